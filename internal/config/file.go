@@ -1,0 +1,185 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFile bounds a configuration file; the largest we write has a few KiB.
+const maxFile = 1 << 20
+
+// readFile returns the values a file gives. The YAML tree is walked here, not
+// only decoded, because a useful error needs the line.
+func readFile(path string, s schema) (map[string]given, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := readBounded(path)
+	if err != nil {
+		return nil, err
+	}
+	return decodeFile(path, data, s)
+}
+
+func readBounded(path string) (data []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("configuration file cannot be read: %w; check the path and its permissions", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("configuration file %s cannot be read: %w", path, err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("configuration file %s is larger than the limit of %d bytes; is it a configuration file?", path, maxFile)
+	}
+	return data, nil
+}
+
+func decodeFile(path string, data []byte, s schema) (map[string]given, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) { // nothing but comments
+			return nil, nil
+		}
+		return nil, fmt.Errorf("configuration file %s is not YAML: %w", path, err)
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("configuration file %s: a second document follows, or text that is not YAML; keep one document per file", path)
+	}
+	w := walker{file: path, schema: s, out: map[string]given{}}
+	w.section(doc.Content[0], "")
+	return w.out, errors.Join(w.problems...)
+}
+
+// walker collects values and mistakes of one file.
+type walker struct {
+	file     string
+	schema   schema
+	out      map[string]given
+	problems []error
+}
+
+func (w *walker) problem(n *yaml.Node, format string, args ...any) {
+	at := fmt.Sprintf("configuration file %s, line %d: ", w.file, n.Line)
+	w.problems = append(w.problems, fmt.Errorf(at+format, args...))
+}
+
+func (w *walker) section(n *yaml.Node, prefix string) {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return // a heading whose keys are all commented out
+	}
+	if n.Kind != yaml.MappingNode {
+		w.problem(n, "%s: expected keys with values, got %s", orFile(prefix), kindName(n))
+		return
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		path := prefix + name.Value
+		if line, twice := seen[path]; twice {
+			w.problem(name, "key %q stands on line %d already; delete one", path, line)
+			continue
+		}
+		seen[path] = name.Line
+		w.entry(path, name, value)
+	}
+}
+
+func (w *walker) entry(path string, name, value *yaml.Node) {
+	if w.schema.isSection(path) {
+		w.section(value, path+".")
+		return
+	}
+	k, ok := w.schema.find(path)
+	if !ok {
+		w.problem(name, "unknown key %q; the nearest known one is %q. Correct or delete it", path, nearestPath(path, w.schema.paths()))
+		return
+	}
+	v, err := scalarOrList(k, value)
+	if err != nil {
+		w.problem(value, "key %q with value %s: %w", path, show(value), err)
+		return
+	}
+	w.out[path] = given{v, "file", fmt.Sprintf("%s:%d", w.file, name.Line)}
+}
+
+// scalarOrList reads a value without any conversion between YAML types: a
+// quoted "5" is no number, a bare 5 is no string.
+func scalarOrList(k Key, n *yaml.Node) (any, error) {
+	wrong := fmt.Errorf("expected %s, got %s", k.expected(), kindName(n))
+	if k.Type == "list" {
+		if n.Kind != yaml.SequenceNode {
+			return nil, wrong
+		}
+		var items []string
+		for _, item := range n.Content {
+			if item.Kind != yaml.ScalarNode || item.Tag != "!!str" {
+				return nil, fmt.Errorf("expected %s, got %s among them", k.expected(), kindName(item))
+			}
+			items = append(items, item.Value)
+		}
+		return items, nil
+	}
+	if n.Kind != yaml.ScalarNode || !tagFits(k.Type, n.Tag) {
+		return nil, wrong
+	}
+	return k.parse(n.Value)
+}
+
+func tagFits(typ, tag string) bool {
+	switch typ {
+	case "bool":
+		return tag == "!!bool"
+	case "integer", "size":
+		return tag == "!!int"
+	case "number":
+		return tag == "!!int" || tag == "!!float"
+	}
+	return tag == "!!str"
+}
+
+func orFile(prefix string) string {
+	if prefix == "" {
+		return "top level"
+	}
+	return fmt.Sprintf("section %q", prefix[:len(prefix)-1])
+}
+
+func show(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode {
+		return fmt.Sprintf("%.80q", n.Value)
+	}
+	return "(" + kindName(n) + ")"
+}
+
+func kindName(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a section"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias (not supported; write the value)"
+	}
+	switch n.Tag {
+	case "!!str":
+		return "text"
+	case "!!int":
+		return "a whole number"
+	case "!!float":
+		return "a number"
+	case "!!bool":
+		return "true/false"
+	case "!!null":
+		return "nothing"
+	}
+	return "a value of type " + n.Tag
+}

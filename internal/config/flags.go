@@ -1,0 +1,80 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/spf13/pflag"
+)
+
+// Flags registers one flag for each key of the struct: journal.sync becomes
+// --journal-sync, with the doc tag as its help and the default's value shown.
+// The error names a flag that fs already has.
+func Flags[T any](fs *pflag.FlagSet, defaults T) error {
+	s, err := schemaOf(reflect.TypeOf(defaults))
+	if err != nil {
+		return err
+	}
+	v := reflect.ValueOf(defaults)
+	for _, k := range s.keys {
+		if fs.Lookup(k.Flag) != nil {
+			return fmt.Errorf("configuration key %q needs flag --%s, which is defined already", k.Path, k.Flag)
+		}
+		text := k.textOf(v.FieldByIndex(k.index), false)
+		f := &pflag.Flag{Name: k.Flag, Usage: k.Doc, DefValue: text, Value: &flagValue{key: k, text: text}}
+		if k.Type == "bool" {
+			f.NoOptDefVal = "true" // --flag alone means true
+		}
+		fs.AddFlag(f)
+	}
+	return nil
+}
+
+// flagValue is a pflag.Value that checks its text by the rules of the key.
+type flagValue struct {
+	key   Key
+	text  string
+	value any  // typed, nil until Set
+	was   bool // Set before: a repeated list flag adds, any other replaces
+}
+
+func (f *flagValue) String() string { return f.text }
+func (f *flagValue) Type() string   { return f.key.Type }
+
+func (f *flagValue) Set(text string) error {
+	v, err := f.key.parse(text)
+	if err != nil {
+		return err
+	}
+	if items, ok := v.([]string); ok && f.was {
+		before, _ := f.value.([]string)
+		v = append(append([]string{}, before...), items...)
+		text = f.text + "," + text
+	}
+	f.value, f.text, f.was = v, text, true
+	return nil
+}
+
+// readFlags takes the values of the flags that were set. A flag of our name
+// that someone else defined is a mistake of the programmer.
+func readFlags(fs *pflag.FlagSet, s schema) (map[string]given, error) {
+	out := map[string]given{}
+	if fs == nil {
+		return out, nil
+	}
+	var problems []error
+	for _, k := range s.keys {
+		f := fs.Lookup(k.Flag)
+		if f == nil || !f.Changed {
+			continue
+		}
+		v, ok := f.Value.(*flagValue)
+		if !ok {
+			problems = append(problems, fmt.Errorf("configuration key %q: flag --%s was not registered by config.Flags", k.Path, k.Flag))
+			continue
+		}
+		out[k.Path] = given{v.value, "flag", "--" + k.Flag}
+	}
+	return out, errors.Join(problems...)
+}

@@ -1,0 +1,43 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"time"
+)
+
+// describe lists every key with its effective value; the sources come in order
+// of precedence, strongest first.
+func describe(cfg reflect.Value, s schema, sources ...map[string]given) Origins {
+	out := make(Origins, 0, len(s.keys))
+	for _, k := range s.keys {
+		field := cfg.FieldByIndex(k.index)
+		o := Origin{Key: k.Path, Value: field.Interface(), Text: k.textOf(field, false), From: "default"}
+		if d, ok := o.Value.(time.Duration); ok {
+			o.Value = d.Seconds()
+		}
+		for _, source := range sources {
+			if g, ok := source[k.Path]; ok {
+				o.From, o.Where = g.from, g.where
+				break
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// place says the origin in words: "file frontend.yaml:3", "default".
+func (o Origin) place() string {
+	return strings.TrimSpace(o.From + " " + o.Where)
+}
+
+// Get returns the origin of a key, false when there is no such key.
+func (o Origins) Get(key string) (Origin, bool) {
+	for _, one := range o {
+		if one.Key == key {
+			return one, true
+		}
+	}
+	return Origin{}, false
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// EnvPrefix begins every environment variable that Pigeon reads.
+const EnvPrefix = "PIGEON_"
+
+// delimiter separates the levels of a key inside viper. Users see a dot, which
+// viper's own default would confuse with a dot inside a key.
+const delimiter = "::"
+
+// Key is one setting, as the struct's tags define it.
+type Key struct {
+	Path string // as users write it, "journal.sync"
+	Flag string // without dashes in front, "journal-sync"
+	Env  string // "PIGEON_JOURNAL_SYNC"
+	Doc  string // effect, unit, formula
+	Type string // "duration", "integer", ... as error messages say it
+
+	index []int        // field path in the struct
+	typ   reflect.Type // of that field
+}
+
+// section is a nested struct: a heading in the file, no setting of its own.
+type section struct {
+	path, doc string
+}
+
+// schema is the struct's keys in the order of its fields.
+type schema struct {
+	keys     []Key
+	sections []section
+}
+
+var keyShape = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// Keys returns the settings of a configuration struct in the order of its
+// fields. The error names the field whose tags are wrong, a mistake of the
+// programmer and not of the user.
+func Keys[T any](defaults T) ([]Key, error) {
+	s, err := schemaOf(reflect.TypeOf(defaults))
+	return s.keys, err
+}
+
+func schemaOf(t reflect.Type) (schema, error) {
+	var s schema
+	if t == nil || t.Kind() != reflect.Struct {
+		return s, fmt.Errorf("configuration must be a struct, not %v", t)
+	}
+	if err := s.collect(t, "", nil); err != nil {
+		return s, err
+	}
+	seen := map[string]string{}
+	for _, k := range s.keys {
+		if other, ok := seen[k.Flag]; ok {
+			return s, fmt.Errorf("configuration %v: keys %q and %q would both be flag --%s; rename one", t, other, k.Path, k.Flag)
+		}
+		seen[k.Flag] = k.Path
+	}
+	return s, nil
+}
+
+func (s *schema) collect(t reflect.Type, prefix string, index []int) error {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("mapstructure")
+		if name == "-" {
+			continue
+		}
+		doc := f.Tag.Get("doc")
+		if !f.IsExported() || !keyShape.MatchString(name) || doc == "" {
+			return fmt.Errorf("configuration %v: field %s needs to be exported, with the tags mapstructure (lower case, %v) and doc, or mapstructure:\"-\"", t, f.Name, keyShape)
+		}
+		path := prefix + name
+		at := append(append([]int(nil), index...), i)
+		if f.Type.Kind() == reflect.Struct {
+			s.sections = append(s.sections, section{path, doc})
+			if err := s.collect(f.Type, path+".", at); err != nil {
+				return err
+			}
+			continue
+		}
+		typ := typeName(f.Type)
+		if typ == "" {
+			return fmt.Errorf("configuration %v: field %s has type %v; use string, bool, int, int64, uint64, float64, time.Duration, []string or a struct", t, f.Name, f.Type)
+		}
+		s.keys = append(s.keys, Key{
+			Path: path, Doc: doc, Type: typ, index: at, typ: f.Type,
+			Flag: strings.NewReplacer(".", "-", "_", "-").Replace(path),
+			Env:  EnvPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_")),
+		})
+	}
+	return nil
+}
+
+// typeName says a type as error messages and flag usage do; "" when no setting
+// can have it.
+func typeName(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "duration"
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String:
+		return "list"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "bool"
+	case reflect.Int, reflect.Int64:
+		return "integer"
+	case reflect.Uint64:
+		return "size"
+	case reflect.Float64:
+		return "number"
+	}
+	return ""
+}
+
+func (s schema) find(path string) (Key, bool) {
+	for _, k := range s.keys {
+		if k.Path == path {
+			return k, true
+		}
+	}
+	return Key{}, false
+}
+
+func (s schema) isSection(path string) bool {
+	for _, sec := range s.sections {
+		if sec.path == path {
+			return true
+		}
+	}
+	return false
+}
+
+func (s schema) paths() []string {
+	out := make([]string, 0, len(s.keys))
+	for _, k := range s.keys {
+		out = append(out, k.Path)
+	}
+	return out
+}
+
+// internal is the key as viper sees it.
+func (k Key) internal() string { return strings.ReplaceAll(k.Path, ".", delimiter) }
