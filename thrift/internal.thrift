@@ -1,0 +1,212 @@
+/*
+ * What the daemons say to each other: frontends, masters and node monitors.
+ * Nothing outside this repository speaks it. docs/wire.md gives the rules by
+ * which it may change; those on requiredness are in published.thrift.
+ *
+ * 64-bit unsigned numbers (sequence numbers, epochs, job ids) travel as i64 with
+ * the same bits. An instant never travels as such where clocks would be
+ * compared: arrivals travel as ages.
+ */
+include "published.thrift"
+
+namespace go peer
+namespace java org.pigeonsched.thrift.peer
+
+// A job as the cores name it: 128 bits.
+struct TJobId {
+  1: i64 hi
+  2: i64 lo
+}
+
+struct TAttempt {
+  1: i64 jobHi
+  2: i64 jobLo
+  3: i32 task
+  4: i32 attempt
+}
+
+// A core. role: 0 shell, 1 distributor, 2 master, 3 worker. name is the
+// daemon's; slot counts for workers.
+struct TRef {
+  1: optional i8 role = 0
+  2: optional string name = ""
+  3: optional i32 slot = 0
+}
+
+// What a task is to do. backend: 0 a process of the application, 1 sleep, 2 exec.
+struct TPayload {
+  1: optional i8 backend = 0
+  2: optional binary message
+  3: optional i64 sleepNanos = 0
+  4: optional published.TExec process
+}
+
+/*
+ * One message of one core to another, every kind of every policy; kinds are
+ * numbered as in internal/sched. Fields 1-49 are the core's, 50 up what the
+ * daemons carry beside it.
+ */
+struct TMessage {
+  1: i8 kind
+  2: optional i32 fromSlot = 0
+  3: optional i32 toSlot = 0
+  4: optional i8 jobClass = 0
+  5: optional i8 outcome = 0
+  6: optional bool head = false
+  7: optional bool resent = false
+  8: optional bool reserved = false
+  9: optional bool fixed = false
+  10: optional i16 retries = 0
+  11: optional i32 first = 0
+  12: optional i32 count = 0
+  13: optional i32 attempt = 0
+  14: optional i64 jobHi = 0
+  15: optional i64 jobLo = 0
+  16: optional TRef peer
+  17: optional TRef owner
+  18: optional i64 key = 0
+  19: optional i64 seq = 0
+  20: optional i64 epoch = 0
+  21: optional i64 token = 0
+  22: optional i64 estimateNanos = 0
+  // Since the job's arrival at its frontend; -1 when the message tells none.
+  23: optional i64 ageNanos = -1
+  24: optional string app = ""
+  25: optional string node = ""
+  26: optional string reason = ""
+  27: optional list<string> serves
+  28: optional list<TAttempt> kept
+
+  // The job's id as its user knows it.
+  50: optional string jobName = ""
+  // Where the owner's frontend serves the other daemons, and where it serves
+  // applications (told to backends), as host:port.
+  51: optional string ownerAddress = ""
+  52: optional string schedulerAddress = ""
+  // One for each task of the range, or one that stands for all.
+  53: optional list<TPayload> payloads
+  // The application's names of the tasks; left out when they are their numbers.
+  54: optional list<string> taskIds
+  55: optional published.TTraceContext trace
+  // Report: how long the attempt ran, and from when to when by the node's own
+  // clock (Unix nanoseconds, for people to read).
+  56: optional i64 elapsedNanos = 0
+  57: optional i64 startedNanos = 0
+  58: optional i64 finishedNanos = 0
+  // Report: the end of what a failed process wrote to stderr.
+  59: optional binary tail
+  60: optional string user = ""
+}
+
+/*
+ * Messages of one daemon to one daemon, in order. sequence counts the sender's
+ * batches to this receiver within its incarnation; a receiver ignores what it
+ * has seen.
+ */
+struct TBatch {
+  1: optional TRef sender
+  2: optional TRef receiver
+  3: string address
+  4: i64 incarnation
+  5: i64 epoch
+  6: i64 sequence
+  7: list<TMessage> messages
+  // Reports that the sender has put into its journal.
+  8: optional list<TAttempt> acknowledged
+}
+
+// problem is empty when the batch was taken.
+struct TBatchReply {
+  1: i64 incarnation
+  2: i64 sequence
+  3: string problem
+}
+
+// Attempts of a batch of reports that need not be repeated: journaled, or of a
+// job that nobody knows here.
+struct TReportsReply {
+  1: i64 incarnation
+  2: list<TAttempt> acknowledged
+  3: list<TJobId> unknown
+}
+
+// One slot of a node. An attempt number of 0 means it is idle. Fields that a
+// snapshot need not repeat are left out of it.
+struct TSlot {
+  1: i32 slot
+  2: i64 seq
+  3: optional i64 jobHi = 0
+  4: optional i64 jobLo = 0
+  5: optional i32 task = 0
+  6: optional i32 attempt = 0
+  7: optional i8 jobClass = 0
+  8: optional string app = ""
+  9: optional TRef owner
+  10: optional string ownerAddress = ""
+  11: optional string jobName = ""
+  12: optional bool reserved = false
+  13: optional bool fixed = false
+  14: optional list<string> serves
+  15: optional list<TAttempt> kept
+}
+
+// A daemon introduces itself. slots and serves count for nodes.
+struct THello {
+  1: optional TRef sender
+  2: i64 incarnation
+  3: i64 epoch
+  4: string address
+  5: string schedulerAddress
+  6: i32 group
+  7: optional list<TSlot> slots
+  8: optional list<string> serves
+}
+
+// accepted false: problem says why, for the log of who asked.
+struct THelloReply {
+  1: optional TRef sender
+  2: i64 incarnation
+  3: i64 epoch
+  4: bool accepted
+  5: string problem
+  6: optional list<string> serves
+  7: i32 group
+}
+
+// All slots of a node, once a second: its heartbeat.
+struct TSnapshot {
+  1: optional TRef sender
+  2: i64 incarnation
+  3: i64 epoch
+  4: i64 sequence
+  5: list<TSlot> slots
+}
+
+// known false: the master has no such node (any more); say hello again.
+struct TSnapshotReply {
+  1: i64 incarnation
+  2: i64 epoch
+  3: bool known
+  4: string problem
+}
+
+// What a master holds of one job.
+struct TJobView {
+  1: optional published.TGroupShare share
+  2: list<published.TTaskStatus> tasks
+}
+
+service PeerService {
+  TBatchReply deliver(1: TBatch batch) throws (1: published.TPigeonException e)
+  THelloReply hello(1: THello hello) throws (1: published.TPigeonException e)
+  TSnapshotReply snapshot(1: TSnapshot snapshot) throws (1: published.TPigeonException e)
+  // Node to frontend: ended attempts, repeated until acknowledged.
+  TReportsReply reports(1: TBatch batch) throws (1: published.TPigeonException e)
+  // Node to frontend: which of these jobs it does not know.
+  list<TJobId> unknownJobs(1: list<TJobId> jobs) throws (1: published.TPigeonException e)
+  // Frontend to master.
+  TJobView jobView(1: TJobId job, 2: string app) throws (1: published.TPigeonException e)
+  published.TMasterState masterState() throws (1: published.TPigeonException e)
+  // Frontend to node.
+  published.TLogChunk taskLog(1: TAttempt attempt, 2: string stream, 3: i64 offset, 4: i32 limit) throws (1: published.TPigeonException e)
+}

@@ -1,0 +1,269 @@
+/*
+ * The services that applications and their backends speak.
+ *
+ * The methods and the fields with ids below 16 are those that Sparrow and Pigeon
+ * published; programs written for either run against these services unchanged.
+ * Fields from id 16 up and the methods marked "ours" are additions of this
+ * project; a published client neither sends nor notices them. docs/wire.md gives
+ * the rules by which this file may change.
+ *
+ * Transport: binary protocol (strict write, lenient read) in 4-byte big-endian
+ * frames, one service per port, no oneway methods.
+ *
+ * Requiredness: plain fields are written always and read as zero when missing.
+ * "optional" with a default is written only when it differs from the default
+ * and read as the default when missing; so an absent scalar costs nothing and
+ * the generated Go holds it without a pointer.
+ */
+namespace go published
+namespace java org.pigeonsched.thrift
+
+// ---- Published structs ----
+
+struct THostPort {
+  1: string host
+  2: i32 port
+}
+
+// Where an application would like a task to run. A hint.
+struct TPlacementPreference {
+  1: list<string> nodes
+  2: list<string> racks
+  3: i32 delayThreshold
+}
+
+struct TUserGroupInfo {
+  1: string user
+  2: string group
+  3: i32 priority
+}
+
+// memory in MB
+struct TResourceVector {
+  1: i64 memory
+  2: i32 cores
+}
+
+exception IncompleteRequestException {
+  1: string message
+}
+
+exception ServerNotReadyException {
+  1: string message
+}
+
+// One task as its backend knows it. requestId is the job's id.
+struct TFullTaskId {
+  1: string taskId
+  2: string requestId
+  3: string appId
+  4: optional THostPort schedulerAddress
+  5: bool isHT
+}
+
+// ---- Ours: parts of requests ----
+
+// The two W3C trace context headers.
+struct TTraceContext {
+  1: string traceparent
+  2: optional string tracestate = ""
+}
+
+// A process to run without a shell. env holds KEY=value, added to the node
+// monitor's own environment; an empty dir is the attempt's own folder.
+struct TExec {
+  1: list<string> argv
+  2: list<string> env
+  3: string dir
+}
+
+struct TTaskSpec {
+  1: string taskId
+  2: optional TPlacementPreference preference
+  3: binary message
+  4: bool isHT
+  // Ours. Which one counts is said by the request's backend.
+  16: optional i64 sleepNanos = 0
+  17: optional TExec process
+}
+
+struct TSchedulingRequest {
+  1: string app
+  2: list<TTaskSpec> tasks
+  3: optional TUserGroupInfo user
+  4: optional string description
+  // Milliseconds. Sparrow calls this field probeRatio; plain Sparrow clients do
+  // not send it.
+  5: optional double avgTasksExecDuration
+  // Ours. The same key submitted twice to one frontend is one job.
+  16: optional string idempotencyKey = ""
+  // "short", "long", or empty to derive it.
+  17: optional string jobClass = ""
+  // Of one task.
+  18: optional i64 estimateNanos
+  // "" for a process of the application, "sleep", or "exec".
+  19: optional string backend = ""
+  // Of a task that fails by itself.
+  20: optional i32 retries = 0
+  21: optional TTraceContext trace
+  // Kept for authentication off loopback; not read by this version.
+  22: optional string token = ""
+  // For how long from now the caller waits for the answer; 0 for no limit. A
+  // length, not an instant: clocks of two hosts are never compared.
+  23: optional i64 deadlineNanos = 0
+}
+
+// ---- Ours: answers ----
+
+// What a refusal says: what happened, to what, what was tried, what to do next.
+// problem: 1 invalid, 2 not found, 3 busy, 4 not ready, 5 internal.
+exception TPigeonException {
+  1: string what
+  2: string subject
+  3: string tried
+  4: string advice
+  5: i32 problem
+  6: i64 retryAfterMillis
+}
+
+// duplicate: the key was known already and nothing new was accepted.
+struct TSubmitReply {
+  1: string jobId
+  2: bool duplicate
+}
+
+// state: queued, running, completed, failed, cancelled. Times are Unix seconds
+// of the frontend's clock, 0 for not yet; seconds is from submit to the end.
+struct TJobStatus {
+  1: string jobId
+  2: string app
+  3: string state
+  4: string jobClass
+  5: i32 tasks
+  6: i32 running
+  7: i32 completed
+  8: i32 failed
+  9: i32 attempts
+  10: double submitted
+  11: double ended
+  12: string reason
+  13: double seconds
+}
+
+struct TTaskStatus {
+  1: i32 task
+  2: i32 attempt
+  3: string state
+  4: string node
+  5: double seconds
+  6: string reason
+}
+
+// What one group holds of a job, and how busy the group is. Waits in seconds.
+struct TGroupShare {
+  1: i32 group
+  2: bool reachable
+  3: i32 queued
+  4: i32 running
+  5: i32 aheadShort
+  6: i32 aheadLong
+  7: i32 idleGeneral
+  8: i32 idleReserved
+  9: i32 serving
+  10: double oldestWait
+}
+
+// Why a job waits or ended so: sentences, most telling first.
+struct TExplanation {
+  1: optional TJobStatus status
+  2: list<string> why
+  3: list<TGroupShare> groups
+  4: list<TTaskStatus> tasks
+}
+
+struct TNode {
+  1: string id
+  2: i32 group
+  3: string address
+  4: i32 slots
+  5: i32 reserved
+  6: i32 busy
+  7: list<string> apps
+  8: bool up
+}
+
+// One group as its master sees it. Waits in seconds.
+struct TMasterState {
+  1: i32 group
+  2: i64 epoch
+  3: i32 queuedShort
+  4: i32 queuedLong
+  5: double oldestShort
+  6: double oldestLong
+  7: i32 idleGeneral
+  8: i32 idleReserved
+  9: i32 busyGeneral
+  10: i32 busyReserved
+  11: i32 workers
+  12: i64 launches
+  13: i64 lost
+  14: i64 refused
+  15: list<TNode> nodes
+}
+
+// A piece of what an attempt wrote. size: bytes kept in all; ended: no more
+// will come.
+struct TLogChunk {
+  1: binary data
+  2: i64 size
+  3: bool ended
+}
+
+// ---- Services ----
+
+// Served by the frontend daemon on 20503. Job ids are the user's: the
+// idempotency key, or the id made for a job submitted without one.
+service SchedulerService {
+  bool registerFrontend(1: string app, 2: string socketAddress)
+  // Zero tasks: a liveness ping, nothing is accepted.
+  void submitJob(1: TSchedulingRequest req) throws (1: IncompleteRequestException e)
+  void sendFrontendMessage(1: string app, 2: TFullTaskId taskId, 3: i32 status, 4: binary message)
+
+  // Ours.
+  TSubmitReply submit(1: TSchedulingRequest req) throws (1: TPigeonException e)
+  TJobStatus jobStatus(1: string jobId) throws (1: TPigeonException e)
+  // The newest jobs first; limit 0 is the server's own.
+  list<TJobStatus> listJobs(1: i32 limit) throws (1: TPigeonException e)
+  // Answers when the job ended or the time is up, whichever is first.
+  TJobStatus waitJob(1: string jobId, 2: i64 timeoutMillis) throws (1: TPigeonException e)
+  TJobStatus cancelJob(1: string jobId) throws (1: TPigeonException e)
+  TExplanation explainJob(1: string jobId) throws (1: TPigeonException e)
+  // Every group that can be reached, with its nodes.
+  list<TMasterState> listNodes() throws (1: TPigeonException e)
+  // attempt 0 is the latest; stream is "stdout" or "stderr"; limit in bytes.
+  TLogChunk taskLog(1: string jobId, 2: i32 task, 3: i32 attempt, 4: string stream, 5: i64 offset, 6: i32 limit) throws (1: TPigeonException e)
+}
+
+// Served by an application.
+service FrontendService {
+  void frontendMessage(1: TFullTaskId taskId, 2: i32 status, 3: binary message)
+}
+
+// Served by a backend process. Must return at once.
+service BackendService {
+  void launchTask(1: binary message, 2: TFullTaskId taskId, 3: TUserGroupInfo user)
+}
+
+// What Pigeon's backends call. kind: 0 general, 1 reserved; ours: 2 resident. A
+// missing kind, as Sparrow's backends send it, reads as 0.
+service MasterService {
+  bool registerBackend(1: string app, 2: string listenSocket, 3: i32 kind)
+  void taskFinished(1: list<TFullTaskId> tasks, 2: THostPort worker)
+  void sendFrontendMessage(1: string app, 2: TFullTaskId taskId, 3: i32 status, 4: binary message)
+}
+
+// What Sparrow's backends call. It contains Pigeon's, so the node monitor serves
+// both kinds on 20501.
+service NodeMonitorService extends MasterService {
+  void tasksFinished(1: list<TFullTaskId> tasks)
+}
