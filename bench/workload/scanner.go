@@ -1,0 +1,95 @@
+package workload
+
+import (
+	"bufio"
+	"errors"
+	"io"
+)
+
+// maxToken bounds one number of a trace; it is far above what any prints.
+const maxToken = 128
+
+type tokenKind uint8
+
+const (
+	tokenText tokenKind = iota
+	tokenLineEnd
+	tokenEnd // of the file
+)
+
+// token is one word of a trace. text is valid until the next call of next.
+type token struct {
+	kind         tokenKind
+	text         []byte
+	line, column int
+}
+
+// longToken reports a word beyond maxToken.
+type longToken struct{ token token }
+
+func (*longToken) Error() string { return "a number is too long" }
+
+// scanner splits a trace into words and line ends. A line end is LF; any
+// other ASCII white space, CR included, separates words.
+type scanner struct {
+	src    *bufio.Reader
+	line   int // of the next byte
+	column int // of the next byte
+	buf    [maxToken]byte
+}
+
+func newScanner(src io.Reader) scanner {
+	return scanner{src: bufio.NewReaderSize(src, 1<<16), line: 1, column: 1}
+}
+
+func (s *scanner) next() (token, error) {
+	t, err := s.start()
+	if err != nil || t.kind != tokenText {
+		return t, err
+	}
+	for n := 0; ; n++ {
+		c, err := s.src.ReadByte()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return t, err
+		}
+		t.text = s.buf[:n]
+		if err != nil {
+			return t, nil
+		}
+		if isSpace(c) {
+			return t, s.src.UnreadByte()
+		}
+		if n == maxToken {
+			return t, &longToken{token: t}
+		}
+		s.buf[n] = c
+		s.column++
+	}
+}
+
+// start skips white space and tells what begins at the place it reached.
+func (s *scanner) start() (token, error) {
+	for {
+		c, err := s.src.ReadByte()
+		at := token{line: s.line, column: s.column}
+		switch {
+		case errors.Is(err, io.EOF):
+			at.kind = tokenEnd
+			return at, nil
+		case err != nil:
+			return at, err
+		case c == '\n':
+			s.line++
+			s.column = 1
+			at.kind = tokenLineEnd
+			return at, nil
+		case !isSpace(c):
+			return at, s.src.UnreadByte()
+		}
+		s.column++
+	}
+}
+
+func isSpace(c byte) bool {
+	return c == ' ' || c >= '\t' && c <= '\r'
+}

@@ -1,0 +1,103 @@
+package workload
+
+// Limits of one workload. They bound the memory that a file or a generator's
+// arguments can ask for; each refusal names the one it met.
+const (
+	// MaxTasksPerJob bounds the fan-out of a job.
+	MaxTasksPerJob = 100_000
+	// MaxJobs bounds the jobs of a workload.
+	MaxJobs = 10_000_000
+	// MaxTasks bounds the tasks of a workload (800 MB of durations).
+	MaxTasks = 100_000_000
+	// MaxSeconds bounds each time, and the work of one job. It leaves room
+	// for an arrival plus a job's work in an int64 of nanoseconds.
+	MaxSeconds = 4_000_000_000
+)
+
+// Workload is a list of jobs in order of arrival.
+type Workload struct {
+	// Name is the file or specification it came from, for reports.
+	Name string
+	// Jobs is ordered by Arrival; jobs that arrive together keep file order.
+	Jobs []Job
+}
+
+// Job is one job of a workload. Times are in nanoseconds.
+type Job struct {
+	// Line is the line number in the trace, from 1. It is the job's key: what
+	// is drawn for a job is drawn from (seed, key), simulated and live alike.
+	Line int
+	// Arrival is when the job is submitted, on the workload's own time axis.
+	Arrival int64
+	// Estimate is the mean task duration as the submitter states it.
+	Estimate int64
+	// Durations has one entry per task. It is shared between workloads that
+	// were derived from one another: read it, never write it.
+	Durations []int64
+	// DeclaredLong is the class that the scheduler is told.
+	DeclaredLong bool
+	// TrueLong is the class that results are grouped by.
+	TrueLong bool
+}
+
+// Work is the sum of the job's task durations, in ns.
+func (j *Job) Work() int64 {
+	var sum int64
+	for _, d := range j.Durations {
+		sum += d
+	}
+	return sum
+}
+
+// Longest is the job's longest task, in ns: no schedule completes it sooner.
+func (j *Job) Longest() int64 {
+	var longest int64
+	for _, d := range j.Durations {
+		longest = max(longest, d)
+	}
+	return longest
+}
+
+// Tasks counts the tasks of all jobs.
+func (w *Workload) Tasks() int {
+	n := 0
+	for i := range w.Jobs {
+		n += len(w.Jobs[i].Durations)
+	}
+	return n
+}
+
+// Work is the sum of all task durations, in ns. It is a float because the
+// work of a large trace passes the range of an int64 of nanoseconds.
+func (w *Workload) Work() float64 {
+	sum := 0.0
+	for i := range w.Jobs {
+		sum += float64(w.Jobs[i].Work())
+	}
+	return sum
+}
+
+// Span is the time from the first arrival to the last, in ns.
+func (w *Workload) Span() int64 {
+	if len(w.Jobs) == 0 {
+		return 0
+	}
+	return w.Jobs[len(w.Jobs)-1].Arrival - w.Jobs[0].Arrival
+}
+
+// Load is work / (workers x span): the share of the workers' time that the
+// jobs ask for while they arrive. It is 0, meaning that none can be stated,
+// when there are no workers or all jobs arrive at once.
+func (w *Workload) Load(workers int) float64 {
+	span := w.Span()
+	if span == 0 || workers <= 0 {
+		return 0
+	}
+	return w.Work() / (float64(workers) * float64(span))
+}
+
+// with returns a workload of the same name with a copy of the jobs, which the
+// caller may change (their Durations stay shared).
+func (w *Workload) with() *Workload {
+	return &Workload{Name: w.Name, Jobs: append([]Job(nil), w.Jobs...)}
+}
