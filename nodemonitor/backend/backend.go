@@ -1,0 +1,78 @@
+package backend
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// TailBytes bounds Result.Tail.
+const TailBytes = 4096
+
+// Task is one attempt at one task, as a slot hands it to a backend.
+type Task struct {
+	ID       sched.AttemptID
+	JobName  string // the job's id as users know it; requestId on the published wire
+	TaskName string // the application's name for the task; taskId on the published wire
+	App      string
+	User     string
+	Group    string // of the user, as the application gave it
+	Priority int32  // of the user, as the application gave it
+	HT       bool   // the published isHT, handed through to the application's backend
+	Owner    string // host:port of the frontend; schedulerAddress on the published wire
+	Slot     int32
+	Payload  api.Payload
+}
+
+// Subject names the task in the words of an error to a user.
+func (t *Task) Subject() string {
+	return fmt.Sprintf("task %q (number %d, attempt %d) of job %q", t.TaskName, t.ID.Task, t.ID.Attempt, t.JobName)
+}
+
+// Result is how an attempt ended.
+type Result struct {
+	ID       sched.AttemptID
+	Outcome  sched.Outcome // Done, Failed, Killed or Lost
+	Reason   string        // in words a user can read; "" for a plain Done
+	ExitCode int           // of a process; 128 + n after signal n, as shells have it
+	Tail     []byte        // end of stderr, TailBytes at most
+
+	// Started and Finished carry the monotonic clock. Both are zero when the
+	// attempt never began.
+	Started, Finished time.Time
+}
+
+// Backend runs tasks. All methods may be called from any goroutine and return
+// at once, Close excepted.
+type Backend interface {
+	// Start runs the task and calls done once when it ended. The attempt must
+	// not be running here already.
+	Start(t Task, done func(Result))
+	// Kill stops the attempt; its end comes as Killed. An unknown or ended
+	// attempt is no matter.
+	Kill(id sched.AttemptID)
+	// Close kills what runs and returns when every done has been called and
+	// nothing of the backend is left. It is safe twice. What is started
+	// afterwards ends as Killed.
+	Close()
+}
+
+// Suspender is a backend whose attempts can be held and continued. Both methods
+// are safe to repeat; the error names an attempt that does not run here.
+type Suspender interface {
+	Suspend(id sched.AttemptID) error
+	Resume(id sched.AttemptID) error
+}
+
+// NotRunning is the error for an attempt that a backend does not hold.
+func NotRunning(id sched.AttemptID, tried string) error {
+	return &api.Error{
+		Problem: api.NotFound, What: "no such attempt runs here", Subject: "attempt " + id.String(),
+		Tried: tried, Next: "it has ended, or was never started on this node; ask its frontend for the job's status",
+	}
+}
+
+// Stopping is the reason of attempts that end with their node monitor.
+const Stopping = "its node monitor is stopping"
