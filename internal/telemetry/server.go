@@ -1,0 +1,155 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+)
+
+// Bounds of the status server: a scrape, a few browsers and a probe at once.
+const (
+	maxConnections = 64
+	maxHeaderBytes = 16 << 10
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 30 * time.Second
+	idleTimeout    = time.Minute
+	stopTimeout    = 2 * time.Second
+)
+
+// ServerOptions of [NewServer].
+type ServerOptions struct {
+	Addr     string              // host:port; "" is a free port on 127.0.0.1
+	Gatherer prometheus.Gatherer // of /metrics; nil leaves it out
+	Ready    func() error        // of /readyz; its text is shown; nil is always ready
+	Logger   *slog.Logger        // nil discards
+}
+
+// Server answers /metrics, /healthz (the process lives), /readyz (it can serve)
+// and what Handle adds.
+//
+//	new --Start--> serving --Stop--> stopped
+//	 \______________Stop____________/
+//
+// Start works once. Stop blocks until the serving goroutine is gone; calling it
+// twice, at once from two goroutines, or without Start is safe.
+type Server struct {
+	addr string
+	mux  *http.ServeMux
+	http *http.Server
+	log  *slog.Logger
+
+	mu       sync.Mutex
+	listener net.Listener  // nil until Start
+	stopped  bool          // Stop was called
+	gone     chan struct{} // closed when the serving goroutine has ended
+}
+
+// NewServer returns a server that does not listen yet.
+func NewServer(o ServerOptions) *Server {
+	s := &Server{addr: o.Addr, mux: http.NewServeMux(), log: o.Logger, gone: make(chan struct{})}
+	if s.addr == "" {
+		s.addr = "127.0.0.1:0"
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.http = &http.Server{
+		Handler:           s.mux,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       requestTimeout,
+		WriteTimeout:      requestTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	s.mux.Handle("GET /readyz", readiness(o.Ready))
+	if o.Gatherer != nil {
+		s.mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: requestTimeout / 2}))
+	}
+	return s
+}
+
+// Handle adds a handler, by the patterns of http.ServeMux ("GET /status"),
+// before Start. It panics on a pattern that is taken.
+func (s *Server) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
+
+// Start listens and serves in the background; the error names the address.
+func (s *Server) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped || s.listener != nil {
+		return errors.New("status server was started or stopped before; make a new one")
+	}
+	l, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		return fmt.Errorf("status server cannot listen on %s: %w; give another address, or stop what holds this one (ss -ltnp shows it)", s.addr, err)
+	}
+	s.listener = l
+	go func() {
+		defer close(s.gone)
+		// The cap is reached by waiting, not by refusing: the next client is
+		// accepted when one leaves, and the kernel's backlog bounds the rest.
+		if err := s.http.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("status server ended; metrics and status are gone until the daemon is restarted", "address", s.addr, "error", err)
+		}
+	}()
+	return nil
+}
+
+// Addr is the address listened on, "" before Start.
+func (s *Server) Addr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return ""
+	}
+	return s.listener.Addr().String()
+}
+
+// Stop lets requests end for up to two seconds, then closes their connections.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	s.stopped = true
+	started := s.listener != nil
+	s.mu.Unlock()
+	if !started {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.log.Warn("status server closes connections that did not end in time", "address", s.addr, "error", err, "close", s.http.Close())
+	}
+	<-s.gone
+}
+
+func readiness(ready func() error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if ready != nil {
+			if err := ready(); err != nil {
+				say(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
+				return
+			}
+		}
+		say(w, http.StatusOK, "ready")
+	})
+}
+
+func say(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	// The peer that hung up is not told.
+	_, _ = io.WriteString(w, text+"\n")
+}
