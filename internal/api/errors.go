@@ -1,0 +1,47 @@
+package api
+
+import (
+	"fmt"
+	"time"
+)
+
+// Problem is the kind of an [Error], by what a caller should do about it.
+type Problem int
+
+// The problems.
+const (
+	Invalid  Problem = iota + 1 // the request can never work as it is
+	NotFound                    // no such job, task or node here
+	Busy                        // a bound is reached; try again after RetryAfter
+	NotReady                    // the daemon is starting or stopping; try again
+	Internal                    // the daemon could not do it
+)
+
+// Error is every refusal a user sees. It has four parts: what happened, to what
+// (job, task, node, file), what was tried, and what to do next.
+type Error struct {
+	Problem    Problem
+	What       string // "the estimate is negative (-3s)"
+	Subject    string // `job "nightly"`
+	Tried      string // "submitting 3 tasks"; may be empty
+	Next       string // "give a duration above zero, or leave it out"
+	RetryAfter time.Duration
+}
+
+// Error puts the four parts into one line.
+func (e *Error) Error() string {
+	s := e.What
+	if e.Subject != "" {
+		s = e.Subject + ": " + s
+	}
+	if e.Tried != "" {
+		s += " (while " + e.Tried + ")"
+	}
+	if e.Next != "" {
+		s += "; " + e.Next
+	}
+	if e.RetryAfter > 0 {
+		s += fmt.Sprintf("; retry after %v", e.RetryAfter)
+	}
+	return s
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"fmt"
+	"math"
+)
+
+// Limits of one request.
+const (
+	MaxTasks       = 100_000 // tasks of a job
+	MaxKeyBytes    = 256     // of an idempotency key, an application's name, a task id
+	MaxRetries     = 100
+	MaxPayload     = 1 << 20 // bytes of one task's message
+	MaxExecStrings = 4096    // arguments and variables of one exec task
+)
+
+// Validate refuses what can never run, naming the task where there is one.
+func (r *Request) Validate() error {
+	switch {
+	case len(r.Tasks) > MaxTasks:
+		return r.bad(fmt.Sprintf("it has %d tasks, more than the limit of %d a job", len(r.Tasks), MaxTasks), "split it into several jobs")
+	case len(r.Tasks) == 0:
+		return r.bad("it has no task", "give at least one")
+	case len(r.Key) > MaxKeyBytes || len(r.App) > MaxKeyBytes:
+		return r.bad(fmt.Sprintf("its key or application name is longer than %d bytes", MaxKeyBytes), "use a shorter one")
+	case r.Class != "" && r.Class != "short" && r.Class != "long":
+		return r.bad(fmt.Sprintf("its class is %q", r.Class), `use "short", "long", or leave it out`)
+	case r.EstimateSet && r.Estimate <= 0:
+		return r.bad(fmt.Sprintf("its estimate is %v", r.Estimate), "give a duration above zero, or leave it out")
+	case math.IsNaN(r.AvgMillis) || math.IsInf(r.AvgMillis, 0) || r.AvgMillis < 0 || r.AvgMillis > 1e12:
+		return r.bad(fmt.Sprintf("its avgTasksExecDuration is %v ms", r.AvgMillis), "give a number of milliseconds of 0 or more, at most 1e12")
+	case r.Retries < 0 || r.Retries > MaxRetries:
+		return r.bad(fmt.Sprintf("it asks for %d retries", r.Retries), fmt.Sprintf("use 0 to %d", MaxRetries))
+	}
+	return r.validateTasks()
+}
+
+func (r *Request) validateTasks() error {
+	seen := make(map[string]struct{}, len(r.Tasks))
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if _, twice := seen[t.ID]; twice {
+			return r.bad(fmt.Sprintf("task %d has the id %q of an earlier task", i, t.ID), "give every task an id of its own")
+		}
+		seen[t.ID] = struct{}{}
+		if what := t.Payload.fault(r.Backend); what != "" {
+			return r.bad(fmt.Sprintf("task %d (%q) %s", i, t.ID, what), "correct it and submit again")
+		}
+	}
+	return nil
+}
+
+// fault says what is wrong with the payload for that backend, "" when nothing.
+func (p *Payload) fault(b Backend) string {
+	switch {
+	case p.Backend != b:
+		return fmt.Sprintf("is for the backend %q, the job for %q", p.Backend, b)
+	case len(p.Message) > MaxPayload:
+		return fmt.Sprintf("has a message of %d bytes, more than the limit of %d", len(p.Message), MaxPayload)
+	case b == BackendSleep && p.Sleep < 0:
+		return fmt.Sprintf("sleeps %v, less than nothing", p.Sleep)
+	case b == BackendExec && (p.Exec == nil || len(p.Exec.Argv) == 0 || p.Exec.Argv[0] == ""):
+		return "names no program to run"
+	case b == BackendExec && len(p.Exec.Argv)+len(p.Exec.Env) > MaxExecStrings:
+		return fmt.Sprintf("has more than %d arguments and variables", MaxExecStrings)
+	case b != BackendApp && b != BackendSleep && b != BackendExec:
+		return fmt.Sprintf("is for a backend %q, which does not exist", b)
+	}
+	return ""
+}
+
+func (r *Request) bad(what, next string) error {
+	name := r.Key
+	if name == "" {
+		name = r.Description
+	}
+	return &Error{Problem: Invalid, What: what, Subject: fmt.Sprintf("job %q of application %q", name, r.App),
+		Tried: "submitting it; nothing was accepted", Next: next}
+}

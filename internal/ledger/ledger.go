@@ -1,0 +1,141 @@
+package ledger
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// MaxLosses is how many lost attempts fail a task.
+const MaxLosses = 3
+
+// Nowhere is the place of a task that no group holds.
+const Nowhere int16 = -1
+
+// Task is what is known of one task. It is small because there are many.
+type Task struct {
+	Place   int16  // id of the master that holds it, or Nowhere
+	Attempt uint16 // the attempt that counts, from 1
+	Losses  uint8
+	Retried uint8
+	Outcome sched.Outcome // Unfinished, Done or Failed
+}
+
+// Job is an accepted job that has not ended.
+type Job struct {
+	ID       sched.JobID
+	Key      uint64
+	App      string
+	Class    sched.Class
+	Retries  uint8
+	Estimate sched.Time
+	Arrival  sched.Time
+	Tasks    []Task
+	Unplaced int32 // unfinished tasks that no group holds
+	Held     bool  // the distributor keeps it for when a group comes
+
+	unfinished int32
+	failed     int32
+	reason     string // of the first failure
+	prev, next *Job   // order of arrival
+}
+
+// Unfinished gives how many tasks have no accepted result.
+func (j *Job) Unfinished() int { return int(j.unfinished) }
+
+// Failed gives how many tasks ended by failing.
+func (j *Job) Failed() int { return int(j.failed) }
+
+// Reason gives why the first failed task failed, "" when none did.
+func (j *Job) Reason() string { return j.reason }
+
+// Ledger holds the jobs of one distributor. The zero value is not ready; use
+// New.
+type Ledger struct {
+	jobs        map[sched.JobID]*Job
+	first, last *Job
+	tasks       int    // unfinished, of all jobs
+	repeated    uint64 // results that came again or too late
+}
+
+// New gives an empty ledger.
+func New() *Ledger { return &Ledger{jobs: make(map[sched.JobID]*Job)} }
+
+// Job finds an unfinished job, nil when there is none.
+func (l *Ledger) Job(id sched.JobID) *Job { return l.jobs[id] }
+
+// Jobs gives the number of unfinished jobs.
+func (l *Ledger) Jobs() int { return len(l.jobs) }
+
+// Tasks gives the number of unfinished tasks.
+func (l *Ledger) Tasks() int { return l.tasks }
+
+// Repeated gives how many results came again, or for a task that had ended.
+func (l *Ledger) Repeated() uint64 { return l.repeated }
+
+// Each calls f for every unfinished job in order of arrival. f may end the job
+// it is called with.
+func (l *Ledger) Each(f func(*Job)) {
+	for j := l.first; j != nil; {
+		next := j.next
+		f(j)
+		j = next
+	}
+}
+
+// Submit enters the job of a Submit message, with every task unplaced. A job
+// that is known already gives nil: the message came twice.
+func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
+	if l.jobs[m.Job] != nil || m.Count <= 0 {
+		return nil
+	}
+	j := &Job{
+		ID: m.Job, Key: m.Key, App: m.App, Class: m.Class, Retries: m.Retries, Estimate: m.Estimate, Arrival: now,
+		Tasks: make([]Task, m.Count), Unplaced: m.Count, unfinished: m.Count, prev: l.last,
+	}
+	for i := range j.Tasks {
+		j.Tasks[i] = Task{Place: Nowhere, Attempt: 1}
+	}
+	if l.last != nil {
+		l.last.next = j
+	} else {
+		l.first = j
+	}
+	l.last = j
+	l.jobs[j.ID] = j
+	l.tasks += int(m.Count)
+	return j
+}
+
+// Place notes that the group of the given master holds the task.
+func (j *Job) Place(task int32, master int16) {
+	t := &j.Tasks[task]
+	if t.Outcome == sched.Unfinished && t.Place == Nowhere {
+		j.Unplaced--
+	}
+	t.Place = master
+}
+
+// Unplace notes that no group holds the task.
+func (j *Job) Unplace(task int32) {
+	t := &j.Tasks[task]
+	if t.Outcome == sched.Unfinished && t.Place != Nowhere {
+		j.Unplaced++
+		t.Place = Nowhere
+	}
+}
+
+// Has says that the task number exists in the job.
+func (j *Job) Has(task int32) bool { return task >= 0 && int(task) < len(j.Tasks) }
+
+// remove takes an ended job out.
+func (l *Ledger) remove(j *Job) {
+	if j.prev != nil {
+		j.prev.next = j.next
+	} else {
+		l.first = j.next
+	}
+	if j.next != nil {
+		j.next.prev = j.prev
+	} else {
+		l.last = j.prev
+	}
+	l.tasks -= int(j.unfinished)
+	delete(l.jobs, j.ID)
+}

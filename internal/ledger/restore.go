@@ -1,0 +1,36 @@
+package ledger
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Restore enters one journal record (Placed, NewAttempt, TaskEnded) of a job
+// that was submitted before it. Records of unknown jobs mean nothing: the job
+// ended later in the same journal.
+func (l *Ledger) Restore(m *sched.Message) {
+	j := l.jobs[m.Job]
+	if j == nil || !j.Has(m.First) {
+		return
+	}
+	switch m.Kind {
+	case sched.Placed:
+		for i := m.First; i < m.First+m.Count && j.Has(i); i++ {
+			j.Place(i, int16(m.Peer.ID))
+		}
+	case sched.NewAttempt:
+		t := &j.Tasks[m.First]
+		t.Attempt, t.Losses, t.Retried = uint16(m.Attempt), m.Losses, m.Retries
+	case sched.TaskEnded:
+		if j.Tasks[m.First].Outcome == sched.Unfinished {
+			l.settle(j, m.First, m.Outcome, m.Reason)
+		}
+	}
+}
+
+// CloseRestored ends the jobs all of whose results were in the journal while
+// their own end was not: the process died between the two.
+func (l *Ledger) CloseRestored(out *sched.Actions) {
+	l.Each(func(j *Job) {
+		if j.unfinished == 0 {
+			l.close(j, out)
+		}
+	})
+}

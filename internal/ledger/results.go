@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Verdict is what a result or a loss came to.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Ignored  Verdict = iota // repeated, late, or of nothing known here
+	Accepted                // the task ended; so did its job when Ledger.Job is nil now
+	Again                   // the task has a new attempt, which the caller must place
+)
+
+// Report takes the end of an attempt (a Report message): Done and Failed end the
+// task, unless it has retries left; Killed and Lost count as a loss. The first
+// Done of any attempt counts; a failure counts only from the attempt that counts.
+func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
+	j := l.jobs[m.Job]
+	if j == nil || !j.Has(m.First) || j.Tasks[m.First].Outcome != sched.Unfinished {
+		l.repeated++
+		return j, Ignored
+	}
+	t := &j.Tasks[m.First]
+	switch {
+	case m.Outcome == sched.Done:
+		l.end(j, m.First, m.Attempt, sched.Done, m.Reason, out)
+		return j, Accepted
+	case int32(t.Attempt) != m.Attempt:
+		l.repeated++
+		return j, Ignored
+	case m.Outcome != sched.Failed:
+		return j, l.lose(j, m, out)
+	case t.Retried < j.Retries:
+		t.Retried++
+		l.again(j, m, sched.Failed, out)
+		return j, Again
+	default:
+		l.end(j, m.First, m.Attempt, sched.Failed, m.Reason, out)
+		return j, Accepted
+	}
+}
+
+// Lost takes the loss of an attempt (an AttemptLost message): the next attempt
+// is due, or, after MaxLosses, the task has failed with that reason.
+func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
+	j := l.jobs[m.Job]
+	if j == nil || !j.Has(m.First) {
+		return nil, Ignored
+	}
+	t := &j.Tasks[m.First]
+	if t.Outcome != sched.Unfinished || int32(t.Attempt) != m.Attempt {
+		return j, Ignored
+	}
+	return j, l.lose(j, m, out)
+}
+
+func (l *Ledger) lose(j *Job, m *sched.Message, out *sched.Actions) Verdict {
+	t := &j.Tasks[m.First]
+	t.Losses++
+	if t.Losses < MaxLosses {
+		l.again(j, m, sched.Lost, out)
+		return Again
+	}
+	reason := fmt.Sprintf("task %d was lost %d times, the last time because %s", m.First, t.Losses, m.Reason)
+	l.end(j, m.First, m.Attempt, sched.Failed, reason, out)
+	return Accepted
+}
+
+// Retry gives a task a new attempt that counts as no loss: its group went away
+// before anybody could know what became of it.
+func (l *Ledger) Retry(j *Job, task int32, reason string, out *sched.Actions) {
+	l.again(j, &sched.Message{Job: j.ID, First: task, Reason: reason}, sched.Lost, out)
+}
+
+func (l *Ledger) again(j *Job, m *sched.Message, why sched.Outcome, out *sched.Actions) {
+	t := &j.Tasks[m.First]
+	t.Attempt++
+	r := out.Do(sched.Persist)
+	r.Kind, r.Job, r.First, r.Attempt = sched.NewAttempt, j.ID, m.First, int32(t.Attempt)
+	r.Losses, r.Retries, r.Outcome, r.Reason = t.Losses, t.Retried, why, m.Reason
+}
+
+func (l *Ledger) end(j *Job, task, attempt int32, o sched.Outcome, reason string, out *sched.Actions) {
+	r := out.Do(sched.Persist)
+	r.Kind, r.Job, r.First, r.Attempt, r.Outcome, r.Reason = sched.TaskEnded, j.ID, task, attempt, o, reason
+	l.settle(j, task, o, reason)
+	if j.unfinished == 0 {
+		l.close(j, out)
+	}
+}
+
+// settle enters a task's accepted result.
+func (l *Ledger) settle(j *Job, task int32, o sched.Outcome, reason string) {
+	t := &j.Tasks[task]
+	if t.Place == Nowhere {
+		j.Unplaced--
+	}
+	t.Outcome = o
+	j.unfinished--
+	l.tasks--
+	if o == sched.Failed {
+		if j.failed == 0 {
+			j.reason = reason
+		}
+		j.failed++
+	}
+}
+
+// close ends a job all of whose tasks have ended.
+func (l *Ledger) close(j *Job, out *sched.Actions) {
+	o := sched.Done
+	if j.failed > 0 {
+		o = sched.Failed
+	}
+	l.endJob(j, o, j.reason, out)
+}
+
+func (l *Ledger) endJob(j *Job, o sched.Outcome, reason string, out *sched.Actions) {
+	r := out.Do(sched.Persist)
+	r.Kind, r.Job, r.Outcome, r.Reason = sched.JobEnded, j.ID, o, reason
+	out.Do(sched.Forget).Job = j.ID
+	l.remove(j)
+}
+
+// Cancel ends a job at once; whatever still runs of it is the caller's to drop.
+func (l *Ledger) Cancel(j *Job, reason string, out *sched.Actions) {
+	l.endJob(j, sched.Killed, reason, out)
+}

@@ -1,0 +1,190 @@
+package pigeon
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// retryFull is how long tasks that a full master handed back wait before they
+// are placed again.
+const retryFull = 100 * sched.Millisecond
+
+// Distributor splits jobs over the groups and owns what is owed. Its state is
+// the ledger and what the masters said they serve.
+type Distributor struct {
+	cfg      sched.DistributorConfig
+	led      *ledger.Ledger
+	groups   []group // by master id
+	held     []sched.JobID
+	restored bool // false while the journal is being read
+	retrying bool // a timer for held tasks is running
+}
+
+type group struct {
+	known, up bool
+	serves    []string
+}
+
+// NewDistributor gives a distributor that knows no master yet.
+func NewDistributor(cfg sched.DistributorConfig) *Distributor {
+	return &Distributor{cfg: cfg, led: ledger.New(), restored: true}
+}
+
+// Ledger gives the book of what is owed, for the shell to read between steps.
+func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
+
+// Step implements [sched.Core].
+func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	switch m.Kind {
+	case sched.Submit:
+		d.submit(now, m, out)
+	case sched.Report:
+		j, v := d.led.Report(m, out)
+		d.settle(j, m, v, out)
+	case sched.AttemptLost:
+		j, v := d.led.Lost(m, out)
+		d.settle(j, m, v, out)
+	case sched.Returned:
+		d.returned(now, from, m, out)
+	case sched.Holding:
+		d.holding(from, m, out)
+	case sched.Cancel:
+		d.cancel(m, out)
+	case sched.MasterUp:
+		d.masterUp(m, out)
+	case sched.MasterLost:
+		d.masterLost(m, out)
+	case sched.Serves:
+		d.group(from.ID).serves = slices.Clone(m.Serves)
+		d.placeHeld(out)
+	case sched.Timeout:
+		d.retrying = false
+		d.placeHeld(out)
+	case sched.Placed, sched.NewAttempt, sched.TaskEnded:
+		d.led.Restore(m)
+	case sched.Restored:
+		d.restored = true
+		d.led.CloseRestored(out)
+		d.led.Each(d.hold)
+		d.placeHeld(out)
+	}
+}
+
+// group gives the entry of the master with that id, new when it was unknown.
+func (d *Distributor) group(id int32) *group {
+	for int(id) >= len(d.groups) {
+		d.groups = append(d.groups, group{})
+	}
+	return &d.groups[id]
+}
+
+func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Actions) {
+	j := d.led.Submit(now, m)
+	if j == nil {
+		return
+	}
+	if m.Resent {
+		d.restored = false
+		return
+	}
+	d.place(j, out)
+	d.hold(j)
+}
+
+// settle acts on the ledger's verdict about an attempt.
+func (d *Distributor) settle(j *ledger.Job, m *sched.Message, v ledger.Verdict, out *sched.Actions) {
+	switch v {
+	case ledger.Again:
+		d.tryAgain(j, m.First, out)
+	case ledger.Accepted:
+		// Another attempt may be queued or running: it is not wanted any more.
+		if t := &j.Tasks[m.First]; int32(t.Attempt) != m.Attempt || m.Kind == sched.AttemptLost {
+			d.drop(j, m.First, 1, t.Place, out)
+		}
+	}
+}
+
+// tryAgain sends a new attempt to the head of the queue it came from; without a
+// live master there the task is placed anew.
+func (d *Distributor) tryAgain(j *ledger.Job, task int32, out *sched.Actions) {
+	t := &j.Tasks[task]
+	if t.Place != ledger.Nowhere && d.groups[t.Place].up && slices.Contains(d.groups[t.Place].serves, j.App) {
+		d.sendTasks(j, task, 1, t.Place, out).Head = true
+		return
+	}
+	j.Unplace(task)
+	d.place(j, out)
+	d.hold(j)
+}
+
+func (d *Distributor) sendTasks(j *ledger.Job, first, count int32, place int16, out *sched.Actions) *sched.Message {
+	m := out.Send(sched.Addr{Role: sched.Master, ID: int32(place)}, sched.Tasks)
+	m.Job, m.Class, m.Estimate, m.App, m.Arrival = j.ID, j.Class, j.Estimate, j.App, j.Arrival
+	m.Owner, m.First, m.Count, m.Attempt = d.cfg.Self, first, count, int32(j.Tasks[first].Attempt)
+	return m
+}
+
+func (d *Distributor) drop(j *ledger.Job, first, count int32, place int16, out *sched.Actions) {
+	if place == ledger.Nowhere {
+		return
+	}
+	m := out.Send(sched.Addr{Role: sched.Master, ID: int32(place)}, sched.Drop)
+	m.Job, m.First, m.Count = j.ID, first, count
+}
+
+func (d *Distributor) cancel(m *sched.Message, out *sched.Actions) {
+	j := d.led.Job(m.Job)
+	if j == nil {
+		return
+	}
+	r := out.Do(sched.Persist)
+	r.Kind, r.Job, r.Reason = sched.Cancel, j.ID, m.Reason
+	told := make([]bool, len(d.groups))
+	for i := range j.Tasks {
+		if p := j.Tasks[i].Place; p != ledger.Nowhere && !told[p] {
+			told[p] = true
+			d.drop(j, 0, 0, p, out)
+		}
+	}
+	d.led.Cancel(j, m.Reason, out)
+}
+
+// returned takes tasks back that a group could not run.
+func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	j := d.led.Job(m.Job)
+	if j == nil {
+		return
+	}
+	for i := m.First; i < m.First+m.Count && j.Has(i); i++ {
+		if t := &j.Tasks[i]; int32(t.Attempt) == m.Attempt && t.Place == int16(from.ID) {
+			j.Unplace(i)
+		}
+	}
+	if m.Full {
+		d.hold(j)
+		d.retryLater(now, out)
+		return
+	}
+	d.place(j, out)
+	d.hold(j)
+}
+
+func (d *Distributor) retryLater(now sched.Time, out *sched.Actions) {
+	if !d.retrying {
+		d.retrying = true
+		out.Timer(now+retryFull, 0)
+	}
+}
+
+// holding answers a master that found an attempt running: it is dropped when
+// nobody waits for it any more.
+func (d *Distributor) holding(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	j := d.led.Job(m.Job)
+	if j != nil && j.Has(m.First) && j.Tasks[m.First].Outcome == sched.Unfinished {
+		return
+	}
+	drop := out.Send(from, sched.Drop)
+	drop.Job, drop.First, drop.Count = m.Job, m.First, 1
+}

@@ -1,0 +1,152 @@
+package pigeon
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// place gives the job's unplaced tasks to the groups that serve its application,
+// evenly: of N groups in a random order, the first F mod N get floor(F/N)+1
+// tasks and the others floor(F/N), as contiguous blocks of the task list
+// (section 3.1; the worked example of section 4.1 needs blocks). The order is
+// drawn from the run's seed and the job's key. Without such a group the tasks
+// stay unplaced.
+func (d *Distributor) place(j *ledger.Job, out *sched.Actions) {
+	if j.Unplaced == 0 || !d.restored {
+		return
+	}
+	ids := d.serving(j.App)
+	if len(ids) == 0 {
+		return
+	}
+	perm := sched.Rand(d.cfg.Seed, j.Key).Perm(len(ids))
+	total, n := j.Unplaced, int32(len(ids))
+	var next int32 // task to look at
+	for k, p := range perm {
+		share := total / n
+		if int32(k) < total%n {
+			share++
+		}
+		next = d.placeBlock(j, ids[p], next, share, out)
+	}
+}
+
+// placeBlock gives the next share unplaced tasks from number next on to a group,
+// one message for each stretch of neighbours with equal attempts, and gives the
+// number after the last.
+func (d *Distributor) placeBlock(j *ledger.Job, place int16, next, share int32, out *sched.Actions) int32 {
+	for share > 0 {
+		for !waits(&j.Tasks[next]) {
+			next++
+		}
+		first := next
+		for share > 0 && j.Has(next) && waits(&j.Tasks[next]) && j.Tasks[next].Attempt == j.Tasks[first].Attempt {
+			j.Place(next, place)
+			next++
+			share--
+		}
+		d.placed(j, first, next-first, place, out)
+	}
+	return next
+}
+
+// placed journals and sends one block. What is placed for a second time may
+// still run where it was before.
+func (d *Distributor) placed(j *ledger.Job, first, count int32, place int16, out *sched.Actions) {
+	attempt := j.Tasks[first].Attempt
+	r := out.Do(sched.Persist)
+	r.Kind, r.Job, r.First, r.Count, r.Attempt = sched.Placed, j.ID, first, count, int32(attempt)
+	r.Peer = sched.Addr{Role: sched.Master, ID: int32(place)}
+	d.sendTasks(j, first, count, place, out).Resent = attempt > 1
+}
+
+func waits(t *ledger.Task) bool {
+	return t.Outcome == sched.Unfinished && t.Place == ledger.Nowhere
+}
+
+// serving lists the masters that can be reached and serve the application.
+func (d *Distributor) serving(app string) []int16 {
+	var ids []int16
+	for id := range d.groups {
+		if g := &d.groups[id]; g.up && slices.Contains(g.serves, app) {
+			ids = append(ids, int16(id))
+		}
+	}
+	return ids
+}
+
+// hold remembers a job with unplaced tasks for when a group comes that serves
+// it.
+func (d *Distributor) hold(j *ledger.Job) {
+	if j.Unplaced > 0 && !j.Held {
+		j.Held = true
+		d.held = append(d.held, j.ID)
+	}
+}
+
+// placeHeld tries the held jobs again, in the order in which they came.
+func (d *Distributor) placeHeld(out *sched.Actions) {
+	if !d.restored {
+		return
+	}
+	still := d.held[:0]
+	for _, id := range d.held {
+		j := d.led.Job(id)
+		if j == nil {
+			continue
+		}
+		d.place(j, out)
+		if j.Held = j.Unplaced > 0; j.Held {
+			still = append(still, id)
+		}
+	}
+	d.held = still
+}
+
+// masterUp takes a master in. What was placed with an earlier incarnation of it
+// is sent again, marked so that it launches nothing that runs already.
+func (d *Distributor) masterUp(m *sched.Message, out *sched.Actions) {
+	g := d.group(m.Peer.ID)
+	g.known, g.up, g.serves = true, true, slices.Clone(m.Serves)
+	place := int16(m.Peer.ID)
+	d.led.Each(func(j *ledger.Job) { d.resend(j, place, out) })
+	d.placeHeld(out)
+}
+
+func (d *Distributor) resend(j *ledger.Job, place int16, out *sched.Actions) {
+	for i := int32(0); j.Has(i); {
+		first := i
+		for j.Has(i) && at(&j.Tasks[i], place) && j.Tasks[i].Attempt == j.Tasks[first].Attempt {
+			i++
+		}
+		if i > first {
+			d.sendTasks(j, first, i-first, place, out).Resent = true
+		} else {
+			i++
+		}
+	}
+}
+
+func at(t *ledger.Task, place int16) bool {
+	return t.Outcome == sched.Unfinished && t.Place == place
+}
+
+// masterLost takes back what a group without a master holds and distributes it
+// again, as new attempts: nobody knows which of the old ones still run.
+func (d *Distributor) masterLost(m *sched.Message, out *sched.Actions) {
+	g := d.group(m.Peer.ID)
+	g.up, g.serves = false, nil
+	place := int16(m.Peer.ID)
+	d.led.Each(func(j *ledger.Job) {
+		for i := range j.Tasks {
+			if at(&j.Tasks[i], place) {
+				j.Unplace(int32(i))
+				d.led.Retry(j, int32(i), "its group had no master", out)
+			}
+		}
+		d.place(j, out)
+		d.hold(j)
+	})
+}

@@ -1,0 +1,101 @@
+package pigeon
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Worker is one slot: it runs one task at a time and is the last judge of what
+// it takes (design.md, section 2, rule 4).
+//
+// The sequence number grows with every change of the slot's state, so a notice
+// or a launch made on older knowledge is recognised.
+type Worker struct {
+	cfg      sched.WorkerConfig
+	seq      uint64
+	epoch    uint64
+	reserved bool
+	busy     bool
+	owner    sched.Addr
+	current  sched.AttemptID // running, or the last that ran
+}
+
+// NewWorker gives an idle slot.
+func NewWorker(cfg sched.WorkerConfig) *Worker { return &Worker{cfg: cfg, seq: cfg.Seq} }
+
+// Seq gives the slot's sequence number.
+func (w *Worker) Seq() uint64 { return w.seq }
+
+// Epoch gives the highest epoch a master spoke with.
+func (w *Worker) Epoch() uint64 { return w.epoch }
+
+// Reserved says that the slot serves short tasks only.
+func (w *Worker) Reserved() bool { return w.reserved }
+
+// Running gives the attempt the slot runs; false when it is idle.
+func (w *Worker) Running() (sched.AttemptID, bool) { return w.current, w.busy }
+
+// Step implements [sched.Core].
+func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	switch m.Kind {
+	case sched.Launch:
+		w.launch(from, m, out)
+	case sched.Kill:
+		if w.busy && w.current == m.AttemptID() {
+			w.act(sched.Stop, out)
+		}
+	case sched.SetReserved:
+		if m.Epoch >= w.epoch {
+			w.epoch, w.reserved = m.Epoch, m.Reserved
+		}
+	case sched.Ended:
+		w.ended(m, out)
+	}
+}
+
+func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
+	m := out.Do(kind)
+	m.Job, m.First, m.Attempt, m.Owner = w.current.Job, w.current.Task, w.current.Attempt, w.owner
+}
+
+func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	switch {
+	case m.AttemptID() == w.current:
+		return // came again: it was accepted
+	case m.Epoch < w.epoch:
+		w.refuse(from, m, "the master's epoch is over", out)
+	case w.busy:
+		w.refuse(from, m, "the slot is busy", out)
+	case m.Seq != w.seq:
+		w.refuse(from, m, "the slot has changed since", out)
+	case w.reserved && m.Class != sched.Short:
+		w.refuse(from, m, "the slot is reserved for short tasks", out)
+	default:
+		w.epoch = m.Epoch
+		w.seq++
+		w.busy, w.current, w.owner = true, m.AttemptID(), m.Owner
+		w.act(sched.Start, out)
+	}
+}
+
+// refuse sends a launch back. An idle slot follows it with a fresh idle notice,
+// since the master took it for busy.
+func (w *Worker) refuse(from sched.Addr, m *sched.Message, reason string, out *sched.Actions) {
+	if !w.busy {
+		w.seq++
+	}
+	r := out.Send(from, sched.Refused)
+	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, reason
+	if !w.busy {
+		out.Send(from, sched.Idle).Seq = w.seq
+	}
+}
+
+// ended reports to the distributor directly and turns idle at the master.
+func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
+	if !w.busy || w.current != m.AttemptID() {
+		return
+	}
+	w.seq++
+	w.busy = false
+	r := out.Send(w.owner, sched.Report)
+	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = m.Job, m.First, m.Attempt, m.Outcome, m.Reason
+	out.Send(w.cfg.Master, sched.Idle).Seq = w.seq
+}

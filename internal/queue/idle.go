@@ -1,0 +1,65 @@
+package queue
+
+// Idler is a worker's entry in the idle lists; a worker embeds one.
+type Idler struct {
+	seq        int64
+	list       *idleList
+	kind       Kind
+	prev, next *Idler
+	Owner      int32 // id of the worker
+}
+
+// Listed says that the worker is in an idle list.
+func (e *Idler) Listed() bool { return e.list != nil }
+
+type idleList struct{ first, last *Idler }
+
+// PushIdle puts the worker at the tail of the idle workers of its service and
+// kind.
+func (x *Index) PushIdle(e *Idler, s *Service, k Kind) {
+	e.seq, e.kind, e.list = x.tail, k, &s.idle[k]
+	x.tail++
+	e.prev, e.next = e.list.last, nil
+	if e.list.last != nil {
+		e.list.last.next = e
+	} else {
+		e.list.first = e
+	}
+	e.list.last = e
+	x.idle[k]++
+}
+
+// RemoveIdle takes the worker out of its idle list; it may be in none.
+func (x *Index) RemoveIdle(e *Idler) {
+	l := e.list
+	if l == nil {
+		return
+	}
+	if e.prev != nil {
+		e.prev.next = e.next
+	} else {
+		l.first = e.next
+	}
+	if e.next != nil {
+		e.next.prev = e.prev
+	} else {
+		l.last = e.prev
+	}
+	x.idle[e.kind]--
+	e.list, e.prev, e.next = nil, nil, nil
+}
+
+// TakeIdle takes out the worker of that kind that has been idle longest among
+// those that serve the application, nil when there is none.
+func (x *Index) TakeIdle(a *App, k Kind) *Idler {
+	var best *Idler
+	for _, s := range a.services {
+		if e := s.idle[k].first; e != nil && (best == nil || e.seq < best.seq) {
+			best = e
+		}
+	}
+	if best != nil {
+		x.RemoveIdle(best)
+	}
+	return best
+}

@@ -1,0 +1,179 @@
+package queue
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Job is what a master keeps of a job while it holds a task of it.
+type Job struct {
+	ID       sched.JobID
+	Owner    sched.Addr // distributor that its reports go to
+	App      *App
+	Estimate sched.Time
+	Arrival  sched.Time
+	Queued   int32 // tasks waiting here
+	Running  int32 // tasks launched and not known to have ended
+	Class    sched.Class
+
+	RunningFirst, RunningLast int32 // ids of the workers that run it, kept by the master
+	runs                      *Run  // all waiting runs of the job, newest first
+}
+
+// Run is the tasks First..First+Count-1 of a job, waiting together. Count is
+// never zero while it is queued.
+type Run struct {
+	Job         *Job
+	First       int32
+	Count       int32
+	Attempt     int32
+	Since       sched.Time
+	seq         int64
+	prev, next  *Run // in the queue
+	siblingNext *Run // in the job
+}
+
+type runList struct{ first, last *Run }
+
+// PushTail queues count tasks of the job behind all others of its class.
+func (x *Index) PushTail(now sched.Time, j *Job, first, count, attempt int32) {
+	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Since: now, seq: x.tail}
+	x.tail++
+	l := &j.App.runs[j.Class]
+	r.prev = l.last
+	if l.last != nil {
+		l.last.next = r
+	} else {
+		l.first = r
+	}
+	l.last = r
+	x.enter(r)
+}
+
+// PushHead queues count tasks of the job before all others of its class.
+func (x *Index) PushHead(now sched.Time, j *Job, first, count, attempt int32) {
+	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Since: now, seq: x.head}
+	x.head--
+	l := &j.App.runs[j.Class]
+	r.next = l.first
+	if l.first != nil {
+		l.first.prev = r
+	} else {
+		l.last = r
+	}
+	l.first = r
+	x.enter(r)
+}
+
+func (x *Index) enter(r *Run) {
+	r.siblingNext = r.Job.runs
+	r.Job.runs = r
+	r.Job.Queued += r.Count
+	x.queued[r.Job.Class] += int(r.Count)
+}
+
+// First gives the run of the class whose first task a worker of the service
+// takes next, nil when none of its applications has one waiting.
+func (x *Index) First(s *Service, c sched.Class) *Run {
+	var best *Run
+	for _, a := range s.apps {
+		if r := a.runs[c].first; r != nil && (best == nil || r.seq < best.seq) {
+			best = r
+		}
+	}
+	return best
+}
+
+// Take takes the first task out of a queued run and gives its number.
+func (x *Index) Take(r *Run) (task int32) {
+	task = r.First
+	r.First++
+	x.shrink(r, 1)
+	return task
+}
+
+// shrink notes that n tasks left the run, and unlinks it when it is empty.
+func (x *Index) shrink(r *Run, n int32) {
+	j := r.Job
+	r.Count -= n
+	j.Queued -= n
+	x.queued[j.Class] -= int(n)
+	if r.Count > 0 {
+		return
+	}
+	l := &j.App.runs[j.Class]
+	if r.prev != nil {
+		r.prev.next = r.next
+	} else {
+		l.first = r.next
+	}
+	if r.next != nil {
+		r.next.prev = r.prev
+	} else {
+		l.last = r.prev
+	}
+	for at := &j.runs; *at != nil; at = &(*at).siblingNext {
+		if *at == r {
+			*at = r.siblingNext
+			break
+		}
+	}
+}
+
+// Holds says that the task waits here.
+func (j *Job) Holds(task int32) bool {
+	for r := j.runs; r != nil; r = r.siblingNext {
+		if task >= r.First && task < r.First+r.Count {
+			return true
+		}
+	}
+	return false
+}
+
+// Remove takes the waiting tasks first..first+count-1 of the job out of the
+// queue, those that wait, and gives how many there were.
+func (x *Index) Remove(j *Job, first, count int32) (removed int32) {
+	end := first + count
+	for r := j.runs; r != nil; {
+		next := r.siblingNext
+		lo, hi := max(first, r.First), min(end, r.First+r.Count)
+		if lo < hi {
+			removed += hi - lo
+			x.cut(r, lo, hi)
+		}
+		r = next
+	}
+	return removed
+}
+
+// cut takes tasks lo..hi-1 out of the run; what lies behind them becomes a run
+// of its own in the same place.
+func (x *Index) cut(r *Run, lo, hi int32) {
+	tail := r.First + r.Count - hi
+	if lo == r.First {
+		r.First = hi
+		x.shrink(r, hi-lo)
+		return
+	}
+	x.shrink(r, r.First+r.Count-lo)
+	if tail == 0 {
+		return
+	}
+	rest := &Run{Job: r.Job, First: hi, Count: tail, Attempt: r.Attempt, Since: r.Since, seq: r.seq, prev: r, next: r.next}
+	if r.next != nil {
+		r.next.prev = rest
+	} else {
+		r.Job.App.runs[r.Job.Class].last = rest
+	}
+	r.next = rest
+	x.enter(rest)
+}
+
+// TakeAll takes every waiting task of the application out and calls f for each
+// run, short class first, in queue order.
+func (x *Index) TakeAll(a *App, f func(*Run)) {
+	for c := range a.runs {
+		for r := a.runs[c].first; r != nil; r = a.runs[c].first {
+			out := *r
+			x.shrink(r, r.Count)
+			f(&out)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package sched
+
+// ActionKind says what an [Action] asks of the shell.
+type ActionKind uint8
+
+// The actions.
+const (
+	// Send: deliver Msg to the core To, in order per receiver, at least once.
+	Send ActionKind = iota
+	// Timer: give Timeout(Token) back at the instant At or soon after. Timers are
+	// never cancelled; a core ignores those that came to mean nothing.
+	Timer
+	// Start (worker): run the attempt of Msg in the slot's backend; its end comes
+	// back as Ended.
+	Start
+	// Suspend, Resume (worker): stop and continue the attempt of Msg.
+	Suspend
+	Resume
+	// Stop (worker): kill the attempt of Msg; its end comes back as Ended.
+	Stop
+	// Persist (distributor): journal Msg before anybody outside is told of it.
+	Persist
+	// Forget: the core holds nothing of the job of Msg any more; the shell may
+	// drop what it keeps beside it (payloads, names).
+	Forget
+)
+
+// Action is one thing a core wants done. The order of actions is the order of
+// the decisions; sends leave only when the whole step has been taken.
+type Action struct {
+	Kind  ActionKind
+	To    Addr   // Send
+	At    Time   // Timer
+	Token uint64 // Timer
+	Msg   Message
+}
+
+// Actions collects what a step decided. The zero value is ready; the shell
+// reuses one between steps.
+type Actions struct{ list []Action }
+
+// List gives the collected actions. It is valid until the next Reset.
+func (a *Actions) List() []Action { return a.list }
+
+// Reset empties the list and keeps its memory.
+func (a *Actions) Reset() {
+	clear(a.list)
+	a.list = a.list[:0]
+}
+
+// Do appends an action on the message and returns the message for filling in.
+// The pointer is valid until the next call.
+func (a *Actions) Do(kind ActionKind) *Message {
+	a.list = append(a.list, Action{Kind: kind})
+	return &a.list[len(a.list)-1].Msg
+}
+
+// Send appends a message of the given kind to the given core and returns it for
+// filling in. The pointer is valid until the next call.
+func (a *Actions) Send(to Addr, kind Kind) *Message {
+	a.list = append(a.list, Action{Kind: Send, To: to, Msg: Message{Kind: kind}})
+	return &a.list[len(a.list)-1].Msg
+}
+
+// Timer asks for Timeout(token) at the given instant.
+func (a *Actions) Timer(at Time, token uint64) {
+	a.list = append(a.list, Action{Kind: Timer, At: at, Token: token})
+}

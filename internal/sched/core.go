@@ -1,0 +1,49 @@
+package sched
+
+// Core is one scheduling state machine; package sched states its contract.
+type Core interface {
+	// Step takes one message at the instant now and appends to out what is to be
+	// done. It keeps no reference to m, nor to out. now never goes back.
+	Step(now Time, from Addr, m *Message, out *Actions)
+}
+
+// Policy makes the cores of one scheduling policy. A nil constructor means that
+// the policy has no such role.
+type Policy struct {
+	Name           string
+	NewDistributor func(DistributorConfig) Core
+	NewMaster      func(MasterConfig) Core
+	NewWorker      func(WorkerConfig) Core
+}
+
+// Params are the numbers of a policy, the same for all its roles.
+type Params struct {
+	Cutoff   Time    // a mean task duration up to this is short
+	Weight   int     // W; 0 is infinite (strict priority)
+	Reserved float64 // share of each group's slots that serve short tasks only
+}
+
+// DistributorConfig is what a distributor knows from the start.
+type DistributorConfig struct {
+	Self   Addr
+	Seed   uint64 // of the run; a job's draws come from it and the job's key
+	Params Params
+}
+
+// MasterConfig is what a master knows from the start.
+type MasterConfig struct {
+	Self     Addr
+	Seed     uint64
+	Params   Params
+	MaxTasks int  // tasks queued at most, 0 for no limit
+	Recover  bool // wait for nodes before launching tasks sent again (section 2.5 of the design)
+}
+
+// WorkerConfig is what a worker knows from the start.
+type WorkerConfig struct {
+	Self   Addr
+	Seed   uint64
+	Params Params
+	Master Addr   // of its group
+	Seq    uint64 // slot sequence number to go on from
+}

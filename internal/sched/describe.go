@@ -1,0 +1,63 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String gives the action kind's name.
+func (k ActionKind) String() string {
+	return [...]string{"Send", "Timer", "Start", "Suspend", "Resume", "Stop", "Persist", "Forget"}[k]
+}
+
+// Describe prints a message on one line: its kind and every field that is set,
+// in a fixed order. Equal lines mean equal messages; recordings and golden
+// traces are made of them.
+func Describe(m *Message) string {
+	var b strings.Builder
+	b.WriteString(m.Kind.String())
+	field := func(set bool, format string, args ...any) {
+		if set {
+			b.WriteByte(' ')
+			fmt.Fprintf(&b, format, args...)
+		}
+	}
+	field(m.Job != JobID{}, "job=%s", m.Job)
+	field(m.First != 0 || m.Count != 0 || m.Attempt != 0, "tasks=%d+%d#%d", m.First, m.Count, m.Attempt)
+	field(m.Class != Short, "%s", m.Class)
+	field(m.Outcome != Unfinished, "%s", m.Outcome)
+	for _, flag := range []struct {
+		set  bool
+		name string
+	}{{m.Head, "head"}, {m.Resent, "resent"}, {m.Reserved, "reserved"}, {m.Fixed, "fixed"}, {m.Full, "full"}} {
+		field(flag.set, "%s", flag.name)
+	}
+	field(m.Retries != 0, "retries=%d", m.Retries)
+	field(m.Losses != 0, "losses=%d", m.Losses)
+	field(m.Peer != Addr{}, "peer=%s", m.Peer)
+	field(m.Owner != Addr{}, "owner=%s", m.Owner)
+	field(m.Key != 0, "key=%d", m.Key)
+	field(m.Seq != 0, "seq=%d", m.Seq)
+	field(m.Epoch != 0, "epoch=%d", m.Epoch)
+	field(m.Token != 0, "token=%d", m.Token)
+	field(m.Estimate != 0, "estimate=%d", m.Estimate)
+	field(m.Arrival != 0, "arrival=%d", m.Arrival)
+	field(m.App != "", "app=%q", m.App)
+	field(m.Node != "", "node=%q", m.Node)
+	field(m.Serves != nil, "serves=%q", m.Serves)
+	field(m.Kept != nil, "kept=%v", m.Kept)
+	field(m.Reason != "", "reason=%q", m.Reason)
+	return b.String()
+}
+
+// DescribeAction prints an action on one line, after the manner of [Describe].
+func DescribeAction(a *Action) string {
+	switch a.Kind {
+	case Send:
+		return fmt.Sprintf("Send to %s: %s", a.To, Describe(&a.Msg))
+	case Timer:
+		return fmt.Sprintf("Timer at %d token=%d", a.At, a.Token)
+	default:
+		return fmt.Sprintf("%s %s", a.Kind, Describe(&a.Msg))
+	}
+}

@@ -1,0 +1,171 @@
+package sched
+
+// Kind says what a [Message] is about and so which of its fields count.
+type Kind uint8
+
+// The kinds, by who sends what to whom. "Shell" is the daemon or simulator
+// around the receiving core. Fields not named are zero.
+const (
+	KindNone Kind = iota
+
+	// Shell to distributor.
+
+	// Submit: a job arrived. Job, Key, App, Class, Estimate, Count, Retries.
+	// Resent marks a job read back from the journal: it is placed only after the
+	// Restored that ends the reading.
+	Submit
+	// Cancel: the application no longer wants the job. Job.
+	Cancel
+	// MasterUp: a master was reached, for the first time or in a new
+	// incarnation. Peer, Serves. What was sent to an earlier one is sent again.
+	MasterUp
+	// MasterLost: a group was without a master for too long. Peer.
+	MasterLost
+	// Restored: the journal has been read.
+	Restored
+
+	// Records: a distributor's Persist carries one, and its shell gives them back
+	// in order, after the Submit of their job, when it reads the journal.
+
+	// Placed: tasks were given to a group. Job, First, Count, Attempt, Peer.
+	Placed
+	// NewAttempt: a task is to be tried again. Job, First, Attempt, Losses,
+	// Outcome (of the attempt before: Lost or Failed), Reason.
+	NewAttempt
+	// TaskEnded: the result of a task was accepted. Job, First, Attempt,
+	// Outcome, Reason.
+	TaskEnded
+	// JobEnded: nothing more will happen to the job. Job, Outcome, Reason.
+	JobEnded
+
+	// Distributor to master.
+
+	// Tasks: First..First+Count-1 of a job are to be run. Job, Class, Estimate,
+	// App, Arrival, Attempt, First, Count. Head puts them before everything else
+	// of their class; Resent says that an earlier incarnation may have launched
+	// them already.
+	Tasks
+	// Drop: those tasks are no longer wanted; forget queued ones, kill running
+	// ones. Job, First, Count (Count 0: all).
+	Drop
+
+	// Master to distributor.
+
+	// Serves: the applications for which the group has a live worker. Serves.
+	Serves
+	// Returned: the group cannot take these tasks, which were never launched: no
+	// worker of it serves the application, or (Full) its queue is full. Job,
+	// First, Count, Attempt.
+	Returned
+	// AttemptLost: the worker of an attempt is gone. Job, First, Attempt, Reason.
+	AttemptLost
+	// Holding: a worker registered while it runs this attempt; a distributor
+	// that no longer wants it answers Drop. Job, First, Attempt.
+	Holding
+
+	// Master to worker.
+
+	// Launch: run this task. Job, First, Attempt, Class, App, Owner, Estimate,
+	// Seq (the slot's sequence number as the master knows it), Epoch.
+	Launch
+	// Kill: stop this attempt. Job, First, Attempt, Epoch.
+	Kill
+	// SetReserved: the slot now serves short tasks only (Reserved) or both
+	// classes. Reserved, Epoch.
+	SetReserved
+
+	// Worker to master.
+
+	// Idle: the slot is free since its sequence number Seq.
+	Idle
+	// Refused: the launch was not accepted; nothing of it runs. An Idle follows
+	// as soon as the slot is free. Job, First,
+	// Attempt, Seq (the slot's), Reason.
+	Refused
+
+	// Worker to distributor.
+
+	// Report: an attempt ended. Job, First, Attempt, Outcome, Reason.
+	Report
+
+	// Shell to master.
+
+	// WorkerUp: a slot registered. Peer, Node, Serves, Seq, Reserved, Fixed (the
+	// slot's kind was chosen by its owner), and, when it runs something, Job,
+	// First, Attempt, Owner, Class, App. Kept lists attempts that ended there
+	// and are not acknowledged yet.
+	WorkerUp
+	// WorkerLost: a slot went away. Peer, Reason.
+	WorkerLost
+	// WorkerServes: the applications a slot serves changed. Peer, Serves.
+	WorkerServes
+	// EpochIs: the epoch this master works under. Epoch.
+	EpochIs
+
+	// Shell to worker.
+
+	// Ended: the backend finished the attempt. Job, First, Attempt, Outcome,
+	// Reason.
+	Ended
+
+	// Shell to any.
+
+	// Timeout: a timer the core asked for is due. Token.
+	Timeout
+
+	numKinds
+)
+
+// Message is everything one core, or the shell around it, can say to a core. It
+// is one flat struct, in the manner of raft implementations: no allocation on
+// the way of a task, one place that translates it to the wire. Its Kind decides
+// which fields count.
+type Message struct {
+	Kind     Kind
+	Class    Class
+	Outcome  Outcome
+	Head     bool  // Tasks: serve before the rest of the class
+	Resent   bool  // Tasks, Submit: may be known already
+	Reserved bool  // WorkerUp, SetReserved: short tasks only
+	Fixed    bool  // WorkerUp: Reserved was chosen by the slot's owner
+	Full     bool  // Returned: worth another try later
+	Retries  uint8 // Submit: of a task that fails by itself
+	Losses   uint8 // NewAttempt: attempts lost so far
+
+	First   int32 // first task of the range, or the one task
+	Count   int32 // tasks in the range
+	Attempt int32 // from 1
+
+	Job      JobID
+	Peer     Addr   // the core that MasterUp, WorkerUp and the like speak of
+	Owner    Addr   // the distributor a task's report goes to
+	Key      uint64 // Submit: seeds the job's draws
+	Seq      uint64 // slot sequence number
+	Epoch    uint64 // incarnation of the master that speaks
+	Token    uint64 // Timeout: as given to Timer
+	Estimate Time   // of one task of the job
+	Arrival  Time   // of the job at its distributor, in the receiver's time
+
+	App    string   // application whose backend is needed; "" for built-in ones
+	Node   string   // WorkerUp: the node's id
+	Reason string   // in words a user can read
+	Serves []string // applications served, "" for the built-in backends; sorted
+	Kept   []AttemptID
+}
+
+// NumKinds is one above the highest kind, for tables and round-trip tests.
+const NumKinds = int(numKinds)
+
+// AttemptID gives the attempt a one-task message speaks of.
+func (m *Message) AttemptID() AttemptID {
+	return AttemptID{Job: m.Job, Task: m.First, Attempt: m.Attempt}
+}
+
+// Tasks gives how many tasks the message speaks of, for counting messages as
+// the papers do: a batch of k tasks counts k.
+func (m *Message) Tasks() int {
+	if m.Kind == Tasks || m.Kind == Returned {
+		return int(m.Count)
+	}
+	return 1
+}

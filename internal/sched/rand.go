@@ -1,0 +1,23 @@
+package sched
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+)
+
+// Rand gives the random source of one job or one role: the draws depend on the
+// run's seed and the key alone, so they are the same live and simulated, and in
+// whatever order jobs arrive.
+func Rand(seed, key uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, key)) }
+
+// DrawKey is the key that seeds a job's draws. A key that is a number (a line
+// of a trace) stands for itself.
+func DrawKey(key string) uint64 {
+	if n, err := strconv.ParseUint(key, 10, 64); err == nil {
+		return n
+	}
+	h := fnv.New64a()
+	h.Write([]byte(key)) // a hash never fails to write
+	return h.Sum64()
+}
