@@ -1,0 +1,19 @@
+// Package archtest holds the tests that keep the shape of the repository: which
+// package may import which, and what a pure package may not contain. There is
+// nothing to import here.
+//
+//	cmd                                                              layer 6
+//	frontend  master  nodemonitor  bench                             layer 5
+//	thrift  internal/runloop, link, telemetry, config and the rest   layer 4
+//	internal/policy                                                  layer 3
+//	internal/queue  internal/ledger                                  layer 2
+//	internal/sched                                                   layer 1
+//
+// A package imports its own layer or lower ones. Layers 1 to 3 are pure: what is
+// measured in the simulator is what runs in production only as long as a
+// decision cannot see a clock, a socket or a random source of its own.
+//
+// The tests look at code that ships. Test files may reach further: a test of a
+// policy may run it in the simulator, a test of a daemon may speak the published
+// protocol as an application does.
+package archtest

@@ -1,0 +1,171 @@
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/pigeon-sched/pigeon"
+
+// pkg is what "go list -json" tells of a package.
+type pkg struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	Imports    []string // of the files that ship
+}
+
+// path is the folder inside the module, "" for the root.
+func (p pkg) path() string { return inModule(p.ImportPath) }
+
+func inModule(importPath string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
+}
+
+// layers of design.md, section 5. The longest matching folder counts, so a new
+// folder below internal/ starts in layer 4.
+var layers = map[string]int{
+	"cmd":             6,
+	"frontend":        5,
+	"master":          5,
+	"nodemonitor":     5,
+	"bench":           5,
+	"thrift":          4,
+	"internal":        4,
+	"internal/policy": 3,
+	"internal/queue":  2,
+	"internal/ledger": 2,
+	"internal/sched":  1,
+}
+
+// daemons share a layer and yet know each other only by the wire.
+var daemons = []string{"frontend", "master", "nodemonitor"}
+
+// under tells whether path is folder or lies below it.
+func under(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// layerOf returns 0 for a folder that the design does not know.
+func layerOf(path string) int {
+	best, layer := "", 0
+	for folder, l := range layers {
+		if under(path, folder) && len(folder) > len(best) {
+			best, layer = folder, l
+		}
+	}
+	return layer
+}
+
+// directionFaults lists the imports that point the wrong way.
+func directionFaults(pkgs []pkg) []string {
+	var faults []string
+	for _, p := range pkgs {
+		from := layerOf(p.path())
+		if from == 0 {
+			faults = append(faults, fmt.Sprintf("%s has no layer: design.md, section 5, does not know this folder; move it, or give it a layer in this test", p.path()))
+			continue
+		}
+		for _, imported := range p.Imports {
+			if !under(imported, module) {
+				continue
+			}
+			if reason := forbiddenDirection(p.path(), inModule(imported)); reason != "" {
+				faults = append(faults, fmt.Sprintf("%s imports %s: %s", p.path(), inModule(imported), reason))
+			}
+		}
+	}
+	return faults
+}
+
+func forbiddenDirection(from, to string) string {
+	switch {
+	case under(to, "thrift/gen") && !under(from, "thrift"):
+		return "generated Thrift types stay below thrift/, where one place translates them; a change of the wire must not reach a daemon"
+	case layerOf(to) > layerOf(from):
+		return fmt.Sprintf("imports point down, and this goes from layer %d up to layer %d; declare an interface where it is used, and let the caller pass it in", layerOf(from), layerOf(to))
+	}
+	for _, a := range daemons {
+		for _, b := range daemons {
+			if a != b && under(from, a) && under(to, b) {
+				return "daemons know each other only by messages, or they could not run on different machines and versions"
+			}
+		}
+	}
+	return ""
+}
+
+// shipped asks the go command for the packages of this module.
+func shipped(t *testing.T) []pkg {
+	t.Helper()
+	// -e: a package that does not compile at the moment is its own test's fault.
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports", module+"/...")
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+		}
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func TestImportDirection(t *testing.T) {
+	pkgs := shipped(t)
+	if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.path() == "internal/archtest" }) {
+		t.Fatalf("go list found %d packages and not this one; nothing was checked", len(pkgs))
+	}
+	for _, fault := range directionFaults(pkgs) {
+		t.Error(fault)
+	}
+}
+
+// TestDirectionRules: the rules find what they are for, on packages made up.
+func TestDirectionRules(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		fault    string // part of the message, "" when allowed
+	}{
+		{"cmd/pigeon", "frontend", ""},
+		{"frontend", "internal/policy/pigeon", ""},
+		{"frontend", "thrift/client", ""},
+		{"bench/live", "frontend", ""},
+		{"internal/runloop", "internal/sched", ""},
+		{"internal/link", "internal/telemetry", ""},
+		{"thrift/wire", "thrift/gen/peer", ""},
+		{"internal/policy/eagle", "internal/policy/pigeon", ""},
+		{"internal/policy/pigeon", "internal/queue", ""},
+		{"internal/sched", "internal/queue", "layer 1 up to layer 2"},
+		{"internal/queue", "internal/policy/pigeon", "layer 2 up to layer 3"},
+		{"internal/policy/pigeon", "internal/telemetry", "layer 3 up to layer 4"},
+		{"internal/config", "frontend", "layer 4 up to layer 5"},
+		{"thrift/server", "master", "layer 4 up to layer 5"},
+		{"bench", "cmd/pigeon", "layer 5 up to layer 6"},
+		{"frontend", "master", "only by messages"},
+		{"nodemonitor/backend", "frontend/journal", "only by messages"},
+		{"frontend", "thrift/gen/peer", "below thrift/"},
+		{"misc", "frontend", "has no layer"},
+	} {
+		faults := directionFaults([]pkg{{ImportPath: module + "/" + c.from, Imports: []string{"fmt", module + "/" + c.to}}})
+		got := strings.Join(faults, "; ")
+		if c.fault == "" && got != "" || !strings.Contains(got, c.fault) {
+			t.Errorf("%s -> %s: got %q, want %q", c.from, c.to, got, c.fault)
+		}
+	}
+}
