@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Back-off of the accept loop while the machine is short of something.
+const (
+	acceptBackoffMin = 5 * time.Millisecond
+	acceptBackoffMax = time.Second
+)
+
+// accept takes connections until ctx is done (nil) or the listener ends (error).
+// calls is the context of the handlers; all counts the connections' goroutines.
+func (s *Server) accept(ctx, calls context.Context, l net.Listener, all *sync.WaitGroup) error {
+	var backoff time.Duration
+	for {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+			backoff = 0
+			s.admit(calls, nc, all)
+		case ctx.Err() != nil:
+			return nil
+		case temporary(err):
+			s.count.acceptErrors.Add(1)
+			backoff = min(max(2*backoff, acceptBackoffMin), acceptBackoffMax)
+			s.gate.warn(Full, "cannot accept connections for now; raise the limit of open files (ulimit -n) if this stays",
+				"error", err, "retry_after", backoff)
+			sleep(ctx, backoff)
+		default:
+			return fmt.Errorf("%s: the listener on %v ended: %w", s.opts.Name, l.Addr(), err)
+		}
+	}
+}
+
+// admit starts a connection's goroutine unless a cap forbids it.
+func (s *Server) admit(calls context.Context, nc net.Conn, all *sync.WaitGroup) {
+	s.count.accepted.Add(1)
+	c := newConn(s, nc)
+	if why, ok := s.conns.admit(c); !ok {
+		s.count.ended[why].Add(1)
+		_ = nc.Close()
+		if why != Finished {
+			s.gate.warn(why, "connection refused", "remote", nc.RemoteAddr(),
+				"max_conns", s.opts.MaxConns, "max_conns_per_host", s.opts.MaxConnsPerHost)
+		}
+		return
+	}
+	all.Go(func() { c.run(calls) })
+}
+
+// temporary tells errors that pass (out of descriptors or memory, a peer that
+// left before it was accepted) from the end of the listener.
+func temporary(err error) bool {
+	for _, e := range []syscall.Errno{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+		syscall.ECONNABORTED, syscall.ECONNRESET, syscall.EINTR, syscall.EAGAIN,
+		syscall.EPROTO, syscall.ENETDOWN, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
+}
+
+// sleep waits for d or the end of ctx.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

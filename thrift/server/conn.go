@@ -1,0 +1,195 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/thrift/frame"
+)
+
+// conn is one connection. The goroutine in run owns all but the state.
+type conn struct {
+	server    *Server
+	net       net.Conn
+	host      string // key of the cap per address
+	reader    *frame.Reader
+	transport *frame.Transport
+	protocol  thrift.TProtocol
+	idleUntil time.Time // empty frames do not move it
+	sendErr   error     // why a reply was not sent
+
+	mu       sync.Mutex
+	busy     bool // a call runs or its reply is written
+	stopping bool // no further call begins
+}
+
+func newConn(s *Server, nc net.Conn) *conn {
+	c := &conn{server: s, net: nc, host: hostOf(nc.RemoteAddr())}
+	return c
+}
+
+// run serves the connection to its end.
+func (c *conn) run(calls context.Context) {
+	defer c.server.conns.leave(c)
+	defer c.net.Close() //nolint:errcheck // nothing is owed to the peer any more
+	c.reader = frame.NewReader(c.net, c.server.opts.MaxFrame, c.server.budget)
+	defer c.reader.Release()
+	c.transport = frame.NewTransport(c, c.server.opts.MaxFrame)
+	c.protocol = c.transport.Protocol(c.server.opts.MaxElements)
+
+	why, err := c.serve(WithRemote(calls, c.net.RemoteAddr()))
+	if c.stopped() {
+		why, err = Finished, nil
+	}
+	c.server.count.ended[why].Add(1)
+	if err != nil && why != Vanished && why != Panicked { // a panic has its own line
+		c.server.gate.warn(why, "connection closed", "remote", c.net.RemoteAddr(), "error", err)
+	}
+}
+
+// serve answers message after message and returns why it ended.
+func (c *conn) serve(ctx context.Context) (Reason, error) {
+	c.idleUntil = time.Now().Add(c.server.opts.IdleTimeout)
+	for {
+		body, why, err := c.read()
+		if err != nil || body == nil {
+			return why, err
+		}
+		if !c.begin() {
+			return Finished, nil
+		}
+		why, err = c.call(ctx, body)
+		c.reader.Release()
+		if stop := c.end(); stop || err != nil {
+			return why, err
+		}
+		c.idleUntil = time.Now().Add(c.server.opts.IdleTimeout)
+	}
+}
+
+// read returns the next message that is not empty; nil without an error when the
+// peer closed between frames.
+func (c *conn) read() ([]byte, Reason, error) {
+	for {
+		if c.reader.Buffered() == 0 {
+			_ = c.net.SetReadDeadline(c.idleUntil)
+		}
+		if err := c.reader.Wait(); err != nil {
+			return c.notWaited(err)
+		}
+		body, err := c.readFrame()
+		if err != nil {
+			return nil, reasonOf(err), c.explain(err)
+		}
+		if len(body) > 0 {
+			return body, Finished, nil
+		}
+	}
+}
+
+// readFrame reads the frame whose first byte is there. Its deadline is one point
+// in time, set only when the frame is not complete yet.
+func (c *conn) readFrame() ([]byte, error) {
+	timed := false
+	limit := func(need int) {
+		if !timed && c.reader.Buffered() < need {
+			_ = c.net.SetReadDeadline(time.Now().Add(c.server.opts.FrameTimeout))
+			timed = true
+		}
+	}
+	limit(frame.HeaderSize)
+	size, err := c.reader.Size()
+	if err != nil {
+		return nil, err
+	}
+	limit(frame.HeaderSize + size)
+	return c.reader.Body()
+}
+
+// notWaited sorts the ways in which no further frame came.
+func (c *conn) notWaited(err error) ([]byte, Reason, error) {
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, Finished, nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, Idle, fmt.Errorf("no message for %v; a client reconnects when it has one", c.server.opts.IdleTimeout)
+	}
+	return nil, Vanished, err
+}
+
+// explain adds the limit to an error that does not name it.
+func (c *conn) explain(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("a frame was not complete %v after its first byte", c.server.opts.FrameTimeout)
+	}
+	return err
+}
+
+// reasonOf sorts the errors of reading a frame.
+func reasonOf(err error) Reason {
+	var over *frame.OversizeError
+	switch {
+	case errors.As(err, &over) && over.Guess != "":
+		return Malformed
+	case errors.As(err, &over):
+		return Oversized
+	case errors.Is(err, frame.ErrBudget):
+		return NoMemory
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return Slow
+	}
+	return Vanished
+}
+
+// Next implements frame.Link: a message lies within its frame.
+func (c *conn) Next() ([]byte, error) { return frame.Ended() }
+
+// Send implements frame.Link: one write, one deadline over all of it.
+func (c *conn) Send(b []byte) error {
+	_ = c.net.SetWriteDeadline(time.Now().Add(c.server.opts.WriteTimeout))
+	_, c.sendErr = c.net.Write(b)
+	return c.sendErr
+}
+
+// begin reports whether a call may begin.
+func (c *conn) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = !c.stopping
+	return c.busy
+}
+
+// end says that the call is over, and reports whether to stop.
+func (c *conn) end() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = false
+	return c.stopping
+}
+
+func (c *conn) stopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopping
+}
+
+// finish closes the connection, after the call if one runs.
+func (c *conn) finish() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopping = true
+	if !c.busy {
+		_ = c.net.Close()
+	}
+}
+
+// abort closes the connection now.
+func (c *conn) abort() { _ = c.net.Close() }

@@ -1,0 +1,30 @@
+// Package server serves a thrift.TProcessor to peers that may be slow, broken or
+// hostile: framed transport, binary protocol, one service per port.
+//
+// The life of a connection, with what ends it:
+//
+//	accepted -- over a cap ------------------------------> closed (refused)
+//	   |
+//	   v
+//	idle ------ no frame for IdleTimeout, peer closed ---> closed
+//	   | first byte of a frame
+//	   v
+//	reading --- FrameTimeout after that byte, too large,
+//	   |        no memory, not Thrift -------------------> closed
+//	   | last byte
+//	   v
+//	calling --- handler panics, arguments do not parse --> answered, closed
+//	   | reply written within WriteTimeout
+//	   v
+//	idle
+//
+// One goroutine owns a connection from accept to close. A deadline is a point in
+// time set once per frame, so a byte a second gains nothing. A frame is read
+// whole before it is parsed, and its memory is charged to a budget as its bytes
+// arrive.
+//
+// Run serves until its context is done, then closes what is idle, lets calls
+// finish for StopTimeout, cancels and closes the rest, and returns when no
+// goroutine is left. A listener that ends by itself ends Run with an error: a
+// daemon that cannot be reached must not look alive.
+package server

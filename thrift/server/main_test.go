@@ -1,0 +1,183 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/thrift/frame"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// same answers what it is asked.
+func same(_ context.Context, text string) (string, error) { return text, nil }
+
+// wire is one end of a connection that speaks frames by hand.
+type wire struct {
+	net.Conn
+	t testing.TB
+}
+
+// dial connects to s; the connection is closed with the test.
+func dial(t testing.TB, s *server.Server) *wire {
+	t.Helper()
+	c, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return &wire{Conn: c, t: t}
+}
+
+// send writes bytes as they are.
+func (w *wire) send(b ...byte) {
+	w.t.Helper()
+	if _, err := w.Write(b); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// receive reads one frame.
+func (w *wire) receive() []byte {
+	w.t.Helper()
+	var head [4]byte
+	if _, err := io.ReadFull(w, head[:]); err != nil {
+		w.t.Fatalf("no reply: %v", err)
+	}
+	b := make([]byte, binary.BigEndian.Uint32(head[:]))
+	if _, err := io.ReadFull(w, b); err != nil {
+		w.t.Fatalf("half a reply: %v", err)
+	}
+	return b
+}
+
+// closed reads to the end that the server must put to the connection.
+func (w *wire) closed() {
+	w.t.Helper()
+	_, err := io.Copy(io.Discard, w)
+	var op *net.OpError
+	if err != nil && !errors.As(err, &op) {
+		w.t.Fatalf("the connection ended with %v", err)
+	}
+}
+
+// echo makes one call and checks its answer.
+func (w *wire) echo(text string) {
+	w.t.Helper()
+	w.send(request(text)...)
+	if got := w.receive(); !bytes.Contains(got, []byte(text)) {
+		w.t.Fatalf("asked %q, answered %q", text, got)
+	}
+}
+
+// request is the frame of echo(text), written by the library.
+func request(text string) []byte {
+	var l link
+	tr := frame.NewTransport(&l, 64<<20)
+	_, _ = servertest.Call(context.Background(), thrift.NewTStandardClient(tr.Protocol(0), tr.Protocol(0)), text)
+	return l.sent
+}
+
+// link keeps what is sent and has nothing to read.
+type link struct{ sent []byte }
+
+func (l *link) Send(b []byte) error   { l.sent = append(l.sent, b...); return nil }
+func (l *link) Next() ([]byte, error) { return nil, io.EOF }
+
+// journal collects log lines.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(p)
+}
+
+func (j *journal) text() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.String()
+}
+
+func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+// eventually polls a condition that another goroutine makes true without a
+// signal of its own.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("never happened: %s", what)
+}
+
+// pipes is a listener whose connections are pipes and whose errors are chosen.
+type pipes struct {
+	next   chan any // a net.Conn or an error
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{next: make(chan any, 64), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case v := <-p.next:
+		if err, ok := v.(error); ok {
+			return nil, err
+		}
+		return v.(net.Conn), nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Addr() net.Addr { return addr("pipe") }
+
+// dial returns the client's end of a new connection.
+func (p *pipes) dial(t testing.TB) *wire {
+	client, peer := net.Pipe()
+	p.next <- peer
+	return &wire{Conn: client, t: t}
+}
+
+type addr string
+
+func (a addr) Network() string { return string(a) }
+func (a addr) String() string  { return string(a) }
+
+// lines counts the log lines that hold all the words.
+func lines(log string, words ...string) int {
+	n := 0
+next:
+	for line := range strings.Lines(log) {
+		for _, w := range words {
+			if !strings.Contains(line, w) {
+				continue next
+			}
+		}
+		n++
+	}
+	return n
+}

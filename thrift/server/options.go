@@ -1,0 +1,100 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"time"
+)
+
+// Frame limits. A submit carries up to 100,000 tasks; nothing else is large.
+const (
+	DefaultMaxFrame = 1 << 20
+	SubmitMaxFrame  = 16 << 20
+)
+
+// Options of a [Server]; a zero field takes its default.
+type Options struct {
+	// Name says in logs and errors which service this is: "scheduler service".
+	Name string
+	// Address to listen on, host:port; port 0 takes a free one. Default
+	// 127.0.0.1:0.
+	Address string
+	// Listener, if given, is used instead of Address; the server closes it.
+	Listener net.Listener
+	// MaxFrame is the largest message accepted or sent, bytes. Default 1 MiB.
+	MaxFrame int
+	// MaxElements bounds one list or map of a message, because an element may
+	// take a byte on the wire and a hundred in memory. Default 250,000.
+	MaxElements int
+	// MaxConns bounds connections in all. Default 8,192.
+	MaxConns int
+	// MaxConnsPerHost bounds connections of one IP address. A whole cluster may
+	// share one on a test machine. Default 4,096.
+	MaxConnsPerHost int
+	// Memory bounds the bytes of frames in flight, beyond 8 KiB per connection;
+	// at least MaxFrame * 2. Default 256 MiB.
+	Memory int64
+	// IdleTimeout ends a connection that sends no message. Applications hold
+	// connections open while tasks run. Default 1 h.
+	IdleTimeout time.Duration
+	// FrameTimeout runs from a frame's first byte to its last. Default 10 s.
+	FrameTimeout time.Duration
+	// WriteTimeout runs over the whole writing of a reply. Default 10 s.
+	WriteTimeout time.Duration
+	// StopTimeout is what calls get to finish when the server stops, and again
+	// what they get to notice that their context ended. Default 5 s.
+	StopTimeout time.Duration
+	// Log receives why connections were refused or closed, at most a line a
+	// second for each reason. Default slog.Default().
+	Log *slog.Logger
+}
+
+// withDefaults fills zero fields.
+func (o Options) withDefaults() Options {
+	o.Name = cmp.Or(o.Name, "thrift service")
+	o.Address = cmp.Or(o.Address, "127.0.0.1:0")
+	o.MaxFrame = cmp.Or(o.MaxFrame, DefaultMaxFrame)
+	o.MaxElements = cmp.Or(o.MaxElements, 250_000)
+	o.MaxConns = cmp.Or(o.MaxConns, 8192)
+	o.MaxConnsPerHost = cmp.Or(o.MaxConnsPerHost, 4096)
+	o.Memory = cmp.Or(o.Memory, 256<<20)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, time.Hour)
+	o.FrameTimeout = cmp.Or(o.FrameTimeout, 10*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
+	o.StopTimeout = cmp.Or(o.StopTimeout, 5*time.Second)
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return o
+}
+
+// validate names the first field that cannot work.
+func (o Options) validate() error {
+	for _, f := range []struct {
+		name  string
+		value int64
+		most  int64
+	}{
+		{"MaxFrame", int64(o.MaxFrame), math.MaxInt32 / 2},
+		{"MaxElements", int64(o.MaxElements), math.MaxInt32},
+		{"MaxConns", int64(o.MaxConns), math.MaxInt32},
+		{"MaxConnsPerHost", int64(o.MaxConnsPerHost), math.MaxInt32},
+		{"Memory", o.Memory, math.MaxInt64},
+		{"IdleTimeout", int64(o.IdleTimeout), math.MaxInt64},
+		{"FrameTimeout", int64(o.FrameTimeout), math.MaxInt64},
+		{"WriteTimeout", int64(o.WriteTimeout), math.MaxInt64},
+		{"StopTimeout", int64(o.StopTimeout), math.MaxInt64},
+	} {
+		if f.value < 0 || f.value > f.most {
+			return fmt.Errorf("server: Options.%s is %d, want 1 to %d", f.name, f.value, f.most)
+		}
+	}
+	// A frame that grows holds its old and its new buffer for a moment.
+	if o.Memory < 2*int64(o.MaxFrame) {
+		return fmt.Errorf("server: Options.Memory is %d, want at least twice MaxFrame (%d)", o.Memory, 2*o.MaxFrame)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"net"
+	"sync"
+)
+
+// registry holds the open connections and the caps on them.
+type registry struct {
+	maxAll, maxHost int
+
+	mu       sync.Mutex
+	stopping bool
+	conns    map[*conn]struct{}
+	hosts    map[string]int // connections by IP address; never holds a zero
+	gone     *sync.Cond     // signalled when a connection leaves
+}
+
+func newRegistry(maxAll, maxHost int) *registry {
+	r := &registry{
+		maxAll: maxAll, maxHost: maxHost,
+		conns: make(map[*conn]struct{}), hosts: make(map[string]int),
+	}
+	r.gone = sync.NewCond(&r.mu)
+	return r
+}
+
+// admit takes c in, or says why not. Finished means that the server stops.
+func (r *registry) admit(c *conn) (Reason, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.stopping:
+		return Finished, false
+	case len(r.conns) >= r.maxAll:
+		return Full, false
+	case r.hosts[c.host] >= r.maxHost:
+		return HostFull, false
+	}
+	r.conns[c] = struct{}{}
+	r.hosts[c.host]++
+	return Finished, true
+}
+
+// leave lets an admitted connection go.
+func (r *registry) leave(c *conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.conns, c)
+	if r.hosts[c.host]--; r.hosts[c.host] == 0 {
+		delete(r.hosts, c.host)
+	}
+	r.gone.Broadcast()
+}
+
+func (r *registry) open() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.conns)
+}
+
+// each calls do for every open connection and admits none from then on.
+func (r *registry) each(do func(*conn)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopping = true
+	for c := range r.conns {
+		do(c)
+	}
+}
+
+// hostOf is the key of the cap per address: the IP address without the port. A
+// peer without one, such as a pipe, is its own host.
+func hostOf(a net.Addr) string {
+	if t, ok := a.(*net.TCPAddr); ok {
+		return t.IP.String()
+	}
+	return a.String()
+}
