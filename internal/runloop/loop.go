@@ -1,0 +1,87 @@
+package runloop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// ErrClosed is the answer to posting to a loop that has ended.
+var ErrClosed = errors.New("the daemon is stopping")
+
+// FullError is the answer to posting more than the inbox holds.
+type FullError struct{ Limit int }
+
+// Error implements error.
+func (e *FullError) Error() string {
+	return fmt.Sprintf("the daemon's inbox is full (%d entries)", e.Limit)
+}
+
+// Loop is an inbox and the goroutine that empties it. Make one with New.
+type Loop[T any] struct {
+	limit  int
+	handle func(batch []T)
+	wake   chan struct{} // of size 1: something waits
+
+	mu     sync.Mutex
+	inbox  []T // written by any goroutine, taken whole by the owner
+	closed bool
+}
+
+// New gives a loop whose owner calls handle with everything that was posted
+// since the last call, in order. At most limit entries wait.
+func New[T any](limit int, handle func(batch []T)) *Loop[T] {
+	return &Loop[T]{limit: limit, handle: handle, wake: make(chan struct{}, 1)}
+}
+
+// Post adds entries, all or none. It never blocks.
+func (l *Loop[T]) Post(items ...T) error {
+	l.mu.Lock()
+	switch {
+	case l.closed:
+		l.mu.Unlock()
+		return ErrClosed
+	case len(l.inbox)+len(items) > l.limit:
+		l.mu.Unlock()
+		return &FullError{Limit: l.limit}
+	}
+	l.inbox = append(l.inbox, items...)
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default: // the owner will see these too
+	}
+	return nil
+}
+
+// Run is the owner goroutine; it returns when ctx is done. What still waits then
+// is handled first, so that every Post that returned nil was handled.
+func (l *Loop[T]) Run(ctx context.Context) {
+	var spare []T
+	for {
+		select {
+		case <-l.wake:
+			spare = l.drain(spare)
+		case <-ctx.Done():
+			l.mu.Lock()
+			l.closed = true
+			l.mu.Unlock()
+			l.drain(spare)
+			return
+		}
+	}
+}
+
+// drain handles what waits and gives the emptied slice back for reuse.
+func (l *Loop[T]) drain(spare []T) []T {
+	l.mu.Lock()
+	batch := l.inbox
+	l.inbox = spare[:0]
+	l.mu.Unlock()
+	if len(batch) > 0 {
+		l.handle(batch)
+	}
+	clear(batch)
+	return batch
+}

@@ -1,0 +1,96 @@
+package runloop
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Recorder writes what the cores of one daemon were told and what they wanted
+// done: one JSON object per input, with the described actions. Timeouts are
+// inputs like any other.
+type Recorder struct {
+	w   *bufio.Writer
+	enc *json.Encoder
+	err error
+}
+
+// Recorded is one line of a recording.
+type Recorded struct {
+	Self    sched.Addr    `json:"self"`
+	Now     sched.Time    `json:"now"`
+	From    sched.Addr    `json:"from"`
+	Message sched.Message `json:"message"`
+	Actions []string      `json:"actions"`
+}
+
+// NewRecorder gives a recorder that writes to w.
+func NewRecorder(w io.Writer) *Recorder {
+	b := bufio.NewWriterSize(w, 1<<16)
+	return &Recorder{w: b, enc: json.NewEncoder(b)}
+}
+
+func (r *Recorder) step(self sched.Addr, now sched.Time, from sched.Addr, m *sched.Message, list []sched.Action) {
+	if r.err != nil {
+		return
+	}
+	line := Recorded{Self: self, Now: now, From: from, Message: *m, Actions: make([]string, len(list))}
+	for i := range list {
+		line.Actions[i] = sched.DescribeAction(&list[i])
+	}
+	r.err = r.enc.Encode(&line)
+}
+
+// Close writes out what is buffered and tells the first fault of the recording.
+func (r *Recorder) Close() error {
+	if err := r.w.Flush(); r.err == nil {
+		r.err = err
+	}
+	return r.err
+}
+
+// Verify gives the inputs of a recording to fresh cores and compares what they
+// want done, line by line. make gives the fresh core of an address.
+func Verify(recording io.Reader, make func(sched.Addr) sched.Core) (steps int, err error) {
+	cores := map[sched.Addr]sched.Core{}
+	dec := json.NewDecoder(bufio.NewReaderSize(recording, 1<<16))
+	var out sched.Actions
+	for {
+		var line Recorded
+		if err := dec.Decode(&line); err == io.EOF {
+			return steps, nil
+		} else if err != nil {
+			return steps, fmt.Errorf("reading input %d of the recording: %w", steps+1, err)
+		}
+		steps++
+		core := cores[line.Self]
+		if core == nil {
+			core = make(line.Self)
+			cores[line.Self] = core
+		}
+		out.Reset()
+		core.Step(line.Now, line.From, &line.Message, &out)
+		if err := compare(out.List(), line.Actions); err != nil {
+			return steps, fmt.Errorf("input %d (%s at %s): %w", steps, sched.Describe(&line.Message), line.Self, err)
+		}
+	}
+}
+
+func compare(got []sched.Action, want []string) error {
+	for i := range max(len(got), len(want)) {
+		g, w := "nothing", "nothing"
+		if i < len(got) {
+			g = sched.DescribeAction(&got[i])
+		}
+		if i < len(want) {
+			w = want[i]
+		}
+		if g != w {
+			return fmt.Errorf("action %d is %q, recorded was %q", i, g, w)
+		}
+	}
+	return nil
+}

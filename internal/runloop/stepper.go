@@ -1,0 +1,61 @@
+package runloop
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Stepper gives inputs to cores and their actions to the daemon. It belongs to
+// the owner goroutine.
+type Stepper struct {
+	act    func(self sched.Addr, a *sched.Action)
+	record *Recorder // nil when nothing is recorded
+	out    sched.Actions
+	now    sched.Time
+}
+
+// NewStepper gives a stepper that calls act for every action, in order.
+func NewStepper(act func(self sched.Addr, a *sched.Action), record *Recorder) *Stepper {
+	return &Stepper{act: act, record: record}
+}
+
+// Step gives the core one message. now is never taken to go back.
+func (s *Stepper) Step(core sched.Core, self sched.Addr, now sched.Time, from sched.Addr, m *sched.Message) {
+	s.now = max(s.now, now)
+	s.out.Reset()
+	core.Step(s.now, from, m, &s.out)
+	list := s.out.List()
+	if s.record != nil {
+		s.record.step(self, s.now, from, m, list)
+	}
+	for i := range list {
+		s.act(self, &list[i])
+	}
+}
+
+// Clock counts from its making, without wall-clock jumps.
+type Clock struct{ start time.Time }
+
+// NewClock gives a clock that stands at zero.
+func NewClock() Clock { return Clock{start: time.Now()} }
+
+// Now gives the time since the clock was made.
+func (c Clock) Now() sched.Time { return sched.Time(time.Since(c.start)) }
+
+// Timers turns Timer actions into posted Timeouts.
+type Timers struct {
+	clock Clock
+	fire  func(self sched.Addr, token uint64)
+}
+
+// NewTimers gives timers that call fire, on a goroutine of their own, when due.
+func NewTimers(clock Clock, fire func(self sched.Addr, token uint64)) *Timers {
+	return &Timers{clock: clock, fire: fire}
+}
+
+// Set arms one timer of a core. A timer that is due after the loop has ended
+// posts to a closed inbox, which is harmless.
+func (t *Timers) Set(self sched.Addr, at sched.Time, token uint64) {
+	time.AfterFunc(time.Duration(max(0, at-t.clock.Now())), func() { t.fire(self, token) })
+}
