@@ -43,7 +43,7 @@ struct TPayload {
 
 /*
  * One message of one core to another, every kind of every policy; kinds are
- * numbered as in internal/sched. Fields 1-49 are the core's, 50 up what the
+ * numbered by thrift/wire. Fields 1-49 are the core's, 50 up what the
  * daemons carry beside it.
  */
 struct TMessage {
@@ -76,6 +76,8 @@ struct TMessage {
   26: optional string reason = ""
   27: optional list<string> serves
   28: optional list<TAttempt> kept
+  29: optional bool full = false
+  30: optional i16 losses = 0
 
   // The job's id as its user knows it.
   50: optional string jobName = ""
@@ -202,8 +204,6 @@ service PeerService {
   TSnapshotReply snapshot(1: TSnapshot snapshot) throws (1: published.TPigeonException e)
   // Node to frontend: ended attempts, repeated until acknowledged.
   TReportsReply reports(1: TBatch batch) throws (1: published.TPigeonException e)
-  // Node to frontend: which of these jobs it does not know.
-  list<TJobId> unknownJobs(1: list<TJobId> jobs) throws (1: published.TPigeonException e)
   // Frontend to master.
   TJobView jobView(1: TJobId job, 2: string app) throws (1: published.TPigeonException e)
   published.TMasterState masterState() throws (1: published.TPigeonException e)

@@ -951,6 +951,8 @@ func (p *TPayload) String() string {
 //   - Reason
 //   - Serves
 //   - Kept
+//   - Full
+//   - Losses
 //   - JobName
 //   - OwnerAddress
 //   - SchedulerAddress
@@ -991,7 +993,9 @@ type TMessage struct {
 	Reason        string      `thrift:"reason,26" db:"reason" json:"reason"`
 	Serves        []string    `thrift:"serves,27" db:"serves" json:"serves,omitempty"`
 	Kept          []*TAttempt `thrift:"kept,28" db:"kept" json:"kept,omitempty"`
-	// unused fields # 29 to 49
+	Full          bool        `thrift:"full,29" db:"full" json:"full"`
+	Losses        int16       `thrift:"losses,30" db:"losses" json:"losses"`
+	// unused fields # 31 to 49
 	JobName          string                   `thrift:"jobName,50" db:"jobName" json:"jobName"`
 	OwnerAddress     string                   `thrift:"ownerAddress,51" db:"ownerAddress" json:"ownerAddress"`
 	SchedulerAddress string                   `thrift:"schedulerAddress,52" db:"schedulerAddress" json:"schedulerAddress"`
@@ -1183,6 +1187,18 @@ func (p *TMessage) GetKept() []*TAttempt {
 	return p.Kept
 }
 
+var TMessage_Full_DEFAULT bool = false
+
+func (p *TMessage) GetFull() bool {
+	return p.Full
+}
+
+var TMessage_Losses_DEFAULT int16 = 0
+
+func (p *TMessage) GetLosses() int16 {
+	return p.Losses
+}
+
 var TMessage_JobName_DEFAULT string = ""
 
 func (p *TMessage) GetJobName() string {
@@ -1357,6 +1373,14 @@ func (p *TMessage) IsSetServes() bool {
 
 func (p *TMessage) IsSetKept() bool {
 	return p.Kept != nil
+}
+
+func (p *TMessage) IsSetFull() bool {
+	return p.Full != TMessage_Full_DEFAULT
+}
+
+func (p *TMessage) IsSetLosses() bool {
+	return p.Losses != TMessage_Losses_DEFAULT
 }
 
 func (p *TMessage) IsSetJobName() bool {
@@ -1690,6 +1714,26 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 28:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField28(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 29:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField29(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 30:
+			if fieldTypeId == thrift.I16 {
+				if err := p.ReadField30(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -2099,6 +2143,24 @@ func (p *TMessage) ReadField28(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField29(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 29: ", err)
+	} else {
+		p.Full = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField30(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI16(ctx); err != nil {
+		return thrift.PrependError("error reading field 30: ", err)
+	} else {
+		p.Losses = v
+	}
+	return nil
+}
+
 func (p *TMessage) ReadField50(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 50: ", err)
@@ -2308,6 +2370,12 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField28(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField29(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField30(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField50(ctx, oprot); err != nil {
@@ -2787,6 +2855,36 @@ func (p *TMessage) writeField28(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField29(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetFull() {
+		if err := oprot.WriteFieldBegin(ctx, "full", thrift.BOOL, 29); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 29:full: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Full)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.full (29) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 29:full: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField30(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLosses() {
+		if err := oprot.WriteFieldBegin(ctx, "losses", thrift.I16, 30); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 30:losses: ", p), err)
+		}
+		if err := oprot.WriteI16(ctx, int16(p.Losses)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.losses (30) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 30:losses: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) writeField50(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetJobName() {
 		if err := oprot.WriteFieldBegin(ctx, "jobName", thrift.STRING, 50); err != nil {
@@ -3069,6 +3167,12 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		if !_tgt.Equals(_src5) {
 			return false
 		}
+	}
+	if p.Full != other.Full {
+		return false
+	}
+	if p.Losses != other.Losses {
+		return false
 	}
 	if p.JobName != other.JobName {
 		return false
@@ -6644,9 +6748,6 @@ type PeerService interface {
 	//  - Batch
 	Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error)
 	// Parameters:
-	//  - Jobs
-	UnknownJobs(ctx context.Context, jobs []*TJobId) (_r []*TJobId, _err error)
-	// Parameters:
 	//  - Job
 	//  - App
 	JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error)
@@ -6787,13 +6888,15 @@ func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TRe
 }
 
 // Parameters:
-//   - Jobs
-func (p *PeerServiceClient) UnknownJobs(ctx context.Context, jobs []*TJobId) (_r []*TJobId, _err error) {
-	var _args46 PeerServiceUnknownJobsArgs
-	_args46.Jobs = jobs
-	var _result48 PeerServiceUnknownJobsResult
+//   - Job
+//   - App
+func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
+	var _args46 PeerServiceJobViewArgs
+	_args46.Job = job
+	_args46.App = app
+	var _result48 PeerServiceJobViewResult
 	var _meta47 thrift.ResponseMeta
-	_meta47, _err = p.Client_().Call(ctx, "unknownJobs", &_args46, &_result48)
+	_meta47, _err = p.Client_().Call(ctx, "jobView", &_args46, &_result48)
 	p.SetLastResponseMeta_(_meta47)
 	if _err != nil {
 		return
@@ -6803,50 +6906,28 @@ func (p *PeerServiceClient) UnknownJobs(ctx context.Context, jobs []*TJobId) (_r
 		return _r, _result48.E
 	}
 
-	return _result48.GetSuccess(), nil
-}
-
-// Parameters:
-//   - Job
-//   - App
-func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
-	var _args49 PeerServiceJobViewArgs
-	_args49.Job = job
-	_args49.App = app
-	var _result51 PeerServiceJobViewResult
-	var _meta50 thrift.ResponseMeta
-	_meta50, _err = p.Client_().Call(ctx, "jobView", &_args49, &_result51)
-	p.SetLastResponseMeta_(_meta50)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result51.E != nil:
-		return _r, _result51.E
-	}
-
-	if _ret52 := _result51.GetSuccess(); _ret52 != nil {
-		return _ret52, nil
+	if _ret49 := _result48.GetSuccess(); _ret49 != nil {
+		return _ret49, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
 }
 
 func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args53 PeerServiceMasterStateArgs
-	var _result55 PeerServiceMasterStateResult
-	var _meta54 thrift.ResponseMeta
-	_meta54, _err = p.Client_().Call(ctx, "masterState", &_args53, &_result55)
-	p.SetLastResponseMeta_(_meta54)
+	var _args50 PeerServiceMasterStateArgs
+	var _result52 PeerServiceMasterStateResult
+	var _meta51 thrift.ResponseMeta
+	_meta51, _err = p.Client_().Call(ctx, "masterState", &_args50, &_result52)
+	p.SetLastResponseMeta_(_meta51)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result55.E != nil:
-		return _r, _result55.E
+	case _result52.E != nil:
+		return _r, _result52.E
 	}
 
-	if _ret56 := _result55.GetSuccess(); _ret56 != nil {
-		return _ret56, nil
+	if _ret53 := _result52.GetSuccess(); _ret53 != nil {
+		return _ret53, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
@@ -6857,25 +6938,25 @@ func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMas
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args57 PeerServiceTaskLogArgs
-	_args57.Attempt = attempt
-	_args57.Stream = stream
-	_args57.Offset = offset
-	_args57.Limit = limit
-	var _result59 PeerServiceTaskLogResult
-	var _meta58 thrift.ResponseMeta
-	_meta58, _err = p.Client_().Call(ctx, "taskLog", &_args57, &_result59)
-	p.SetLastResponseMeta_(_meta58)
+	var _args54 PeerServiceTaskLogArgs
+	_args54.Attempt = attempt
+	_args54.Stream = stream
+	_args54.Offset = offset
+	_args54.Limit = limit
+	var _result56 PeerServiceTaskLogResult
+	var _meta55 thrift.ResponseMeta
+	_meta55, _err = p.Client_().Call(ctx, "taskLog", &_args54, &_result56)
+	p.SetLastResponseMeta_(_meta55)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result59.E != nil:
-		return _r, _result59.E
+	case _result56.E != nil:
+		return _r, _result56.E
 	}
 
-	if _ret60 := _result59.GetSuccess(); _ret60 != nil {
-		return _ret60, nil
+	if _ret57 := _result56.GetSuccess(); _ret57 != nil {
+		return _ret57, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -6900,16 +6981,15 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self61 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self61.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self61.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self61.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self61.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self61.processorMap["unknownJobs"] = &peerServiceProcessorUnknownJobs{handler: handler}
-	self61.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self61.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self61.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	return self61
+	self58 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self58.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self58.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self58.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self58.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self58.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self58.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self58.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	return self58
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -6922,12 +7002,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x62 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x59 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x62.Write(ctx, oprot)
+	x59.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x62
+	return false, x59
 
 }
 
@@ -6936,7 +7016,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err63 error
+	var _write_err60 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -6986,21 +7066,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc64 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc61 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err63 = thrift.WrapTException(err2)
+				_write_err60 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc64.Write(ctx, oprot); _write_err63 == nil && err2 != nil {
-				_write_err63 = thrift.WrapTException(err2)
+			if err2 := _exc61.Write(ctx, oprot); _write_err60 == nil && err2 != nil {
+				_write_err60 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err63 == nil && err2 != nil {
-				_write_err63 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err60 == nil && err2 != nil {
+				_write_err60 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err63 == nil && err2 != nil {
-				_write_err63 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err60 == nil && err2 != nil {
+				_write_err60 = thrift.WrapTException(err2)
 			}
-			if _write_err63 != nil {
-				return false, thrift.WrapTException(_write_err63)
+			if _write_err60 != nil {
+				return false, thrift.WrapTException(_write_err60)
 			}
 			return true, err
 		}
@@ -7009,19 +7089,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err63 = thrift.WrapTException(err2)
+		_write_err60 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err63 == nil && err2 != nil {
-		_write_err63 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err60 == nil && err2 != nil {
+		_write_err60 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err63 == nil && err2 != nil {
-		_write_err63 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err60 == nil && err2 != nil {
+		_write_err60 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err63 == nil && err2 != nil {
-		_write_err63 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err60 == nil && err2 != nil {
+		_write_err60 = thrift.WrapTException(err2)
 	}
-	if _write_err63 != nil {
-		return false, thrift.WrapTException(_write_err63)
+	if _write_err60 != nil {
+		return false, thrift.WrapTException(_write_err60)
 	}
 	return true, err
 }
@@ -7031,7 +7111,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err65 error
+	var _write_err62 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7081,21 +7161,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc66 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc63 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err65 = thrift.WrapTException(err2)
+				_write_err62 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc66.Write(ctx, oprot); _write_err65 == nil && err2 != nil {
-				_write_err65 = thrift.WrapTException(err2)
+			if err2 := _exc63.Write(ctx, oprot); _write_err62 == nil && err2 != nil {
+				_write_err62 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err65 == nil && err2 != nil {
-				_write_err65 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err62 == nil && err2 != nil {
+				_write_err62 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err65 == nil && err2 != nil {
-				_write_err65 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err62 == nil && err2 != nil {
+				_write_err62 = thrift.WrapTException(err2)
 			}
-			if _write_err65 != nil {
-				return false, thrift.WrapTException(_write_err65)
+			if _write_err62 != nil {
+				return false, thrift.WrapTException(_write_err62)
 			}
 			return true, err
 		}
@@ -7104,19 +7184,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err65 = thrift.WrapTException(err2)
+		_write_err62 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err65 == nil && err2 != nil {
-		_write_err65 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err62 == nil && err2 != nil {
+		_write_err62 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err65 == nil && err2 != nil {
-		_write_err65 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err62 == nil && err2 != nil {
+		_write_err62 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err65 == nil && err2 != nil {
-		_write_err65 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err62 == nil && err2 != nil {
+		_write_err62 = thrift.WrapTException(err2)
 	}
-	if _write_err65 != nil {
-		return false, thrift.WrapTException(_write_err65)
+	if _write_err62 != nil {
+		return false, thrift.WrapTException(_write_err62)
 	}
 	return true, err
 }
@@ -7126,7 +7206,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err67 error
+	var _write_err64 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7176,21 +7256,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc68 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc65 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err67 = thrift.WrapTException(err2)
+				_write_err64 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc68.Write(ctx, oprot); _write_err67 == nil && err2 != nil {
-				_write_err67 = thrift.WrapTException(err2)
+			if err2 := _exc65.Write(ctx, oprot); _write_err64 == nil && err2 != nil {
+				_write_err64 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err67 == nil && err2 != nil {
-				_write_err67 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err64 == nil && err2 != nil {
+				_write_err64 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err67 == nil && err2 != nil {
-				_write_err67 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err64 == nil && err2 != nil {
+				_write_err64 = thrift.WrapTException(err2)
 			}
-			if _write_err67 != nil {
-				return false, thrift.WrapTException(_write_err67)
+			if _write_err64 != nil {
+				return false, thrift.WrapTException(_write_err64)
 			}
 			return true, err
 		}
@@ -7199,19 +7279,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err67 = thrift.WrapTException(err2)
+		_write_err64 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err67 == nil && err2 != nil {
-		_write_err67 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err64 == nil && err2 != nil {
+		_write_err64 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err67 == nil && err2 != nil {
-		_write_err67 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err64 == nil && err2 != nil {
+		_write_err64 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err67 == nil && err2 != nil {
-		_write_err67 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err64 == nil && err2 != nil {
+		_write_err64 = thrift.WrapTException(err2)
 	}
-	if _write_err67 != nil {
-		return false, thrift.WrapTException(_write_err67)
+	if _write_err64 != nil {
+		return false, thrift.WrapTException(_write_err64)
 	}
 	return true, err
 }
@@ -7221,7 +7301,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err69 error
+	var _write_err66 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7271,21 +7351,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc70 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc67 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err69 = thrift.WrapTException(err2)
+				_write_err66 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc70.Write(ctx, oprot); _write_err69 == nil && err2 != nil {
-				_write_err69 = thrift.WrapTException(err2)
+			if err2 := _exc67.Write(ctx, oprot); _write_err66 == nil && err2 != nil {
+				_write_err66 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err69 == nil && err2 != nil {
-				_write_err69 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err66 == nil && err2 != nil {
+				_write_err66 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err69 == nil && err2 != nil {
-				_write_err69 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err66 == nil && err2 != nil {
+				_write_err66 = thrift.WrapTException(err2)
 			}
-			if _write_err69 != nil {
-				return false, thrift.WrapTException(_write_err69)
+			if _write_err66 != nil {
+				return false, thrift.WrapTException(_write_err66)
 			}
 			return true, err
 		}
@@ -7294,114 +7374,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err69 = thrift.WrapTException(err2)
+		_write_err66 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err69 == nil && err2 != nil {
-		_write_err69 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err66 == nil && err2 != nil {
+		_write_err66 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err69 == nil && err2 != nil {
-		_write_err69 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err66 == nil && err2 != nil {
+		_write_err66 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err69 == nil && err2 != nil {
-		_write_err69 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err66 == nil && err2 != nil {
+		_write_err66 = thrift.WrapTException(err2)
 	}
-	if _write_err69 != nil {
-		return false, thrift.WrapTException(_write_err69)
-	}
-	return true, err
-}
-
-type peerServiceProcessorUnknownJobs struct {
-	handler PeerService
-}
-
-func (p *peerServiceProcessorUnknownJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err71 error
-	args := PeerServiceUnknownJobsArgs{}
-	if err2 := args.Read(ctx, iprot); err2 != nil {
-		iprot.ReadMessageEnd(ctx)
-		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-		oprot.WriteMessageBegin(ctx, "unknownJobs", thrift.EXCEPTION, seqId)
-		x.Write(ctx, oprot)
-		oprot.WriteMessageEnd(ctx)
-		oprot.Flush(ctx)
-		return false, thrift.WrapTException(err2)
-	}
-	iprot.ReadMessageEnd(ctx)
-
-	tickerCancel := func() {}
-	// Start a goroutine to do server side connectivity check.
-	if thrift.ServerConnectivityCheckInterval > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		var tickerCtx context.Context
-		tickerCtx, tickerCancel = context.WithCancel(context.Background())
-		defer tickerCancel()
-		go func(ctx context.Context, cancel context.CancelFunc) {
-			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-			defer ticker.Stop()
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-ticker.C:
-					if !iprot.Transport().IsOpen() {
-						cancel()
-						return
-					}
-				}
-			}
-		}(tickerCtx, cancel)
-	}
-
-	result := PeerServiceUnknownJobsResult{}
-	if retval, err2 := p.handler.UnknownJobs(ctx, args.Jobs); err2 != nil {
-		tickerCancel()
-		err = thrift.WrapTException(err2)
-		switch v := err2.(type) {
-		case *published.TPigeonException:
-			result.E = v
-		default:
-			if errors.Is(err2, thrift.ErrAbandonRequest) {
-				return false, thrift.WrapTException(err2)
-			}
-			_exc72 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing unknownJobs: "+err2.Error())
-			if err2 := oprot.WriteMessageBegin(ctx, "unknownJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err71 = thrift.WrapTException(err2)
-			}
-			if err2 := _exc72.Write(ctx, oprot); _write_err71 == nil && err2 != nil {
-				_write_err71 = thrift.WrapTException(err2)
-			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err71 == nil && err2 != nil {
-				_write_err71 = thrift.WrapTException(err2)
-			}
-			if err2 := oprot.Flush(ctx); _write_err71 == nil && err2 != nil {
-				_write_err71 = thrift.WrapTException(err2)
-			}
-			if _write_err71 != nil {
-				return false, thrift.WrapTException(_write_err71)
-			}
-			return true, err
-		}
-	} else {
-		result.Success = retval
-	}
-	tickerCancel()
-	if err2 := oprot.WriteMessageBegin(ctx, "unknownJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err71 = thrift.WrapTException(err2)
-	}
-	if err2 := result.Write(ctx, oprot); _write_err71 == nil && err2 != nil {
-		_write_err71 = thrift.WrapTException(err2)
-	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err71 == nil && err2 != nil {
-		_write_err71 = thrift.WrapTException(err2)
-	}
-	if err2 := oprot.Flush(ctx); _write_err71 == nil && err2 != nil {
-		_write_err71 = thrift.WrapTException(err2)
-	}
-	if _write_err71 != nil {
-		return false, thrift.WrapTException(_write_err71)
+	if _write_err66 != nil {
+		return false, thrift.WrapTException(_write_err66)
 	}
 	return true, err
 }
@@ -7411,7 +7396,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err73 error
+	var _write_err68 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7461,21 +7446,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc74 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc69 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err73 = thrift.WrapTException(err2)
+				_write_err68 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc74.Write(ctx, oprot); _write_err73 == nil && err2 != nil {
-				_write_err73 = thrift.WrapTException(err2)
+			if err2 := _exc69.Write(ctx, oprot); _write_err68 == nil && err2 != nil {
+				_write_err68 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err73 == nil && err2 != nil {
-				_write_err73 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err68 == nil && err2 != nil {
+				_write_err68 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err73 == nil && err2 != nil {
-				_write_err73 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err68 == nil && err2 != nil {
+				_write_err68 = thrift.WrapTException(err2)
 			}
-			if _write_err73 != nil {
-				return false, thrift.WrapTException(_write_err73)
+			if _write_err68 != nil {
+				return false, thrift.WrapTException(_write_err68)
 			}
 			return true, err
 		}
@@ -7484,19 +7469,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err73 = thrift.WrapTException(err2)
+		_write_err68 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err73 == nil && err2 != nil {
-		_write_err73 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err68 == nil && err2 != nil {
+		_write_err68 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err73 == nil && err2 != nil {
-		_write_err73 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err68 == nil && err2 != nil {
+		_write_err68 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err73 == nil && err2 != nil {
-		_write_err73 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err68 == nil && err2 != nil {
+		_write_err68 = thrift.WrapTException(err2)
 	}
-	if _write_err73 != nil {
-		return false, thrift.WrapTException(_write_err73)
+	if _write_err68 != nil {
+		return false, thrift.WrapTException(_write_err68)
 	}
 	return true, err
 }
@@ -7506,7 +7491,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err75 error
+	var _write_err70 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7556,21 +7541,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc76 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc71 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err75 = thrift.WrapTException(err2)
+				_write_err70 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc76.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
-				_write_err75 = thrift.WrapTException(err2)
+			if err2 := _exc71.Write(ctx, oprot); _write_err70 == nil && err2 != nil {
+				_write_err70 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
-				_write_err75 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err70 == nil && err2 != nil {
+				_write_err70 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
-				_write_err75 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err70 == nil && err2 != nil {
+				_write_err70 = thrift.WrapTException(err2)
 			}
-			if _write_err75 != nil {
-				return false, thrift.WrapTException(_write_err75)
+			if _write_err70 != nil {
+				return false, thrift.WrapTException(_write_err70)
 			}
 			return true, err
 		}
@@ -7579,19 +7564,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err75 = thrift.WrapTException(err2)
+		_write_err70 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
-		_write_err75 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err70 == nil && err2 != nil {
+		_write_err70 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
-		_write_err75 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err70 == nil && err2 != nil {
+		_write_err70 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
-		_write_err75 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err70 == nil && err2 != nil {
+		_write_err70 = thrift.WrapTException(err2)
 	}
-	if _write_err75 != nil {
-		return false, thrift.WrapTException(_write_err75)
+	if _write_err70 != nil {
+		return false, thrift.WrapTException(_write_err70)
 	}
 	return true, err
 }
@@ -7601,7 +7586,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err77 error
+	var _write_err72 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7651,21 +7636,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc78 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc73 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err77 = thrift.WrapTException(err2)
+				_write_err72 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc78.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
-				_write_err77 = thrift.WrapTException(err2)
+			if err2 := _exc73.Write(ctx, oprot); _write_err72 == nil && err2 != nil {
+				_write_err72 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
-				_write_err77 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err72 == nil && err2 != nil {
+				_write_err72 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
-				_write_err77 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err72 == nil && err2 != nil {
+				_write_err72 = thrift.WrapTException(err2)
 			}
-			if _write_err77 != nil {
-				return false, thrift.WrapTException(_write_err77)
+			if _write_err72 != nil {
+				return false, thrift.WrapTException(_write_err72)
 			}
 			return true, err
 		}
@@ -7674,19 +7659,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+		_write_err72 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err72 == nil && err2 != nil {
+		_write_err72 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err72 == nil && err2 != nil {
+		_write_err72 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
-		_write_err77 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err72 == nil && err2 != nil {
+		_write_err72 = thrift.WrapTException(err2)
 	}
-	if _write_err77 != nil {
-		return false, thrift.WrapTException(_write_err77)
+	if _write_err72 != nil {
+		return false, thrift.WrapTException(_write_err72)
 	}
 	return true, err
 }
@@ -8759,301 +8744,6 @@ func (p *PeerServiceReportsResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("PeerServiceReportsResult(%+v)", *p)
-}
-
-// Attributes:
-//   - Jobs
-type PeerServiceUnknownJobsArgs struct {
-	Jobs []*TJobId `thrift:"jobs,1" db:"jobs" json:"jobs"`
-}
-
-func NewPeerServiceUnknownJobsArgs() *PeerServiceUnknownJobsArgs {
-	return &PeerServiceUnknownJobsArgs{}
-}
-
-func (p *PeerServiceUnknownJobsArgs) GetJobs() []*TJobId {
-	return p.Jobs
-}
-func (p *PeerServiceUnknownJobsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-	if _, err := iprot.ReadStructBegin(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-	}
-
-	for {
-		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-		if err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-		}
-		if fieldTypeId == thrift.STOP {
-			break
-		}
-		switch fieldId {
-		case 1:
-			if fieldTypeId == thrift.LIST {
-				if err := p.ReadField1(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		default:
-			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-				return err
-			}
-		}
-		if err := iprot.ReadFieldEnd(ctx); err != nil {
-			return err
-		}
-	}
-	if err := iprot.ReadStructEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-	}
-	return nil
-}
-
-func (p *PeerServiceUnknownJobsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-	_, size, err := iprot.ReadListBegin(ctx)
-	if err != nil {
-		return thrift.PrependError("error reading list begin: ", err)
-	}
-	tSlice := make([]*TJobId, 0, size)
-	p.Jobs = tSlice
-	for i := 0; i < size; i++ {
-		_elem79 := &TJobId{}
-		if err := _elem79.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem79), err)
-		}
-		p.Jobs = append(p.Jobs, _elem79)
-	}
-	if err := iprot.ReadListEnd(ctx); err != nil {
-		return thrift.PrependError("error reading list end: ", err)
-	}
-	return nil
-}
-
-func (p *PeerServiceUnknownJobsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-	if err := oprot.WriteStructBegin(ctx, "unknownJobs_args"); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
-	}
-	if p != nil {
-		if err := p.writeField1(ctx, oprot); err != nil {
-			return err
-		}
-	}
-	if err := oprot.WriteFieldStop(ctx); err != nil {
-		return thrift.PrependError("write field stop error: ", err)
-	}
-	if err := oprot.WriteStructEnd(ctx); err != nil {
-		return thrift.PrependError("write struct stop error: ", err)
-	}
-	return nil
-}
-
-func (p *PeerServiceUnknownJobsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if err := oprot.WriteFieldBegin(ctx, "jobs", thrift.LIST, 1); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobs: ", p), err)
-	}
-	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Jobs)); err != nil {
-		return thrift.PrependError("error writing list begin: ", err)
-	}
-	for _, v := range p.Jobs {
-		if err := v.Write(ctx, oprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-		}
-	}
-	if err := oprot.WriteListEnd(ctx); err != nil {
-		return thrift.PrependError("error writing list end: ", err)
-	}
-	if err := oprot.WriteFieldEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobs: ", p), err)
-	}
-	return err
-}
-
-func (p *PeerServiceUnknownJobsArgs) String() string {
-	if p == nil {
-		return "<nil>"
-	}
-	return fmt.Sprintf("PeerServiceUnknownJobsArgs(%+v)", *p)
-}
-
-// Attributes:
-//   - Success
-//   - E
-type PeerServiceUnknownJobsResult struct {
-	Success []*TJobId                   `thrift:"success,0" db:"success" json:"success,omitempty"`
-	E       *published.TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
-}
-
-func NewPeerServiceUnknownJobsResult() *PeerServiceUnknownJobsResult {
-	return &PeerServiceUnknownJobsResult{}
-}
-
-var PeerServiceUnknownJobsResult_Success_DEFAULT []*TJobId
-
-func (p *PeerServiceUnknownJobsResult) GetSuccess() []*TJobId {
-	return p.Success
-}
-
-var PeerServiceUnknownJobsResult_E_DEFAULT *published.TPigeonException
-
-func (p *PeerServiceUnknownJobsResult) GetE() *published.TPigeonException {
-	if !p.IsSetE() {
-		return PeerServiceUnknownJobsResult_E_DEFAULT
-	}
-	return p.E
-}
-func (p *PeerServiceUnknownJobsResult) IsSetSuccess() bool {
-	return p.Success != nil
-}
-
-func (p *PeerServiceUnknownJobsResult) IsSetE() bool {
-	return p.E != nil
-}
-
-func (p *PeerServiceUnknownJobsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-	if _, err := iprot.ReadStructBegin(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-	}
-
-	for {
-		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-		if err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-		}
-		if fieldTypeId == thrift.STOP {
-			break
-		}
-		switch fieldId {
-		case 0:
-			if fieldTypeId == thrift.LIST {
-				if err := p.ReadField0(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		case 1:
-			if fieldTypeId == thrift.STRUCT {
-				if err := p.ReadField1(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		default:
-			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-				return err
-			}
-		}
-		if err := iprot.ReadFieldEnd(ctx); err != nil {
-			return err
-		}
-	}
-	if err := iprot.ReadStructEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-	}
-	return nil
-}
-
-func (p *PeerServiceUnknownJobsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-	_, size, err := iprot.ReadListBegin(ctx)
-	if err != nil {
-		return thrift.PrependError("error reading list begin: ", err)
-	}
-	tSlice := make([]*TJobId, 0, size)
-	p.Success = tSlice
-	for i := 0; i < size; i++ {
-		_elem80 := &TJobId{}
-		if err := _elem80.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem80), err)
-		}
-		p.Success = append(p.Success, _elem80)
-	}
-	if err := iprot.ReadListEnd(ctx); err != nil {
-		return thrift.PrependError("error reading list end: ", err)
-	}
-	return nil
-}
-
-func (p *PeerServiceUnknownJobsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-	p.E = &published.TPigeonException{}
-	if err := p.E.Read(ctx, iprot); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-	}
-	return nil
-}
-
-func (p *PeerServiceUnknownJobsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-	if err := oprot.WriteStructBegin(ctx, "unknownJobs_result"); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
-	}
-	if p != nil {
-		if err := p.writeField0(ctx, oprot); err != nil {
-			return err
-		}
-		if err := p.writeField1(ctx, oprot); err != nil {
-			return err
-		}
-	}
-	if err := oprot.WriteFieldStop(ctx); err != nil {
-		return thrift.PrependError("write field stop error: ", err)
-	}
-	if err := oprot.WriteStructEnd(ctx); err != nil {
-		return thrift.PrependError("write struct stop error: ", err)
-	}
-	return nil
-}
-
-func (p *PeerServiceUnknownJobsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetSuccess() {
-		if err := oprot.WriteFieldBegin(ctx, "success", thrift.LIST, 0); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
-		}
-		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Success)); err != nil {
-			return thrift.PrependError("error writing list begin: ", err)
-		}
-		for _, v := range p.Success {
-			if err := v.Write(ctx, oprot); err != nil {
-				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-			}
-		}
-		if err := oprot.WriteListEnd(ctx); err != nil {
-			return thrift.PrependError("error writing list end: ", err)
-		}
-		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
-		}
-	}
-	return err
-}
-
-func (p *PeerServiceUnknownJobsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetE() {
-		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
-		}
-		if err := p.E.Write(ctx, oprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-		}
-		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
-		}
-	}
-	return err
-}
-
-func (p *PeerServiceUnknownJobsResult) String() string {
-	if p == nil {
-		return "<nil>"
-	}
-	return fmt.Sprintf("PeerServiceUnknownJobsResult(%+v)", *p)
 }
 
 // Attributes:

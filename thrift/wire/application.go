@@ -1,0 +1,45 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+// Application is a program that submits jobs and is told how its tasks fare.
+type Application interface {
+	// FrontendMessage delivers what a backend said about a task, or the end of a
+	// task in a built-in backend: status 0 done, 1 failed.
+	FrontendMessage(ctx context.Context, task TaskRef, status int32, message []byte) error
+}
+
+// ApplicationProcessor serves FrontendService.
+func ApplicationProcessor(a Application) thrift.TProcessor {
+	return published.NewFrontendServiceProcessor(applicationHandler{a})
+}
+
+type applicationHandler struct{ application Application }
+
+func (h applicationHandler) FrontendMessage(ctx context.Context, task *published.TFullTaskId, status int32, message []byte) error {
+	return h.application.FrontendMessage(ctx, taskRefFrom(task), status, message)
+}
+
+// FrontendClient calls an application.
+type FrontendClient struct{ caller Caller }
+
+var _ Application = (*FrontendClient)(nil)
+
+// NewFrontendClient calls the application that the caller's connections lead to.
+func NewFrontendClient(c Caller) *FrontendClient { return &FrontendClient{caller: c} }
+
+// FrontendMessage tells the application about a task.
+func (f *FrontendClient) FrontendMessage(ctx context.Context, task TaskRef, status int32, message []byte) error {
+	if message == nil {
+		message = []byte{}
+	}
+	return tell(ctx, f.caller, "telling the application about a task", func(ctx context.Context, c thrift.TClient) error {
+		return published.NewFrontendServiceClient(c).FrontendMessage(ctx, taskRefTo(task), status, message)
+	})
+}

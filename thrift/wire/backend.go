@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+// BackendKind is what a backend process brings with it.
+type BackendKind int32
+
+// The kinds, numbered as registerBackend does. General and Reserved are the
+// published ones: one slot of the backend's own. Resident brings none and may be
+// given a task in every free slot of its node.
+const (
+	GeneralBackend BackendKind = iota
+	ReservedBackend
+	ResidentBackend
+)
+
+// BackendRegistry is what a node monitor offers to backend processes, Pigeon's
+// and Sparrow's alike.
+type BackendRegistry interface {
+	// Register says where a backend serves BackendService. The address is as
+	// [ParseAddress] gives it. Saying the same again is no error.
+	Register(ctx context.Context, app, address string, kind BackendKind) error
+	// TasksFinished frees the slots of tasks. worker is the address the backend
+	// registered, or "" from Sparrow's, which do not say.
+	TasksFinished(ctx context.Context, tasks []TaskRef, worker string) error
+	MessageRelay
+}
+
+// BackendProcessor serves MasterService and NodeMonitorService at once.
+func BackendProcessor(r BackendRegistry) thrift.TProcessor {
+	return published.NewNodeMonitorServiceProcessor(backendHandler{r})
+}
+
+// No method of these declares an exception: a refusal becomes the library's own,
+// with the whole text.
+type backendHandler struct{ registry BackendRegistry }
+
+func (h backendHandler) RegisterBackend(ctx context.Context, app, listenSocket string, kind int32) (bool, error) {
+	address, err := ParseAddress(listenSocket)
+	if err == nil && (kind < int32(GeneralBackend) || kind > int32(ResidentBackend)) {
+		err = badKind(app, kind)
+	}
+	if err == nil {
+		err = h.registry.Register(ctx, app, address, BackendKind(kind))
+	}
+	return err == nil, err
+}
+
+func (h backendHandler) TaskFinished(ctx context.Context, tasks []*published.TFullTaskId, worker *published.THostPort) error {
+	address, err := hostPortFrom(worker)
+	if err != nil {
+		return err
+	}
+	return h.registry.TasksFinished(ctx, mapped(tasks, taskRefFrom), address)
+}
+
+func (h backendHandler) TasksFinished(ctx context.Context, tasks []*published.TFullTaskId) error {
+	return h.registry.TasksFinished(ctx, mapped(tasks, taskRefFrom), "")
+}
+
+func (h backendHandler) SendFrontendMessage(ctx context.Context, app string, task *published.TFullTaskId, status int32, message []byte) error {
+	return h.registry.FrontendMessage(ctx, app, taskRefFrom(task), status, message)
+}
+
+func badKind(app string, kind int32) error {
+	return &api.Error{
+		Problem: api.Invalid, What: fmt.Sprintf("its type is %d", kind), Subject: fmt.Sprintf("backend of application %q", app),
+		Tried: "registering it", Next: "use 0 (general), 1 (reserved) or 2 (resident)",
+	}
+}
+
+// RegistryClient calls a node monitor as a backend process of Pigeon does.
+type RegistryClient struct{ caller Caller }
+
+var _ BackendRegistry = (*RegistryClient)(nil)
+
+// NewRegistryClient calls the node monitor that the caller's connections lead to.
+func NewRegistryClient(c Caller) *RegistryClient { return &RegistryClient{caller: c} }
+
+// Register says where the backend serves BackendService.
+func (r *RegistryClient) Register(ctx context.Context, app, address string, kind BackendKind) error {
+	ok, err := ask(ctx, r.caller, "registering a backend", func(ctx context.Context, c thrift.TClient) (bool, error) {
+		return published.NewMasterServiceClient(c).RegisterBackend(ctx, app, address, int32(kind))
+	})
+	return declined(ok, err, "registering a backend")
+}
+
+// TasksFinished reports the end of tasks.
+func (r *RegistryClient) TasksFinished(ctx context.Context, tasks []TaskRef, worker string) error {
+	return tell(ctx, r.caller, "reporting finished tasks", func(ctx context.Context, c thrift.TClient) error {
+		if at := hostPortTo(worker); at != nil {
+			return published.NewMasterServiceClient(c).TaskFinished(ctx, mapped(tasks, taskRefTo), at)
+		}
+		return published.NewNodeMonitorServiceClient(c).TasksFinished(ctx, mapped(tasks, taskRefTo))
+	})
+}
+
+// FrontendMessage says something to the application.
+func (r *RegistryClient) FrontendMessage(ctx context.Context, app string, task TaskRef, status int32, message []byte) error {
+	return tell(ctx, r.caller, "sending a message to the application", func(ctx context.Context, c thrift.TClient) error {
+		return published.NewMasterServiceClient(c).SendFrontendMessage(ctx, app, taskRefTo(task), status, message)
+	})
+}

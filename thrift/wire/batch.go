@@ -1,0 +1,78 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// MaxBatchBytes bounds one batch on the wire. [Cut] keeps below it; a single
+// task with its payload (api.MaxPayload) always fits.
+const MaxBatchBytes = 4 << 20
+
+// Batch is an envelope: messages of one daemon to one daemon, in order.
+type Batch struct {
+	Sender   Ref    // the daemon; its slot does not count
+	Receiver Ref    // likewise
+	Address  string // where the sender serves other daemons, host:port
+
+	Incarnation int64  // of the sender's process
+	Epoch       uint64 // of a sending master; 0 from others
+	Sequence    uint64 // counts the batches of this incarnation to this receiver, from 1
+
+	Items []Item
+	// Acknowledged are reports that the sender, a frontend, has journaled.
+	Acknowledged []sched.AttemptID
+}
+
+// Item is one message on its way.
+type Item struct {
+	From Ref // the batch's sender, with its slot
+	To   Ref // the batch's receiver, with its slot
+	Msg  sched.Message
+	Extra
+}
+
+// Extra is what the daemons carry beside a message and no core looks at.
+type Extra struct {
+	JobName          string // the job's id as its user knows it
+	User             string // who submitted it
+	OwnerAddress     string // where the owner serves other daemons, host:port
+	SchedulerAddress string // where it serves applications; told to backends
+
+	// Payloads has one entry for each task of the range, or one that stands for
+	// all, or none. Task gives a task's.
+	Payloads []api.Payload
+	// TaskIDs are the application's names of the tasks of the range; none when
+	// they are their decimal numbers. TaskID gives a task's.
+	TaskIDs []string
+	Trace   api.Trace
+
+	// Of a report.
+	Elapsed  time.Duration // by the node's monotonic clock
+	Started  time.Time     // by the node's wall clock, for people
+	Finished time.Time
+	Tail     []byte // the end of what a failed process wrote to stderr
+}
+
+// Payload gives the payload of the i-th task of the range.
+func (e *Extra) Payload(i int) api.Payload {
+	switch {
+	case len(e.Payloads) == 1:
+		return e.Payloads[0]
+	case i < len(e.Payloads):
+		return e.Payloads[i]
+	default:
+		return api.Payload{}
+	}
+}
+
+// TaskID gives the application's name of the i-th task of a range that begins
+// with task first.
+func (e *Extra) TaskID(first int32, i int) string {
+	if i < len(e.TaskIDs) {
+		return e.TaskIDs[i]
+	}
+	return taskNumber(int(first) + i)
+}

@@ -1,0 +1,38 @@
+package wire
+
+import (
+	"context"
+	"math"
+
+	"github.com/apache/thrift/lib/go/thrift"
+)
+
+// Caller lends connections to one address; a pool of package client is one. It
+// calls the function once, with a connection that nobody else uses meanwhile.
+type Caller interface {
+	Do(ctx context.Context, call func(context.Context, thrift.TClient) error) error
+}
+
+// ask makes one call and translates its failure.
+func ask[T any](ctx context.Context, c Caller, tried string, call func(context.Context, thrift.TClient) (T, error)) (answer T, err error) {
+	err = c.Do(ctx, func(ctx context.Context, client thrift.TClient) (err error) {
+		answer, err = call(ctx, client)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, callError(err, tried)
+	}
+	return answer, nil
+}
+
+// tell makes one call without an answer.
+func tell(ctx context.Context, c Caller, tried string, call func(context.Context, thrift.TClient) error) error {
+	if err := c.Do(ctx, call); err != nil {
+		return callError(err, tried)
+	}
+	return nil
+}
+
+// n32 carries a count in 32 bits, at most the largest of them.
+func n32(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) } //nolint:gosec // bounded

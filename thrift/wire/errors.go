@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+// refusal makes the exception that our own methods declare; nil for nil.
+func refusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *api.Error
+	switch {
+	case errors.As(err, &e):
+	case errors.Is(err, context.DeadlineExceeded):
+		e = &api.Error{Problem: api.NotReady, What: "the time the caller gave ran out", Next: "give it more time, or ask again"}
+	default:
+		e = &api.Error{Problem: api.Internal, What: err.Error(), Next: "look at the daemon's log"}
+	}
+	return &published.TPigeonException{
+		What: e.What, Subject: e.Subject, Tried: e.Tried, Advice: e.Next,
+		Problem: problemTo(e.Problem), RetryAfterMillis: millisUp(e.RetryAfter),
+	}
+}
+
+// incomplete makes the exception that the published submitJob declares, with the
+// whole text; nil for nil.
+func incomplete(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &published.IncompleteRequestException{Message: err.Error()}
+}
+
+// problemTo numbers the problems as published.thrift does.
+func problemTo(p api.Problem) int32 {
+	switch p {
+	case api.Invalid:
+		return 1
+	case api.NotFound:
+		return 2
+	case api.Busy:
+		return 3
+	case api.NotReady:
+		return 4
+	default:
+		return 5
+	}
+}
+
+func problemFrom(n int32) api.Problem {
+	switch n {
+	case 1:
+		return api.Invalid
+	case 2:
+		return api.NotFound
+	case 3:
+		return api.Busy
+	case 4:
+		return api.NotReady
+	default:
+		return api.Internal
+	}
+}
+
+// millisUp rounds up, so that a short wait does not become none.
+func millisUp(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+
+// callError translates what a call came back with; tried says what for.
+func callError(err error, tried string) error {
+	var (
+		known       *api.Error
+		ours        *published.TPigeonException
+		incomplete  *published.IncompleteRequestException
+		application thrift.TApplicationException
+	)
+	switch {
+	case errors.Is(err, context.Canceled), errors.As(err, &known):
+		return err
+	case errors.As(err, &ours):
+		return &api.Error{
+			Problem: problemFrom(ours.Problem), What: ours.What, Subject: ours.Subject, Tried: ours.Tried, Next: ours.Advice,
+			RetryAfter: time.Duration(ours.RetryAfterMillis) * time.Millisecond,
+		}
+	case errors.As(err, &incomplete):
+		return &api.Error{Problem: api.Invalid, What: incomplete.Message, Tried: tried}
+	case errors.As(err, &application):
+		return applicationError(application, tried)
+	}
+	what := fmt.Sprintf("the connection failed: %v", err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		what = "no answer came in time"
+	}
+	return &api.Error{Problem: api.NotReady, What: what, Tried: tried, Next: "check that the daemon runs at that address, then try again"}
+}
+
+func applicationError(e thrift.TApplicationException, tried string) error {
+	if e.TypeId() == thrift.UNKNOWN_METHOD {
+		return &api.Error{
+			Problem: api.Invalid, What: fmt.Sprintf("the other side does not offer this method (%v)", e), Tried: tried,
+			Next: "check that the address is that of the right kind of daemon, of the same version",
+		}
+	}
+	return &api.Error{Problem: api.Internal, What: fmt.Sprintf("the other side failed: %v", e), Tried: tried, Next: "look at its log"}
+}

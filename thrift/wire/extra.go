@@ -1,0 +1,136 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+func taskNumber(n int) string { return strconv.Itoa(n) }
+
+func extraTo(e *Extra, t *peer.TMessage) (err error) {
+	t.JobName, t.User, t.OwnerAddress, t.SchedulerAddress = e.JobName, e.User, e.OwnerAddress, e.SchedulerAddress
+	t.TaskIds, t.Trace, t.Tail = e.TaskIDs, traceTo(e.Trace), e.Tail
+	t.ElapsedNanos = int64(e.Elapsed)
+	t.StartedNanos, t.FinishedNanos = unixNanos(e.Started), unixNanos(e.Finished)
+	t.Payloads, err = payloadsTo(e.Payloads)
+	return err
+}
+
+func extraFrom(t *peer.TMessage, e *Extra) (err error) {
+	e.JobName, e.User, e.OwnerAddress, e.SchedulerAddress = t.JobName, t.User, t.OwnerAddress, t.SchedulerAddress
+	e.TaskIDs, e.Trace, e.Tail = t.TaskIds, traceFrom(t.Trace), t.Tail
+	e.Elapsed = time.Duration(t.ElapsedNanos)
+	e.Started, e.Finished = fromUnixNanos(t.StartedNanos), fromUnixNanos(t.FinishedNanos)
+	e.Payloads, err = payloadsFrom(t.Payloads)
+	return err
+}
+
+func unixNanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func fromUnixNanos(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+func traceTo(t api.Trace) *published.TTraceContext {
+	if t == (api.Trace{}) {
+		return nil
+	}
+	return &published.TTraceContext{Traceparent: t.Traceparent, Tracestate: t.Tracestate}
+}
+
+func traceFrom(t *published.TTraceContext) api.Trace {
+	if t == nil {
+		return api.Trace{}
+	}
+	return api.Trace{Traceparent: t.Traceparent, Tracestate: t.Tracestate}
+}
+
+// backends in the order of their numbers on the wire.
+var backends = [...]api.Backend{api.BackendApp, api.BackendSleep, api.BackendExec}
+
+// payloadsTo sends equal payloads once.
+func payloadsTo(list []api.Payload) ([]*peer.TPayload, error) {
+	if len(list) > 1 && allEqual(list) {
+		list = list[:1]
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := make([]*peer.TPayload, len(list))
+	for i := range list {
+		p := &list[i]
+		n := slices.Index(backends[:], p.Backend)
+		if n < 0 {
+			return nil, fmt.Errorf("its payload is for a backend %q, which has no number on the wire", p.Backend)
+		}
+		out[i] = &peer.TPayload{Backend: int8(n), Message: p.Message, SleepNanos: int64(p.Sleep), Process: execTo(p.Exec)} //nolint:gosec // below 3
+	}
+	return out, nil
+}
+
+func payloadsFrom(list []*peer.TPayload) ([]api.Payload, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := make([]api.Payload, len(list))
+	for i, t := range list {
+		if t.Backend < 0 || int(t.Backend) >= len(backends) {
+			return nil, fmt.Errorf("its payload is for backend %d, which is not known here", t.Backend)
+		}
+		p := api.Payload{Backend: backends[t.Backend], Message: t.Message, Sleep: time.Duration(t.SleepNanos), Exec: execFrom(t.Process)}
+		if p.Backend == api.BackendExec && (p.Exec == nil || len(p.Exec.Argv) == 0) {
+			return nil, errors.New("its payload names no program")
+		}
+		out[i] = p
+	}
+	return out, nil
+}
+
+func execTo(e *api.Exec) *published.TExec {
+	if e == nil {
+		return nil
+	}
+	return &published.TExec{Argv: e.Argv, Env: e.Env, Dir: e.Dir}
+}
+
+func execFrom(t *published.TExec) *api.Exec {
+	if t == nil {
+		return nil
+	}
+	return &api.Exec{Argv: t.Argv, Env: t.Env, Dir: t.Dir}
+}
+
+func allEqual(list []api.Payload) bool {
+	for i := 1; i < len(list); i++ {
+		if !equalPayload(&list[0], &list[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalPayload(a, b *api.Payload) bool {
+	if a.Backend != b.Backend || a.Sleep != b.Sleep || !bytes.Equal(a.Message, b.Message) {
+		return false
+	}
+	if a.Exec == nil || b.Exec == nil || a.Exec == b.Exec {
+		return a.Exec == b.Exec
+	}
+	return a.Exec.Dir == b.Exec.Dir && slices.Equal(a.Exec.Argv, b.Exec.Argv) && slices.Equal(a.Exec.Env, b.Exec.Env)
+}

@@ -1,0 +1,179 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
+)
+
+// Hello is how a frontend or a node monitor introduces itself to a master.
+type Hello struct {
+	Sender           Ref
+	Incarnation      int64  // of the sender's process
+	Epoch            uint64 // the highest it has seen of a master of this group
+	Address          string // where it serves other daemons
+	SchedulerAddress string // frontends: where it serves applications
+	Group            int    // that it takes the receiver to be the master of
+
+	// Nodes only.
+	Slots  []Slot
+	Serves []string // applications that every slot serves which names none itself
+}
+
+// HelloReply is the master's answer.
+type HelloReply struct {
+	Sender      Ref // the master
+	Incarnation int64
+	Epoch       uint64
+	Group       int
+	Serves      []string // applications for which the group has a live worker
+	Accepted    bool
+	Problem     string // why not
+}
+
+// Slot is one slot of a node as the node knows it.
+type Slot struct {
+	Slot         int32
+	Seq          uint64
+	Running      sched.AttemptID // Attempt 0: the slot is idle
+	Class        sched.Class     // of what runs
+	App          string          // of what runs
+	Owner        Ref             // the frontend of what runs
+	OwnerAddress string
+	JobName      string
+
+	Reserved bool              // short tasks only
+	Fixed    bool              // its owner chose Reserved
+	Serves   []string          // nil: as the node
+	Kept     []sched.AttemptID // ended here, not acknowledged by their frontend yet
+}
+
+// Snapshot is a node's heartbeat: all its slots.
+type Snapshot struct {
+	Sender      Ref
+	Incarnation int64
+	Epoch       uint64 // of the master it works for
+	Sequence    uint64 // counts the snapshots of this incarnation
+	Slots       []Slot // Serves may be left out
+}
+
+// SnapshotReply is the master's answer.
+type SnapshotReply struct {
+	Incarnation int64
+	Epoch       uint64
+	Known       bool   // false: say hello again
+	Problem     string // why
+}
+
+func slotTo(s Slot) *peer.TSlot {
+	return &peer.TSlot{
+		Slot: s.Slot, Seq: bits(s.Seq), JobHi: bits(s.Running.Job.Hi), JobLo: bits(s.Running.Job.Lo),
+		Task: s.Running.Task, Attempt: s.Running.Attempt, JobClass: int8(s.Class), App: s.App, //nolint:gosec // a class is below 2
+		Owner: refTo(s.Owner), OwnerAddress: s.OwnerAddress, JobName: s.JobName,
+		Reserved: s.Reserved, Fixed: s.Fixed, Serves: s.Serves, Kept: attemptsTo(s.Kept),
+	}
+}
+
+func slotFrom(t *peer.TSlot) (Slot, error) {
+	owner, err := refFrom(t.Owner)
+	switch {
+	case err != nil:
+		return Slot{}, err
+	case t.JobClass < 0 || t.JobClass >= sched.NumClasses:
+		return Slot{}, fmt.Errorf("its class %d does not exist", t.JobClass)
+	case t.Slot < 0 || t.Task < 0 || t.Task >= api.MaxTasks || t.Attempt < 0:
+		return Slot{}, fmt.Errorf("its slot %d, task %d or attempt %d is out of range", t.Slot, t.Task, t.Attempt)
+	}
+	return Slot{
+		Slot: t.Slot, Seq: unbits(t.Seq),
+		Running: sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
+		Class:   sched.Class(t.JobClass), App: t.App, Owner: owner, OwnerAddress: t.OwnerAddress, JobName: t.JobName,
+		Reserved: t.Reserved, Fixed: t.Fixed, Serves: t.Serves, Kept: attemptsFrom(t.Kept),
+	}, nil
+}
+
+func helloTo(h *Hello) *peer.THello {
+	return &peer.THello{
+		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
+		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
+	}
+}
+
+func helloFrom(t *peer.THello) (*Hello, error) {
+	if t == nil {
+		t = peer.NewTHello()
+	}
+	sender, slots, err := introduced(t.Sender, t.Slots)
+	if err != nil {
+		return nil, err
+	}
+	return &Hello{
+		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
+		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
+	}, nil
+}
+
+func helloReplyTo(r HelloReply) *peer.THelloReply {
+	return &peer.THelloReply{
+		Sender: refTo(r.Sender), Incarnation: r.Incarnation, Epoch: bits(r.Epoch), Accepted: r.Accepted,
+		Problem: r.Problem, Serves: r.Serves, Group: n32(r.Group),
+	}
+}
+
+func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
+	sender, err := refFrom(t.Sender)
+	if err != nil {
+		return HelloReply{}, refusePeer(sender, err.Error())
+	}
+	return HelloReply{
+		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Group: int(t.Group),
+		Serves: t.Serves, Accepted: t.Accepted, Problem: t.Problem,
+	}, nil
+}
+
+func snapshotTo(s *Snapshot) *peer.TSnapshot {
+	return &peer.TSnapshot{
+		Sender: refTo(s.Sender), Incarnation: s.Incarnation, Epoch: bits(s.Epoch), Sequence: bits(s.Sequence),
+		Slots: mapped(s.Slots, slotTo),
+	}
+}
+
+func snapshotFrom(t *peer.TSnapshot) (*Snapshot, error) {
+	if t == nil {
+		t = peer.NewTSnapshot()
+	}
+	sender, slots, err := introduced(t.Sender, t.Slots)
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{
+		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots,
+	}, nil
+}
+
+// introduced reads who speaks, which must be somebody, and its slots.
+func introduced(from *peer.TRef, list []*peer.TSlot) (Ref, []Slot, error) {
+	sender, err := refFrom(from)
+	if err != nil {
+		return Ref{}, nil, refusePeer(Ref{}, err.Error())
+	}
+	if from == nil || sender.Name == "" {
+		return Ref{}, nil, refusePeer(sender, "it does not say who speaks")
+	}
+	slots := make([]Slot, len(list))
+	for i, t := range list {
+		if slots[i], err = slotFrom(t); err != nil {
+			return Ref{}, nil, refusePeer(sender, fmt.Sprintf("slot %d of %d: %v", i+1, len(list), err))
+		}
+	}
+	return sender.Daemon(), slots, nil
+}
+
+func refusePeer(sender Ref, what string) error {
+	return &api.Error{
+		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("message from %v", sender),
+		Tried: "translating it; nothing of it was taken", Next: "run the same version of pigeon on all hosts",
+	}
+}

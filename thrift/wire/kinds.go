@@ -1,0 +1,55 @@
+package wire
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// kindNumbers are the numbers of the kinds on the wire. They never change and are
+// never given out again; a new kind takes the next free one. Those from 64 up
+// are said by a shell to its own core: they can be recorded, and a peer that
+// sends one is refused.
+var kindNumbers = [sched.NumKinds]int8{
+	sched.Tasks:       1,
+	sched.Drop:        2,
+	sched.Serves:      3,
+	sched.Returned:    4,
+	sched.AttemptLost: 5,
+	sched.Holding:     6,
+	sched.Launch:      7,
+	sched.Kill:        8,
+	sched.SetReserved: 9,
+	sched.Idle:        10,
+	sched.Refused:     11,
+	sched.Report:      12,
+
+	sched.Submit:       64,
+	sched.Cancel:       65,
+	sched.MasterUp:     66,
+	sched.MasterLost:   67,
+	sched.Restored:     68,
+	sched.Placed:       69,
+	sched.NewAttempt:   70,
+	sched.TaskEnded:    71,
+	sched.JobEnded:     72,
+	sched.WorkerUp:     73,
+	sched.WorkerLost:   74,
+	sched.WorkerServes: 75,
+	sched.EpochIs:      76,
+	sched.Ended:        77,
+	sched.Timeout:      78,
+}
+
+// firstOwn is the first number that only a shell says to its own core.
+const firstOwn = 64
+
+// kindsByNumber is the inverse of kindNumbers; KindNone marks a free number.
+var kindsByNumber = func() (kinds [128]sched.Kind) {
+	for kind, number := range kindNumbers {
+		kinds[number] = sched.Kind(kind) //nolint:gosec // below NumKinds
+	}
+	kinds[0] = sched.KindNone
+	return kinds
+}()
+
+// fromPeers says whether a peer may send messages of the kind.
+func fromPeers(k sched.Kind) bool {
+	return int(k) < len(kindNumbers) && kindNumbers[k] > 0 && kindNumbers[k] < firstOwn
+}

@@ -1,0 +1,45 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+// Launcher is a backend process: it starts tasks of its application.
+type Launcher interface {
+	// LaunchTask starts a task and returns at once. The message is the
+	// application's; an empty one grants the slot and names no task.
+	LaunchTask(ctx context.Context, message []byte, task TaskRef, user string) error
+}
+
+// LauncherProcessor serves BackendService.
+func LauncherProcessor(l Launcher) thrift.TProcessor {
+	return published.NewBackendServiceProcessor(launcherHandler{l})
+}
+
+type launcherHandler struct{ launcher Launcher }
+
+func (h launcherHandler) LaunchTask(ctx context.Context, message []byte, task *published.TFullTaskId, user *published.TUserGroupInfo) error {
+	return h.launcher.LaunchTask(ctx, message, taskRefFrom(task), userFrom(user))
+}
+
+// BackendClient calls a backend process.
+type BackendClient struct{ caller Caller }
+
+var _ Launcher = (*BackendClient)(nil)
+
+// NewBackendClient calls the backend that the caller's connections lead to.
+func NewBackendClient(c Caller) *BackendClient { return &BackendClient{caller: c} }
+
+// LaunchTask hands a task to the backend.
+func (b *BackendClient) LaunchTask(ctx context.Context, message []byte, task TaskRef, user string) error {
+	if message == nil {
+		message = []byte{} // a missing one surprises clients that wrap it in a buffer
+	}
+	return tell(ctx, b.caller, "launching a task at its backend", func(ctx context.Context, c thrift.TClient) error {
+		return published.NewBackendServiceClient(c).LaunchTask(ctx, message, taskRefTo(task), &published.TUserGroupInfo{User: user})
+	})
+}

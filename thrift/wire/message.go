@@ -1,0 +1,128 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
+)
+
+// noAge marks a message that tells no arrival.
+const noAge = -1
+
+// messageTo writes the core's part of a message into t.
+func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (err error) {
+	if int(m.Kind) >= len(kindNumbers) || kindNumbers[m.Kind] == 0 {
+		return fmt.Errorf("its kind %v has no number on the wire", m.Kind)
+	}
+	if t.Peer, err = c.addrTo(m.Peer); err != nil {
+		return err
+	}
+	if t.Owner, err = c.addrTo(m.Owner); err != nil {
+		return err
+	}
+	t.Kind, t.JobClass, t.Outcome = kindNumbers[m.Kind], int8(m.Class), int8(m.Outcome) //nolint:gosec // small enumerations
+	t.Head, t.Resent, t.Reserved, t.Fixed, t.Full = m.Head, m.Resent, m.Reserved, m.Fixed, m.Full
+	t.Retries, t.Losses = int16(m.Retries), int16(m.Losses)
+	t.First, t.Count, t.Attempt = m.First, m.Count, m.Attempt
+	t.JobHi, t.JobLo = bits(m.Job.Hi), bits(m.Job.Lo)
+	t.Key, t.Seq, t.Epoch, t.Token = bits(m.Key), bits(m.Seq), bits(m.Epoch), bits(m.Token)
+	t.EstimateNanos, t.AgeNanos = int64(m.Estimate), noAge
+	if m.Arrival != 0 {
+		t.AgeNanos = max(int64(now-m.Arrival), 0)
+	}
+	t.App, t.Node, t.Reason, t.Serves = m.App, m.Node, m.Reason, m.Serves
+	t.Kept = attemptsTo(m.Kept)
+	return nil
+}
+
+// messageFrom reads the core's part of t.
+func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) (err error) {
+	if err := checkMessage(t); err != nil {
+		return err
+	}
+	if m.Peer, err = c.addrFrom(t.Peer); err != nil {
+		return err
+	}
+	if m.Owner, err = c.addrFrom(t.Owner); err != nil {
+		return err
+	}
+	m.Kind, m.Class, m.Outcome = kindsByNumber[t.Kind], sched.Class(t.JobClass), sched.Outcome(t.Outcome) //nolint:gosec // checked
+	m.Head, m.Resent, m.Reserved, m.Fixed, m.Full = t.Head, t.Resent, t.Reserved, t.Fixed, t.Full
+	m.Retries, m.Losses = uint8(t.Retries), uint8(t.Losses) //nolint:gosec // checked
+	m.First, m.Count, m.Attempt = t.First, t.Count, t.Attempt
+	m.Job = sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}
+	m.Key, m.Seq, m.Epoch, m.Token = unbits(t.Key), unbits(t.Seq), unbits(t.Epoch), unbits(t.Token)
+	m.Estimate = sched.Time(t.EstimateNanos)
+	if t.AgeNanos >= 0 {
+		m.Arrival = arrivedBefore(now, sched.Time(t.AgeNanos))
+	}
+	m.App, m.Node, m.Reason, m.Serves = t.App, t.Node, t.Reason, t.Serves
+	m.Kept = attemptsFrom(t.Kept)
+	return nil
+}
+
+// arrivedBefore gives the instant that lies age before now; never 0, which says
+// that no arrival is known.
+func arrivedBefore(now, age sched.Time) sched.Time {
+	if now == age {
+		return -1
+	}
+	return now - age
+}
+
+// checkMessage refuses what no daemon of this version says.
+func checkMessage(t *peer.TMessage) error {
+	switch {
+	case t.Kind <= 0 || kindsByNumber[t.Kind] == sched.KindNone:
+		return fmt.Errorf("its kind %d is not known here", t.Kind)
+	case t.JobClass < 0 || t.JobClass >= sched.NumClasses:
+		return fmt.Errorf("its class %d does not exist", t.JobClass)
+	case t.Outcome < 0 || t.Outcome > int8(sched.Lost):
+		return fmt.Errorf("its outcome %d does not exist", t.Outcome)
+	case t.Retries < 0 || t.Retries > 255 || t.Losses < 0 || t.Losses > 255:
+		return fmt.Errorf("its retries %d or losses %d are out of range", t.Retries, t.Losses)
+	case t.First < 0 || t.Count < 0 || t.First > api.MaxTasks || t.Count > api.MaxTasks-t.First:
+		return fmt.Errorf("its tasks %d+%d are outside the %d of a job", t.First, t.Count, api.MaxTasks)
+	case t.Attempt < 0:
+		return errors.New("its attempt is negative")
+	case len(t.Payloads) > 1 && len(t.Payloads) != int(t.Count):
+		return fmt.Errorf("it has %d payloads for %d tasks", len(t.Payloads), t.Count)
+	case len(t.TaskIds) > 0 && len(t.TaskIds) != max(int(t.Count), 1):
+		return fmt.Errorf("it has %d task ids for %d tasks", len(t.TaskIds), t.Count)
+	}
+	return nil
+}
+
+// bits and unbits carry a 64-bit unsigned number in Thrift's signed one.
+func bits(u uint64) int64   { return int64(u) }  //nolint:gosec // a bit pattern
+func unbits(i int64) uint64 { return uint64(i) } //nolint:gosec // a bit pattern
+
+func attemptTo(a sched.AttemptID) *peer.TAttempt {
+	return &peer.TAttempt{JobHi: bits(a.Job.Hi), JobLo: bits(a.Job.Lo), Task: a.Task, Attempt: a.Attempt}
+}
+
+func attemptFrom(t *peer.TAttempt) sched.AttemptID {
+	if t == nil {
+		return sched.AttemptID{}
+	}
+	return sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt}
+}
+
+func attemptsTo(list []sched.AttemptID) []*peer.TAttempt { return mapped(list, attemptTo) }
+
+func attemptsFrom(list []*peer.TAttempt) []sched.AttemptID { return mapped(list, attemptFrom) }
+
+// mapped translates each element; nil stays nil.
+func mapped[A, B any](list []A, f func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i := range list {
+		out[i] = f(list[i])
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+// BatchReceiver takes messages for the cores of a daemon.
+type BatchReceiver interface {
+	Deliver(ctx context.Context, b *Batch) (BatchReply, error)
+}
+
+// BatchReply says up to where the sender's batches were taken.
+type BatchReply struct {
+	Incarnation int64  // of the receiver's process
+	Sequence    uint64 // the highest taken without a gap
+	Problem     string // why the batch was not taken; "" when it was
+}
+
+// ReportReceiver takes repeated reports; a frontend is one.
+type ReportReceiver interface {
+	Reports(ctx context.Context, b *Batch) (ReportsReply, error)
+}
+
+// ReportsReply says which attempts need not be reported again.
+type ReportsReply struct {
+	Incarnation  int64
+	Acknowledged []sched.AttemptID
+	Unknown      []sched.JobID // jobs nobody knows here: forget their reports, kill what runs
+}
+
+// Registrar takes registrations and heartbeats; a master is one.
+type Registrar interface {
+	Hello(ctx context.Context, h *Hello) (HelloReply, error)
+	Snapshot(ctx context.Context, s *Snapshot) (SnapshotReply, error)
+}
+
+// GroupViewer tells about a group; a master is one.
+type GroupViewer interface {
+	// JobView tells what the group holds of a job; app is the job's application,
+	// for a job of which it holds nothing.
+	JobView(ctx context.Context, job sched.JobID, app string) (JobView, error)
+	MasterState(ctx context.Context) (api.MasterState, error)
+}
+
+// JobView is what a master holds of one job.
+type JobView struct {
+	Share api.GroupShare
+	Tasks []api.TaskStatus // running ones, with their nodes
+}
+
+// LogReader gives what attempts wrote; a node monitor is one.
+type LogReader interface {
+	AttemptLog(ctx context.Context, r AttemptLogRequest) (LogChunk, error)
+}
+
+// AttemptLogRequest asks a node for a piece of what an attempt wrote there.
+type AttemptLogRequest struct {
+	Attempt sched.AttemptID // Attempt 0: the latest on that node
+	Stream  string          // "stdout" or "stderr"
+	Offset  int64
+	Limit   int // bytes
+}
+
+// PeerPorts are what a daemon offers to other daemons. A nil one is refused with
+// a word on what the daemon is not.
+type PeerPorts struct {
+	Batches   BatchReceiver
+	Reports   ReportReceiver
+	Registrar Registrar
+	Group     GroupViewer
+	Logs      LogReader
+}
+
+// PeerProcessor serves PeerService.
+func PeerProcessor(p PeerPorts, c *Codec) thrift.TProcessor {
+	return peer.NewPeerServiceProcessor(peerHandler{p, c})
+}
+
+type peerHandler struct {
+	ports PeerPorts
+	codec *Codec
+}
+
+func (h peerHandler) Deliver(ctx context.Context, t *peer.TBatch) (*peer.TBatchReply, error) {
+	b, err := h.batch(h.ports.Batches != nil, t)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	r, err := h.ports.Batches.Deliver(ctx, b)
+	return &peer.TBatchReply{Incarnation: r.Incarnation, Sequence: bits(r.Sequence), Problem: r.Problem}, refusal(err)
+}
+
+func (h peerHandler) Reports(ctx context.Context, t *peer.TBatch) (*peer.TReportsReply, error) {
+	b, err := h.batch(h.ports.Reports != nil, t)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	r, err := h.ports.Reports.Reports(ctx, b)
+	return &peer.TReportsReply{
+		Incarnation: r.Incarnation, Acknowledged: attemptsTo(r.Acknowledged), Unknown: mapped(r.Unknown, jobIDTo),
+	}, refusal(err)
+}
+
+func (h peerHandler) Hello(ctx context.Context, t *peer.THello) (*peer.THelloReply, error) {
+	if h.ports.Registrar == nil {
+		return nil, refusal(notHere("master"))
+	}
+	hello, err := helloFrom(t)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	r, err := h.ports.Registrar.Hello(ctx, hello)
+	return helloReplyTo(r), refusal(err)
+}
+
+func (h peerHandler) Snapshot(ctx context.Context, t *peer.TSnapshot) (*peer.TSnapshotReply, error) {
+	if h.ports.Registrar == nil {
+		return nil, refusal(notHere("master"))
+	}
+	s, err := snapshotFrom(t)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	r, err := h.ports.Registrar.Snapshot(ctx, s)
+	return &peer.TSnapshotReply{Incarnation: r.Incarnation, Epoch: bits(r.Epoch), Known: r.Known, Problem: r.Problem}, refusal(err)
+}
+
+func (h peerHandler) JobView(ctx context.Context, job *peer.TJobId, app string) (*peer.TJobView, error) {
+	if h.ports.Group == nil {
+		return nil, refusal(notHere("master"))
+	}
+	v, err := h.ports.Group.JobView(ctx, jobIDFrom(job), app)
+	return &peer.TJobView{Share: shareTo(v.Share), Tasks: mapped(v.Tasks, taskStatusTo)}, refusal(err)
+}
+
+func (h peerHandler) MasterState(ctx context.Context) (*published.TMasterState, error) {
+	if h.ports.Group == nil {
+		return nil, refusal(notHere("master"))
+	}
+	s, err := h.ports.Group.MasterState(ctx)
+	return masterStateTo(s), refusal(err)
+}
+
+func (h peerHandler) TaskLog(ctx context.Context, attempt *peer.TAttempt, stream string, offset int64, limit int32) (*published.TLogChunk, error) {
+	if h.ports.Logs == nil {
+		return nil, refusal(notHere("node monitor"))
+	}
+	c, err := h.ports.Logs.AttemptLog(ctx, AttemptLogRequest{Attempt: attemptFrom(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
+	return chunkTo(c), refusal(err)
+}
+
+// batch reads a batch that came from a peer.
+func (h peerHandler) batch(served bool, t *peer.TBatch) (*Batch, error) {
+	if !served {
+		return nil, notHere("receiver of such messages")
+	}
+	b, err := h.codec.batchFrom(t)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.CheckPeer()
+}
+
+// CheckPeer refuses a batch with messages that only the shell around a core may
+// say to it. Deliver and Reports have called it; who decodes from NATS calls it.
+func (b *Batch) CheckPeer() error {
+	for i := range b.Items {
+		if k := b.Items[i].Msg.Kind; !fromPeers(k) {
+			return refuseItem(b.Sender, i, len(b.Items), fmt.Errorf("a peer may not say %v", k))
+		}
+	}
+	return nil
+}
+
+func notHere(what string) error {
+	return &api.Error{
+		Problem: api.Invalid, What: "this daemon is no " + what, Subject: "call between daemons",
+		Next: "check the addresses in the configuration of the daemon that called",
+	}
+}
+
+func jobIDTo(j sched.JobID) *peer.TJobId { return &peer.TJobId{Hi: bits(j.Hi), Lo: bits(j.Lo)} }
+
+func jobIDFrom(t *peer.TJobId) sched.JobID {
+	if t == nil {
+		return sched.JobID{}
+	}
+	return sched.JobID{Hi: unbits(t.Hi), Lo: unbits(t.Lo)}
+}

@@ -1,0 +1,116 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+// PeerClient calls another daemon.
+type PeerClient struct {
+	caller Caller
+	codec  *Codec
+}
+
+var (
+	_ BatchReceiver  = (*PeerClient)(nil)
+	_ ReportReceiver = (*PeerClient)(nil)
+	_ Registrar      = (*PeerClient)(nil)
+	_ GroupViewer    = (*PeerClient)(nil)
+	_ LogReader      = (*PeerClient)(nil)
+)
+
+// NewPeerClient calls the daemon that the caller's connections lead to.
+func NewPeerClient(c Caller, codec *Codec) *PeerClient { return &PeerClient{caller: c, codec: codec} }
+
+// Deliver sends messages to the daemon's cores.
+func (p *PeerClient) Deliver(ctx context.Context, b *Batch) (BatchReply, error) {
+	t, err := p.codec.batchTo(b)
+	if err != nil {
+		return BatchReply{}, err
+	}
+	r, err := ask(ctx, p.caller, "delivering messages to "+b.Receiver.String(), func(ctx context.Context, c thrift.TClient) (*peer.TBatchReply, error) {
+		return peer.NewPeerServiceClient(c).Deliver(ctx, t)
+	})
+	if err != nil {
+		return BatchReply{}, err
+	}
+	return BatchReply{Incarnation: r.Incarnation, Sequence: unbits(r.Sequence), Problem: r.Problem}, nil
+}
+
+// Reports repeats reports to a frontend.
+func (p *PeerClient) Reports(ctx context.Context, b *Batch) (ReportsReply, error) {
+	t, err := p.codec.batchTo(b)
+	if err != nil {
+		return ReportsReply{}, err
+	}
+	r, err := ask(ctx, p.caller, "reporting ended attempts to "+b.Receiver.String(), func(ctx context.Context, c thrift.TClient) (*peer.TReportsReply, error) {
+		return peer.NewPeerServiceClient(c).Reports(ctx, t)
+	})
+	if err != nil {
+		return ReportsReply{}, err
+	}
+	return ReportsReply{
+		Incarnation: r.Incarnation, Acknowledged: attemptsFrom(r.Acknowledged), Unknown: mapped(r.Unknown, jobIDFrom),
+	}, nil
+}
+
+// Hello introduces this daemon to a master.
+func (p *PeerClient) Hello(ctx context.Context, h *Hello) (HelloReply, error) {
+	r, err := ask(ctx, p.caller, "registering with a master", func(ctx context.Context, c thrift.TClient) (*peer.THelloReply, error) {
+		return peer.NewPeerServiceClient(c).Hello(ctx, helloTo(h))
+	})
+	if err != nil {
+		return HelloReply{}, err
+	}
+	return helloReplyFrom(r)
+}
+
+// Snapshot sends a node's heartbeat to its master.
+func (p *PeerClient) Snapshot(ctx context.Context, s *Snapshot) (SnapshotReply, error) {
+	r, err := ask(ctx, p.caller, "sending a heartbeat to a master", func(ctx context.Context, c thrift.TClient) (*peer.TSnapshotReply, error) {
+		return peer.NewPeerServiceClient(c).Snapshot(ctx, snapshotTo(s))
+	})
+	if err != nil {
+		return SnapshotReply{}, err
+	}
+	return SnapshotReply{Incarnation: r.Incarnation, Epoch: unbits(r.Epoch), Known: r.Known, Problem: r.Problem}, nil
+}
+
+// JobView asks a master what it holds of a job.
+func (p *PeerClient) JobView(ctx context.Context, job sched.JobID, app string) (JobView, error) {
+	v, err := ask(ctx, p.caller, "asking a master about a job", func(ctx context.Context, c thrift.TClient) (*peer.TJobView, error) {
+		return peer.NewPeerServiceClient(c).JobView(ctx, jobIDTo(job), app)
+	})
+	if err != nil {
+		return JobView{}, err
+	}
+	return JobView{Share: shareFrom(v.Share), Tasks: mapped(v.Tasks, taskStatusFrom)}, nil
+}
+
+// MasterState asks a master about its group.
+func (p *PeerClient) MasterState(ctx context.Context) (api.MasterState, error) {
+	s, err := ask(ctx, p.caller, "asking a master about its group", func(ctx context.Context, c thrift.TClient) (*published.TMasterState, error) {
+		return peer.NewPeerServiceClient(c).MasterState(ctx)
+	})
+	if err != nil {
+		return api.MasterState{}, err
+	}
+	return masterStateFrom(s), nil
+}
+
+// AttemptLog asks a node for what an attempt wrote.
+func (p *PeerClient) AttemptLog(ctx context.Context, r AttemptLogRequest) (LogChunk, error) {
+	t, err := ask(ctx, p.caller, "reading an attempt's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
+		return peer.NewPeerServiceClient(c).TaskLog(ctx, attemptTo(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
+	})
+	if err != nil {
+		return LogChunk{}, err
+	}
+	return chunkFrom(t), nil
+}

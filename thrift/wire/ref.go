@@ -1,0 +1,77 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
+)
+
+// Ref names a core for as long as its daemon keeps its name: a frontend's id, a
+// master's group, or a node's id with a slot.
+type Ref struct {
+	Role sched.Role
+	Name string
+	Slot int32 // workers only
+}
+
+// String gives the name as people read it.
+func (r Ref) String() string {
+	if r.Role == sched.Worker {
+		return fmt.Sprintf("%s %s/%d", r.Role, r.Name, r.Slot)
+	}
+	return fmt.Sprintf("%s %s", r.Role, r.Name)
+}
+
+// Daemon is the name without the slot: what batches are sent from and to.
+func (r Ref) Daemon() Ref { return Ref{Role: r.Role, Name: r.Name} }
+
+// Directory knows the cores of this process and of its peers. A [Codec] calls it
+// from many goroutines.
+type Directory interface {
+	// Addr gives the number that stands for the core here, a new one at its first
+	// appearance.
+	Addr(Ref) sched.Addr
+	// Ref is the inverse; false when the number was never given out.
+	Ref(sched.Addr) (Ref, bool)
+}
+
+func refTo(r Ref) *peer.TRef {
+	if r == (Ref{}) {
+		return nil
+	}
+	return &peer.TRef{Role: int8(r.Role), Name: r.Name, Slot: r.Slot} //nolint:gosec // a role is below 4
+}
+
+func refFrom(t *peer.TRef) (Ref, error) {
+	if t == nil {
+		return Ref{}, nil
+	}
+	if t.Role < 0 || t.Role > int8(sched.Worker) {
+		return Ref{}, fmt.Errorf("it names a core of role %d, which does not exist", t.Role)
+	}
+	return Ref{Role: sched.Role(t.Role), Name: t.Name, Slot: t.Slot}, nil
+}
+
+// addrTo translates a core named inside a message; the zero address is nobody.
+func (c *Codec) addrTo(a sched.Addr) (*peer.TRef, error) {
+	if a == (sched.Addr{}) {
+		return nil, nil
+	}
+	r, ok := c.directory.Ref(a)
+	if !ok {
+		return nil, fmt.Errorf("it names %v, which this daemon does not know", a)
+	}
+	return refTo(r), nil
+}
+
+func (c *Codec) addrFrom(t *peer.TRef) (sched.Addr, error) {
+	if t == nil {
+		return sched.Addr{}, nil
+	}
+	r, err := refFrom(t)
+	if err != nil {
+		return sched.Addr{}, err
+	}
+	return c.directory.Addr(r), nil
+}

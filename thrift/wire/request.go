@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+// requestFrom reads a job from either a published client or one of ours. It
+// judges nothing: api.Request.Validate does. A task without an id gets its number.
+func requestFrom(t *published.TSchedulingRequest) *api.Request {
+	if t == nil {
+		return &api.Request{}
+	}
+	r := &api.Request{
+		App: t.App, User: userFrom(t.User), Description: t.GetDescription(), Key: t.IdempotencyKey,
+		Backend: api.Backend(t.Backend), Class: t.JobClass, EstimateSet: t.IsSetEstimateNanos(),
+		Estimate: time.Duration(t.GetEstimateNanos()), AvgMillis: t.GetAvgTasksExecDuration(),
+		Retries: int(t.Retries), Trace: traceFrom(t.Trace), Tasks: make([]api.Task, len(t.Tasks)),
+	}
+	for i, spec := range t.Tasks {
+		r.HT = r.HT || spec.IsHT
+		task := &r.Tasks[i]
+		if task.ID = spec.TaskId; task.ID == "" {
+			task.ID = taskNumber(i)
+		}
+		task.Payload.Backend = r.Backend
+		switch r.Backend {
+		case api.BackendSleep:
+			task.Payload.Sleep = time.Duration(spec.SleepNanos)
+		case api.BackendExec:
+			task.Payload.Exec = execFrom(spec.Process)
+		default:
+			task.Payload.Message = spec.Message
+		}
+	}
+	return r
+}
+
+func requestTo(r *api.Request) *published.TSchedulingRequest {
+	t := &published.TSchedulingRequest{
+		App: r.App, IdempotencyKey: r.Key, JobClass: r.Class, Backend: string(r.Backend), Retries: n32(r.Retries),
+		Trace: traceTo(r.Trace), Tasks: make([]*published.TTaskSpec, len(r.Tasks)),
+	}
+	if r.User != "" {
+		t.User = &published.TUserGroupInfo{User: r.User}
+	}
+	if r.Description != "" {
+		t.Description = &r.Description
+	}
+	if r.EstimateSet || r.Estimate != 0 {
+		nanos := int64(r.Estimate)
+		t.EstimateNanos = &nanos
+	}
+	if r.AvgMillis != 0 {
+		t.AvgTasksExecDuration = &r.AvgMillis
+	}
+	specs := make([]published.TTaskSpec, len(r.Tasks))
+	for i := range r.Tasks {
+		p := &r.Tasks[i].Payload
+		specs[i] = published.TTaskSpec{
+			TaskId: r.Tasks[i].ID, Message: p.Message, IsHT: r.HT, SleepNanos: int64(p.Sleep), Process: execTo(p.Exec),
+		}
+		t.Tasks[i] = &specs[i]
+	}
+	return t
+}
+
+func userFrom(t *published.TUserGroupInfo) string {
+	if t == nil {
+		return ""
+	}
+	return t.User
+}

@@ -1,0 +1,173 @@
+package wire
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+// Submission is what changes jobs. Errors are *api.Error here and in all ports.
+type Submission interface {
+	// Submit accepts a job durably and gives its id; duplicate says that its key
+	// was known and nothing new was accepted.
+	Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error)
+	Cancel(ctx context.Context, job string) (api.Status, error)
+}
+
+// Jobs is what tells about jobs.
+type Jobs interface {
+	Status(ctx context.Context, job string) (api.Status, error)
+	// List gives the newest jobs first, at most limit, or as many as the frontend
+	// likes when limit is 0.
+	List(ctx context.Context, limit int) ([]api.Status, error)
+	// Wait answers when the job has ended or the time is up.
+	Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error)
+	Explain(ctx context.Context, job string) (*api.Explanation, error)
+	TaskLog(ctx context.Context, r LogRequest) (LogChunk, error)
+}
+
+// Cluster is what tells about the machines.
+type Cluster interface {
+	// Nodes gives every group that can be reached, each with its nodes.
+	Nodes(ctx context.Context) ([]api.MasterState, error)
+}
+
+// Applications is what the published clients need beside submission.
+type Applications interface {
+	// RegisterFrontend says where an application serves FrontendService. The
+	// address is as [ParseAddress] gives it. Saying it again is no error.
+	RegisterFrontend(ctx context.Context, app, address string) error
+	MessageRelay
+}
+
+// MessageRelay takes what a backend says to its application.
+type MessageRelay interface {
+	FrontendMessage(ctx context.Context, app string, task TaskRef, status int32, message []byte) error
+}
+
+// Scheduler is what a frontend offers to applications and to the command line.
+type Scheduler interface {
+	Submission
+	Jobs
+	Cluster
+	Applications
+}
+
+// LogRequest asks for a piece of what a task wrote.
+type LogRequest struct {
+	Job     string
+	Task    int
+	Attempt int    // 0: the latest
+	Stream  string // "stdout" or "stderr"
+	Offset  int64
+	Limit   int // bytes
+}
+
+// LogChunk is such a piece.
+type LogChunk struct {
+	Data  []byte
+	Size  int64 // bytes kept in all
+	Ended bool  // no more will come
+}
+
+// SchedulerProcessor serves SchedulerService, the published methods and ours.
+func SchedulerProcessor(s Scheduler) thrift.TProcessor {
+	return published.NewSchedulerServiceProcessor(schedulerHandler{s})
+}
+
+type schedulerHandler struct{ Scheduler }
+
+// RegisterFrontend has no exception to declare: a refusal becomes the library's
+// own, with the whole text.
+func (h schedulerHandler) RegisterFrontend(ctx context.Context, app, socketAddress string) (bool, error) {
+	address, err := ParseAddress(socketAddress)
+	if err == nil {
+		err = h.Scheduler.RegisterFrontend(ctx, app, address)
+	}
+	return err == nil, err
+}
+
+func (h schedulerHandler) SubmitJob(ctx context.Context, req *published.TSchedulingRequest) error {
+	if req == nil || len(req.Tasks) == 0 {
+		return nil // a ping
+	}
+	ctx, cancel := whileWaiting(ctx, req)
+	defer cancel()
+	_, _, err := h.Scheduler.Submit(ctx, requestFrom(req))
+	return incomplete(err)
+}
+
+func (h schedulerHandler) SendFrontendMessage(ctx context.Context, app string, task *published.TFullTaskId, status int32, message []byte) error {
+	return h.FrontendMessage(ctx, app, taskRefFrom(task), status, message)
+}
+
+func (h schedulerHandler) Submit(ctx context.Context, req *published.TSchedulingRequest) (*published.TSubmitReply, error) {
+	ctx, cancel := whileWaiting(ctx, req)
+	defer cancel()
+	id, duplicate, err := h.Scheduler.Submit(ctx, requestFrom(req))
+	return &published.TSubmitReply{JobId: id, Duplicate: duplicate}, refusal(err)
+}
+
+func (h schedulerHandler) JobStatus(ctx context.Context, job string) (*published.TJobStatus, error) {
+	s, err := h.Status(ctx, job)
+	return statusTo(s), refusal(err)
+}
+
+func (h schedulerHandler) ListJobs(ctx context.Context, limit int32) ([]*published.TJobStatus, error) {
+	list, err := h.List(ctx, int(max(limit, 0)))
+	return mapped(list, statusTo), refusal(err)
+}
+
+func (h schedulerHandler) WaitJob(ctx context.Context, job string, timeoutMillis int64) (*published.TJobStatus, error) {
+	s, err := h.Wait(ctx, job, millis(timeoutMillis))
+	return statusTo(s), refusal(err)
+}
+
+func (h schedulerHandler) CancelJob(ctx context.Context, job string) (*published.TJobStatus, error) {
+	s, err := h.Cancel(ctx, job)
+	return statusTo(s), refusal(err)
+}
+
+func (h schedulerHandler) ExplainJob(ctx context.Context, job string) (*published.TExplanation, error) {
+	e, err := h.Explain(ctx, job)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return explanationTo(e), nil
+}
+
+func (h schedulerHandler) ListNodes(ctx context.Context) ([]*published.TMasterState, error) {
+	list, err := h.Nodes(ctx)
+	return mapped(list, masterStateTo), refusal(err)
+}
+
+func (h schedulerHandler) TaskLog(ctx context.Context, job string, task, attempt int32, stream string, offset int64, limit int32) (*published.TLogChunk, error) {
+	c, err := h.Scheduler.TaskLog(ctx, LogRequest{Job: job, Task: int(task), Attempt: int(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
+	return chunkTo(c), refusal(err)
+}
+
+// whileWaiting ends the context when the caller will have stopped waiting.
+func whileWaiting(ctx context.Context, req *published.TSchedulingRequest) (context.Context, context.CancelFunc) {
+	if req == nil || req.DeadlineNanos <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Duration(req.DeadlineNanos))
+}
+
+// millis reads a number of milliseconds, of 0 up to a year.
+func millis(n int64) time.Duration {
+	const year = 365 * 24 * 3600 * 1000
+	return time.Duration(min(max(n, 0), year)) * time.Millisecond
+}
+
+func chunkTo(c LogChunk) *published.TLogChunk {
+	return &published.TLogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended}
+}
+
+func chunkFrom(t *published.TLogChunk) LogChunk {
+	return LogChunk{Data: t.Data, Size: t.Size, Ended: t.Ended}
+}

@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+)
+
+// SchedulerClient calls a frontend.
+type SchedulerClient struct{ caller Caller }
+
+var _ Scheduler = (*SchedulerClient)(nil)
+
+// NewSchedulerClient calls the frontend that the caller's connections lead to.
+func NewSchedulerClient(c Caller) *SchedulerClient { return &SchedulerClient{caller: c} }
+
+// Ping asks whether the frontend answers, as a published client does.
+func (s *SchedulerClient) Ping(ctx context.Context) error {
+	return tell(ctx, s.caller, "pinging the frontend", func(ctx context.Context, c thrift.TClient) error {
+		return published.NewSchedulerServiceClient(c).SubmitJob(ctx, &published.TSchedulingRequest{})
+	})
+}
+
+// Submit submits a job. The rest of the context's time travels with it.
+func (s *SchedulerClient) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
+	req := requestTo(r)
+	reply, err := ask(ctx, s.caller, "submitting a job", func(ctx context.Context, c thrift.TClient) (*published.TSubmitReply, error) {
+		if until, ok := ctx.Deadline(); ok {
+			req.DeadlineNanos = max(int64(time.Until(until)), 1)
+		}
+		return published.NewSchedulerServiceClient(c).Submit(ctx, req)
+	})
+	if err != nil {
+		return "", false, err
+	}
+	return reply.JobId, reply.Duplicate, nil
+}
+
+// Status gives a job's state.
+func (s *SchedulerClient) Status(ctx context.Context, job string) (api.Status, error) {
+	t, err := ask(ctx, s.caller, "asking for a job's status", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
+		return published.NewSchedulerServiceClient(c).JobStatus(ctx, job)
+	})
+	return statusFrom(t), err
+}
+
+// List gives the newest jobs first.
+func (s *SchedulerClient) List(ctx context.Context, limit int) ([]api.Status, error) {
+	t, err := ask(ctx, s.caller, "listing jobs", func(ctx context.Context, c thrift.TClient) ([]*published.TJobStatus, error) {
+		return published.NewSchedulerServiceClient(c).ListJobs(ctx, n32(limit))
+	})
+	return mapped(t, statusFrom), err
+}
+
+// Wait answers when the job has ended or the time is up.
+func (s *SchedulerClient) Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error) {
+	t, err := ask(ctx, s.caller, "waiting for a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
+		return published.NewSchedulerServiceClient(c).WaitJob(ctx, job, millisUp(timeout))
+	})
+	return statusFrom(t), err
+}
+
+// Cancel cancels a job and gives its state after that.
+func (s *SchedulerClient) Cancel(ctx context.Context, job string) (api.Status, error) {
+	t, err := ask(ctx, s.caller, "cancelling a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
+		return published.NewSchedulerServiceClient(c).CancelJob(ctx, job)
+	})
+	return statusFrom(t), err
+}
+
+// Explain tells why a job waits or why it ended so.
+func (s *SchedulerClient) Explain(ctx context.Context, job string) (*api.Explanation, error) {
+	t, err := ask(ctx, s.caller, "asking why a job waits", func(ctx context.Context, c thrift.TClient) (*published.TExplanation, error) {
+		return published.NewSchedulerServiceClient(c).ExplainJob(ctx, job)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return explanationFrom(t), nil
+}
+
+// Nodes gives the groups with their nodes.
+func (s *SchedulerClient) Nodes(ctx context.Context) ([]api.MasterState, error) {
+	t, err := ask(ctx, s.caller, "listing nodes", func(ctx context.Context, c thrift.TClient) ([]*published.TMasterState, error) {
+		return published.NewSchedulerServiceClient(c).ListNodes(ctx)
+	})
+	return mapped(t, masterStateFrom), err
+}
+
+// TaskLog gives a piece of what a task wrote.
+func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, error) {
+	t, err := ask(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
+		return published.NewSchedulerServiceClient(c).TaskLog(ctx, r.Job, n32(r.Task), n32(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
+	})
+	if err != nil {
+		return LogChunk{}, err
+	}
+	return chunkFrom(t), nil
+}
+
+// RegisterFrontend says where the application serves FrontendService.
+func (s *SchedulerClient) RegisterFrontend(ctx context.Context, app, address string) error {
+	ok, err := ask(ctx, s.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (bool, error) {
+		return published.NewSchedulerServiceClient(c).RegisterFrontend(ctx, app, address)
+	})
+	return declined(ok, err, "registering an application")
+}
+
+// FrontendMessage hands a backend's message to the frontend of its application.
+func (s *SchedulerClient) FrontendMessage(ctx context.Context, app string, task TaskRef, status int32, message []byte) error {
+	return tell(ctx, s.caller, "relaying a backend's message", func(ctx context.Context, c thrift.TClient) error {
+		return published.NewSchedulerServiceClient(c).SendFrontendMessage(ctx, app, taskRefTo(task), status, message)
+	})
+}
+
+// declined makes an error of a published method's plain no.
+func declined(ok bool, err error, tried string) error {
+	if err == nil && !ok {
+		return &api.Error{Problem: api.Internal, What: "the other side said no without a reason", Tried: tried, Next: "look at its log"}
+	}
+	return err
+}
