@@ -1,0 +1,52 @@
+package measure
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"text/tabwriter"
+)
+
+// Table prints the results for a terminal: for each run a row per class that
+// has jobs. mean to p99 are completion times, queued is the queueing delay of
+// tasks, all in seconds.
+func Table(dst io.Writer, results []Result) error {
+	t := tabwriter.NewWriter(dst, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "policy\tload\tclass\tjobs\tmean\tp50\tp90\tp99\tqueued p50\tqueued p99\tslowdown p99\tunqueued\t")
+	for _, r := range results {
+		for _, row := range []struct {
+			class string
+			Summary
+		}{{"short", r.Short}, {"long", r.Long}} {
+			if row.Jobs == 0 {
+				continue
+			}
+			c, q := row.Completion, row.Queueing
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", r.Policy, percent(r.Load), row.class, row.Jobs,
+				digits(c.Mean), digits(c.P50), digits(c.P90), digits(c.P99),
+				digits(q.P50), digits(q.P99), digits(row.Slowdown.P99), percent(row.Unqueued))
+		}
+	}
+	return t.Flush()
+}
+
+// digits shows three significant digits, without an exponent.
+func digits(n Number) string {
+	x := float64(n)
+	switch {
+	case math.IsNaN(x):
+		return "-"
+	case x == 0:
+		return "0"
+	}
+	decimals := 2 - int(math.Floor(math.Log10(math.Abs(x))))
+	return strconv.FormatFloat(x, 'f', min(max(decimals, 0), 6), 64)
+}
+
+func percent(n Number) string {
+	if math.IsNaN(float64(n)) {
+		return "-"
+	}
+	return strconv.FormatFloat(float64(n)*100, 'f', 1, 64) + " %"
+}
