@@ -11,7 +11,7 @@ import (
 )
 
 // keepBuffer is the largest write buffer that a connection keeps between calls.
-const keepBuffer = 16 << 10
+const keepBuffer = 32 << 10
 
 // ErrTooLarge refuses to write a message beyond the frame limit.
 var ErrTooLarge = errors.New("the message exceeds the frame limit")

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"strings"
 	"syscall"
@@ -23,6 +24,7 @@ func TestCaps(t *testing.T) {
 		"per address": {server.Options{MaxConnsPerHost: 3}, server.HostFull},
 	} {
 		t.Run(name, func(t *testing.T) {
+			tc.options.Log = slog.New(slog.DiscardHandler)
 			s := servertest.Start(t, servertest.Echo(same), tc.options)
 			var in []*wire
 			for range 3 {
@@ -45,22 +47,22 @@ func TestCaps(t *testing.T) {
 }
 
 func TestAcceptErrorsThatPass(t *testing.T) {
-	timed(t, same, server.Options{}, func(s *server.Server, p *pipes) {
+	timed(t, same, server.Options{}, func(s *server.Server, p *servertest.Pipes) {
 		begin := time.Now()
 		for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS} {
-			p.next <- &net.OpError{Op: "accept", Net: "tcp", Err: errno}
+			p.Fail(&net.OpError{Op: "accept", Net: "tcp", Err: errno})
 		}
-		c := p.dial(t)
+		c := dialPipe(t, p)
 		c.echo("served after all")
 		_ = c.Close()
 		if got, want := time.Since(begin), (5+10+20+40)*time.Millisecond; got != want {
 			t.Errorf("backed off for %v, want %v", got, want)
 		}
 		for range 20 {
-			p.next <- syscall.EMFILE
+			p.Fail(syscall.EMFILE)
 		}
 		begin = time.Now()
-		c = p.dial(t)
+		c = dialPipe(t, p)
 		c.echo("served after all")
 		_ = c.Close()
 		if got := time.Since(begin); got > 20*time.Second {
@@ -76,16 +78,16 @@ func TestAcceptErrorsThatPass(t *testing.T) {
 func TestAListenerThatEndsIsFatal(t *testing.T) {
 	for _, end := range []error{net.ErrClosed, errors.New("the network is gone")} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPipes()
+			p := servertest.NewPipes()
 			s, err := server.New(servertest.Echo(same), server.Options{Name: "test service", Listener: p})
 			if err != nil {
 				t.Fatal(err)
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- s.Run(context.Background()) }()
-			c := p.dial(t)
+			c := dialPipe(t, p)
 			c.echo("alive")
-			p.next <- end
+			p.Fail(end)
 			err = <-ended
 			if !errors.Is(err, end) || !strings.Contains(err.Error(), "test service: the listener on pipe ended") {
 				t.Errorf("Run returned %v, want the end of the listener", err)
@@ -97,11 +99,11 @@ func TestAListenerThatEndsIsFatal(t *testing.T) {
 
 func TestStopIsBoundedWhileAcceptBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
+		p := servertest.NewPipes()
 		for range 20 {
-			p.next <- syscall.EMFILE
+			p.Fail(syscall.EMFILE)
 		}
-		s, err := server.New(servertest.Echo(same), server.Options{Listener: p})
+		s, err := server.New(servertest.Echo(same), server.Options{Listener: p, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

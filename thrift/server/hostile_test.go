@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -115,11 +116,14 @@ func TestPanicsAreContained(t *testing.T) {
 }
 
 // timed runs a server over pipes in a bubble of fake time.
-func timed(t *testing.T, h servertest.Echo, o server.Options, body func(*server.Server, *pipes)) {
+func timed(t *testing.T, h servertest.Echo, o server.Options, body func(*server.Server, *servertest.Pipes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
+		p := servertest.NewPipes()
 		o.Listener = p
+		if o.Log == nil {
+			o.Log = slog.New(slog.DiscardHandler)
+		}
 		s, err := server.New(h, o)
 		if err != nil {
 			t.Fatal(err)
@@ -133,8 +137,8 @@ func timed(t *testing.T, h servertest.Echo, o server.Options, body func(*server.
 }
 
 func TestAByteASecondDoesNotLiveForEver(t *testing.T) {
-	timed(t, same, server.Options{FrameTimeout: 10 * time.Second}, func(s *server.Server, p *pipes) {
-		c := p.dial(t)
+	timed(t, same, server.Options{FrameTimeout: 10 * time.Second}, func(s *server.Server, p *servertest.Pipes) {
+		c := dialPipe(t, p)
 		begin := time.Now()
 		for _, b := range request("slow") {
 			if _, err := c.Write([]byte{b}); err != nil {
@@ -156,8 +160,8 @@ func TestAByteASecondDoesNotLiveForEver(t *testing.T) {
 // The whole of a slow frame within its deadline is served, and the deadline of
 // one frame does not reach into the next.
 func TestSlowButInTime(t *testing.T) {
-	timed(t, same, server.Options{FrameTimeout: 100 * time.Second}, func(_ *server.Server, p *pipes) {
-		c := p.dial(t)
+	timed(t, same, server.Options{FrameTimeout: 100 * time.Second}, func(_ *server.Server, p *servertest.Pipes) {
+		c := dialPipe(t, p)
 		for range 3 {
 			for _, b := range request("slow") {
 				c.send(b)
@@ -171,8 +175,8 @@ func TestSlowButInTime(t *testing.T) {
 }
 
 func TestIdleConnectionsEnd(t *testing.T) {
-	timed(t, same, server.Options{IdleTimeout: time.Minute}, func(s *server.Server, p *pipes) {
-		c := p.dial(t)
+	timed(t, same, server.Options{IdleTimeout: time.Minute}, func(s *server.Server, p *servertest.Pipes) {
+		c := dialPipe(t, p)
 		time.Sleep(50 * time.Second)
 		c.echo("not idle yet")
 		begin := time.Now()
@@ -192,8 +196,8 @@ func TestIdleConnectionsEnd(t *testing.T) {
 }
 
 func TestAPeerThatDoesNotReadItsReply(t *testing.T) {
-	timed(t, same, server.Options{WriteTimeout: 7 * time.Second}, func(s *server.Server, p *pipes) {
-		c := p.dial(t)
+	timed(t, same, server.Options{WriteTimeout: 7 * time.Second}, func(s *server.Server, p *servertest.Pipes) {
+		c := dialPipe(t, p)
 		c.send(request("deaf")...)
 		begin := time.Now()
 		one := make([]byte, 1)
@@ -215,14 +219,14 @@ func TestAPeerThatDoesNotReadItsReply(t *testing.T) {
 
 func TestLogOfAFloodIsLimited(t *testing.T) {
 	var log journal
-	timed(t, same, server.Options{Log: log.logger()}, func(_ *server.Server, p *pipes) {
+	timed(t, same, server.Options{Log: log.logger()}, func(_ *server.Server, p *servertest.Pipes) {
 		for range 50 {
-			c := p.dial(t)
+			c := dialPipe(t, p)
 			c.send([]byte("GET ")...)
 			c.closed()
 		}
 		time.Sleep(2 * time.Second)
-		c := p.dial(t)
+		c := dialPipe(t, p)
 		c.send([]byte("GET ")...)
 		c.closed()
 	})

@@ -131,41 +131,15 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("never happened: %s", what)
 }
 
-// pipes is a listener whose connections are pipes and whose errors are chosen.
-type pipes struct {
-	next   chan any // a net.Conn or an error
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipes() *pipes { return &pipes{next: make(chan any, 64), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case v := <-p.next:
-		if err, ok := v.(error); ok {
-			return nil, err
-		}
-		return v.(net.Conn), nil
-	case <-p.closed:
-		return nil, net.ErrClosed
+// dialPipe returns the client's end of a new connection.
+func dialPipe(t testing.TB, p *servertest.Pipes) *wire {
+	t.Helper()
+	c, err := p.Dial(context.Background(), "", "")
+	if err != nil {
+		t.Fatal(err)
 	}
+	return &wire{Conn: c, t: t}
 }
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return addr("pipe") }
-
-// dial returns the client's end of a new connection.
-func (p *pipes) dial(t testing.TB) *wire {
-	client, peer := net.Pipe()
-	p.next <- peer
-	return &wire{Conn: client, t: t}
-}
-
-type addr string
-
-func (a addr) Network() string { return string(a) }
-func (a addr) String() string  { return string(a) }
 
 // lines counts the log lines that hold all the words.
 func lines(log string, words ...string) int {

@@ -13,13 +13,13 @@ import (
 
 func TestStopClosesIdleConnectionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
+		p := servertest.NewPipes()
 		s, err := server.New(servertest.Echo(same), server.Options{Listener: p})
 		if err != nil {
 			t.Fatal(err)
 		}
 		stop := servertest.Run(t, s)
-		idle, used, half := p.dial(t), p.dial(t), p.dial(t)
+		idle, used, half := dialPipe(t, p), dialPipe(t, p), dialPipe(t, p)
 		used.echo("once")
 		half.send(0, 0)
 		synctest.Wait()
@@ -70,13 +70,13 @@ func TestStopWithACallInFlight(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPipes()
+				p := servertest.NewPipes()
 				s, err := server.New(tc.handler, server.Options{Listener: p, StopTimeout: 5 * time.Second})
 				if err != nil {
 					t.Fatal(err)
 				}
 				stop := servertest.Run(t, s)
-				c := p.dial(t)
+				c := dialPipe(t, p)
 				c.send(request("working")...)
 				synctest.Wait()
 				reply := make(chan int64, 1)

@@ -1,0 +1,23 @@
+// Package client makes Thrift calls over a bounded pool of connections to one
+// address.
+//
+// A connection carries one call at a time:
+//
+//	          Do                 reply read to its end
+//	idle ------------> calling -----------------------> idle
+//	  ^                   |
+//	  | first use,        | deadline, cancel, broken, half read, not understood
+//	  | or the peer had   v
+//	  + closed it       closed, never used again
+//
+// A call that timed out leaves its late reply on the way, where it would answer
+// the next call; hence the last arrow. A connection that the peer closed while
+// idle is replaced before anything is written to it. A call is written once: if
+// its connection breaks after the first byte, the caller learns that the call may
+// have been executed (CallError.Sent) and decides.
+//
+// After a failed dial the pool backs off, doubling with jitter, and one caller at
+// a time tries again for all. Callers wait for it within their deadlines, or fail
+// at once if Options.FailFast says so. Every call has a deadline: its context's,
+// or Options.CallTimeout.
+package client

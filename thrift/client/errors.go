@@ -1,0 +1,104 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/frame"
+)
+
+// CallError says that a call got no answer. It unwraps to its four parts, an
+// *api.Error, and to its cause: context.DeadlineExceeded when time ran out,
+// context.Canceled when the caller gave up, else what the network said.
+type CallError struct {
+	Parts *api.Error
+	Sent  bool // the peer may have executed the call
+	Cause error
+}
+
+func (e *CallError) Error() string   { return e.Parts.Error() }
+func (e *CallError) Unwrap() []error { return []error{e.Parts, e.Cause} }
+
+var (
+	errClosed  = errors.New("the pool is closed")
+	errBackoff = errors.New("backing off after a failed dial")
+	errFull    = errors.New("every connection of the pool is in use")
+	errReply   = errors.New("the reply is not understood")
+)
+
+// failure makes the error of a call that got no answer.
+func (p *Pool) failure(cause error, sent bool, tried string) *CallError {
+	parts := &api.Error{
+		Problem: api.NotReady,
+		Subject: p.opts.Name + " at " + p.opts.Address,
+		Tried:   tried,
+		What:    cause.Error(),
+		Next:    "check that it runs and that the address is right, then try again",
+	}
+	switch {
+	case errors.Is(cause, context.Canceled):
+		parts.What, parts.Next = "the caller gave up", "nothing to do"
+	case errors.Is(cause, errFull):
+		parts.Problem = api.Busy
+		parts.What = fmt.Sprintf("all %d connections are in use (Options.MaxConns)", p.opts.MaxConns)
+		parts.Next = "try again, or allow more connections"
+	case errors.Is(cause, context.DeadlineExceeded):
+		parts.What = "no answer in time"
+	case errors.Is(cause, errBackoff):
+		parts.What, parts.RetryAfter = p.lastDialError(), p.backoffLeft()
+	case errors.Is(cause, errClosed):
+		parts.Next = "nothing to do: this daemon is stopping"
+	case errors.Is(cause, frame.ErrTooLarge):
+		parts.Problem, parts.Next = api.Invalid, "send less at a time"
+	case errors.Is(cause, errReply):
+		parts.Problem, parts.Next = api.Internal, "check that both sides run the same version"
+	}
+	if sent {
+		parts.Next = "the call may have been executed; " + parts.Next
+	}
+	return &CallError{Parts: parts, Sent: sent, Cause: cause}
+}
+
+// backoffLeft returns how long the pause after a failed dial still lasts.
+func (p *Pool) backoffLeft() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(time.Until(p.dialAt), 0)
+}
+
+func (p *Pool) lastDialError() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dialErr == nil {
+		return "cannot connect"
+	}
+	return "cannot connect: " + p.dialErr.Error()
+}
+
+// isReply reports whether err is a whole answer of the peer: success, an
+// exception that the service declares, or one of the kind every service may send.
+// The types left out are those of a conversation that got out of step.
+func isReply(err error) bool {
+	if err == nil {
+		return true
+	}
+	var te thrift.TException
+	if !errors.As(err, &te) {
+		return false
+	}
+	var x thrift.TApplicationException
+	if errors.As(err, &x) {
+		switch x.TypeId() {
+		case thrift.WRONG_METHOD_NAME, thrift.BAD_SEQUENCE_ID,
+			thrift.INVALID_MESSAGE_TYPE_EXCEPTION, thrift.PROTOCOL_ERROR:
+			return false
+		}
+		return true
+	}
+	return te.TExceptionType() == thrift.TExceptionTypeCompiled
+}

@@ -1,0 +1,40 @@
+//go:build unix
+
+package client
+
+import (
+	"errors"
+	"net"
+	"syscall"
+)
+
+// staleCheck sees, without waiting, whether the peer closed an idle connection,
+// or sent something nobody asked for. What cannot be looked into is never gone.
+type staleCheck struct {
+	raw  syscall.RawConn
+	look func(fd uintptr) bool
+	is   bool
+}
+
+func (s *staleCheck) watch(nc net.Conn) {
+	s.raw = nil
+	sc, ok := nc.(syscall.Conn)
+	if !ok {
+		return
+	}
+	s.raw, _ = sc.SyscallConn()
+	s.look = func(fd uintptr) bool {
+		var b [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		s.is = !errors.Is(err, syscall.EAGAIN)
+		return true
+	}
+}
+
+func (s *staleCheck) gone() bool {
+	if s.raw == nil {
+		return false
+	}
+	s.is = false
+	return s.raw.Read(s.look) == nil && s.is
+}
