@@ -87,8 +87,8 @@ func TestPrecedence(t *testing.T) {
 		"share": "environment PIGEON_SHARE", "journal.max_wait": "flag --journal-max-wait", "journal.sync": "default",
 	} {
 		o, ok := origins.Get(key)
-		if !ok || o.place() != place {
-			t.Errorf("%s comes from %q, want %q", key, o.place(), place)
+		if !ok || o.Place() != place {
+			t.Errorf("%s comes from %q, want %q", key, o.Place(), place)
 		}
 	}
 	if o, _ := origins.Get("journal.max_wait"); o.Value != 0.004 || o.Text != "4ms" {

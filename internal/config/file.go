@@ -67,7 +67,7 @@ type walker struct {
 	problems []error
 }
 
-func (w *walker) problem(n *yaml.Node, format string, args ...any) {
+func (w *walker) problemf(n *yaml.Node, format string, args ...any) {
 	at := fmt.Sprintf("configuration file %s, line %d: ", w.file, n.Line)
 	w.problems = append(w.problems, fmt.Errorf(at+format, args...))
 }
@@ -77,7 +77,7 @@ func (w *walker) section(n *yaml.Node, prefix string) {
 		return // a heading whose keys are all commented out
 	}
 	if n.Kind != yaml.MappingNode {
-		w.problem(n, "%s: expected keys with values, got %s", orFile(prefix), kindName(n))
+		w.problemf(n, "%s: expected keys with values, got %s", orFile(prefix), kindName(n))
 		return
 	}
 	seen := map[string]int{}
@@ -85,7 +85,7 @@ func (w *walker) section(n *yaml.Node, prefix string) {
 		name, value := n.Content[i], n.Content[i+1]
 		path := prefix + name.Value
 		if line, twice := seen[path]; twice {
-			w.problem(name, "key %q stands on line %d already; delete one", path, line)
+			w.problemf(name, "key %q stands on line %d already; delete one", path, line)
 			continue
 		}
 		seen[path] = name.Line
@@ -100,12 +100,12 @@ func (w *walker) entry(path string, name, value *yaml.Node) {
 	}
 	k, ok := w.schema.find(path)
 	if !ok {
-		w.problem(name, "unknown key %q; the nearest known one is %q. Correct or delete it", path, nearestPath(path, w.schema.paths()))
+		w.problemf(name, "unknown key %q; the nearest known one is %q. Correct or delete it", path, nearestPath(path, w.schema.paths()))
 		return
 	}
 	v, err := scalarOrList(k, value)
 	if err != nil {
-		w.problem(value, "key %q with value %s: %w", path, show(value), err)
+		w.problemf(value, "key %q with value %s: %w", path, show(value), err)
 		return
 	}
 	w.out[path] = given{v, "file", fmt.Sprintf("%s:%d", w.file, name.Line)}

@@ -139,7 +139,7 @@ func validate(cfg any, origins Origins) error {
 	}
 	for _, o := range origins {
 		if o.Key == field.Key {
-			return fmt.Errorf("configuration key %q with value %q (%s): %w", o.Key, o.Text, o.place(), err)
+			return fmt.Errorf("configuration key %q with value %q (%s): %w", o.Key, o.Text, o.Place(), err)
 		}
 	}
 	return fmt.Errorf("configuration: %w", err)

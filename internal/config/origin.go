@@ -27,8 +27,8 @@ func describe(cfg reflect.Value, s schema, sources ...map[string]given) Origins 
 	return out
 }
 
-// place says the origin in words: "file frontend.yaml:3", "default".
-func (o Origin) place() string {
+// Place says the origin in words: "file frontend.yaml:3", "default".
+func (o Origin) Place() string {
 	return strings.TrimSpace(o.From + " " + o.Where)
 }
 

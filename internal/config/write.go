@@ -76,7 +76,7 @@ func child(prefix, path string) (string, bool) {
 
 func comment(b *strings.Builder, indent, text string) {
 	line := indent + "#"
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if len(line)+1+len(word) > lineWidth && line != indent+"#" {
 			b.WriteString(line + "\n")
 			line = indent + "#"

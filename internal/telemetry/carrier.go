@@ -63,7 +63,8 @@ func (c Carrier) spanContext() trace.SpanContext {
 	return trace.SpanContextFromContext(ctx)
 }
 
-// Get, Set and Keys make *Carrier a propagation.TextMapCarrier.
+// Get returns one of the two fields. With Set and Keys it makes *Carrier a
+// propagation.TextMapCarrier.
 func (c *Carrier) Get(key string) string {
 	switch key {
 	case traceparentField:

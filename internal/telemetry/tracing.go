@@ -78,7 +78,7 @@ func newTracing(o Options, exporter sdktrace.SpanExporter, queue int) *Tracing {
 // Start begins a span below the one in ctx; without one there, nothing is
 // recorded when the context came from a [Carrier].
 func (t *Tracing) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
-	return t.tracer.Start(ctx, name, opts...)
+	return t.tracer.Start(ctx, name, opts...) //nolint:spancheck // the caller ends it
 }
 
 // Root begins the first span of a job and decides whether the job is sampled:
@@ -89,7 +89,7 @@ func (t *Tracing) Root(ctx context.Context, from Carrier, name string, opts ...t
 	} else {
 		opts = append(opts, trace.WithNewRoot())
 	}
-	return t.tracer.Start(ctx, name, opts...)
+	return t.tracer.Start(ctx, name, opts...) //nolint:spancheck // the caller ends it
 }
 
 // Stats accounts for the sampled spans that ended so far.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/spf13/cobra"
+)
+
+func configCommand(roles []role) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "config",
+		GroupID: groupSelf,
+		Short:   "Show where each setting comes from, check a file, write one",
+		Long: `A setting is taken from the flag, else from the environment (PIGEON_*), else
+from the YAML file, else it has its default. One definition gives all four: key
+a.b_c is flag --a-b-c and variable PIGEON_A_B_C.`,
+	}
+	show := &cobra.Command{Use: "show", Short: "Show every setting of a role, its value and where it comes from"}
+	check := &cobra.Command{Use: "check", Short: "Check the configuration files of a role"}
+	write := &cobra.Command{Use: "write", Short: "Write a role's file with every setting, its default and a comment"}
+	for _, r := range roles {
+		show.AddCommand(configShow(r, roles))
+		check.AddCommand(configCheck(r))
+		write.AddCommand(configWrite(r))
+	}
+	cmd.AddCommand(show, check, write)
+	return cmd
+}
+
+func configShow(r role, roles []role) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   r.name,
+		Short: "Show the settings of " + r.name,
+		Example: fmt.Sprintf(`  pigeon config show %[1]s
+  pigeon config show %[1]s --config configs/%[1]s.yaml -o json`, r.name),
+		Args: cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	addConfigFlags(cmd, r.flags)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		src, err := configSource(cmd, roles)
+		if err != nil {
+			return err
+		}
+		origins, err := r.load(src)
+		if err != nil {
+			return wrongUse(err)
+		}
+		return printOrigins(cmd, *output, origins)
+	}
+	return cmd
+}
+
+func printOrigins(cmd *cobra.Command, output outputFormat, origins config.Origins) error {
+	if output == outputJSON {
+		for _, o := range origins {
+			if err := writeJSON(cmd.OutOrStdout(), o); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KEY\tVALUE\tFROM")
+	for _, o := range origins {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Key, o.Text, o.Place())
+	}
+	return w.Flush()
+}
+
+func configCheck(r role) *cobra.Command {
+	return &cobra.Command{
+		Use:     r.name + " FILE...",
+		Short:   "Check files of " + r.name + "; flags and environment do not count",
+		Example: fmt.Sprintf("  pigeon config check %[1]s configs/%[1]s.yaml", r.name),
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			var problems []error
+			for _, file := range files {
+				origins, err := r.load(config.Source{File: file})
+				if err != nil {
+					problems = append(problems, err)
+					continue
+				}
+				set := 0
+				for _, o := range origins {
+					if o.From == "file" {
+						set++
+					}
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: good, sets %d of %d keys of %s\n", file, set, len(origins), r.name)
+			}
+			return wrongUse(errors.Join(problems...))
+		},
+	}
+}
+
+func configWrite(r role) *cobra.Command {
+	return &cobra.Command{
+		Use:     r.name,
+		Short:   "Write the commented file of " + r.name + " to standard output",
+		Example: fmt.Sprintf("  pigeon config write %[1]s > %[1]s.yaml", r.name),
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return r.write(cmd.OutOrStdout()) },
+	}
+}

@@ -1,0 +1,70 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+const (
+	syncs     = 20
+	slowSync  = 10 * time.Millisecond
+	spaceLeft = 1 << 30 // bytes: a journal of 1,000,000 tasks, with room to compact
+)
+
+// disk writes and syncs 4 KiB as the journal does: no job is accepted faster
+// than the disk says that it has it.
+func disk(dir string) Finding {
+	times, err := timeSyncs(dir)
+	if err != nil {
+		return Finding{
+			Status: Bad, Found: fmt.Sprintf("%s: %v", dir, err),
+			Advice: "a frontend keeps its journal in a folder that it can write; set TMPDIR, or give --data-dir a folder on a disk with room",
+		}
+	}
+	median := times[len(times)/2]
+	f := Finding{Status: Good, Found: fmt.Sprintf("%s: 4 KiB written and synced in %v (median), %v (slowest of %d)", dir, median.Round(time.Microsecond), times[len(times)-1].Round(time.Microsecond), syncs)}
+	if median > slowSync {
+		f.Status = Warn
+		f.Advice = "every submission waits for such a sync (many share one); keep the journal on a faster disk"
+	}
+	return f
+}
+
+func timeSyncs(dir string) (times []time.Duration, err error) {
+	file, err := os.CreateTemp(dir, "pigeon-doctor-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	block := make([]byte, 4096)
+	for range syncs {
+		begin := time.Now()
+		if _, err := file.Write(block); err != nil {
+			return nil, err
+		}
+		if err := file.Sync(); err != nil {
+			return nil, err
+		}
+		times = append(times, time.Since(begin))
+	}
+	slices.Sort(times)
+	return times, nil
+}
+
+func space(dir string) Finding {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return Finding{Status: Warn, Found: fmt.Sprintf("%s: %v", dir, err), Advice: "see that 'df' shows 1 GiB free where the journal goes"}
+	}
+	free := s.Bavail * uint64(s.Bsize)
+	f := Finding{Status: Good, Found: fmt.Sprintf("%s: %.1f GiB free", dir, float64(free)/(1<<30))}
+	if free < spaceLeft {
+		f.Status = Warn
+		f.Advice = "a full disk stops a frontend from accepting jobs; free some room, or put the journal elsewhere"
+	}
+	return f
+}

@@ -1,0 +1,81 @@
+// Package doctor looks at a machine the way Pigeon will use it and says what
+// would go wrong, before it does.
+//
+// Each check tries the thing itself (binds the address, syncs a file, lets a
+// timer fire) and leaves nothing behind. A check never fails by itself: what it
+// cannot find out is a finding too.
+package doctor
+
+import "context"
+
+// Status of a finding.
+type Status string
+
+// The three outcomes of a check.
+const (
+	Good Status = "good" // nothing to do
+	Warn Status = "warn" // works, with the limit that is told
+	Bad  Status = "bad"  // something that Pigeon needs does not work
+)
+
+// Finding is what one check found.
+type Finding struct {
+	Check  string `json:"check"`
+	Status Status `json:"status"`
+	Found  string `json:"found"`            // what was tried and seen
+	Advice string `json:"advice,omitempty"` // what to do; "" when good
+}
+
+// Check is one look at the machine.
+type Check struct {
+	Name string
+	Look func(context.Context) Finding
+}
+
+// Options say what the machine is wanted for.
+type Options struct {
+	TempDir string   // where journals and test files would go
+	Ports   []Port   // that daemons listen on by default
+	NATS    string   // address of a NATS server, host:port
+	Nodes   []string // loopback addresses that nodes of a local cluster take
+}
+
+// Port is an address a daemon wants.
+type Port struct {
+	Address string // host:port
+	Use     string // who listens there
+}
+
+// Checks returns all checks in the order shown.
+func Checks(o Options) []Check {
+	return []Check{
+		{"machine", machine},
+		{"open files", openFiles},
+		{"loopback addresses", func(ctx context.Context) Finding { return loopback(ctx, o.Nodes) }},
+		{"ports", func(ctx context.Context) Finding { return ports(ctx, o.Ports) }},
+		{"nats", func(ctx context.Context) Finding { return nats(ctx, o.NATS) }},
+		{"disk", func(context.Context) Finding { return disk(o.TempDir) }},
+		{"disk space", func(context.Context) Finding { return space(o.TempDir) }},
+		{"timers", timers},
+	}
+}
+
+// Run makes the checks one after another, tells each finding as it comes, and
+// stops early when ctx ends. It returns the worst status.
+func Run(ctx context.Context, checks []Check, tell func(Finding) error) (Status, error) {
+	worst := Good
+	for _, c := range checks {
+		if ctx.Err() != nil {
+			return worst, ctx.Err()
+		}
+		f := c.Look(ctx)
+		f.Check = c.Name
+		if f.Status == Bad || worst == Good {
+			worst = f.Status
+		}
+		if err := tell(f); err != nil {
+			return worst, err
+		}
+	}
+	return worst, nil
+}

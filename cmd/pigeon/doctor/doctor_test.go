@@ -1,0 +1,124 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// greet answers one connection with text.
+func greet(t *testing.T, text string) string {
+	t.Helper()
+	l := listen(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = c.Write([]byte(text))
+		_ = c.Close()
+	}()
+	t.Cleanup(func() { <-done })
+	return l.Addr().String()
+}
+
+func TestFindings(t *testing.T) {
+	ctx := context.Background()
+	taken := listen(t).Addr().String()
+	absent := filepath.Join(t.TempDir(), "absent")
+	for _, c := range []struct {
+		name   string
+		got    Finding
+		status Status
+		parts  string
+	}{
+		{"port taken", ports(ctx, []Port{{taken, "frontend"}}), Warn, "(frontend) is in use"},
+		{"port free", ports(ctx, []Port{{"127.0.0.1:0", "frontend"}}), Good, "free"},
+		{"not our address", ports(ctx, []Port{{"192.0.2.1:20503", "frontend"}}), Warn, "192.0.2.1:20503"},
+		{"loopback", loopback(ctx, []string{"127.0.0.1"}), Good, "127.0.0.1"},
+		{"no loopback", loopback(ctx, []string{"192.0.2.1"}), Warn, "192.0.2.1 cannot be bound"},
+		{"nats", nats(ctx, greet(t, "INFO {\"version\":\"2.15.2\"} \r\n")), Good, "nats-server 2.15.2"},
+		{"no nats", nats(ctx, greet(t, "220 mail\r\n")), Warn, "does not greet"},
+		{"mute", nats(ctx, greet(t, "")), Warn, "does not greet"},
+		{"endless", nats(ctx, greet(t, strings.Repeat("x", 2*natsGreeting))), Warn, "does not greet"},
+		{"disk", disk(t.TempDir()), Good, "synced"},
+		{"no folder", disk(absent), Bad, "absent"},
+		{"space of no folder", space(absent), Warn, "absent"},
+	} {
+		if c.name == "disk" && c.got.Status == Warn {
+			continue // a slow disk is no fault of the check
+		}
+		if c.got.Status != c.status || !strings.Contains(c.got.Found, c.parts) || (c.got.Advice == "") != (c.status == Good) {
+			t.Errorf("%s: %+v, want %s with %q", c.name, c.got, c.status, c.parts)
+		}
+	}
+}
+
+// TestChecksLeaveNothing: every check runs, says what it found, and the folder
+// is as it was.
+func TestChecksLeaveNothing(t *testing.T) {
+	dir := t.TempDir()
+	checks := Checks(Options{TempDir: dir, NATS: "127.0.0.1:1", Nodes: []string{"127.0.0.1"}})
+	seen := 0
+	if _, err := Run(t.Context(), checks, func(f Finding) error {
+		seen++
+		if f.Check == "" || f.Found == "" || f.Status == Bad {
+			t.Errorf("%+v", f)
+		}
+		return nil
+	}); err != nil || seen != len(checks) {
+		t.Errorf("%d of %d checks, %v", seen, len(checks), err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+func TestWorstStatus(t *testing.T) {
+	for _, c := range []struct {
+		found []Status
+		worst Status
+	}{
+		{nil, Good},
+		{[]Status{Good, Good}, Good},
+		{[]Status{Good, Warn, Good}, Warn},
+		{[]Status{Warn, Bad, Warn, Good}, Bad},
+	} {
+		var checks []Check
+		for _, s := range c.found {
+			checks = append(checks, Check{"x", func(context.Context) Finding { return Finding{Status: s} }})
+		}
+		if got, err := Run(t.Context(), checks, func(Finding) error { return nil }); got != c.worst || err != nil {
+			t.Errorf("%v: %s, %v", c.found, got, err)
+		}
+	}
+}
+
+func TestRunStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	one := Check{"x", func(context.Context) Finding { calls++; cancel(); return Finding{} }}
+	if _, err := Run(ctx, []Check{one, one}, func(Finding) error { return nil }); !errors.Is(err, context.Canceled) || calls != 1 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+}

@@ -1,0 +1,24 @@
+// Command pigeon is everything of Pigeon in one binary: the daemons, the
+// commands that submit and watch jobs, the simulator and the measurements.
+//
+// Each verb is flags -> configuration -> New -> Run(ctx); what it runs lives in
+// the package of its name. Exit status: 0 done, 1 the work failed, 2 wrong use,
+// found before anything was started.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// The first signal asks for a clean end; after it the default action is
+	// back, so a second Ctrl-C ends a program that does not come to its end.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// outputFormat is the value of -o: text for a person, json for one object a
+// line on standard output and nothing else there.
+type outputFormat string
+
+const (
+	outputText outputFormat = "text"
+	outputJSON outputFormat = "json"
+)
+
+func (o *outputFormat) String() string { return string(*o) }
+func (o *outputFormat) Type() string   { return "format" }
+
+func (o *outputFormat) Set(s string) error {
+	switch f := outputFormat(s); f {
+	case outputText, outputJSON:
+		*o = f
+		return nil
+	}
+	return fmt.Errorf("the formats are text and json")
+}
+
+// addOutput gives a verb the flag -o.
+func addOutput(cmd *cobra.Command) *outputFormat {
+	o := outputText
+	cmd.Flags().VarP(&o, "output", "o", "text, or json: one object a line")
+	// The error is that of a flag which does not exist, and it does.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	return &o
+}
+
+// writeJSON writes one object of JSON Lines.
+func writeJSON(w io.Writer, v any) error {
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		return fmt.Errorf("output could not be written: %w", err)
+	}
+	return nil
+}

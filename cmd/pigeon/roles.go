@@ -1,0 +1,94 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// roles is the table of everything that has a configuration. A daemon's verb
+// reads its own by loadConfig; "pigeon config" and configs/ read this table.
+func roles() []role {
+	return []role{}
+}
+
+// role hides the type of one configuration struct.
+type role struct {
+	name    string
+	heading string // first comment of its file
+	flags   func(*pflag.FlagSet) error
+	load    func(config.Source) (config.Origins, error)
+	write   func(io.Writer) error
+	keys    func() ([]config.Key, error)
+}
+
+func roleOf[T any](name, heading string, defaults T) role {
+	return role{
+		name: name, heading: heading,
+		flags: func(fs *pflag.FlagSet) error { return config.Flags(fs, defaults) },
+		load: func(src config.Source) (config.Origins, error) {
+			_, origins, err := config.Load(defaults, src)
+			return origins, err
+		},
+		write: func(w io.Writer) error { return config.Write(w, heading, defaults, defaults) },
+		keys:  func() ([]config.Key, error) { return config.Keys(defaults) },
+	}
+}
+
+// fileVariable names the configuration file where --config is not given.
+const fileVariable = config.EnvPrefix + "CONFIG"
+
+// knownVariables are those that no role's struct holds. Variables of one role
+// are set while another one starts, so all roles' variables are known to each.
+func knownVariables(roles []role) ([]string, error) {
+	names := []string{fileVariable, config.EnvPrefix + "FRONTEND", config.EnvPrefix + "TRACES"}
+	for _, r := range roles {
+		keys, err := r.keys()
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			names = append(names, k.Env)
+		}
+	}
+	return names, nil
+}
+
+// addConfigFlags gives a verb --config and one flag for each key of a role.
+func addConfigFlags(cmd *cobra.Command, flags func(*pflag.FlagSet) error) {
+	cmd.Flags().String("config", "", "YAML file with settings (default $"+fileVariable+")")
+	if err := flags(cmd.Flags()); err != nil {
+		panic(err) // a struct with wrong tags; every test of the verb meets it
+	}
+}
+
+// configSource gathers what a verb was given.
+func configSource(cmd *cobra.Command, roles []role) (config.Source, error) {
+	known, err := knownVariables(roles)
+	if err != nil {
+		return config.Source{}, err
+	}
+	file, err := cmd.Flags().GetString("config")
+	if err != nil {
+		return config.Source{}, err
+	}
+	if file == "" {
+		file = os.Getenv(fileVariable)
+	}
+	return config.Source{File: file, Environ: os.Environ(), Flags: cmd.Flags(), KnownEnv: known}, nil
+}
+
+// loadConfig reads the configuration of a verb that was given addConfigFlags.
+// Mistakes in it are wrong use.
+func loadConfig[T any](cmd *cobra.Command, defaults T) (T, error) {
+	var none T
+	src, err := configSource(cmd, roles())
+	if err != nil {
+		return none, wrongUse(err)
+	}
+	cfg, _, err := config.Load(defaults, src)
+	return cfg, wrongUse(err)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Groups of verbs in the help, in the order shown.
+const (
+	groupCluster = "cluster"
+	groupJobs    = "jobs"
+	groupMeasure = "measure"
+	groupSelf    = "self"
+)
+
+// verbs lists every verb; each has a file of its name.
+func verbs(roles []role) []*cobra.Command {
+	return []*cobra.Command{
+		traceCommand(),
+		configCommand(roles),
+		doctorCommand(),
+		versionCommand(),
+	}
+}
+
+func newRoot(roles []role) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "pigeon",
+		Short: "A two-layer job scheduler for short interactive jobs beside long batch jobs",
+		Long: `Pigeon schedules short interactive jobs beside long batch jobs on one cluster.
+Applications hand jobs to frontends, frontends split them over group masters, and
+a master hands a task to a worker the moment one is free.`,
+		Example: `  pigeon doctor                          can this machine run a cluster?
+  pigeon trace inspect gen:ec2           what is in a workload
+  pigeon config write frontend           every setting, with its comment`,
+		SilenceErrors: true, // execute prints them
+		SilenceUsage:  true, // a page of help hides the error
+	}
+	root.AddCommand(verbs(roles)...)
+	addGroups(root)
+	root.SetHelpCommandGroupID(groupSelf)
+	root.SetCompletionCommandGroupID(groupSelf)
+	root.SetFlagErrorFunc(explainFlag)
+	refuseUnknownVerbs(root)
+	return root
+}
+
+// addGroups adds the groups that have a verb; cobra shows empty ones too.
+func addGroups(root *cobra.Command) {
+	for _, g := range []cobra.Group{
+		{ID: groupCluster, Title: "Run a cluster:"},
+		{ID: groupJobs, Title: "Jobs:"},
+		{ID: groupMeasure, Title: "Simulate and measure:"},
+		{ID: groupSelf, Title: "Pigeon itself:"},
+	} {
+		for _, c := range root.Commands() {
+			if c.GroupID == g.ID {
+				root.AddGroup(&g)
+				break
+			}
+		}
+	}
+}
+
+// refuseUnknownVerbs makes every command that only groups others name the
+// nearest of them; alone it shows its help.
+func refuseUnknownVerbs(cmd *cobra.Command) {
+	for _, child := range cmd.Commands() {
+		refuseUnknownVerbs(child)
+	}
+	if !cmd.HasSubCommands() || cmd.Runnable() {
+		return
+	}
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return wrongUse(unknownVerb(cmd, args[0]))
+	}
+}
+
+func unknownVerb(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("%q is unknown to %q; the nearest it knows is %q", word, cmd.CommandPath(), config.Nearest(word, names))
+}
+
+// explainFlag turns what pflag says into wrong use that names the nearest flag.
+func explainFlag(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return wrongUse(err)
+	}
+	// "pigeon simm --trace x" fails here, on the flag, but the verb is wrong.
+	if cmd.HasSubCommands() {
+		if word := cmd.Flags().Arg(0); word != "" {
+			return wrongUse(unknownVerb(cmd, word))
+		}
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	given := unknown.GetSpecifiedName()
+	if unknown.GetSpecifiedShortnames() != "" {
+		return wrongUse(fmt.Errorf("flag -%s is unknown to %q; it takes %s", given, cmd.CommandPath(), strings.Join(names, ", ")))
+	}
+	return wrongUse(fmt.Errorf("flag --%s is unknown to %q; the nearest it knows is %s", given, cmd.CommandPath(), config.Nearest("--"+given, names)))
+}

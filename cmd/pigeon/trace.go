@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/spf13/cobra"
+)
+
+func traceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "trace",
+		GroupID: groupMeasure,
+		Short:   "Look into trace files and workload generators, and convert them",
+		Long: "A trace is a file in the published format (one job per line: submit time,\nnumber of tasks, mean task duration, each task's duration; in seconds), or a\ngenerator:\n\n" +
+			describeGenerators(),
+	}
+	cmd.AddCommand(traceInspect(), traceConvert())
+	return cmd
+}
+
+func describeGenerators() string {
+	var b strings.Builder
+	for _, g := range workload.Generators() {
+		fmt.Fprintf(&b, "  gen:%-8s %s\n", g.Name, g.About)
+	}
+	return b.String() + "\nAll generators take jobs, load, workers and seed: gen:ec2,jobs=5000,load=0.9"
+}
+
+func traceInspect() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inspect TRACE",
+		Short: "Tell what is in a workload: jobs, tasks, load, distributions by class",
+		Example: `  pigeon trace inspect gen:ec2,load=0.7
+  pigeon trace inspect jobs.tr --workers 300 -o json`,
+		Args: oneTrace,
+	}
+	output := addOutput(cmd)
+	flags := addWorkloadFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		w, err := flags.open(args[0])
+		if err != nil {
+			return err
+		}
+		s := summarize(w, flags.options.Workers, flags.cutoff)
+		if *output == outputJSON {
+			return writeJSON(cmd.OutOrStdout(), s)
+		}
+		return s.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func oneTrace(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%q takes one trace, a file or gen:NAME, and was given %d", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+func traceConvert() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "convert TRACE",
+		Short: "Write a workload, transformed by the flags, in the published format",
+		Example: `  pigeon trace convert gen:ec2,jobs=1000 --to small.tr
+  pigeon trace convert jobs.tr --resample 5000 --load 0.8 > steady.tr`,
+		Args: oneTrace,
+	}
+	flags := addWorkloadFlags(cmd.Flags())
+	to := cmd.Flags().String("to", "-", "file to write, - for standard output")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		w, err := flags.open(args[0])
+		if err != nil {
+			return err
+		}
+		if *to == "-" {
+			return w.Write(cmd.OutOrStdout())
+		}
+		return writeWhole(*to, w.Write)
+	}
+	return cmd
+}
+
+// writeWhole writes a file beside its place and moves it there, so that a
+// failure leaves no half of it and no damaged older one.
+func writeWhole(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w; check the folder", path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("%s was not written: %w", path, err), os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func (s summary) print(out io.Writer) error {
+	fmt.Fprintf(out, "%s: %d jobs, %d tasks, %.6g s of work, arriving within %.6g s\n", s.Trace, s.Jobs, s.Tasks, s.Work, s.Span)
+	fmt.Fprintf(out, "load %.3f on %d workers; a job is short up to a mean task duration of %g s\n\n", s.Load, s.Workers, s.Cutoff)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "class\tjobs\ttasks\twork\t\ttasks of a job: p50\tp90\tp99\tmax\t\ttask seconds: p50\tp90\tp99\tmax\t")
+	for _, row := range []struct {
+		name string
+		c    classSummary
+	}{{"short", s.Short}, {"long", s.Long}, {"all", s.All}} {
+		c := row.c
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f%%\t", row.name, c.Jobs, c.Tasks, 100*c.WorkShare)
+		for _, d := range []spread{c.Fanout, c.Duration} {
+			fmt.Fprintf(w, "\t%.4g\t%.4g\t%.4g\t%.4g\t", d.P50, d.P90, d.P99, d.Max)
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}

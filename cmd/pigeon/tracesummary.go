@@ -1,0 +1,86 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+)
+
+// summary is what "trace inspect" tells; times in seconds.
+type summary struct {
+	Trace   string       `json:"trace"`
+	Jobs    int          `json:"jobs"`
+	Tasks   int          `json:"tasks"`
+	Work    float64      `json:"work"` // sum of all task durations
+	Span    float64      `json:"span"` // first to last arrival
+	Load    float64      `json:"load"` // work / (workers x span); 0 when all arrive at once
+	Workers int          `json:"workers"`
+	Cutoff  float64      `json:"cutoff"`
+	Short   classSummary `json:"short"`
+	Long    classSummary `json:"long"`
+	All     classSummary `json:"all"`
+}
+
+type classSummary struct {
+	Jobs      int     `json:"jobs"`
+	Tasks     int     `json:"tasks"`
+	WorkShare float64 `json:"work_share"`
+	Fanout    spread  `json:"fanout"`   // tasks of a job
+	Duration  spread  `json:"duration"` // of a task
+}
+
+// spread is all zero when there is nothing to describe.
+type spread struct {
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+func summarize(w *workload.Workload, workers int, cutoff time.Duration) summary {
+	s := summary{
+		Trace: w.Name, Jobs: len(w.Jobs), Tasks: w.Tasks(), Work: w.Work() / 1e9, Span: float64(w.Span()) / 1e9,
+		Load: w.Load(workers), Workers: workers, Cutoff: cutoff.Seconds(),
+	}
+	s.Short = summarizeClass(w, func(j *workload.Job) bool { return !j.TrueLong })
+	s.Long = summarizeClass(w, func(j *workload.Job) bool { return j.TrueLong })
+	s.All = summarizeClass(w, func(*workload.Job) bool { return true })
+	return s
+}
+
+func summarizeClass(w *workload.Workload, belongs func(*workload.Job) bool) classSummary {
+	var c classSummary
+	var fanouts []int64
+	var durations []int64
+	work := 0.0
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		if !belongs(j) {
+			continue
+		}
+		c.Jobs++
+		c.Tasks += len(j.Durations)
+		work += float64(j.Work())
+		fanouts = append(fanouts, int64(len(j.Durations)))
+		durations = append(durations, j.Durations...)
+	}
+	if all := w.Work(); all > 0 {
+		c.WorkShare = work / all
+	}
+	c.Fanout, c.Duration = spreadOf(fanouts, 1), spreadOf(durations, 1e9)
+	return c
+}
+
+// spreadOf sorts values and divides what it tells by unit.
+func spreadOf(values []int64, unit float64) spread {
+	if len(values) == 0 {
+		return spread{}
+	}
+	slices.Sort(values)
+	return spread{
+		P50: measure.Percentile(values, 50) / unit, P90: measure.Percentile(values, 90) / unit,
+		P99: measure.Percentile(values, 99) / unit, Max: float64(values[len(values)-1]) / unit,
+	}
+}

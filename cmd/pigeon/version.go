@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is what this binary was made of.
+type version struct {
+	Version  string `json:"version"`            // of the module, "(devel)" for a build from a clone
+	Revision string `json:"revision,omitempty"` // commit
+	Modified bool   `json:"modified"`           // the clone had changes beyond the commit
+	Time     string `json:"time,omitempty"`     // of the commit
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func currentVersion() version {
+	v := version{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	v.Version = info.Main.Version
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		case "vcs.time":
+			v.Time = s.Value
+		}
+	}
+	return v
+}
+
+func (v version) String() string {
+	s := "pigeon " + v.Version
+	if v.Revision != "" {
+		s += ", commit " + v.Revision
+		if v.Modified {
+			s += " with changes"
+		}
+	}
+	return fmt.Sprintf("%s, %s, %s", s, v.Go, v.Platform)
+}
+
+func versionCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "version",
+		GroupID: groupSelf,
+		Short:   "Show what this binary was built from",
+		Example: "  pigeon version -o json",
+		Args:    cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		v := currentVersion()
+		if *output == outputJSON {
+			return writeJSON(cmd.OutOrStdout(), v)
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), v)
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/spf13/pflag"
+)
+
+// workloadFlags are the flags that shape a workload, the same for every verb
+// that runs or writes one.
+type workloadFlags struct {
+	options workload.Options
+	cutoff  time.Duration
+}
+
+func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
+	w := &workloadFlags{}
+	fs.IntVar(&w.options.Workers, "workers", 120, "workers that the load refers to")
+	fs.DurationVar(&w.cutoff, "cutoff", time.Second, "a job is short when its mean task duration is at most this")
+	fs.Uint64Var(&w.options.Seed, "seed", 1, "seed of all that is drawn")
+	fs.Float64Var(&w.options.Load, "load", 0, "rescale arrivals so that work / (workers x span of arrivals) is this (0 = as in the file)")
+	fs.IntVar(&w.options.Resample, "resample", 0, "draw so many jobs with replacement, with Poisson arrivals (0 = off)")
+	fs.IntVar(&w.options.Jobs, "jobs", 0, "the first so many jobs (0 = all)")
+	fs.Float64Var(&w.options.WrongClass, "wrong-class", 0, "share of jobs, 0 to 1, whose declared class is flipped")
+	fs.Float64Var(&w.options.Noise, "noise", 0, "sigma of the log-normal factor on estimates")
+	return w
+}
+
+// open reads or generates a workload and applies the flags. What it refuses is
+// wrong use: nothing has started.
+func (w *workloadFlags) open(spec string) (*workload.Workload, error) {
+	if err := w.check(); err != nil {
+		return nil, wrongUse(err)
+	}
+	raw, err := workload.Open(spec)
+	if err != nil {
+		return nil, wrongUse(err)
+	}
+	w.options.Cutoff = w.cutoff.Nanoseconds()
+	ready, err := raw.Prepare(w.options)
+	return ready, wrongUse(err)
+}
+
+func (w *workloadFlags) check() error {
+	o := w.options
+	for _, c := range []struct {
+		flag     string
+		value    float64
+		min, max float64
+	}{
+		{"workers", float64(o.Workers), 1, 10_000_000},
+		{"cutoff", w.cutoff.Seconds(), 0, math.MaxInt64},
+		{"load", o.Load, 0, 1000},
+		{"resample", float64(o.Resample), 0, workload.MaxJobs},
+		{"jobs", float64(o.Jobs), 0, workload.MaxJobs},
+		{"wrong-class", o.WrongClass, 0, 1},
+		{"noise", o.Noise, 0, 10},
+	} {
+		if !(c.value >= c.min && c.value <= c.max) { // so written, NaN is refused
+			return fmt.Errorf("--%s %v is outside %v to %v", c.flag, c.value, c.min, c.max)
+		}
+	}
+	return nil
+}
