@@ -26,8 +26,23 @@ a.b_c is flag --a-b-c and variable PIGEON_A_B_C.`,
 		check.AddCommand(configCheck(r))
 		write.AddCommand(configWrite(r))
 	}
-	cmd.AddCommand(show, check, write)
+	cmd.AddCommand(show, check, write, configRoles(roles))
 	return cmd
+}
+
+func configRoles(roles []role) *cobra.Command {
+	return &cobra.Command{
+		Use:     "roles",
+		Short:   "List what has a configuration, one name a line",
+		Example: "  pigeon config roles",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, r := range roles {
+				fmt.Fprintln(cmd.OutOrStdout(), r.name)
+			}
+			return nil
+		},
+	}
 }
 
 func configShow(r role, roles []role) *cobra.Command {

@@ -65,6 +65,7 @@ func TestExitStatusAndMessages(t *testing.T) {
 		{"config show lorry --wait 3s", exitDone, "wait    3s           flag --wait", ""},
 		{"config show lorry --config " + good + " -o json", exitDone, `{"key":"wait","value":2,"text":"2s","from":"file","where":"` + good + `:1"}`, ""},
 		{"config check lorry " + good, exitDone, "good, sets 1 of 2 keys", ""},
+		{"config roles", exitDone, "lorry\n", ""},
 		{"config write lorry", exitDone, "# Patience, a duration.\nwait: 1s\n", ""},
 		{"trace inspect gen:ec2,jobs=50", exitDone, "50 jobs", ""},
 		{"trace convert gen:ec2,jobs=2", exitDone, "0 1 0.", ""},

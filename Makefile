@@ -1,0 +1,83 @@
+# Pigeon. `make help` lists what there is; `make run` shows it at work.
+#
+# Needed: Go (the version in go.mod). Better with: a C compiler, for the race
+# detector; the Thrift compiler 0.17.0, to change the IDL.
+
+GO      ?= go
+BIN     := bin/pigeon
+OUT     := out
+TRACES  ?= $(or $(PIGEON_TRACES),../shared/traces)
+TOOL    := $(GO) tool -modfile=tools/go.mod
+FUZZTIME ?= 10s
+
+# A test that hangs is stopped, with the stacks of all goroutines.
+TESTFLAGS ?= -timeout 20m
+
+# Of the same Go, which need not be on the path.
+GOFMT = $$($(GO) env GOROOT)/bin/gofmt
+
+# The sources that people write.
+GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
+
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: help need-go build run ec2 test vet fmt fmt-check fuzz bench lint generate generate-check configs watch clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+need-go:
+	@GO="$(GO)" sh tools/need-go.sh
+
+build: need-go ## compile bin/pigeon, without C
+	$(GO) build -o $(BIN) ./cmd/pigeon
+
+run: build ## schedule a mix of short and long jobs live on this machine, then show the result
+	$(BIN) replay --demo
+
+ec2: build ## the paper's EC2 experiment, live and simulated, loads 50, 70 and 90 % (half an hour)
+	$(BIN) compare --policies pigeon --traces $(TRACES)/ngo_50.tr,$(TRACES)/ngo_70.tr,$(TRACES)/ngo_90.tr --live --out $(OUT)/ec2
+
+test: need-go fmt-check vet ## all tests, with the race detector where a C compiler is
+	@GO="$(GO)" TESTFLAGS="$(TESTFLAGS)" sh tools/test.sh
+
+vet:
+	$(GO) vet ./...
+
+fmt: ## format the sources
+	@$(GOFMT) -w $(GOFILES)
+
+fmt-check:
+	@bad=$$($(GOFMT) -l $(GOFILES)); if [ -n "$$bad" ]; then \
+		echo "not formatted (run 'make fmt'):"; echo "$$bad"; exit 1; fi >&2
+
+fuzz: need-go ## every fuzz target for FUZZTIME (10s) each
+	@GO="$(GO)" sh tools/fuzz.sh $(FUZZTIME)
+
+bench: build ## benchmarks, medians and spreads
+	@mkdir -p $(OUT)
+	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m ./... | tee $(OUT)/bench.txt
+	$(TOOL) benchstat $(OUT)/bench.txt
+
+lint: need-go ## golangci-lint; every check that is off has its reason in .golangci.yml
+	$(TOOL) golangci-lint run ./...
+
+generate: need-go ## Go from the Thrift IDL (needs thrift 0.17.0), and configs/
+	@command -v thrift >/dev/null || { echo "make generate: the Thrift compiler is missing; install it: apt-get install thrift-compiler" >&2; exit 2; }
+	thrift/generate.sh
+	@$(MAKE) --no-print-directory configs
+
+generate-check: ## is the committed code what the IDL gives?
+	@command -v thrift >/dev/null || { echo "make generate-check: the Thrift compiler is missing; install it: apt-get install thrift-compiler" >&2; exit 2; }
+	thrift/generate.sh check
+
+configs: build ## write the commented file of every role to configs/
+	@mkdir -p configs
+	@for role in $$($(BIN) config roles); do $(BIN) config write $$role > configs/$$role.yaml && echo "configs/$$role.yaml"; done
+
+watch: need-go ## run the tests of what changes, as it changes
+	$(TOOL) gotestsum --watch
+
+clean: ## remove what make produced
+	rm -rf bin $(OUT)
