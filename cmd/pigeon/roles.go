@@ -17,17 +17,17 @@ func roles() []role {
 
 // role hides the type of one configuration struct.
 type role struct {
-	name    string
-	heading string // first comment of its file
-	flags   func(*pflag.FlagSet) error
-	load    func(config.Source) (config.Origins, error)
-	write   func(io.Writer) error
-	keys    func() ([]config.Key, error)
+	name  string
+	flags func(*pflag.FlagSet) error
+	load  func(config.Source) (config.Origins, error)
+	write func(io.Writer) error
+	keys  func() ([]config.Key, error)
 }
 
+// roleOf makes an entry of the table; heading is the first comment of its file.
 func roleOf[T any](name, heading string, defaults T) role {
 	return role{
-		name: name, heading: heading,
+		name:  name,
 		flags: func(fs *pflag.FlagSet) error { return config.Flags(fs, defaults) },
 		load: func(src config.Source) (config.Origins, error) {
 			_, origins, err := config.Load(defaults, src)
