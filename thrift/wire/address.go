@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -78,10 +79,10 @@ func canonicalHost(host string) (string, error) {
 	}
 	switch {
 	case bare == "":
-		return "", fmt.Errorf("it has no host")
+		return "", errors.New("it has no host")
 	case len(bare) > maxHostBytes:
 		return "", fmt.Errorf("its host has %d bytes, more than the limit of %d", len(bare), maxHostBytes)
-	case strings.Trim(bare, "0123456789.") == "":
+	case strings.Trim(host, "0123456789.") == "":
 		return shortIPv4(bare)
 	case bare != host || strings.Trim(strings.ToLower(bare), nameBytes) != "":
 		return "", fmt.Errorf("its host %q is neither an address nor a name", clip(host))

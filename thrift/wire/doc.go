@@ -26,9 +26,8 @@
 //
 // # Failures
 //
-// Every error that leaves a client here is an *api.Error, except that the
-// caller's own cancellation stays context.Canceled. Ours travel in their four
-// parts; where a published method declares its own exception the whole text goes
+// Every error that leaves a client here is or wraps an *api.Error, or is the
+// caller's own cancellation, context.Canceled. Ours travel in their four parts; where a published method declares its own exception the whole text goes
 // into that. What cannot be translated (an unknown kind, class or backend, a
 // range out of bounds, a batch above its limit) is refused whole, naming the
 // message: a peer that sends it is of another version or broken, and half a

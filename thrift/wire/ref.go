@@ -70,7 +70,7 @@ func (c *Codec) addrFrom(t *peer.TRef) (sched.Addr, error) {
 		return sched.Addr{}, nil
 	}
 	r, err := refFrom(t)
-	if err != nil {
+	if err != nil || r == (Ref{}) {
 		return sched.Addr{}, err
 	}
 	return c.directory.Addr(r), nil

@@ -1,0 +1,130 @@
+package wire_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Instants of two processes are never compared: an arrival keeps its distance
+// from now, whatever the clocks show.
+func TestArrivalTravelsAsAge(t *testing.T) {
+	const second = sched.Second
+	for _, c := range []struct{ sent, arrival, received, want sched.Time }{
+		{sent: 100 * second, arrival: 90 * second, received: 40 * second, want: 30 * second},
+		{sent: 100 * second, arrival: 90 * second, received: 4 * second, want: -6 * second},
+		{sent: 5 * second, arrival: 5 * second, received: 9 * second, want: 9 * second}, // just now
+		{sent: 5 * second, arrival: 6 * second, received: 9 * second, want: 9 * second}, // no age below zero
+		{sent: 20 * second, arrival: 10 * second, received: 10 * second, want: -1},      // 0 would say none
+		{sent: 20 * second, arrival: 0, received: 10 * second, want: 0},                 // none
+	} {
+		dir := newNames()
+		b := oneItem(sched.Message{Kind: sched.Tasks, Count: 1, Arrival: c.arrival})
+		data, err := wire.NewCodec(dir, at(c.sent)).Append(nil, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := wire.NewCodec(dir, at(c.received)).Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := got.Items[0].Msg.Arrival; a != c.want {
+			t.Errorf("%+v: arrived %d", c, a)
+		}
+	}
+}
+
+func oneItem(m sched.Message) *wire.Batch {
+	return &wire.Batch{Sender: frontend, Receiver: master, Items: []wire.Item{{From: frontend, To: master, Msg: m}}}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	big := make([]byte, api.MaxPayload)
+	for name, c := range map[string]struct {
+		change func(*wire.Batch)
+		want   string
+	}{
+		"no kind":         {func(b *wire.Batch) { b.Items[0].Msg.Kind = sched.KindNone }, "kind"},
+		"a kind too many": {func(b *wire.Batch) { b.Items[0].Msg.Kind = sched.Kind(sched.NumKinds) }, "kind"},
+		"unknown core":    {func(b *wire.Batch) { b.Items[0].Msg.Owner = sched.Addr{Role: sched.Master, ID: 9} }, "master 9"},
+		"other sender":    {func(b *wire.Batch) { b.Items[0].From = node }, "the batch from"},
+		"other receiver":  {func(b *wire.Batch) { b.Items[0].To.Name = "3" }, "the batch from"},
+		"backend":         {func(b *wire.Batch) { b.Items[0].Payloads = []api.Payload{{Backend: "spark"}} }, `"spark"`},
+		"class":           {func(b *wire.Batch) { b.Items[0].Msg.Class = 2 }, "class"},
+		"payloads":        {func(b *wire.Batch) { b.Items[0].Payloads = []api.Payload{{Sleep: 1}, {Sleep: 2}, {}} }, "3 payloads for 2"},
+		"ids":             {func(b *wire.Batch) { b.Items[0].TaskIDs = []string{"a"} }, "1 task ids for 2"},
+		"tasks":           {func(b *wire.Batch) { b.Items[0].Msg.First = api.MaxTasks - 1 }, "100000"},
+		"size": {func(b *wire.Batch) {
+			for range 5 {
+				it := b.Items[0]
+				it.Payloads = []api.Payload{{Message: big}}
+				b.Items = append(b.Items, it)
+			}
+		}, "limit of 4194304"},
+	} {
+		b := oneItem(sched.Message{Kind: sched.Tasks, Count: 2})
+		c.change(b)
+		data, err := wire.NewCodec(newNames(), at(0)).Append([]byte("x"), b)
+		var e *api.Error
+		if !asError(err, &e) || !strings.Contains(e.What, c.want) || e.Next == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if string(data) != "x" {
+			t.Errorf("%s: %d bytes were appended", name, len(data))
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	codec := wire.NewCodec(newNames(), at(0))
+	whole, err := codec.Append(nil, oneItem(sched.Message{Kind: sched.Launch, Count: 2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"nothing":     {nil, "no batch"},
+		"cut":         {whole[:len(whole)-1], "no batch"},
+		"oversized":   {make([]byte, wire.MaxBatchBytes+1), "limit of 4194304"},
+		"kind":        {bytes.Replace(whole, []byte{3, 0, 1, 7}, []byte{3, 0, 1, 60}, 1), "kind 60"},
+		"count":       {bytes.Replace(whole, []byte{8, 0, 12, 0, 0, 0, 2}, []byte{8, 0, 12, 0x7f, 0, 0, 2}, 1), "outside the 100000"},
+		"endless":     {[]byte{15, 0, 7, 12, 0x7f, 0xff, 0xff, 0xff}, "no batch"},
+		"another one": {[]byte("GET / HTTP/1.1\r\n\r\n"), "no batch"},
+	} {
+		b, err := codec.Decode(c.data)
+		var e *api.Error
+		if !asError(err, &e) || !strings.Contains(e.What, c.want) || e.Next == "" {
+			t.Errorf("%s: %v, %v", name, b, err)
+		}
+	}
+}
+
+// What only the shell around a core may say can be recorded; a peer may not say it.
+func TestCheckPeer(t *testing.T) {
+	allowed := map[sched.Kind]bool{
+		sched.Tasks: true, sched.Drop: true, sched.Serves: true, sched.Returned: true, sched.AttemptLost: true, sched.Holding: true,
+		sched.Launch: true, sched.Kill: true, sched.SetReserved: true, sched.Idle: true, sched.Refused: true, sched.Report: true,
+	}
+	for kind := sched.Kind(0); int(kind) <= sched.NumKinds; kind++ {
+		if err := oneItem(sched.Message{Kind: kind}).CheckPeer(); (err == nil) != allowed[kind] {
+			t.Errorf("%v: %v", kind, err)
+		}
+	}
+}
+
+func TestExtraOfRange(t *testing.T) {
+	one := wire.Extra{Payloads: []api.Payload{{Sleep: 7}}}
+	each := wire.Extra{Payloads: []api.Payload{{Sleep: 7}, {Sleep: 8}}, TaskIDs: []string{"a", "b"}}
+	if one.Payload(5).Sleep != 7 || each.Payload(1).Sleep != 8 || each.Payload(2).Sleep != 0 {
+		t.Error("a task got another's payload")
+	}
+	if one.TaskID(10, 3) != "13" || each.TaskID(10, 1) != "b" {
+		t.Error("a task got another's name")
+	}
+}

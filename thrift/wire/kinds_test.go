@@ -1,0 +1,29 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// The number of a kind is a promise to daemons of other versions. A failure here
+// means that a number was changed (put it back) or that a kind is new (give it a
+// free number in kindNumbers, and a line here).
+func TestKindNumbersStay(t *testing.T) {
+	want := map[sched.Kind]int8{
+		sched.Tasks: 1, sched.Drop: 2, sched.Serves: 3, sched.Returned: 4, sched.AttemptLost: 5, sched.Holding: 6, sched.Launch: 7,
+		sched.Kill: 8, sched.SetReserved: 9, sched.Idle: 10, sched.Refused: 11, sched.Report: 12, sched.Submit: 64, sched.Cancel: 65,
+		sched.MasterUp: 66, sched.MasterLost: 67, sched.Restored: 68, sched.Placed: 69, sched.NewAttempt: 70, sched.TaskEnded: 71,
+		sched.JobEnded: 72, sched.WorkerUp: 73, sched.WorkerLost: 74, sched.WorkerServes: 75, sched.EpochIs: 76, sched.Ended: 77,
+		sched.Timeout: 78,
+	}
+	for k := sched.Kind(1); int(k) < sched.NumKinds; k++ {
+		n := kindNumbers[k]
+		if n != want[k] || n == 0 {
+			t.Errorf("%v has the number %d, want %d", k, n, want[k])
+		}
+		if kindsByNumber[n] != k {
+			t.Errorf("number %d of %v means %v", n, k, kindsByNumber[n])
+		}
+	}
+}

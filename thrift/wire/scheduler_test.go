@@ -1,0 +1,178 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// dialScheduler serves the port over TCP and gives a client of it.
+func dialScheduler(t *testing.T, s wire.Scheduler) *wire.SchedulerClient {
+	t.Helper()
+	srv := servertest.Start(t, wire.SchedulerProcessor(s), server.Options{})
+	return wire.NewSchedulerClient(pool(t, srv.Addr().String()))
+}
+
+func equal[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s:\n%+v\nwant\n%+v", what, got, want)
+	}
+}
+
+// Every question and answer arrives as it was given, every field of it.
+func TestSchedulerClient(t *testing.T) {
+	fake, ctx := &fakeScheduler{}, context.Background()
+	c := dialScheduler(t, fake)
+
+	status, err := c.Status(ctx, "j1")
+	must(t, err)
+	equal(t, "status", status, filled[api.Status]())
+	status, err = c.Cancel(ctx, "j2")
+	must(t, err)
+	equal(t, "cancel", status, filled[api.Status]())
+	status, err = c.Wait(ctx, "j3", 1500*time.Microsecond)
+	must(t, err)
+	equal(t, "wait", status, filled[api.Status]())
+	list, err := c.List(ctx, 7)
+	must(t, err)
+	equal(t, "list", list, filled[[]api.Status]())
+	why, err := c.Explain(ctx, "j4")
+	must(t, err)
+	equal(t, "explain", why, filled[*api.Explanation]())
+	nodes, err := c.Nodes(ctx)
+	must(t, err)
+	equal(t, "nodes", nodes, filled[[]api.MasterState]())
+	chunk, err := c.TaskLog(ctx, filled[wire.LogRequest]())
+	must(t, err)
+	equal(t, "log", chunk, filled[wire.LogChunk]())
+	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
+	equal(t, "asked", fake.take(), []string{
+		"status j1", "cancel j2", "wait j3 2ms", "list 7", "explain j4", "nodes",
+		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), "register app at 127.0.0.1:9",
+		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
+	})
+}
+
+func TestSubmitOfEveryBackend(t *testing.T) {
+	fake := &fakeScheduler{}
+	c := dialScheduler(t, fake)
+	for _, want := range []*api.Request{
+		{
+			App: "app", User: "ada", Description: "d", Key: "k", Class: "long", Estimate: 3 * time.Second, EstimateSet: true, AvgMillis: 2.5,
+			HT: true, Retries: 3, Trace: api.Trace{Traceparent: "00-1", Tracestate: "s"},
+			Tasks: []api.Task{{ID: "a", Payload: api.Payload{Message: []byte{0, 1}}}, {ID: "b", Payload: api.Payload{Message: []byte("x")}}},
+		},
+		{
+			Backend: api.BackendSleep, Estimate: -1, EstimateSet: true,
+			Tasks: []api.Task{{ID: "a", Payload: api.Payload{Backend: api.BackendSleep, Sleep: 7}}},
+		},
+		{
+			Backend: api.BackendExec, Estimate: 0, EstimateSet: true,
+			Tasks: []api.Task{{ID: "0", Payload: api.Payload{Backend: api.BackendExec, Exec: &api.Exec{
+				Argv: []string{"a", "b"}, Env: []string{"K=v"}, Dir: "/tmp",
+			}}}},
+		},
+	} {
+		id, duplicate, err := c.Submit(context.Background(), want)
+		must(t, err)
+		if id != "id-1" || !duplicate {
+			t.Errorf("the answer is %q %v", id, duplicate)
+		}
+		equal(t, "request", fake.request, want)
+	}
+}
+
+// What the caller still waits travels with a submission and ends the handler's
+// context then.
+func TestSubmitCarriesTheDeadline(t *testing.T) {
+	fake := &fakeScheduler{}
+	c := dialScheduler(t, fake)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	one := &api.Request{Tasks: []api.Task{{ID: "0"}}}
+	_, _, err := c.Submit(ctx, one)
+	must(t, err)
+	if fake.until <= 0 || fake.until > time.Hour {
+		t.Errorf("an hour became %v", fake.until)
+	}
+	_, _, err = c.Submit(context.Background(), one)
+	must(t, err)
+	if fake.until != 0 {
+		t.Errorf("no deadline became %v", fake.until)
+	}
+}
+
+// An *api.Error comes back whole, of every kind.
+func TestErrorsComeBack(t *testing.T) {
+	fake, ctx := &fakeScheduler{}, context.Background()
+	c := dialScheduler(t, fake)
+	for _, p := range []api.Problem{api.Invalid, api.NotFound, api.Busy, api.NotReady, api.Internal} {
+		want := &api.Error{Problem: p, What: "w", Subject: "s", Tried: "t", Next: "n", RetryAfter: 1500 * time.Millisecond}
+		fake.fail(fmt.Errorf("wrapped: %w", want))
+		_, err := c.Status(ctx, "j")
+		var got *api.Error
+		if !errors.As(err, &got) {
+			t.Fatalf("%v: %v", p, err)
+		}
+		equal(t, "error", got, want)
+	}
+	fake.fail(errors.New("disk on fire"))
+	for name, call := range map[string]func() error{
+		"submit":  func() error { _, _, err := c.Submit(ctx, &api.Request{}); return err },
+		"cancel":  func() error { _, err := c.Cancel(ctx, ""); return err },
+		"list":    func() error { _, err := c.List(ctx, 1); return err },
+		"wait":    func() error { _, err := c.Wait(ctx, "", 0); return err },
+		"explain": func() error { _, err := c.Explain(ctx, ""); return err },
+		"nodes":   func() error { _, err := c.Nodes(ctx); return err },
+		"log":     func() error { _, err := c.TaskLog(ctx, wire.LogRequest{}); return err },
+		"message": func() error { return c.FrontendMessage(ctx, "", wire.TaskRef{}, 0, nil) },
+	} {
+		var e *api.Error
+		if err := call(); !errors.As(err, &e) || e.Problem != api.Internal || !strings.Contains(e.What, "disk on fire") || e.Next == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// broken is a caller whose calls fail in a way of their own.
+type broken struct{ err error }
+
+func (b broken) Do(context.Context, func(context.Context, thrift.TClient) error) error { return b.err }
+
+// Whatever goes wrong under a call has the four parts, but for the caller's own
+// cancellation.
+func TestCallFailures(t *testing.T) {
+	for _, c := range []struct {
+		err     error
+		problem api.Problem
+		what    string
+	}{
+		{thrift.NewTTransportExceptionFromError(errors.New("connection reset")), api.NotReady, "connection reset"},
+		{context.DeadlineExceeded, api.NotReady, "no answer came in time"},
+		{thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function x"), api.Invalid, "does not offer"},
+		{thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "boom"), api.Internal, "boom"},
+		{&api.Error{Problem: api.Busy, What: "as it is"}, api.Busy, "as it is"},
+	} {
+		_, err := wire.NewSchedulerClient(broken{c.err}).Status(context.Background(), "j")
+		var e *api.Error
+		if !errors.As(err, &e) || e.Problem != c.problem || !strings.Contains(e.What, c.what) {
+			t.Errorf("%v became %v", c.err, err)
+		}
+	}
+	_, err := wire.NewSchedulerClient(broken{context.Canceled}).Status(context.Background(), "j")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller's cancellation became %v", err)
+	}
+}
