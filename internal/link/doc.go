@@ -1,0 +1,32 @@
+// Package link carries messages from one daemon to another: in order, each once,
+// as long as both processes live. The sending end is a Link, one for each peer;
+// the receiving end is an Inbox, one for each daemon.
+//
+//	Send -> queue -> one batch at a time -> Deliver ... Inbox.Accept -> take
+//
+// The sender's goroutine takes everything queued into one batch and delivers it;
+// what is queued meanwhile goes into the next. No timer is involved: a message
+// that finds the link quiet leaves at once, and under load batches grow by
+// themselves. A batch has a sequence number and keeps it until the peer answers;
+// the Inbox drops the repeats of an answer that was lost.
+//
+// The states of a Link, as told to Options.OnState:
+//
+//	        attempt fails            LostAfter since then
+//	Up ----------------------> Down ----------------------> Lost
+//	^                           |                            |
+//	+------------ peer answers -+----------------------------+
+//
+// In every state the link keeps trying, pausing RetryMin to RetryMax. A peer
+// that answers but has no room for now (api.Busy) is not down.
+//
+// A peer that answers as another incarnation has forgotten everything. What was
+// queued for the old one is dropped and OnReincarnation is called; until Reset
+// the link takes nothing (ErrStale), because what a core says before it knows
+// was meant for the process that is gone. The daemon registers again, then calls
+// Reset.
+//
+// A batch that the peer refuses (it does not know the sender, or cannot read the
+// batch) is dropped and OnRefused is called: repeating it would never help, and
+// those behind it wait.
+package link

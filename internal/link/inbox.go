@@ -1,0 +1,103 @@
+package link
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// formerKept is how many former incarnations of a sender are remembered, so that
+// a batch of theirs that was long on its way is not taken for a new process.
+const formerKept = 8
+
+// Inbox is the receiving end of the links of all peers. It is safe for
+// concurrent use; the batches of one sender are taken one at a time.
+type Inbox struct {
+	incarnation int64
+	repeated    atomic.Uint64
+
+	mu      sync.Mutex
+	senders map[wire.Ref]*sender
+}
+
+// sender is what is known of a peer's batches.
+type sender struct {
+	mu          sync.Mutex // held while a batch is taken
+	incarnation int64
+	last        uint64  // the highest sequence taken
+	former      []int64 // earlier incarnations, the latest at the end
+}
+
+// NewInbox returns the inbox of a process of the given incarnation.
+func NewInbox(incarnation int64) *Inbox {
+	return &Inbox{incarnation: incarnation, senders: make(map[wire.Ref]*sender)}
+}
+
+// Accept hands a batch to take unless it is a repeat, and returns what to answer.
+// take is called for one batch of a sender at a time, in the sender's order. When
+// it returns an error nothing is remembered: the batch may come again, or a
+// later one instead. problem becomes the reply's Problem, an error the call's.
+//
+// Sequence numbers may have gaps: the sender leaves out what was refused.
+func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, err error)) (wire.BatchReply, error) {
+	s := in.sender(b.Sender.Daemon())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reply := wire.BatchReply{Incarnation: in.incarnation}
+	if b.Incarnation == s.incarnation {
+		reply.Sequence = s.last
+	}
+	switch {
+	case slices.Contains(s.former, b.Incarnation):
+		reply.Problem = fmt.Sprintf("%v has started again since it sent this batch", b.Sender)
+		return reply, nil
+	case b.Incarnation == s.incarnation && b.Sequence <= s.last:
+		in.repeated.Add(1)
+		return reply, nil
+	}
+	problem, err := take(b)
+	if err != nil || problem != "" {
+		reply.Problem = problem
+		return reply, err
+	}
+	s.took(b)
+	reply.Sequence = b.Sequence
+	return reply, nil
+}
+
+// took remembers a batch.
+func (s *sender) took(b *wire.Batch) {
+	if b.Incarnation != s.incarnation {
+		if s.incarnation != 0 {
+			s.former = append(s.former, s.incarnation)
+			s.former = s.former[max(0, len(s.former)-formerKept):]
+		}
+		s.incarnation = b.Incarnation
+	}
+	s.last = b.Sequence
+}
+
+// Forget drops what is known of a sender that is gone for good. A batch of it
+// that is still on its way would be taken as new.
+func (in *Inbox) Forget(peer wire.Ref) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	delete(in.senders, peer.Daemon())
+}
+
+// Repeated counts the batches dropped because they had been taken before.
+func (in *Inbox) Repeated() uint64 { return in.repeated.Load() }
+
+func (in *Inbox) sender(peer wire.Ref) *sender {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	s := in.senders[peer]
+	if s == nil {
+		s = &sender{}
+		in.senders[peer] = s
+	}
+	return s
+}

@@ -1,0 +1,89 @@
+package link
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Options of a [Link]; a zero field takes its default. The functions are called
+// by the link's goroutine, one at a time and in order; they may call the link but
+// not its Close, and while one runs nothing is sent.
+type Options struct {
+	// Self and Peer are the daemons' names, Address where Self serves others.
+	Self, Peer wire.Ref
+	Address    string
+	// Incarnation of this process.
+	Incarnation int64
+	// Epoch, if given, is asked for each batch; masters have one.
+	Epoch func() uint64
+
+	// MaxItems and MaxBytes bound what is queued or on its way. Defaults
+	// 2,000,000 messages and 512 MiB.
+	MaxItems int
+	MaxBytes int
+	// BatchItems and BatchBytes bound one batch. Defaults 1,000 messages and
+	// 512 KiB; a single larger message goes alone, so the peer's server must
+	// accept frames of wire.MaxBatchBytes.
+	BatchItems int
+	BatchBytes int
+
+	// CallTimeout bounds one attempt to deliver. Default 1 s.
+	CallTimeout time.Duration
+	// RetryMin and RetryMax bound the pause after a failed attempt, which doubles
+	// and is shortened by up to half by chance. Defaults 10 ms and 500 ms.
+	RetryMin, RetryMax time.Duration
+	// LostAfter is how long a peer is down before it is lost. Default 2 s.
+	LostAfter time.Duration
+	// Probe delivers an empty batch when nothing was sent for so long, so that a
+	// peer's end is noticed without traffic. Negative: never. Default 500 ms.
+	Probe time.Duration
+
+	// OnState learns of every change of state.
+	OnState func(State)
+	// OnReincarnation learns that the peer is another process than before.
+	OnReincarnation func(before, now int64)
+	// OnRefused learns how many messages the peer would not take, and why.
+	OnRefused func(items int, why error)
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxItems = cmp.Or(o.MaxItems, 2_000_000)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 512<<20)
+	o.BatchItems = cmp.Or(o.BatchItems, 1000)
+	o.BatchBytes = cmp.Or(o.BatchBytes, 512<<10)
+	o.CallTimeout = cmp.Or(o.CallTimeout, time.Second)
+	o.RetryMin = cmp.Or(o.RetryMin, 10*time.Millisecond)
+	o.RetryMax = cmp.Or(o.RetryMax, 500*time.Millisecond)
+	o.LostAfter = cmp.Or(o.LostAfter, 2*time.Second)
+	o.Probe = cmp.Or(o.Probe, 500*time.Millisecond)
+	if o.OnState == nil {
+		o.OnState = func(State) {}
+	}
+	if o.OnReincarnation == nil {
+		o.OnReincarnation = func(int64, int64) {}
+	}
+	if o.OnRefused == nil {
+		o.OnRefused = func(int, error) {}
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"MaxItems", int64(o.MaxItems)}, {"MaxBytes", int64(o.MaxBytes)},
+		{"BatchItems", int64(o.BatchItems)}, {"BatchBytes", int64(o.BatchBytes)},
+		{"CallTimeout", int64(o.CallTimeout)}, {"RetryMin", int64(o.RetryMin)},
+		{"RetryMax", int64(o.RetryMax - o.RetryMin + 1)}, {"LostAfter", int64(o.LostAfter)},
+	} {
+		if f.value <= 0 {
+			return fmt.Errorf("link: Options.%s is out of range (and RetryMax must not be below RetryMin)", f.name)
+		}
+	}
+	return nil
+}

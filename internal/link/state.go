@@ -1,0 +1,46 @@
+package link
+
+import (
+	"fmt"
+	"time"
+)
+
+// Status of the peer, as far as deliveries tell.
+type Status int
+
+// The statuses.
+const (
+	Up   Status = iota // the last attempt was answered, or none was made
+	Down               // the last attempt failed
+	Lost               // none was answered for LostAfter
+)
+
+// String returns the status as a metric label.
+func (s Status) String() string { return [...]string{"up", "down", "lost"}[s] }
+
+// State is a change of status.
+type State struct {
+	Status Status
+	For    time.Duration // how long the peer was down until now
+	Err    error         // the last failure; nil when Up
+}
+
+func (s State) String() string {
+	if s.Status == Up {
+		return fmt.Sprintf("up after %v", s.For)
+	}
+	return fmt.Sprintf("%v for %v: %v", s.Status, s.For, s.Err)
+}
+
+// Stats are counts since the link was made, but for the first three.
+type Stats struct {
+	Status  Status
+	Queued  int    // messages queued or on their way
+	Bytes   int    // theirs, estimated from above
+	Sent    uint64 // messages that the peer took
+	Batches uint64 // that the peer took
+	Retries uint64 // failed attempts
+	Full    uint64 // messages that Send refused for want of room
+	Refused uint64 // messages that the peer refused
+	Dropped uint64 // messages dropped by Reset or for a peer that is gone
+}
