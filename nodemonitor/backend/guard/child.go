@@ -1,0 +1,96 @@
+package guard
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// child is one attempt's process. Only the server's loop touches it, save for
+// the sinks, which belong to the goroutines that drain the pipes until they
+// have ended.
+type child struct {
+	handle Handle
+	mark   string
+	spec   *Spec
+
+	pid     int // 0 before the fork; also the number of its session and group
+	started time.Time
+	killed  bool // Kill came before the end
+	forced  bool // the grace after it is over
+	held    bool // suspended
+	grace   *time.Timer
+
+	exited bool  // and nothing is left of the group
+	event  Event // Ended, filled in bit by bit from the exit on
+	pipes  [2]*os.File
+	open   int // streams not at their end yet
+	linger *time.Timer
+}
+
+// fork starts the process in a session of its own. It must run on the thread
+// that lives as long as the guard: the parent-death signal is that thread's.
+func (c *child) fork(p plan, null int) error {
+	var ends [2]int // the writing ends of the pipes
+	for i := range c.pipes {
+		read, write, err := pipe()
+		if err != nil {
+			c.closePipes()
+			if i > 0 {
+				_ = unix.Close(ends[0])
+			}
+			return err
+		}
+		c.pipes[i], ends[i] = read, write
+	}
+	c.started = time.Now()
+	pid, err := syscall.ForkExec(p.path, p.argv, &syscall.ProcAttr{
+		Dir: p.dir, Env: p.env,
+		Files: []uintptr{uintptr(null), uintptr(ends[0]), uintptr(ends[1])},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	for _, fd := range ends {
+		_ = unix.Close(fd) // the child has its copies
+	}
+	if err != nil {
+		c.closePipes()
+		return err
+	}
+	c.pid = pid
+	return nil
+}
+
+// pipe gives a pipe whose reading end the runtime polls and whose writing end
+// blocks, as programs expect of their output.
+func pipe() (read *os.File, write int, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, 0, err
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
+		return nil, 0, err
+	}
+	return os.NewFile(uintptr(fds[0]), "output"), fds[1], nil
+}
+
+func (c *child) closePipes() {
+	for _, p := range c.pipes {
+		if p != nil {
+			_ = p.Close() // a second close is refused and harmless
+		}
+	}
+}
+
+// signal reaches the whole group. Its number stays taken while its leader is not
+// reaped or another member lives; after that c.exited is set.
+func (c *child) signal(s syscall.Signal) {
+	if c.pid != 0 && !c.exited {
+		_ = syscall.Kill(-c.pid, s) // the group may have ended by itself
+	}
+}
+
+// groupAlive says whether the group has a member, dead but unburied ones included.
+func (c *child) groupAlive() bool { return syscall.Kill(-c.pid, 0) == nil }

@@ -1,0 +1,258 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Options say how a [Client] works. The zero value is ready.
+type Options struct {
+	// Command starts a process that calls [Main]; empty for this binary with
+	// [Verb].
+	Command []string
+	// MaxRunning bounds the processes at once; 0 for 4096.
+	MaxRunning int
+	// Started, when set, is told the pid of every new guard. Tests use it.
+	Started func(pid int)
+}
+
+// Refusals of Start.
+var (
+	ErrClosed = errors.New("the guard's client is closed")
+	ErrFull   = errors.New("too many processes at once")
+)
+
+// Client is a node monitor's end. One may serve several node monitors of one
+// process.
+//
+// Two goroutines belong to it: send, which also starts guards, from New to
+// Close; and one receive per guard. Callbacks come from either, one at a time
+// for each process.
+type Client struct {
+	opts  Options
+	token string // makes marks of different clients differ
+	gone  chan struct{}
+
+	mu      sync.Mutex
+	ready   *sync.Cond // queue, closed or idle changed
+	queue   []request
+	running map[Handle]*attempt
+	last    Handle
+	closed  bool // no Start any more
+	ended   bool // send may end
+}
+
+// attempt is one process until its last event.
+type attempt struct {
+	on    func(Event)
+	guard *instance // nil until its request is about to be written
+	over  bool      // its last event is being told
+}
+
+// New makes a client. The guard itself starts with the first process.
+func New(o Options) *Client {
+	if len(o.Command) == 0 {
+		o.Command = []string{"/proc/self/exe", Verb}
+	}
+	if o.MaxRunning == 0 {
+		o.MaxRunning = 4096
+	}
+	c := &Client{opts: o, token: ulid.Make().String(), gone: make(chan struct{}), running: map[Handle]*attempt{}}
+	c.ready = sync.NewCond(&c.mu)
+	go c.send()
+	return c
+}
+
+// Start has the process started and returns at once; on gets its events, the
+// last of which is Ended, Refused or Lost. After an error on is never called.
+func (c *Client) Start(spec Spec, on func(Event)) (Handle, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 0, ErrClosed
+	}
+	if len(c.running) >= c.opts.MaxRunning {
+		return 0, fmt.Errorf("%w: the limit is %d", ErrFull, c.opts.MaxRunning)
+	}
+	c.last++
+	c.running[c.last] = &attempt{on: on}
+	c.enqueue(request{Op: opStart, Handle: c.last, Spec: &spec, Mark: c.mark(c.last)})
+	return c.last, nil
+}
+
+// Kill ends the process group: SIGTERM, then SIGKILL after the grace.
+func (c *Client) Kill(h Handle, grace time.Duration) {
+	c.ask(request{Op: opKill, Handle: h, Grace: grace})
+}
+
+// Suspend stops the process group. It reports whether the process still runs as
+// far as is known here.
+func (c *Client) Suspend(h Handle) bool { return c.ask(request{Op: opSuspend, Handle: h}) }
+
+// Resume continues the process group.
+func (c *Client) Resume(h Handle) bool { return c.ask(request{Op: opResume, Handle: h}) }
+
+func (c *Client) ask(r request) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.running[r.Handle]; a == nil || a.over {
+		return false
+	}
+	c.enqueue(r)
+	return true
+}
+
+// enqueue needs the lock.
+func (c *Client) enqueue(r request) {
+	c.queue = append(c.queue, r)
+	c.ready.Broadcast()
+}
+
+func (c *Client) mark(h Handle) string { return fmt.Sprintf("%s.%d", c.token, h) }
+
+// Close kills every process, with the grace, and returns when all have ended,
+// their last events have been told, and the guard is gone. What has not ended
+// two seconds after the grace is left to the guard's own end.
+func (c *Client) Close(grace time.Duration) {
+	c.mu.Lock()
+	if !c.closed {
+		c.closed = true
+		for h := range c.running {
+			c.enqueue(request{Op: opKill, Handle: h, Grace: grace})
+		}
+		overdue := time.AfterFunc(grace+2*time.Second, c.finish)
+		defer overdue.Stop()
+	}
+	for len(c.running) > 0 && !c.ended {
+		c.ready.Wait()
+	}
+	c.mu.Unlock()
+	c.finish()
+	<-c.gone
+}
+
+func (c *Client) finish() {
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	c.ready.Broadcast()
+}
+
+// next gives the requests to write, none when the client has ended.
+func (c *Client) next(last []request) []request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.queue) == 0 && !c.ended {
+		c.ready.Wait()
+	}
+	if c.ended {
+		return nil
+	}
+	batch := c.queue
+	clear(last)
+	c.queue = last[:0]
+	return batch
+}
+
+// send writes requests to the guard, and starts one when there is none.
+func (c *Client) send() {
+	defer close(c.gone)
+	var g *instance
+	for batch := c.next(nil); batch != nil; batch = c.next(batch) {
+		for i := range batch {
+			g = c.write(g, &batch[i])
+		}
+	}
+	if g != nil {
+		g.close()
+	}
+	c.abandon(nil, &Fault{What: "the node monitor is stopping", Next: "nothing; the attempt is tried on another node"})
+}
+
+// write sends one request and gives the guard in use from then on.
+func (c *Client) write(g *instance, r *request) *instance {
+	if r.Op == opStart {
+		var f *Fault
+		if g, f = c.guardFor(r.Handle, g); f != nil {
+			c.deliver(Event{Kind: Lost, Handle: r.Handle, Fault: f})
+			return g
+		}
+	}
+	if g != nil {
+		g.write(r)
+	}
+	return g
+}
+
+// guardFor ties a new process to the guard, or to a new one when that is gone.
+func (c *Client) guardFor(h Handle, g *instance) (*instance, *Fault) {
+	if g != nil && c.assign(h, g) {
+		return g, nil
+	}
+	if g != nil {
+		g.close()
+	}
+	g, err := c.spawn()
+	if err != nil {
+		return nil, faultOf("the guard process could not be started", err)
+	}
+	if !c.assign(h, g) {
+		return g, &Fault{
+			What: "the guard process ended as soon as it was started",
+			Next: "see what it wrote to the node monitor's stderr",
+		}
+	}
+	return g, nil
+}
+
+// assign ties a process to a guard, unless the guard is known to be gone.
+func (c *Client) assign(h Handle, g *instance) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g.dead {
+		return false
+	}
+	if a := c.running[h]; a != nil {
+		a.guard = g
+	}
+	return true
+}
+
+// deliver hands an event to its process, and forgets the process with the last.
+func (c *Client) deliver(e Event) {
+	c.mu.Lock()
+	a := c.running[e.Handle]
+	if a == nil || a.over {
+		c.mu.Unlock()
+		return
+	}
+	a.over = e.Kind != Started
+	c.mu.Unlock()
+	a.on(e)
+	if e.Kind == Started {
+		return
+	}
+	c.mu.Lock()
+	delete(c.running, e.Handle)
+	c.mu.Unlock()
+	c.ready.Broadcast()
+}
+
+// abandon ends as Lost what the guard was to run; nil stands for all.
+func (c *Client) abandon(g *instance, f *Fault) {
+	c.mu.Lock()
+	var lost []Handle
+	for h, a := range c.running {
+		if g == nil || a.guard == g {
+			lost = append(lost, h)
+		}
+	}
+	c.mu.Unlock()
+	for _, h := range lost {
+		c.deliver(Event{Kind: Lost, Handle: h, Fault: f})
+	}
+}

@@ -1,0 +1,42 @@
+// Package guard starts real processes in a small process of its own, so that
+// none of them outlives the node monitor, however that ends.
+//
+//	node monitor ── Client ══ socket pair ══ Main ── guard process
+//	                  requests ─▶                      │ fork, exec
+//	                  ◀─ events            attempt ◀───┼───▶ attempt
+//	                                       (session)   │     (session)
+//	                                          └ child  │        └ child
+//	                                     escaped child ◀── adopted (subreaper)
+//
+// The guard is the node monitor's own binary started again with a hidden verb
+// (docs/adr/0010-exec-guard.md has the reasons and the measurements). It is
+// started by the first attempt and serves all node monitors of a process.
+//
+// # Who dies when
+//
+//	the attempt's process ends   the rest of its process group is killed, and
+//	                             descendants that left the group are found by the
+//	                             mark in their environment and killed
+//	Kill                         SIGTERM to the group (and SIGCONT, should it be
+//	                             suspended), SIGKILL after the grace
+//	the node monitor ends,       the socket reads end-of-file; the guard kills all
+//	kill -9 included             its descendants until it has none, then exits
+//	the guard ends, kill -9      every attempt's process dies of its parent-death
+//	included                     signal; the client hunts the rest by the mark, ends
+//	                             the attempts as Lost, and starts a new guard for
+//	                             the next attempt
+//
+// Every process that is orphaned below the guard becomes the guard's child and
+// is reaped by it, so no zombie stays.
+//
+// # What gets away
+//
+// A process that leaves its group and also wipes its environment survives the end
+// of its attempt, but not the end of the node monitor. Only Linux is served.
+//
+// # Output
+//
+// The guard reads stdout and stderr from pipes and appends them to files up to a
+// limit; it goes on reading what exceeds the limit, or cannot be written, so that
+// the process neither blocks nor dies of it.
+package guard

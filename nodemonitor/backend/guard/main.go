@@ -1,0 +1,79 @@
+package guard
+
+import (
+	"encoding/gob"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Verb is the hidden verb under which the binary runs [Main].
+const Verb = "exec-guard"
+
+// socketFD is where a guard finds its end of the socket pair.
+const socketFD = 3
+
+// Main is the guard: it serves the client at the other end of descriptor 3 until
+// that end is closed, kills everything it started, and returns the exit status.
+// It changes process-wide state (signals, child reaping) and starts processes
+// from the calling thread, so it must be the only thing the process does.
+func Main() int {
+	runtime.LockOSThread() // parent-death signals come from this thread
+	conn, err := inherited()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "pigeon %s: descriptor %d is no socket (%v); this verb is started by a node monitor only, use `pigeon nodemonitor`\n", Verb, socketFD, err)
+		return 2
+	}
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "pigeon %s: cannot open %s: %v; see that the node has it\n", Verb, os.DevNull, err)
+		return 1
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		fmt.Fprintf(os.Stderr, "pigeon %s: cannot adopt orphans: %v; a kernel from 3.4 is needed\n", Verb, err)
+		return 1
+	}
+	// A Ctrl-C or a service manager's SIGTERM is the node monitor's to act on: the
+	// guard ends when its socket does. Caught, not ignored: the processes it starts
+	// would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	exits := make(chan os.Signal, 1)
+	signal.Notify(exits, syscall.SIGCHLD)
+
+	s := &server{
+		null: null, env: os.Environ(), open: createLog, outbox: newOutbox(),
+		todo: make(chan func()), handles: map[Handle]*child{}, byPid: map[int]*child{}, mourning: map[*child]bool{},
+	}
+	requests := make(chan request)
+	go receive(conn, requests)
+	go s.outbox.send(conn)
+	s.loop(requests, exits)
+	s.buryAll()
+	return 0
+}
+
+// inherited gives the socket and keeps it from the processes to be started.
+func inherited() (net.Conn, error) {
+	unix.CloseOnExec(socketFD)
+	f := os.NewFile(socketFD, "guard-socket")
+	defer f.Close() // FileConn has its own copy
+	return net.FileConn(f)
+}
+
+func receive(r io.Reader, requests chan<- request) {
+	defer close(requests)
+	dec := gob.NewDecoder(r)
+	for {
+		var q request
+		if dec.Decode(&q) != nil {
+			return // the client is gone
+		}
+		requests <- q
+	}
+}

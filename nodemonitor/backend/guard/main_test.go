@@ -1,0 +1,141 @@
+package guard
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain makes the test binary its own guard, and the victim of the tests that
+// kill a node monitor.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case Verb:
+			os.Exit(Main())
+		case "victim":
+			victim(os.Args[2:])
+		}
+	}
+	// A guard built with -race would otherwise sleep for a second before it exits.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// victim runs one shell script under a guard and waits to be killed.
+func victim(script []string) {
+	c := New(Options{})
+	spec := Spec{Argv: append([]string{"sh", "-c"}, script...), Dir: "/"}
+	if _, err := c.Start(spec, func(e Event) { fmt.Println(e.Kind, e.Pid) }); err != nil {
+		panic(err)
+	}
+	select {}
+}
+
+// run is one process of a test.
+type run struct {
+	t      *testing.T
+	handle Handle
+	events chan Event
+}
+
+func start(t *testing.T, c *Client, spec Spec) *run {
+	t.Helper()
+	if spec.Dir == "" {
+		spec.Dir = t.TempDir()
+	}
+	r := &run{t: t, events: make(chan Event, 3)}
+	h, err := c.Start(spec, func(e Event) { r.events <- e })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.handle = h
+	return r
+}
+
+func shell(script string) Spec { return Spec{Argv: []string{"sh", "-c", script}, Limit: 1 << 20} }
+
+// pid waits for the start.
+func (r *run) pid() int {
+	r.t.Helper()
+	e := r.next()
+	if e.Kind != Started {
+		r.t.Fatalf("got event %d (%+v), want the start", e.Kind, e.Fault)
+	}
+	return e.Pid
+}
+
+// end waits for the last event.
+func (r *run) end() Event {
+	r.t.Helper()
+	for {
+		if e := r.next(); e.Kind != Started {
+			return e
+		}
+	}
+}
+
+func (r *run) next() Event {
+	r.t.Helper()
+	select {
+	case e := <-r.events:
+		return e
+	case <-time.After(20 * time.Second):
+		r.t.Fatal("no event within 20 s")
+		return Event{}
+	}
+}
+
+func client(t *testing.T) *Client {
+	t.Helper()
+	c := New(Options{})
+	t.Cleanup(func() { c.Close(0) })
+	return c
+}
+
+// until polls for what other processes do.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+	}
+}
+
+// state gives the letter of a process's state, "" when there is no process.
+func state(pid int) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	return strings.Fields(string(text[strings.LastIndex(string(text), ")")+1:]))[0]
+}
+
+// readPids waits for a file of pids that scripts write, one a line.
+func readPids(t *testing.T, path string, n int) []int {
+	t.Helper()
+	var out []int
+	until(t, path+" is written", func() bool {
+		text, err := os.ReadFile(path)
+		if err != nil || strings.Count(string(text), "\n") < n {
+			return false
+		}
+		out = out[:0]
+		for _, f := range strings.Fields(string(text)) {
+			var pid int
+			if _, err := fmt.Sscan(f, &pid); err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, pid)
+		}
+		return true
+	})
+	return out
+}

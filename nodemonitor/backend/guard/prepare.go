@@ -1,0 +1,160 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// plan is a spec after everything that may fail or wait on a file system has
+// been done, except the fork.
+type plan struct {
+	path string // of the program
+	argv []string
+	env  []string
+	dir  string
+}
+
+func prepare(spec *Spec, own []string, mark string) (plan, *Fault) {
+	env := merge(own, spec.Env, []string{MarkVariable + "=" + mark})
+	if f := prepareFolder(spec); f != nil {
+		return plan{}, f
+	}
+	path, f := findProgram(spec.Argv[0], variable(env, "PATH"), spec.Dir)
+	if f != nil {
+		return plan{}, f
+	}
+	return plan{path: path, argv: spec.Argv, env: env, dir: spec.Dir}, nil
+}
+
+func prepareFolder(spec *Spec) *Fault {
+	if spec.MakeDir {
+		if err := os.MkdirAll(spec.Dir, 0o700); err != nil {
+			return faultOf("its working folder could not be made", err)
+		}
+		return nil
+	}
+	info, err := os.Stat(spec.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Fault{
+			What: fmt.Sprintf("its working folder %q does not exist on this node", spec.Dir),
+			Next: "give a folder that exists on every node, or leave it out for a folder of the attempt's own",
+		}
+	case err != nil:
+		return faultOf("its working folder could not be used", err)
+	case !info.IsDir():
+		return &Fault{What: fmt.Sprintf("its working folder %q is not a folder", spec.Dir), Next: "give a folder that exists on every node"}
+	case unix.Access(spec.Dir, unix.X_OK) != nil:
+		return &Fault{
+			What: fmt.Sprintf("the node monitor's user may not enter its working folder %q", spec.Dir),
+			Next: "allow it, or run the node monitor as another user",
+		}
+	}
+	return nil
+}
+
+// findProgram searches as a shell does, in the PATH the process will have, but
+// never in the current folder.
+func findProgram(name, path, dir string) (string, *Fault) {
+	if strings.Contains(name, "/") {
+		full := name
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(dir, full)
+		}
+		return full, checkProgram(full)
+	}
+	var refused *Fault
+	for _, folder := range filepath.SplitList(path) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		full := filepath.Join(folder, name)
+		f := checkProgram(full)
+		if f == nil {
+			return full, nil
+		}
+		if _, err := os.Stat(full); err == nil && refused == nil {
+			refused = f // it is there, but not to be run
+		}
+	}
+	if refused != nil {
+		return "", refused
+	}
+	return "", &Fault{
+		What: fmt.Sprintf("the program %q was not found in the PATH of the node (%s)", name, path),
+		Next: "install it on every node, or give its full path",
+	}
+}
+
+func checkProgram(full string) *Fault {
+	info, err := os.Stat(full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Fault{What: fmt.Sprintf("the program %q does not exist on this node", full), Next: "install it on every node, or correct the path"}
+	case err != nil:
+		return faultOf("its program could not be looked at", err)
+	case info.IsDir():
+		return &Fault{What: fmt.Sprintf("the program %q is a folder", full), Next: "name a file that can be run"}
+	case unix.Faccessat(unix.AT_FDCWD, full, unix.X_OK, unix.AT_EACCESS) != nil || info.Mode().Perm()&0o111 == 0:
+		return &Fault{What: fmt.Sprintf("the node monitor's user may not run the program %q", full), Next: "make it executable (chmod +x) for that user"}
+	}
+	return nil
+}
+
+// faultOf puts a system error into words, with the advice that fits it.
+func faultOf(what string, err error) *Fault {
+	next := "see the node's system log"
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		next = "free disk space on the node, or let it keep less (retention and total size of logs)"
+	case errors.Is(err, syscall.E2BIG):
+		next = "pass less in arguments and environment; a file has no such limit"
+	case errors.Is(err, syscall.ENOEXEC):
+		next = "give a binary for this machine, or a script whose first line names its interpreter (#!)"
+	case errors.Is(err, syscall.ENOENT):
+		next = "see that the interpreter or loader it names exists on the node"
+	case errors.Is(err, fs.ErrPermission):
+		next = "allow it to the node monitor's user, or run the node monitor as another user"
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		next = "raise the node's limits of processes, memory or open files, or give it fewer slots"
+	case errors.Is(err, syscall.EINVAL):
+		next = "arguments and variables must not hold a zero byte"
+	}
+	return &Fault{What: what + ": " + err.Error(), Next: next}
+}
+
+// merge joins lists of KEY=value; the last of a key wins and keeps the place of
+// the first.
+func merge(lists ...[]string) []string {
+	var out []string
+	at := make(map[string]int)
+	for _, list := range lists {
+		for _, kv := range list {
+			key, _, _ := strings.Cut(kv, "=")
+			if i, known := at[key]; known {
+				out[i] = kv
+				continue
+			}
+			at[key] = len(out)
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+// variable gives the value of a key in a merged list.
+func variable(env []string, key string) string {
+	for _, kv := range env {
+		if k, v, _ := strings.Cut(kv, "="); k == key {
+			return v
+		}
+	}
+	return ""
+}

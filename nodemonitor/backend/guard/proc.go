@@ -1,0 +1,106 @@
+package guard
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// pids lists every process of the machine that /proc shows.
+func pids() []int {
+	names, err := readNames("/proc")
+	if err != nil {
+		return nil
+	}
+	var out []int
+	for _, n := range names {
+		if pid, err := strconv.Atoi(n); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// childrenOf lists the direct children of a process, zombies included. The list
+// may miss one that is just being born or adopted; callers look again.
+func childrenOf(pid int) []int {
+	threads, err := readNames(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil
+	}
+	var out []int
+	listed := false
+	for _, t := range threads {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t))
+		if err != nil {
+			continue // the thread has ended, or the kernel has no such file
+		}
+		listed = true
+		for _, f := range bytes.Fields(text) {
+			if child, err := strconv.Atoi(string(f)); err == nil {
+				out = append(out, child)
+			}
+		}
+	}
+	if listed {
+		return out
+	}
+	for _, p := range pids() {
+		if parentOf(p) == pid {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// parentOf gives a process's parent, 0 when there is no such process.
+func parentOf(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	return parseParent(text)
+}
+
+// parseParent reads the fourth field of a stat line. The second, the program's
+// name in brackets, may hold anything, brackets and spaces included.
+func parseParent(stat []byte) int {
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	if err != nil || parent < 0 {
+		return 0
+	}
+	return parent
+}
+
+// markOf gives the mark in a process's environment, "" when it has none or may
+// not be read.
+func markOf(pid int) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return ""
+	}
+	return parseMark(text)
+}
+
+func parseMark(environ []byte) string {
+	for kv := range bytes.SplitSeq(environ, []byte{0}) {
+		if v, ok := bytes.CutPrefix(kv, []byte(MarkVariable+"=")); ok {
+			return string(v)
+		}
+	}
+	return ""
+}
+
+func readNames(folder string) ([]string, error) {
+	d, err := os.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Readdirnames(-1)
+}

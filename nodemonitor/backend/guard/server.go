@@ -1,0 +1,126 @@
+package guard
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+const (
+	lingerFor  = 100 * time.Millisecond // wait for output that an escaped child may still hold open
+	sweepEvery = 50 * time.Millisecond  // look for escaped children at most this often
+)
+
+// server is the guard's state. One goroutine, locked to its thread, owns it and
+// runs loop; others only post functions for it to run.
+type server struct {
+	null   int      // /dev/null, every process's stdin
+	env    []string // the guard's own
+	open   opener
+	outbox *outbox
+
+	todo     chan func() // posted by timers and by the goroutines of attempts
+	handles  map[Handle]*child
+	byPid    map[int]*child
+	mourning map[*child]bool // leader dead of a Kill, others of the group still in their grace
+	sweeping bool            // a sweep is due
+}
+
+// loop serves until the requests end.
+func (s *server) loop(requests <-chan request, exits <-chan os.Signal) {
+	for {
+		select {
+		case r, ok := <-requests:
+			if !ok {
+				return
+			}
+			s.handle(r)
+		case f := <-s.todo:
+			f()
+		case <-exits:
+			s.reap()
+		}
+	}
+}
+
+func (s *server) handle(r request) {
+	c := s.handles[r.Handle]
+	switch {
+	case r.Op == opStart && c == nil && r.Spec != nil:
+		s.start(&child{handle: r.Handle, mark: r.Mark, spec: r.Spec})
+	case c == nil: // it has ended
+	case r.Op == opKill:
+		s.kill(c, r.Grace)
+	case r.Op == opSuspend:
+		c.held = true
+		c.signal(syscall.SIGSTOP)
+	case r.Op == opResume:
+		c.held = false
+		c.signal(syscall.SIGCONT)
+	}
+}
+
+// start looks for the program and its folder beside the loop: a file system
+// that hangs holds up only the attempt that asked for it.
+func (s *server) start(c *child) {
+	s.handles[c.handle] = c
+	go func() {
+		p, fault := prepare(c.spec, s.env, c.mark)
+		s.todo <- func() { s.launch(c, p, fault) }
+	}()
+}
+
+func (s *server) launch(c *child, p plan, fault *Fault) {
+	switch {
+	case c.killed:
+		s.finish(c, Event{Kind: Ended, Killed: true, Never: true})
+		return
+	case fault != nil:
+		s.finish(c, Event{Kind: Refused, Fault: fault})
+		return
+	}
+	if err := c.fork(p, s.null); err != nil {
+		s.finish(c, Event{Kind: Refused, Fault: faultOf("the process could not be started", err)})
+		return
+	}
+	s.byPid[c.pid] = c
+	s.outbox.put(Event{Kind: Started, Handle: c.handle, Pid: c.pid})
+	if c.held {
+		c.signal(syscall.SIGSTOP)
+	}
+	for i, path := range [2]string{c.spec.Stdout, c.spec.Stderr} {
+		c.open++
+		k := &sink{path: path, limit: c.spec.Limit, open: s.open}
+		go func() {
+			k.drain(c.pipes[i])
+			out, tail := k.end()
+			s.todo <- func() { s.streamEnded(c, i, out, tail) }
+		}()
+	}
+}
+
+func (s *server) streamEnded(c *child, i int, out Output, tail []byte) {
+	c.open--
+	c.event.Output[i] = out
+	if i == 1 {
+		c.event.Tail = tail
+	}
+	s.settle(c)
+}
+
+// settle tells the end once the process and both its streams have ended.
+func (s *server) settle(c *child) {
+	if !c.exited || c.open > 0 {
+		return
+	}
+	if c.linger != nil {
+		c.linger.Stop()
+	}
+	s.finish(c, c.event)
+}
+
+func (s *server) finish(c *child, e Event) {
+	delete(s.handles, c.handle)
+	e.Handle = c.handle
+	s.outbox.put(e)
+}

@@ -1,0 +1,101 @@
+package guard
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+const (
+	tailBytes  = 4096 // of stderr, kept for the result
+	chunkBytes = 8192 // read from a pipe at once; two such buffers per process
+)
+
+// opener makes the file of one stream. Tests replace it by one that fails.
+type opener func(path string) (io.WriteCloser, error)
+
+// createLog never follows a link: a task may write beside its own log.
+func createLog(path string) (io.WriteCloser, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+}
+
+// sink keeps the first bytes of a stream in a file and its last ones in memory.
+// It belongs to one goroutine and never refuses a byte.
+type sink struct {
+	path  string
+	limit int64
+	open  opener
+	file  io.WriteCloser // nil before the first byte and after a fault
+	out   Output
+	tail  []byte // at most 2*tailBytes
+}
+
+func (s *sink) take(p []byte) {
+	s.remember(p)
+	keep := p[:min(int64(len(p)), max(s.limit-s.out.Kept, 0))]
+	n := s.write(keep)
+	s.out.Kept += int64(n)
+	s.out.Dropped += int64(len(p) - n)
+}
+
+// write gives how many bytes reached the file. A file that failed once is left
+// alone: a log with a hole is worse than one that ends.
+func (s *sink) write(p []byte) int {
+	if len(p) == 0 || s.out.Fault != "" || s.path == "" {
+		return 0
+	}
+	if s.file == nil {
+		f, err := s.open(s.path)
+		if err != nil {
+			s.out.Fault = err.Error()
+			return 0
+		}
+		s.file = f
+	}
+	n, err := s.file.Write(p)
+	if err != nil {
+		s.out.Fault = err.Error()
+	}
+	return n
+}
+
+func (s *sink) remember(p []byte) {
+	if len(p) >= tailBytes {
+		s.tail = append(s.tail[:0], p[len(p)-tailBytes:]...)
+		return
+	}
+	if len(s.tail)+len(p) > 2*tailBytes {
+		n := copy(s.tail, s.tail[len(s.tail)-tailBytes:])
+		s.tail = s.tail[:n]
+	}
+	s.tail = append(s.tail, p...)
+}
+
+// end closes the file, with a last line about what it lacks. The line comes on
+// top of the limit.
+func (s *sink) end() (Output, []byte) {
+	if s.file != nil {
+		if s.out.Dropped > 0 {
+			_, _ = fmt.Fprintf(s.file, "\n[pigeon: %d more bytes were dropped; %d are kept]\n", s.out.Dropped, s.out.Kept) // the fault, if any, is told already
+		}
+		if err := s.file.Close(); err != nil && s.out.Fault == "" {
+			s.out.Fault = err.Error()
+		}
+	}
+	return s.out, s.tail[max(len(s.tail)-tailBytes, 0):]
+}
+
+// drain moves a pipe into the sink until nobody can write to it any more, or
+// until it is closed.
+func (s *sink) drain(pipe *os.File) {
+	buf := make([]byte, chunkBytes)
+	for {
+		n, err := pipe.Read(buf)
+		s.take(buf[:n])
+		if err != nil {
+			_ = pipe.Close() // read to its end
+			return
+		}
+	}
+}

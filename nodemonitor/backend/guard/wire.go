@@ -1,0 +1,79 @@
+package guard
+
+import (
+	"syscall"
+	"time"
+)
+
+// Spec is a process to start.
+type Spec struct {
+	Argv    []string // program and arguments; the program is searched in the PATH of its environment
+	Env     []string // KEY=value, added to the guard's own; the last of a key wins
+	Dir     string   // working folder, absolute
+	MakeDir bool     // make Dir, and what is missing above it
+	Stdout  string   // file for the output, made with its first byte; "" drops it
+	Stderr  string
+	Limit   int64 // bytes kept of each of the two
+}
+
+// Handle names a started process between a client and its guards.
+type Handle uint64
+
+type op uint8
+
+const (
+	opStart op = iota + 1
+	opKill
+	opSuspend
+	opResume
+)
+
+// request is what the client sends; both ends are the same binary.
+type request struct {
+	Op     op
+	Handle Handle
+	Spec   *Spec         // opStart
+	Mark   string        // opStart: value of [MarkVariable]
+	Grace  time.Duration // opKill
+}
+
+// EventKind says what an [Event] tells.
+type EventKind uint8
+
+// The events of one process: Refused, or Started and then Ended. Lost may come
+// in place of any.
+const (
+	Started EventKind = iota + 1
+	Ended
+	Refused // it never began; Fault says why
+	Lost    // the guard went away; Fault says how
+)
+
+// Event is what the guard tells of one process.
+type Event struct {
+	Kind   EventKind
+	Handle Handle
+
+	Pid    int                // Started
+	Status syscall.WaitStatus // Ended
+	Killed bool               // Ended: Kill came before the end
+	Never  bool               // Ended: Kill came before the begin
+	Ran    time.Duration      // Ended: from fork to end
+	Tail   []byte             // Ended: last bytes of stderr, tailBytes at most
+	Output [2]Output          // Ended: stdout and stderr
+	Fault  *Fault             // Refused, Lost
+}
+
+// Output is what became of one stream.
+type Output struct {
+	Kept    int64  // bytes in the file
+	Dropped int64  // bytes that are not
+	Fault   string // why writing the file failed; "" when it did not
+}
+
+// Fault is why something could not be, and what to do about it.
+type Fault struct{ What, Next string }
+
+// MarkVariable is the environment variable by which the guard recognises the
+// descendants of an attempt wherever they went.
+const MarkVariable = "PIGEON_GUARD"

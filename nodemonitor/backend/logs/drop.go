@@ -1,0 +1,158 @@
+package logs
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// scan makes entries of what lies in the root, ended when last written to. What
+// has another kind of name is left alone.
+func (s *Store) scan() error {
+	jobs, err := os.ReadDir(s.cfg.Root)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		job, ok := parseJob(j.Name())
+		if !ok || !j.IsDir() {
+			continue
+		}
+		if err := s.scanJob(job); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(s.ended, func(a, b *entry) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id.String(), b.id.String()))
+	})
+	s.fresh = len(s.ended)
+	return nil
+}
+
+func (s *Store) scanJob(job sched.JobID) error {
+	names, err := os.ReadDir(s.jobFolder(job))
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		id, ok := parseAttempt(job, n.Name())
+		info, err := n.Info()
+		if !ok || err != nil {
+			continue
+		}
+		e := s.jobs[job][id]
+		if e == nil {
+			e = &entry{id: id, ended: true, bytes: -1}
+			s.add(e)
+			s.ended = append(s.ended, e)
+		}
+		if info.ModTime().After(e.at) {
+			e.at = info.ModTime()
+		}
+	}
+	return nil
+}
+
+// Sweep counts what has ended since the last one and drops what is too old or
+// too much. It does I/O and takes as long as that. The error tells of files that
+// could not be removed; they are no longer counted.
+func (s *Store) Sweep() error {
+	s.sweeping.Lock()
+	defer s.sweeping.Unlock()
+	s.measure()
+	var errs []error
+	for _, id := range s.takeDue(s.cfg.Now()) {
+		errs = append(errs, s.erase(id))
+		s.mu.Lock()
+		s.removeEmptyJob(id.Job)
+		s.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// measure counts the bytes of the entries that ended since the last time.
+func (s *Store) measure() {
+	s.mu.Lock()
+	todo := slices.Clone(s.ended[len(s.ended)-s.fresh:])
+	s.fresh = 0
+	s.mu.Unlock()
+	for _, e := range todo {
+		f := s.files(e.id)
+		n := size(f.Stdout) + size(f.Stderr) + size(f.Folder)
+		s.mu.Lock()
+		if s.jobs[e.id.Job][e.id] == e { // Begin may have dropped it meanwhile
+			e.bytes = n
+			s.bytes += n
+		}
+		s.mu.Unlock()
+	}
+}
+
+// size sums the files at and below a path; what cannot be read counts nothing.
+func size(path string) (n int64) {
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // gone meanwhile, or locked by its owner
+		}
+		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
+}
+
+// takeDue takes out of the index what is to be dropped, oldest end first.
+func (s *Store) takeDue(now time.Time) (due []sched.AttemptID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.ended) > 0 {
+		e := s.ended[0]
+		expired := now.Sub(e.at) >= s.cfg.Retention
+		if !expired && s.bytes <= s.cfg.MaxBytes && len(s.ended) <= s.cfg.MaxAttempts {
+			break
+		}
+		s.forget(e)
+		due = append(due, e.id)
+	}
+	return due
+}
+
+// forget takes an ended entry out of the index. It needs the lock.
+func (s *Store) forget(e *entry) {
+	i := slices.Index(s.ended, e) // the first, save when an attempt begins again
+	if i >= len(s.ended)-s.fresh {
+		s.fresh--
+	}
+	if i == 0 {
+		s.ended[0] = nil
+		s.ended = s.ended[1:]
+	} else {
+		s.ended = slices.Delete(s.ended, i, i+1)
+	}
+	s.bytes -= max(e.bytes, 0)
+	delete(s.jobs[e.id.Job], e.id)
+	if len(s.jobs[e.id.Job]) == 0 {
+		delete(s.jobs, e.id.Job)
+	}
+}
+
+// erase removes an attempt's files.
+func (s *Store) erase(id sched.AttemptID) error {
+	f := s.files(id)
+	return errors.Join(os.RemoveAll(f.Stdout), os.RemoveAll(f.Stderr), os.RemoveAll(f.Folder))
+}
+
+// removeEmptyJob removes a job's folder with its last attempt. It needs the
+// lock, so that Begin cannot count on the folder meanwhile.
+func (s *Store) removeEmptyJob(job sched.JobID) {
+	if s.jobs[job] == nil {
+		_ = os.Remove(s.jobFolder(job)) // refused while something lies in it
+	}
+}

@@ -1,0 +1,90 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// MaxRead bounds the bytes of one Read.
+const MaxRead = 1 << 20
+
+// Chunk is a piece of a log.
+type Chunk struct {
+	Data  []byte // empty at and beyond the end
+	Size  int64  // of the stream so far
+	Ended bool   // nothing more will come
+}
+
+// Read gives up to limit bytes (MaxRead at most, also for 0) of a stream from the
+// offset on. To follow a log, read from offset+len(Data) until Ended and nothing
+// comes.
+func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int) (Chunk, error) {
+	if offset < 0 || stream > Stderr || limit < 0 {
+		return Chunk{}, &api.Error{
+			Problem: api.Invalid, What: fmt.Sprintf("stream %d, offset %d, limit %d is no place in a log", stream, offset, limit),
+			Subject: "attempt " + id.String(), Tried: "reading its log", Next: "use stream 0 or 1, and an offset and a limit of 0 or more",
+		}
+	}
+	s.mu.Lock()
+	e := s.jobs[id.Job][id]
+	c := Chunk{Ended: e != nil && e.ended}
+	s.mu.Unlock()
+	if e == nil {
+		return Chunk{}, s.missing(id)
+	}
+	path := s.files(id).Stdout
+	if stream == Stderr {
+		path = s.files(id).Stderr
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil // the file is made with the first byte
+	}
+	if err != nil {
+		return Chunk{}, unreadable(id, err)
+	}
+	defer f.Close()
+	return c, c.fill(id, f, offset, limit)
+}
+
+func (c *Chunk) fill(id sched.AttemptID, f *os.File, offset int64, limit int) error {
+	info, err := f.Stat()
+	if err != nil {
+		return unreadable(id, err)
+	}
+	c.Size = info.Size()
+	if limit == 0 || limit > MaxRead {
+		limit = MaxRead
+	}
+	c.Data = make([]byte, max(min(int64(limit), c.Size-offset), 0))
+	n, err := f.ReadAt(c.Data, offset)
+	c.Data = c.Data[:n]
+	if err != nil && !errors.Is(err, io.EOF) {
+		return unreadable(id, err)
+	}
+	return nil
+}
+
+func (s *Store) missing(id sched.AttemptID) error {
+	next := "it may have run on another node, or not at all"
+	if have := s.Attempts(id.Job, id.Task); len(have) > 0 {
+		next = fmt.Sprintf("the attempts at this task with logs here are %v", have)
+	}
+	return &api.Error{
+		Problem: api.NotFound, What: fmt.Sprintf("this node has no logs of it (logs are kept for %v after the end)", s.cfg.Retention),
+		Subject: "attempt " + id.String(), Tried: "reading its log", Next: next,
+	}
+}
+
+func unreadable(id sched.AttemptID, err error) error {
+	return &api.Error{
+		Problem: api.Internal, What: "its log cannot be read: " + err.Error(),
+		Subject: "attempt " + id.String(), Tried: "reading its log", Next: "see the disk of the node",
+	}
+}

@@ -1,0 +1,162 @@
+package logs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Config says what a Store keeps and for how long. Zero means the default.
+type Config struct {
+	Root        string        // folder; made when missing
+	Retention   time.Duration // after the attempt's end; default 1 h
+	MaxBytes    int64         // of ended attempts, working folders included; default 1 GiB
+	MaxAttempts int           // ended attempts; default 100,000
+	Now         func() time.Time
+}
+
+func (c *Config) fill() {
+	if c.Retention == 0 {
+		c.Retention = time.Hour
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = 1 << 30
+	}
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = 100_000
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+// Store keeps the logs of one node. All methods may be called from any goroutine.
+type Store struct {
+	cfg  Config
+	lock *os.File
+
+	sweeping sync.Mutex // held by the one sweep at a time, across its I/O
+
+	mu    sync.Mutex
+	jobs  map[sched.JobID]map[sched.AttemptID]*entry
+	ended []*entry // in the order of their ends
+	fresh int      // how many at the end of ended are not measured
+	bytes int64    // of the measured ones
+}
+
+// entry is what is known of one attempt.
+type entry struct {
+	id    sched.AttemptID
+	ended bool
+	at    time.Time // of the end
+	bytes int64     // -1 before they are measured
+}
+
+// Files are the places of one attempt.
+type Files struct {
+	Stdout, Stderr string
+	Folder         string // the attempt's own working folder; not made yet
+}
+
+// Open takes the folder and finds what an earlier run left in it.
+func Open(cfg Config) (*Store, error) {
+	cfg.fill()
+	if err := os.MkdirAll(cfg.Root, 0o700); err != nil {
+		return nil, problem(cfg.Root, "the folder of logs cannot be made: "+err.Error(), "give another folder, or allow it to this user")
+	}
+	lock, err := os.OpenFile(filepath.Join(cfg.Root, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, problem(cfg.Root, "the folder of logs cannot be written: "+err.Error(), "give another folder, or allow it to this user")
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = lock.Close() // nothing was written
+		return nil, problem(cfg.Root, "another node monitor uses the folder of logs", "give each node monitor a folder of its own, or stop the other one")
+	}
+	s := &Store{cfg: cfg, lock: lock, jobs: make(map[sched.JobID]map[sched.AttemptID]*entry)}
+	if err := s.scan(); err != nil {
+		_ = lock.Close() // likewise
+		return nil, problem(cfg.Root, "the folder of logs cannot be read: "+err.Error(), "correct its permissions, or give another folder")
+	}
+	return s, nil
+}
+
+func problem(root, what, next string) error {
+	return &api.Error{Problem: api.Internal, What: what, Subject: "folder " + root, Tried: "opening the logs of this node", Next: next}
+}
+
+// Close lets go of the folder; the logs stay. It is safe twice.
+func (s *Store) Close() error {
+	if err := s.lock.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// Begin makes room for an attempt and keeps it until End. What an earlier run of
+// the same attempt left is dropped.
+func (s *Store) Begin(id sched.AttemptID) (Files, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.jobs[id.Job][id]; old != nil {
+		if !old.ended {
+			return Files{}, &api.Error{Problem: api.Internal, What: "the attempt has logs being written already", Subject: "attempt " + id.String(), Next: "report this: an attempt must not start twice"}
+		}
+		s.forget(old)
+		_ = s.erase(id) // what stays is overwritten
+	}
+	if err := os.MkdirAll(s.jobFolder(id.Job), 0o700); err != nil {
+		return Files{}, err
+	}
+	s.add(&entry{id: id, bytes: -1})
+	return s.files(id), nil
+}
+
+// End says that nothing more will be written. The next Sweep counts the bytes.
+func (s *Store) End(id sched.AttemptID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.jobs[id.Job][id]; e != nil && !e.ended {
+		e.ended, e.at = true, s.cfg.Now()
+		s.ended = append(s.ended, e)
+		s.fresh++
+	}
+}
+
+// Attempts lists the attempts at a task whose logs are here, ascending.
+func (s *Store) Attempts(job sched.JobID, task int32) []int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []int32
+	for id := range s.jobs[job] {
+		if id.Task == task {
+			out = append(out, id.Attempt)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// add needs the lock.
+func (s *Store) add(e *entry) {
+	job := s.jobs[e.id.Job]
+	if job == nil {
+		job = make(map[sched.AttemptID]*entry)
+		s.jobs[e.id.Job] = job
+	}
+	job[e.id] = e
+}
+
+func (s *Store) jobFolder(job sched.JobID) string { return filepath.Join(s.cfg.Root, job.String()) }
+
+func (s *Store) files(id sched.AttemptID) Files {
+	base := filepath.Join(s.jobFolder(id.Job), attemptName(id))
+	return Files{Stdout: base + Stdout.suffix(), Stderr: base + Stderr.suffix(), Folder: base}
+}

@@ -1,0 +1,24 @@
+// Package process is the backend "exec": a task is a process, started without a
+// shell by the guard (package guard), its output kept on the node (package logs).
+//
+//	Start ─▶ room for the logs ─▶ guard ─▶ fork ─▶ exit 0          done
+//	              │                 │                exit n, signal  failed
+//	              │                 └ no program, no folder, ...     failed
+//	              └ disk full                                        failed
+//	Kill ─▶ SIGTERM to the group, SIGKILL after the grace            killed
+//	guard gone                                                       lost
+//
+// The process gets the node monitor's environment, then the task's own variables,
+// then these, where the last wins:
+//
+//	PIGEON_JOB      the job's id, as `pigeon submit` printed it
+//	PIGEON_TASK     the task's number in the job, from 0
+//	PIGEON_TASK_ID  the application's name for the task
+//	PIGEON_ATTEMPT  the attempt's number, from 1
+//	PIGEON_NODE     the node's id
+//	PIGEON_SLOT     the slot's number on the node
+//
+// Its stdin is empty. Its working folder is the one the task names, else an empty
+// one of its own that goes with its logs. An attempt ends when its process does:
+// what that left running in the background is killed.
+package process

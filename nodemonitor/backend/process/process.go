@@ -1,0 +1,175 @@
+package process
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
+)
+
+// Config is what a Backend needs. The guard and the logs stay the caller's to
+// close, after the backend.
+type Config struct {
+	Guard  *guard.Client
+	Logs   *logs.Store
+	Node   string        // the node's id
+	Grace  time.Duration // between SIGTERM and SIGKILL; 0 for 2 s, negative for none
+	Limit  int64         // bytes kept of each output; 0 for 1 MiB
+	Logger *slog.Logger  // told of logs that cannot be removed
+}
+
+// sweepEvery is how often logs are looked through when no attempt ends.
+const sweepEvery = 10 * time.Second
+
+// Backend runs processes. One goroutine of its own, sweep, drops old logs from
+// New to Close.
+type Backend struct {
+	cfg  Config
+	kick chan struct{} // an attempt ended; holds one
+	stop chan struct{}
+	gone chan struct{} // closed when sweep has ended
+
+	mu     sync.Mutex
+	idle   *sync.Cond // runs became empty
+	runs   map[sched.AttemptID]*run
+	closed bool
+}
+
+var (
+	_ backend.Backend   = (*Backend)(nil)
+	_ backend.Suspender = (*Backend)(nil)
+)
+
+// New makes a backend.
+func New(cfg Config) *Backend {
+	if cfg.Grace == 0 {
+		cfg.Grace = 2 * time.Second
+	}
+	if cfg.Limit == 0 {
+		cfg.Limit = 1 << 20
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	b := &Backend{
+		cfg: cfg, kick: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}),
+		runs: make(map[sched.AttemptID]*run),
+	}
+	b.idle = sync.NewCond(&b.mu)
+	go b.sweep()
+	return b
+}
+
+// Start has the guard start the process of t.Payload.Exec.
+func (b *Backend) Start(t backend.Task, done func(backend.Result)) {
+	if r, refused := b.admit(t, done); refused {
+		done(r)
+	}
+}
+
+// admit hands the task to the guard, or gives the result of one that ends here.
+func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Result, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return backend.Result{ID: t.ID, Outcome: sched.Killed, Reason: backend.Stopping}, true
+	}
+	r := &run{b: b, task: t, done: done}
+	if f := r.fault(); f != nil {
+		return r.failed(f), true
+	}
+	files, err := b.cfg.Logs.Begin(t.ID)
+	if err != nil {
+		return r.failed(&guard.Fault{What: "there is no room for its logs: " + err.Error(), Next: "free disk space on the node, or have logs kept for less time"}), true
+	}
+	r.handle, err = b.cfg.Guard.Start(r.spec(files), r.event)
+	if err != nil {
+		b.cfg.Logs.End(t.ID)
+		return r.failed(&guard.Fault{What: "it was not started: " + err.Error(), Next: "give the node fewer slots, or wait for other tasks to end"}), true
+	}
+	b.runs[t.ID] = r
+	return backend.Result{}, false
+}
+
+// Kill ends the process group, gently at first.
+func (b *Backend) Kill(id sched.AttemptID) {
+	if r := b.find(id); r != nil {
+		b.cfg.Guard.Kill(r.handle, b.cfg.Grace)
+	}
+}
+
+// Suspend stops the process group. A process that left the group goes on.
+func (b *Backend) Suspend(id sched.AttemptID) error {
+	if r := b.find(id); r == nil || !b.cfg.Guard.Suspend(r.handle) {
+		return backend.NotRunning(id, "suspending it")
+	}
+	return nil
+}
+
+// Resume continues the process group.
+func (b *Backend) Resume(id sched.AttemptID) error {
+	if r := b.find(id); r == nil || !b.cfg.Guard.Resume(r.handle) {
+		return backend.NotRunning(id, "resuming it")
+	}
+	return nil
+}
+
+func (b *Backend) find(id sched.AttemptID) *run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.runs[id]
+}
+
+// Close kills every process of this backend, with the grace, and waits for their
+// ends.
+func (b *Backend) Close() {
+	b.mu.Lock()
+	if !b.closed {
+		b.closed = true
+		close(b.stop)
+	}
+	for _, r := range b.runs {
+		b.cfg.Guard.Kill(r.handle, b.cfg.Grace)
+	}
+	for len(b.runs) > 0 {
+		b.idle.Wait()
+	}
+	b.mu.Unlock()
+	<-b.gone
+}
+
+// ended takes the attempt out, tells its end, and only then lets Close go on.
+func (b *Backend) ended(r *run, result backend.Result) {
+	b.cfg.Logs.End(r.task.ID)
+	r.done(result)
+	b.mu.Lock()
+	delete(b.runs, r.task.ID)
+	b.mu.Unlock()
+	b.idle.Broadcast()
+	select {
+	case b.kick <- struct{}{}:
+	default: // a sweep is due already
+	}
+}
+
+// sweep drops old logs until Close.
+func (b *Backend) sweep() {
+	defer close(b.gone)
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-b.stop:
+			return
+		case <-b.kick:
+		case <-tick.C:
+		}
+		if err := b.cfg.Logs.Sweep(); err != nil {
+			b.cfg.Logger.Warn("old logs of this node could not all be removed; remove them by hand", "error", err)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
+	"go.uber.org/goleak"
+)
+
+// TestMain makes the test binary its own guard.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
+		os.Exit(guard.Main())
+	}
+	// A guard built with -race would otherwise sleep for a second before it exits.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// node is a backend with what belongs to it.
+type node struct {
+	*Backend
+	guard *guard.Client
+	logs  *logs.Store
+}
+
+func newNode(t testing.TB, opts guard.Options) *node {
+	t.Helper()
+	store, err := logs.Open(logs.Config{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := guard.New(opts)
+	b := New(Config{Guard: g, Logs: store, Node: "n1", Grace: 50 * time.Millisecond, Limit: 1000})
+	t.Cleanup(func() {
+		b.Close()
+		b.Close()
+		g.Close(0)
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &node{b, g, store}
+}
+
+func id(n int) sched.AttemptID {
+	return sched.AttemptID{Job: sched.NewJobID("f", "nightly"), Task: int32(n), Attempt: 2}
+}
+
+func task(n int, argv ...string) backend.Task {
+	return backend.Task{
+		ID: id(n), JobName: "nightly", TaskName: "part-a", Slot: 5,
+		Payload: api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: argv}},
+	}
+}
+
+// run starts the task and waits for its end.
+func (n *node) run(t testing.TB, k backend.Task) backend.Result {
+	t.Helper()
+	end := make(chan backend.Result, 1)
+	n.Start(k, func(r backend.Result) { end <- r })
+	return <-end
+}
+
+func TestOutcomes(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	for i, tc := range []struct {
+		argv    []string
+		outcome sched.Outcome
+		code    int
+		reason  string
+	}{
+		{[]string{"true"}, sched.Done, 0, ""},
+		{[]string{"sh", "-c", "exit 3"}, sched.Failed, 3, "it exited with status 3"},
+		{[]string{"sh", "-c", "kill -USR1 $$"}, sched.Failed, 128 + 10, "it was ended by signal 10 (SIGUSR1)"},
+		{[]string{"no-such-program"}, sched.Failed, 0, "was not found in the PATH"},
+		{nil, sched.Failed, 0, "it names no program"},
+	} {
+		r := n.run(t, task(i, tc.argv...))
+		if r.ID != id(i) || r.Outcome != tc.outcome || r.ExitCode != tc.code || !strings.Contains(r.Reason, tc.reason) || (r.Reason == "") != (tc.reason == "") {
+			t.Errorf("%q ended as %+v", tc.argv, r)
+		}
+		if began := tc.code != 0 || tc.reason == ""; began == r.Started.IsZero() || r.Finished.Before(r.Started) {
+			t.Errorf("%q ran from %v to %v", tc.argv, r.Started, r.Finished)
+		}
+	}
+}
+
+// TestReasonHasFourParts: what, to whom, what was tried, what to do.
+func TestReasonHasFourParts(t *testing.T) {
+	k := task(7, "true")
+	k.Payload.Exec.Dir = "/no/such/folder"
+	r := newNode(t, guard.Options{}).run(t, k)
+	for _, part := range []string{
+		`"/no/such/folder" does not exist`, `task "part-a" (number 7, attempt 2) of job "nightly"`,
+		`running "true" on node "n1"`, "give a folder that exists on every node",
+	} {
+		if !strings.Contains(r.Reason, part) {
+			t.Errorf("the reason %q lacks %q", r.Reason, part)
+		}
+	}
+	k = task(8, "true")
+	k.Payload.Exec.Dir = "somewhere"
+	if r := (newNode(t, guard.Options{})).run(t, k); r.Outcome != sched.Failed || !strings.Contains(r.Reason, "not a full path") {
+		t.Errorf("a relative folder gave %+v", r)
+	}
+}
+
+func TestEnvironmentAndLogs(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	k := task(7, "sh", "-c", `echo $PIGEON_JOB $PIGEON_TASK $PIGEON_TASK_ID $PIGEON_ATTEMPT $PIGEON_NODE $PIGEON_SLOT $MINE; ls -A; touch x; printf '%2000s' a >&2`)
+	k.Payload.Exec.Env = []string{"MINE=m", "PIGEON_JOB=forged"}
+	r := n.run(t, k)
+	out, err := n.logs.Read(id(7), logs.Stdout, 0, 0)
+	if err != nil || string(out.Data) != "nightly 7 part-a 2 n1 5 m\n" || !out.Ended {
+		t.Errorf("stdout is %q, ended %v (%v)", out.Data, out.Ended, err)
+	}
+	errs, err := n.logs.Read(id(7), logs.Stderr, 1000, 0)
+	if err != nil || string(errs.Data) != "\n[pigeon: 1000 more bytes were dropped; 1000 are kept]\n" {
+		t.Errorf("stderr goes on as %q (%v)", errs.Data, err)
+	}
+	if len(r.Tail) != 2000 || r.Outcome != sched.Done {
+		t.Errorf("ended as %v with a tail of %d", r.Outcome, len(r.Tail))
+	}
+}
+
+func TestKillSuspendResume(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	end := make(chan backend.Result, 1)
+	n.Start(task(1, "sleep", "1000"), func(r backend.Result) { end <- r })
+	for _, f := range []func(sched.AttemptID) error{n.Suspend, n.Suspend, n.Resume, n.Suspend} {
+		if err := f(id(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var second backend.Result
+	n.Start(task(1, "true"), func(r backend.Result) { second = r })
+	if second.Outcome != sched.Failed {
+		t.Errorf("a second start gave %+v", second)
+	}
+	n.Kill(id(1))
+	n.Kill(id(2)) // unknown
+	if r := <-end; r.Outcome != sched.Killed || r.ExitCode != 0 && r.ExitCode != 128+15 && r.ExitCode != 128+9 {
+		t.Errorf("ended as %+v", r)
+	}
+	if n.Suspend(id(2)) == nil || n.Resume(id(2)) == nil {
+		t.Error("an unknown attempt was suspended or resumed")
+	}
+}
+
+func TestTwoHundredAtOnce(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[int32]int{}
+	dir := t.TempDir()
+	const all = 200
+	for i := range all {
+		wg.Add(1)
+		// Each waits until all are there: they do run at once.
+		script := fmt.Sprintf(`touch %s/%d; until [ -e %s/go ]; do sleep 0.05; done; exit $((PIGEON_TASK %% 3))`, dir, i, dir)
+		n.Start(task(i, "sh", "-c", script), func(r backend.Result) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen[r.ID.Task]++
+			if want := int(r.ID.Task % 3); r.ExitCode != want {
+				t.Errorf("task %d exited with %d: %s", r.ID.Task, r.ExitCode, r.Reason)
+			}
+			wg.Done()
+		})
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		names, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names) == all {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d run after 30 s", len(names), all)
+		}
+	}
+	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	for i := range int32(all) {
+		if seen[i] != 1 {
+			t.Errorf("task %d ended %d times", i, seen[i])
+		}
+	}
+}
+
+func TestGuardGoneIsLost(t *testing.T) {
+	pid := make(chan int, 2)
+	n := newNode(t, guard.Options{Started: func(p int) { pid <- p }})
+	end := make(chan backend.Result, 1)
+	n.Start(task(1, "sleep", "1000"), func(r backend.Result) { end <- r })
+	if err := syscall.Kill(<-pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-end; r.Outcome != sched.Lost || !strings.Contains(r.Reason, "guard") {
+		t.Errorf("ended as %+v", r)
+	}
+	if r := n.run(t, task(2, "true")); r.Outcome != sched.Done {
+		t.Errorf("the next one ended as %+v", r)
+	}
+}
+
+func TestCloseEndsEverythingOnce(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	ends := make(chan backend.Result, 100)
+	for i := range 50 {
+		n.Start(task(i, "sleep", "1000"), func(r backend.Result) { ends <- r })
+	}
+	n.Close()
+	if len(ends) != 50 {
+		t.Errorf("%d of 50 ended when Close returned", len(ends))
+	}
+	if r := n.run(t, task(99, "true")); r.Outcome != sched.Killed {
+		t.Errorf("after Close: %+v", r)
+	}
+}

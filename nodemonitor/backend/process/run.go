@@ -1,0 +1,160 @@
+package process
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
+	"golang.org/x/sys/unix"
+)
+
+// run is one attempt. Its events come one at a time.
+type run struct {
+	b       *Backend
+	task    backend.Task
+	done    func(backend.Result)
+	handle  guard.Handle
+	started time.Time // written by the Started event, read by later ones
+}
+
+// fault says why the task can never be started here, nil when it can. The
+// backend's lock is held.
+func (r *run) fault() *guard.Fault {
+	e := r.task.Payload.Exec
+	switch {
+	case r.b.runs[r.task.ID] != nil:
+		return &guard.Fault{What: "this attempt runs here already", Next: "wait for its end"}
+	case e == nil || len(e.Argv) == 0 || e.Argv[0] == "":
+		return &guard.Fault{What: "it names no program to run", Next: "give the program and its arguments"}
+	case e.Dir != "" && !filepath.IsAbs(e.Dir):
+		return &guard.Fault{What: fmt.Sprintf("its working folder %q is not a full path", e.Dir), Next: "give one that begins with /, or leave it out for a folder of the attempt's own"}
+	}
+	return nil
+}
+
+func (r *run) spec(f logs.Files) guard.Spec {
+	t, e := &r.task, r.task.Payload.Exec
+	own := []string{
+		"PIGEON_JOB=" + t.JobName,
+		"PIGEON_TASK=" + strconv.Itoa(int(t.ID.Task)),
+		"PIGEON_TASK_ID=" + t.TaskName,
+		"PIGEON_ATTEMPT=" + strconv.Itoa(int(t.ID.Attempt)),
+		"PIGEON_NODE=" + r.b.cfg.Node,
+		"PIGEON_SLOT=" + strconv.Itoa(int(t.Slot)),
+	}
+	s := guard.Spec{
+		Argv: e.Argv, Env: append(append([]string(nil), e.Env...), own...), Dir: e.Dir,
+		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit,
+	}
+	if s.Dir == "" {
+		s.Dir, s.MakeDir = f.Folder, true
+	}
+	return s
+}
+
+// event takes what the guard tells of the process.
+func (r *run) event(e guard.Event) {
+	switch e.Kind {
+	case guard.Started:
+		r.started = time.Now()
+	case guard.Ended:
+		r.b.ended(r, r.result(e))
+	case guard.Refused:
+		r.b.ended(r, r.failed(e.Fault))
+	case guard.Lost:
+		res := r.failed(e.Fault)
+		res.Outcome = sched.Lost
+		if !r.started.IsZero() {
+			res.Started, res.Finished = r.started, time.Now()
+		}
+		r.b.ended(r, res)
+	}
+}
+
+// result puts the end of a process into words.
+func (r *run) result(e guard.Event) backend.Result {
+	res := backend.Result{ID: r.task.ID, Outcome: sched.Killed, Tail: e.Tail, ExitCode: exitCode(e.Status)}
+	if e.Never {
+		res.ExitCode = 0
+		return res
+	}
+	res.Started, res.Finished = r.started, r.started.Add(e.Ran)
+	switch what := describe(e.Status); {
+	case e.Killed:
+	case what == "":
+		res.Outcome = sched.Done
+		res.Reason = lacking(e.Output)
+	default:
+		res.Outcome = sched.Failed
+		res.Reason = r.words(what, "read its output with `pigeon logs`")
+	}
+	return res
+}
+
+func (r *run) failed(f *guard.Fault) backend.Result {
+	return backend.Result{ID: r.task.ID, Outcome: sched.Failed, Reason: r.words(f.What, f.Next)}
+}
+
+// words makes a reason of four parts.
+func (r *run) words(what, next string) string {
+	tried := "starting it"
+	if e := r.task.Payload.Exec; e != nil && len(e.Argv) > 0 {
+		tried = fmt.Sprintf("running %q on node %q", commandLine(e.Argv), r.b.cfg.Node)
+	}
+	return (&api.Error{What: what, Subject: r.task.Subject(), Tried: tried, Next: next}).Error()
+}
+
+// commandLine shows a command in a message, shortened when it is long.
+func commandLine(argv []string) string {
+	const most = 200
+	line := strings.Join(argv[:min(len(argv), most)], " ")
+	if len(line) > most {
+		return line[:most] + "..."
+	}
+	return line
+}
+
+// describe says how a process ended, "" for a zero exit status.
+func describe(s syscall.WaitStatus) string {
+	switch {
+	case s.Signaled():
+		name := unix.SignalName(s.Signal())
+		if name == "" {
+			name = "a signal"
+		}
+		text := fmt.Sprintf("it was ended by signal %d (%s)", int(s.Signal()), name)
+		if s.CoreDump() {
+			text += " and dumped its core"
+		}
+		return text
+	case s.ExitStatus() != 0:
+		return fmt.Sprintf("it exited with status %d", s.ExitStatus())
+	}
+	return ""
+}
+
+func exitCode(s syscall.WaitStatus) int {
+	if s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	return s.ExitStatus()
+}
+
+// lacking says what of the output could not be written, "" when all was. What
+// the limit cut off is told in the log itself.
+func lacking(out [2]guard.Output) string {
+	for i, name := range [...]string{"stdout", "stderr"} {
+		if out[i].Fault != "" {
+			return fmt.Sprintf("its %s is kept only up to byte %d: %s", name, out[i].Kept, out[i].Fault)
+		}
+	}
+	return ""
+}
