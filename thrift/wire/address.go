@@ -41,7 +41,7 @@ func ParseAddress(s string) (string, error) {
 	if err != nil || digits[0] == '+' {
 		return "", badAddress(s, fmt.Sprintf("its port %q is no number of 1 to 65535", clip(digits)))
 	}
-	return join(s, host, int(port)) //nolint:gosec // 16 bits
+	return join(s, host, int(port)) // 16 bits
 }
 
 // JoinAddress gives host and port in the spelling of [ParseAddress]; the host may

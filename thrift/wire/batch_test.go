@@ -163,9 +163,8 @@ func drawAttempts(t *rapid.T) []sched.AttemptID {
 // drawMessage fills every field of a message, those added later too: a field
 // that the translation forgets fails the round trip.
 func drawMessage(t *rapid.T, m *sched.Message, here *names) {
-	v := reflect.ValueOf(m).Elem()
-	for i := range v.NumField() {
-		drawField(t, v.Type().Field(i).Name, v.Field(i), here)
+	for field, value := range reflect.ValueOf(m).Elem().Fields() {
+		drawField(t, field.Name, value, here)
 	}
 	m.First = rapid.Int32Range(0, api.MaxTasks-5).Draw(t, "First")
 	m.Count = rapid.Int32Range(0, 5).Draw(t, "Count")

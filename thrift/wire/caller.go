@@ -35,4 +35,4 @@ func tell(ctx context.Context, c Caller, tried string, call func(context.Context
 }
 
 // n32 carries a count in 32 bits, at most the largest of them.
-func n32(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) } //nolint:gosec // bounded
+func n32(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) } // bounded

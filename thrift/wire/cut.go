@@ -41,7 +41,7 @@ func Cut(items []Item, limit int) [][]Item {
 // without its strings and lists, of a payload or list element without its bytes.
 const (
 	envelopeBytes = 1024
-	messageBytes  = 320
+	messageBytes  = 400
 	elementBytes  = 40
 )
 
@@ -109,7 +109,7 @@ func (it *Item) split(room int) (head, rest Item, ok bool) {
 		return Item{}, Item{}, false
 	}
 	head, rest = *it, *it
-	head.Msg.Count = int32(k) //nolint:gosec // below Count
+	head.Msg.Count = int32(k) // below Count
 	rest.Msg.First, rest.Msg.Count = it.Msg.First+head.Msg.Count, it.Msg.Count-head.Msg.Count
 	if len(it.Payloads) > 1 {
 		head.Payloads, rest.Payloads = it.Payloads[:k], it.Payloads[k:]

@@ -2,6 +2,8 @@ package wire_test
 
 import (
 	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -84,4 +86,56 @@ func TestCutKeepsLargestTask(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// Size is a bound from above for every message, each field of which is set, and
+// for every part of it that can grow.
+func TestSizeIsABound(t *testing.T) {
+	check := func(t interface{ Fatalf(string, ...any) }, dir *names, it wire.Item) {
+		b := &wire.Batch{Sender: node, Receiver: frontend}
+		empty, err1 := wire.NewCodec(dir, at(0)).Append(nil, b)
+		b.Items = []wire.Item{it}
+		full, err2 := wire.NewCodec(dir, at(0)).Append(nil, b)
+		if n := len(full) - len(empty); err1 != nil || err2 != nil || n > it.Size() {
+			t.Fatalf("%d bytes, said to be at most %d: %v %v", n, it.Size(), err1, err2)
+		}
+	}
+	dir, all := newNames(), filled[wire.Item]()
+	all.From, all.To = wire.Ref{Role: node.Role, Name: node.Name, Slot: 1}, frontend
+	all.Msg.Kind, all.Msg.Count = sched.Launch, 2
+	longest := strings.Repeat("n", api.MaxKeyBytes)
+	all.Msg.Peer = dir.Addr(wire.Ref{Role: sched.Worker, Name: longest, Slot: 1})
+	all.Msg.Owner = dir.Addr(wire.Ref{Role: sched.Worker, Name: longest, Slot: 2})
+	all.Payloads[0].Backend, all.Payloads[1].Backend = api.BackendExec, api.BackendSleep
+	check(t, dir, all)
+	rapid.Check(t, func(t *rapid.T) {
+		dir := newNames()
+		check(t, dir, drawItem(t, sched.Launch, &wire.Batch{Sender: node, Receiver: frontend}, dir))
+	})
+	for name, grow := range map[string]func(*wire.Item){
+		"kept":   func(it *wire.Item) { it.Msg.Kept = filledList[sched.AttemptID](500) },
+		"serves": func(it *wire.Item) { it.Msg.Serves = filledList[string](500) },
+		"ids":    func(it *wire.Item) { it.TaskIDs = filledList[string](500) },
+		"payloads": func(it *wire.Item) {
+			it.Payloads = filledList[api.Payload](500)
+			for i := range it.Payloads {
+				it.Payloads[i].Backend = api.BackendExec
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			it := wire.Item{From: node, To: frontend, Msg: sched.Message{Kind: sched.Tasks, Count: 500}}
+			grow(&it)
+			check(t, newNames(), it)
+		})
+	}
+}
+
+// filledList makes n elements in which every field is set, no two alike.
+func filledList[T any](n int) []T {
+	list, next := make([]T, n), 0
+	for i := range list {
+		fill(reflect.ValueOf(&list[i]).Elem(), &next)
+	}
+	return list
 }

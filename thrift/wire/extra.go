@@ -79,7 +79,7 @@ func payloadsTo(list []api.Payload) ([]*peer.TPayload, error) {
 		if n < 0 {
 			return nil, fmt.Errorf("its payload is for a backend %q, which has no number on the wire", p.Backend)
 		}
-		out[i] = &peer.TPayload{Backend: int8(n), Message: p.Message, SleepNanos: int64(p.Sleep), Process: execTo(p.Exec)} //nolint:gosec // below 3
+		out[i] = &peer.TPayload{Backend: int8(n), Message: p.Message, SleepNanos: int64(p.Sleep), Process: execTo(p.Exec)} // below 3
 	}
 	return out, nil
 }

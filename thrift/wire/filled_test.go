@@ -3,6 +3,7 @@ package wire_test
 import (
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -26,6 +27,12 @@ func fill(v reflect.Value, next *int) {
 	case sched.Class:
 		v.SetUint(uint64(sched.Long))
 		return
+	case sched.Outcome:
+		v.SetUint(uint64(sched.Lost))
+		return
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Unix(int64(*next), 1).UTC()))
+		return
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -46,8 +53,8 @@ func fill(v reflect.Value, next *int) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), next)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), next)
+		for _, f := range v.Fields() {
+			fill(f, next)
 		}
 	default:
 		panic(fmt.Sprintf("no way to fill a %s", v.Type()))

@@ -70,7 +70,7 @@ type SnapshotReply struct {
 func slotTo(s Slot) *peer.TSlot {
 	return &peer.TSlot{
 		Slot: s.Slot, Seq: bits(s.Seq), JobHi: bits(s.Running.Job.Hi), JobLo: bits(s.Running.Job.Lo),
-		Task: s.Running.Task, Attempt: s.Running.Attempt, JobClass: int8(s.Class), App: s.App, //nolint:gosec // a class is below 2
+		Task: s.Running.Task, Attempt: s.Running.Attempt, JobClass: int8(s.Class), App: s.App, // a class is below 2
 		Owner: refTo(s.Owner), OwnerAddress: s.OwnerAddress, JobName: s.JobName,
 		Reserved: s.Reserved, Fixed: s.Fixed, Serves: s.Serves, Kept: attemptsTo(s.Kept),
 	}

@@ -43,7 +43,7 @@ const firstOwn = 64
 // kindsByNumber is the inverse of kindNumbers; KindNone marks a free number.
 var kindsByNumber = func() (kinds [128]sched.Kind) {
 	for kind, number := range kindNumbers {
-		kinds[number] = sched.Kind(kind) //nolint:gosec // below NumKinds
+		kinds[number] = sched.Kind(kind) // below NumKinds
 	}
 	kinds[0] = sched.KindNone
 	return kinds

@@ -23,7 +23,7 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	if t.Owner, err = c.addrTo(m.Owner); err != nil {
 		return err
 	}
-	t.Kind, t.JobClass, t.Outcome = kindNumbers[m.Kind], int8(m.Class), int8(m.Outcome) //nolint:gosec // small enumerations
+	t.Kind, t.JobClass, t.Outcome = kindNumbers[m.Kind], int8(m.Class), int8(m.Outcome) // small enumerations
 	t.Head, t.Resent, t.Reserved, t.Fixed, t.Full = m.Head, m.Resent, m.Reserved, m.Fixed, m.Full
 	t.Retries, t.Losses = int16(m.Retries), int16(m.Losses)
 	t.First, t.Count, t.Attempt = m.First, m.Count, m.Attempt
@@ -49,9 +49,9 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	if m.Owner, err = c.addrFrom(t.Owner); err != nil {
 		return err
 	}
-	m.Kind, m.Class, m.Outcome = kindsByNumber[t.Kind], sched.Class(t.JobClass), sched.Outcome(t.Outcome) //nolint:gosec // checked
+	m.Kind, m.Class, m.Outcome = kindsByNumber[t.Kind], sched.Class(t.JobClass), sched.Outcome(t.Outcome) // checked
 	m.Head, m.Resent, m.Reserved, m.Fixed, m.Full = t.Head, t.Resent, t.Reserved, t.Fixed, t.Full
-	m.Retries, m.Losses = uint8(t.Retries), uint8(t.Losses) //nolint:gosec // checked
+	m.Retries, m.Losses = uint8(t.Retries), uint8(t.Losses) // checked
 	m.First, m.Count, m.Attempt = t.First, t.Count, t.Attempt
 	m.Job = sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}
 	m.Key, m.Seq, m.Epoch, m.Token = unbits(t.Key), unbits(t.Seq), unbits(t.Epoch), unbits(t.Token)
@@ -97,8 +97,8 @@ func checkMessage(t *peer.TMessage) error {
 }
 
 // bits and unbits carry a 64-bit unsigned number in Thrift's signed one.
-func bits(u uint64) int64   { return int64(u) }  //nolint:gosec // a bit pattern
-func unbits(i int64) uint64 { return uint64(i) } //nolint:gosec // a bit pattern
+func bits(u uint64) int64   { return int64(u) }  // a bit pattern
+func unbits(i int64) uint64 { return uint64(i) } // a bit pattern
 
 func attemptTo(a sched.AttemptID) *peer.TAttempt {
 	return &peer.TAttempt{JobHi: bits(a.Job.Hi), JobLo: bits(a.Job.Lo), Task: a.Task, Attempt: a.Attempt}

@@ -40,7 +40,7 @@ func refTo(r Ref) *peer.TRef {
 	if r == (Ref{}) {
 		return nil
 	}
-	return &peer.TRef{Role: int8(r.Role), Name: r.Name, Slot: r.Slot} //nolint:gosec // a role is below 4
+	return &peer.TRef{Role: int8(r.Role), Name: r.Name, Slot: r.Slot} // a role is below 4
 }
 
 func refFrom(t *peer.TRef) (Ref, error) {

@@ -42,7 +42,7 @@ func hostPortTo(address string) *published.THostPort {
 	if err != nil {
 		return nil
 	}
-	return &published.THostPort{Host: host, Port: int32(n)} //nolint:gosec // 16 bits
+	return &published.THostPort{Host: host, Port: int32(n)} // 16 bits
 }
 
 // hostPortFrom gives host:port in the spelling of [ParseAddress], "" for nothing.
