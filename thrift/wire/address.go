@@ -74,7 +74,7 @@ func canonicalHost(host string) (string, error) {
 	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
 		bare = host[1 : len(host)-1]
 	}
-	if ip, err := netip.ParseAddr(bare); err == nil {
+	if ip, err := netip.ParseAddr(bare); err == nil && isName(ip.Zone()) {
 		return ip.Unmap().String(), nil
 	}
 	switch {
@@ -84,14 +84,17 @@ func canonicalHost(host string) (string, error) {
 		return "", fmt.Errorf("its host has %d bytes, more than the limit of %d", len(bare), maxHostBytes)
 	case strings.Trim(host, "0123456789.") == "":
 		return shortIPv4(bare)
-	case bare != host || strings.Trim(strings.ToLower(bare), nameBytes) != "":
+	case bare != host || !isName(bare):
 		return "", fmt.Errorf("its host %q is neither an address nor a name", clip(host))
 	}
 	return strings.ToLower(bare), nil
 }
 
-// nameBytes are those of host names; some networks use the underscore.
-const nameBytes = "abcdefghijklmnopqrstuvwxyz0123456789-._"
+// isName says whether s has only the bytes of the names of hosts and network
+// interfaces; some networks use the underscore. It is true of "".
+func isName(s string) bool {
+	return strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-._") == ""
+}
 
 // shortIPv4 reads an IPv4 address of one to four decimal numbers, of which the
 // last fills all bytes that are left, as resolvers and Java do: 127.1 is
