@@ -1,0 +1,44 @@
+// Package app is the backend whose tasks run in processes of their application:
+// any process that speaks the published BackendService, as Spark's do.
+//
+//	backend process ── registerBackend ──▶ Registry ──▶ Events: SlotAdded, ServesChanged
+//	                ◀── launchTask ─────── Start
+//	                ── taskFinished ─────▶ Finished ──▶ done(Done)
+//	      (vanishes)                       probe    ──▶ done(Lost), SlotGone, ServesChanged
+//
+// # Kinds
+//
+// registerBackend carries a number that says what the process brings. 0 and 1 are
+// published, 2 is ours:
+//
+//	0 general   one slot of its own, both classes, this application only
+//	1 reserved  one slot of its own, short tasks only, this application only
+//	2 resident  no slot: the application may use every free slot of the node
+//
+// A plain Sparrow backend gives no number, which reads as 0. Any other number is
+// refused.
+//
+// # The life of a backend process
+//
+//	unknown ── register ──▶ live ── connection refused, or 3 failures in a row ──▶ gone
+//	                        │  ▲
+//	                        └──┘ register again
+//
+// Registering the same socket again keeps the slot, when application and kind are
+// the same, and voids what ran there: a process registers when it starts, so one
+// that registers again is a new process on the port of the old. Its tasks end as
+// Lost. A backend that is gone must register to come back.
+//
+// # Launches and reports
+//
+// A task is in the table before its launch call leaves, so that a report that
+// overtakes the call's reply is at home. A launch that fails ends its attempt as
+// Lost; one that the backend answered with an error ([ErrRefused]) ends it as
+// Failed. A report for a task that is not in the table is ignored and counted, as
+// a repetition when the task has just ended and as unknown otherwise.
+//
+// The published service cannot stop a task. Kill marks it: the end still comes
+// from the backend, since until then its slot is not free, and is then Killed.
+// Nor does the service know attempts: a late report for a lost attempt ends the
+// next attempt at the same task, if that runs in the same process.
+package app

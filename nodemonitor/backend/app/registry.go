@@ -1,0 +1,219 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// strikes is how many failures in a row make a backend gone; a refused
+// connection is enough by itself.
+const strikes = 3
+
+// process is one registered backend. The registry's lock guards it; watch runs
+// from its registration until ctx ends.
+type process struct {
+	address string
+	app     string
+	kind    Kind
+	slot    Slot // of a classic one
+	order   uint64
+	running map[*run]struct{}
+	strikes int
+	ctx     context.Context
+	end     context.CancelFunc
+}
+
+// Registry knows the backend processes of a node and runs tasks in them. It is
+// the [backend.Backend] of the tasks of applications. Make one with [New].
+type Registry struct {
+	cfg    Config
+	outbox outbox
+	work   sync.WaitGroup // launches and watches
+	ctx    context.Context
+	stop   context.CancelFunc
+
+	mu       sync.Mutex
+	known    map[string]*process // by address
+	bySlot   map[int32]*process
+	table    *table
+	nextSlot int32
+	order    uint64
+	stats    Stats
+	logged   time.Time // last complaint about reports
+	closed   bool
+}
+
+// New makes an empty registry. Close ends it.
+func New(cfg Config) *Registry {
+	cfg.fill()
+	ctx, stop := context.WithCancel(context.Background())
+	return &Registry{
+		cfg: cfg, ctx: ctx, stop: stop, nextSlot: cfg.FirstSlot,
+		known: make(map[string]*process), bySlot: make(map[int32]*process), table: newTable(),
+	}
+}
+
+// Register takes note of a backend process of the application that serves
+// BackendService at the address, host:port. The events it causes have been put in
+// order, and nearly always told, when it returns.
+func (r *Registry) Register(app, address string, kind Kind) error {
+	defer r.outbox.flush()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.check(app, address, kind); err != nil {
+		return err
+	}
+	if old := r.known[address]; old != nil {
+		r.stats.Again++
+		if old.app == app && old.kind == kind {
+			r.void(old, "its backend at "+address+" registered again, so the process that ran it is gone")
+			old.strikes = 0
+			return nil
+		}
+		r.drop(old, "another backend registered at "+address)
+	}
+	r.admit(app, address, kind)
+	return nil
+}
+
+func (r *Registry) check(app, address string, kind Kind) error {
+	bad := func(p api.Problem, what, next string) error {
+		return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("backend %q of application %q", address, app), Tried: fmt.Sprintf("registering it at node %q", r.cfg.Node), Next: next}
+	}
+	switch {
+	case r.closed:
+		return bad(api.NotReady, backendStopping, "register again when it is back")
+	case app == "" || len(app) > api.MaxKeyBytes:
+		return bad(api.Invalid, fmt.Sprintf("its application's name has %d bytes", len(app)), fmt.Sprintf("give a name of 1 to %d bytes", api.MaxKeyBytes))
+	case address == "":
+		return bad(api.Invalid, "it gives no socket to reach it at", "give listenSocket as host:port")
+	case kind < General || kind > Resident:
+		return bad(api.Invalid, fmt.Sprintf("its type is %d", kind), "use 0 (general), 1 (reserved) or 2 (resident)")
+	case r.known[address] == nil && len(r.known) >= r.cfg.MaxBackends:
+		return bad(api.Busy, fmt.Sprintf("the node has %d backends, its limit", len(r.known)), "raise the limit, or stop other backends")
+	}
+	return nil
+}
+
+const backendStopping = "the node monitor is stopping"
+
+// admit needs the lock.
+func (r *Registry) admit(app, address string, kind Kind) {
+	r.order++
+	p := &process{address: address, app: app, kind: kind, order: r.order, running: make(map[*run]struct{})}
+	p.ctx, p.end = context.WithCancel(r.ctx)
+	r.known[address] = p
+	r.stats.Registered++
+	if kind == Resident {
+		r.tellServes()
+	} else {
+		p.slot = Slot{Number: r.nextSlot, App: app, Reserved: kind == Reserved, Address: address}
+		r.nextSlot++
+		r.bySlot[p.slot.Number] = p
+		r.outbox.put(func() { r.cfg.Events.SlotAdded(p.slot) })
+	}
+	r.work.Go(func() { r.watch(p) })
+}
+
+// drop takes a backend out. It needs the lock.
+func (r *Registry) drop(p *process, reason string) {
+	p.end()
+	delete(r.known, p.address)
+	r.stats.Gone++
+	r.void(p, reason)
+	if p.kind == Resident {
+		r.tellServes()
+		return
+	}
+	delete(r.bySlot, p.slot.Number)
+	r.outbox.put(func() { r.cfg.Events.SlotGone(p.slot, reason) })
+}
+
+// tellServes needs the lock.
+func (r *Registry) tellServes() {
+	apps := r.serves()
+	r.outbox.put(func() { r.cfg.Events.ServesChanged(apps) })
+}
+
+func (r *Registry) serves() []string {
+	apps := []string{}
+	for _, p := range r.known {
+		if p.kind == Resident {
+			apps = append(apps, p.app)
+		}
+	}
+	slices.Sort(apps)
+	return slices.Compact(apps)
+}
+
+// Serves gives the applications with a resident backend here, sorted.
+func (r *Registry) Serves() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.serves()
+}
+
+// Stats gives the counts so far.
+func (r *Registry) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats
+}
+
+// watch probes a backend until it is gone.
+func (r *Registry) watch(p *process) {
+	tick := time.NewTicker(r.cfg.ProbeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		ctx, cancel := context.WithTimeout(p.ctx, r.cfg.ProbeEvery)
+		err := r.cfg.Probe(ctx, p.address)
+		cancel()
+		r.judge(p, err, "it could not be reached")
+	}
+}
+
+// judge counts a failure against a backend, and a success for it.
+func (r *Registry) judge(p *process, err error, what string) {
+	defer r.outbox.flush()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known[p.address] != p {
+		return // gone already
+	}
+	if err == nil {
+		p.strikes = 0
+		return
+	}
+	p.strikes++
+	if p.strikes >= strikes || errors.Is(err, syscall.ECONNREFUSED) {
+		r.cfg.Logger.Warn("a backend is gone; start it again to have its slot back", "application", p.app, "address", p.address, "kind", p.kind.String(), "error", err)
+		r.drop(p, fmt.Sprintf("the backend of application %q at %s is gone: %s: %v", p.app, p.address, what, err))
+	}
+}
+
+// Close ends every task as Killed and forgets every backend, whose slots are gone
+// with the node monitor. It returns when no callback will come any more, and
+// must not be called from one.
+func (r *Registry) Close() {
+	r.mu.Lock()
+	r.closed = true
+	r.stop()
+	r.killAll()
+	clear(r.known)
+	clear(r.bySlot)
+	r.mu.Unlock()
+	r.work.Wait()
+	r.outbox.drain()
+}

@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+)
+
+var _ backend.Backend = (*Registry)(nil)
+
+// Start launches the task at the backend that brought its slot, or else at the
+// resident backend of its application with the fewest tasks.
+func (r *Registry) Start(t backend.Task, done func(backend.Result)) {
+	defer r.outbox.flush()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	refuse := func(o sched.Outcome, reason string) {
+		r.outbox.put(func() { done(backend.Result{ID: t.ID, Outcome: o, Reason: reason}) })
+	}
+	if r.closed {
+		refuse(sched.Killed, backend.Stopping)
+		return
+	}
+	if r.table.byID[t.ID] != nil {
+		refuse(sched.Failed, r.words(&t, "this attempt runs here already", "wait for its end"))
+		return
+	}
+	if len(r.table.byID) >= r.cfg.MaxRunning {
+		refuse(sched.Lost, r.words(&t, fmt.Sprintf("the node runs %d tasks of applications, its limit", r.cfg.MaxRunning), "raise the limit"))
+		return
+	}
+	p := r.choose(&t)
+	if p == nil {
+		refuse(sched.Lost, r.words(&t, fmt.Sprintf("no backend of application %q is registered here for slot %d", t.App, t.Slot), "nothing; the task is tried elsewhere"))
+		return
+	}
+	u := &run{task: t, done: done, home: p, started: time.Now()}
+	r.table.add(u)
+	p.running[u] = struct{}{}
+	r.stats.Launches++
+	r.work.Go(func() { r.launch(u) })
+}
+
+// choose needs the lock.
+func (r *Registry) choose(t *backend.Task) *process {
+	if p := r.bySlot[t.Slot]; p != nil {
+		if p.app != t.App {
+			return nil
+		}
+		return p
+	}
+	if t.Slot >= r.cfg.FirstSlot {
+		return nil // a slot that is gone
+	}
+	var best *process
+	for _, p := range r.known {
+		if p.kind != Resident || p.app != t.App {
+			continue
+		}
+		if best == nil || len(p.running) < len(best.running) || len(p.running) == len(best.running) && p.order < best.order {
+			best = p
+		}
+	}
+	return best
+}
+
+// launch makes the call. The attempt may have ended when it returns.
+func (r *Registry) launch(u *run) {
+	ctx, cancel := context.WithTimeout(u.home.ctx, r.cfg.LaunchTimeout)
+	defer cancel()
+	err := r.cfg.Launch(ctx, u.home.address, &u.task)
+	if err == nil || errors.Is(err, ErrRefused) {
+		r.judge(u.home, nil, "")
+	}
+	if err == nil {
+		return
+	}
+	if errors.Is(err, ErrRefused) {
+		r.end(u, sched.Failed, fmt.Sprintf("the backend at %s refused it: %v", u.home.address, err), "see the backend's own log")
+		return
+	}
+	r.end(u, sched.Lost, fmt.Sprintf("the launch call to the backend at %s failed: %v", u.home.address, err), "nothing; the task is tried again")
+	r.judge(u.home, err, "a launch call failed")
+}
+
+// end ends a run that may have ended meanwhile.
+func (r *Registry) end(u *run, outcome sched.Outcome, what, next string) {
+	defer r.outbox.flush()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.table.byID[u.task.ID] == u {
+		r.finish(u, outcome, r.words(&u.task, what, next))
+	}
+}
+
+// finish takes a run out and has its end told. It needs the lock.
+func (r *Registry) finish(u *run, outcome sched.Outcome, reason string) {
+	r.table.remove(u)
+	delete(u.home.running, u)
+	if u.killed {
+		outcome, reason = sched.Killed, ""
+	}
+	res := backend.Result{ID: u.task.ID, Outcome: outcome, Reason: reason, Started: u.started, Finished: time.Now()}
+	r.outbox.put(func() { u.done(res) })
+}
+
+// void ends as Lost what runs in a backend. It needs the lock.
+func (r *Registry) void(p *process, reason string) {
+	for u := range p.running {
+		r.finish(u, sched.Lost, r.words(&u.task, reason, "nothing; the task is tried again"))
+	}
+}
+
+// killAll needs the lock.
+func (r *Registry) killAll() {
+	for _, u := range r.table.byID {
+		r.finish(u, sched.Killed, backend.Stopping)
+	}
+}
+
+// Kill marks the attempt: the published service cannot stop it, so its end comes
+// when the backend reports it or goes away, and is then Killed.
+func (r *Registry) Kill(id sched.AttemptID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if u := r.table.byID[id]; u != nil {
+		u.killed = true
+	}
+}
+
+// Finished takes a report of ended tasks. The worker is the address that the
+// backend registered, "" when the report names none, as Sparrow's does not.
+func (r *Registry) Finished(worker string, tasks []TaskRef) {
+	defer r.outbox.flush()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, ref := range tasks {
+		if u := r.table.find(ref, worker); u != nil {
+			r.finish(u, sched.Done, "")
+			continue
+		}
+		what := "it never got"
+		if r.table.ended(ref) {
+			r.stats.Repeated++
+			what = "that had ended already"
+		} else {
+			r.stats.Unknown++
+		}
+		r.complain(worker, ref, what)
+	}
+}
+
+// complain logs at most once a second. It needs the lock.
+func (r *Registry) complain(worker string, ref TaskRef, what string) {
+	if now := time.Now(); r.logged.IsZero() || now.Sub(r.logged) >= time.Second {
+		r.logged = now
+		r.cfg.Logger.Warn("a backend reported a task "+what+"; the report was ignored",
+			"worker", worker, "job", ref.Job, "task", ref.Task, "unknown", r.stats.Unknown, "repeated", r.stats.Repeated)
+	}
+}
+
+// words makes a reason of four parts.
+func (r *Registry) words(t *backend.Task, what, next string) string {
+	return (&api.Error{What: what, Subject: t.Subject(), Tried: fmt.Sprintf("running it on node %q", r.cfg.Node), Next: next}).Error()
+}

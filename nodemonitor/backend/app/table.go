@@ -1,0 +1,102 @@
+package app
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+)
+
+// run is one attempt in a backend. The registry's lock guards it.
+type run struct {
+	task    backend.Task
+	done    func(backend.Result)
+	home    *process
+	started time.Time
+	killed  bool
+}
+
+// names is what a report always carries.
+type names struct{ job, task string }
+
+// table finds runs by attempt and by the names in a report, and remembers the
+// names of the last ends.
+type table struct {
+	byID   map[sched.AttemptID]*run
+	byName map[names][]*run // nearly always one
+	recent map[names]int    // how often in last
+	last   []names          // ring of the last ends
+	next   int
+}
+
+// remembered bounds the ends whose repeated report is recognised as such.
+const remembered = 4096
+
+func newTable() *table {
+	return &table{
+		byID: make(map[sched.AttemptID]*run), byName: make(map[names][]*run),
+		recent: make(map[names]int), last: make([]names, 0, remembered),
+	}
+}
+
+func (r *run) names() names { return names{r.task.JobName, r.task.TaskName} }
+
+func (t *table) add(r *run) {
+	t.byID[r.task.ID] = r
+	t.byName[r.names()] = append(t.byName[r.names()], r)
+}
+
+func (t *table) remove(r *run) {
+	n := r.names()
+	delete(t.byID, r.task.ID)
+	rest := t.byName[n][:0]
+	for _, o := range t.byName[n] {
+		if o != r {
+			rest = append(rest, o)
+		}
+	}
+	if t.byName[n] = rest; len(rest) == 0 {
+		delete(t.byName, n)
+	}
+	t.remember(n)
+}
+
+func (t *table) remember(n names) {
+	t.recent[n]++
+	if len(t.last) < remembered {
+		t.last = append(t.last, n)
+		return
+	}
+	old := t.last[t.next]
+	if t.recent[old]--; t.recent[old] == 0 {
+		delete(t.recent, old)
+	}
+	t.last[t.next] = n
+	t.next = (t.next + 1) % remembered
+}
+
+// find gives the run a report from the worker means; an empty worker is any.
+// Between equal names, as two applications may use, the application and then the
+// frontend decide, then the earliest start.
+func (t *table) find(ref TaskRef, worker string) *run {
+	var best *run
+	most := -1
+	for _, r := range t.byName[names{ref.Job, ref.Task}] {
+		if worker != "" && worker != r.home.address {
+			continue
+		}
+		score := 0
+		if ref.App == r.task.App {
+			score += 2
+		}
+		if ref.Owner == r.task.Owner {
+			score++
+		}
+		if score > most {
+			best, most = r, score
+		}
+	}
+	return best
+}
+
+func (t *table) ended(ref TaskRef) bool { return t.recent[names{ref.Job, ref.Task}] > 0 }
