@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 )
 
@@ -36,13 +37,20 @@ func New[T any](limit int, handle func(batch []T)) *Loop[T] {
 }
 
 // Post adds entries, all or none. It never blocks.
-func (l *Loop[T]) Post(items ...T) error {
+func (l *Loop[T]) Post(items ...T) error { return l.post(l.limit, items) }
+
+// Urge is Post without the limit, for what the daemon itself has under way (a
+// due timer, a finished write): its number is bounded where it was started, and
+// refusing it would lose it.
+func (l *Loop[T]) Urge(items ...T) error { return l.post(math.MaxInt, items) }
+
+func (l *Loop[T]) post(limit int, items []T) error {
 	l.mu.Lock()
 	switch {
 	case l.closed:
 		l.mu.Unlock()
 		return ErrClosed
-	case len(l.inbox)+len(items) > l.limit:
+	case len(l.inbox)+len(items) > limit:
 		l.mu.Unlock()
 		return &FullError{Limit: l.limit}
 	}

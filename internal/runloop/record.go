@@ -3,8 +3,11 @@ package runloop
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -44,6 +47,20 @@ func (r *Recorder) step(self sched.Addr, now sched.Time, from sched.Addr, m *sch
 	r.err = r.enc.Encode(&line)
 }
 
+// RecordTo gives a recorder that writes to <folder>/<name>.jsonl, and what ends
+// it.
+func RecordTo(folder, name string) (r *Recorder, end func() error, err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, nil, fmt.Errorf("the folder for recordings cannot be made: %w", err)
+	}
+	f, err := os.Create(filepath.Join(folder, filepath.Base(name)+".jsonl"))
+	if err != nil {
+		return nil, nil, fmt.Errorf("the recording cannot be made: %w", err)
+	}
+	r = NewRecorder(f)
+	return r, func() error { return errors.Join(r.Close(), f.Close()) }, nil
+}
+
 // Close writes out what is buffered and tells the first fault of the recording.
 func (r *Recorder) Close() error {
 	if err := r.w.Flush(); r.err == nil {
@@ -53,14 +70,14 @@ func (r *Recorder) Close() error {
 }
 
 // Verify gives the inputs of a recording to fresh cores and compares what they
-// want done, line by line. make gives the fresh core of an address.
-func Verify(recording io.Reader, make func(sched.Addr) sched.Core) (steps int, err error) {
+// want done, line by line. fresh gives the fresh core of an address.
+func Verify(recording io.Reader, fresh func(sched.Addr) sched.Core) (steps int, err error) {
 	cores := map[sched.Addr]sched.Core{}
 	dec := json.NewDecoder(bufio.NewReaderSize(recording, 1<<16))
 	var out sched.Actions
 	for {
 		var line Recorded
-		if err := dec.Decode(&line); err == io.EOF {
+		if err := dec.Decode(&line); errors.Is(err, io.EOF) {
 			return steps, nil
 		} else if err != nil {
 			return steps, fmt.Errorf("reading input %d of the recording: %w", steps+1, err)
@@ -68,7 +85,7 @@ func Verify(recording io.Reader, make func(sched.Addr) sched.Core) (steps int, e
 		steps++
 		core := cores[line.Self]
 		if core == nil {
-			core = make(line.Self)
+			core = fresh(line.Self)
 			cores[line.Self] = core
 		}
 		out.Reset()

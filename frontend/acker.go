@@ -1,0 +1,63 @@
+package frontend
+
+import (
+	"log/slog"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// acker tells nodes which results are on the disk, by notice. A lost one costs a
+// repeated report.
+type acker struct {
+	log     *slog.Logger
+	self    wire.Ref
+	address string
+	number  int64 // incarnation
+	codec   *wire.Codec
+	cluster string
+	publish func(subject string, data []byte) error // nil without NATS
+	subject func(node string) string
+}
+
+// acknowledge publishes one notice to each node.
+func (a *acker) acknowledge(acks map[string][]sched.AttemptID) {
+	if a.publish == nil {
+		return
+	}
+	for node, ids := range acks { // nodes do not depend on each other's order
+		data, err := a.codec.Append(nil, &wire.Batch{
+			Sender: a.self, Receiver: wire.Ref{Role: sched.Worker, Name: node}, Address: a.address, Incarnation: a.number, Acknowledged: ids,
+		})
+		if err == nil {
+			err = a.publish(a.subject(node), data)
+		}
+		if err != nil {
+			a.log.Debug("an acknowledgement was not published; the node repeats the report", "node", node, "problem", err)
+		}
+	}
+}
+
+// nodeNames gives nodes small numbers, for what is kept of every task.
+type nodeNames struct {
+	numbers map[string]uint32
+	names   []string
+}
+
+func newNodeNames() *nodeNames {
+	return &nodeNames{numbers: map[string]uint32{}, names: []string{""}}
+}
+
+// index gives the node's number, from 1.
+func (n *nodeNames) index(name string) uint32 {
+	i, ok := n.numbers[name]
+	if !ok {
+		i = uint32(len(n.names)) //nolint:gosec // bounded by the names of the cluster's nodes
+		n.names = append(n.names, name)
+		n.numbers[name] = i
+	}
+	return i
+}
+
+// name gives the node of a number, "" for 0.
+func (n *nodeNames) name(i uint32) string { return n.names[i] }

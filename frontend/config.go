@@ -1,0 +1,68 @@
+package frontend
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config is what a frontend is told at its start.
+type Config struct {
+	ID             string        `mapstructure:"id" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
+	Cluster        string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
+	Listen         string        `mapstructure:"listen" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
+	InternalListen string        `mapstructure:"internal-listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
+	HTTP           string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
+	NATS           string        `mapstructure:"nats" doc:"URL of the NATS server that carries report notices; empty: none, reports then come by Thrift alone"`
+	Masters        []string      `mapstructure:"masters" doc:"host:port of every group's master; the place in the list is the group's number"`
+	Data           string        `mapstructure:"data" doc:"folder of the journal"`
+	NoSync         bool          `mapstructure:"no-sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
+	Policy         string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
+	Cutoff         time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short"`
+	DefaultClass   string        `mapstructure:"default-class" doc:"class of a job that declares neither class nor estimate: short or long"`
+	Seed           uint64        `mapstructure:"seed" doc:"seed of the draws; those of a job depend on it and the job's key"`
+	MaxTasks       int           `mapstructure:"max-tasks" doc:"unfinished tasks held at most; beyond it submissions are told to try again later"`
+	Retention      time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept"`
+	MasterLost     time.Duration `mapstructure:"master-lost" doc:"a group without a master for this long gives its tasks back, and they are distributed again"`
+	OTLP           string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
+	TraceRatio     float64       `mapstructure:"trace-ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
+	Record         string        `mapstructure:"record" doc:"folder for a recording of every input and action of the core; empty: none"`
+	InboxLimit     int           `mapstructure:"inbox-limit" doc:"batches and requests that may wait for the core; beyond it senders are told to try again"`
+}
+
+// Default gives the settings of a frontend on one machine.
+func Default() Config {
+	return Config{
+		ID: "frontend-0", Cluster: "pigeon", Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504", HTTP: "127.0.0.1:0",
+		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", Policy: "pigeon", Cutoff: time.Second, DefaultClass: "short",
+		Seed: 1, MaxTasks: 2_000_000, Retention: time.Hour, MasterLost: 5 * time.Second, TraceRatio: 1, InboxLimit: 100_000,
+	}
+}
+
+// Validate names the first setting that cannot work.
+func (c Config) Validate() error {
+	switch {
+	case c.ID == "":
+		return fmt.Errorf("id is empty: give the frontend a name")
+	case c.Cluster == "":
+		return fmt.Errorf("cluster is empty: give it a name")
+	case len(c.Masters) == 0:
+		return fmt.Errorf("masters is empty: give the host:port of at least one master")
+	case c.Data == "":
+		return fmt.Errorf("data is empty: give a folder for the journal")
+	case c.Cutoff <= 0:
+		return fmt.Errorf("cutoff is %v: use a duration above zero", c.Cutoff)
+	case c.DefaultClass != "short" && c.DefaultClass != "long":
+		return fmt.Errorf("default-class is %q: use short or long", c.DefaultClass)
+	case c.MaxTasks < 1:
+		return fmt.Errorf("max-tasks is %d: use 1 or more", c.MaxTasks)
+	case c.Retention <= 0:
+		return fmt.Errorf("retention is %v: use a duration above zero", c.Retention)
+	case c.MasterLost < time.Second:
+		return fmt.Errorf("master-lost is %v: use 1s or more", c.MasterLost)
+	case c.TraceRatio < 0 || c.TraceRatio > 1:
+		return fmt.Errorf("trace-ratio is %v: use a share from 0 to 1", c.TraceRatio)
+	case c.InboxLimit < 1:
+		return fmt.Errorf("inbox-limit is %d: use 1 or more", c.InboxLimit)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package frontend
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// job is what the shell keeps beside the core's ledger. Owned by the owner
+// goroutine.
+type job struct {
+	id        sched.JobID
+	sub       *journal.Submission // nil once the job has ended
+	status    api.Status          // Running is asked of the masters
+	arrived   sched.Time          // at the core, for completion times
+	durable   bool                // its acceptance is on the disk
+	ended     bool                // its end is on the disk
+	waiting   []chan api.Status   // told when it has ended
+	accepting []func(error)       // told when its acceptance is on the disk
+	reports   []taskReport        // by task, of accepted results
+	trace     jobTrace
+}
+
+// taskReport is what is kept of a task's accepted result.
+type taskReport struct {
+	node    uint32 // index of the node that reported it, +1; 0 for none yet
+	attempt int32
+	failed  bool
+	elapsed time.Duration
+}
+
+// jobTrace is the span of the whole job; end is nil when it is not sampled.
+type jobTrace struct {
+	carrier api.Trace
+	end     func(api.Status)
+}
+
+func newJob(id sched.JobID, sub *journal.Submission) *job {
+	return &job{
+		id: id, sub: sub, reports: make([]taskReport, len(sub.Request.Tasks)),
+		status: api.Status{
+			Job: sub.Request.Key, App: sub.Request.App, State: api.StateQueued, Class: sub.Class.String(),
+			Tasks: len(sub.Request.Tasks), Attempts: len(sub.Request.Tasks), Submitted: unixSeconds(time.Unix(0, sub.Submitted)),
+		},
+	}
+}
+
+func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
+
+// submit is the message that tells the core of the job.
+func (j *job) submit() sched.Message {
+	r := &j.sub.Request
+	return sched.Message{
+		Kind: sched.Submit, Job: j.id, Key: sched.DrawKey(r.Key), App: needs(r), Class: j.sub.Class,
+		Estimate: sched.Time(r.Mean()), Count: int32(len(r.Tasks)), Retries: uint8(r.Retries), //nolint:gosec // validated
+	}
+}
+
+// needs gives the application whose backend the job's tasks need, "" for the
+// built-in backends, which every node has.
+func needs(r *api.Request) string {
+	if r.Backend == api.BackendApp {
+		return r.App
+	}
+	return ""
+}
+
+// cargo gives the payloads and names of a range of tasks, for the wire: one
+// payload where all are the same, no names where they are the numbers.
+func (j *job) cargo(first, count int32) (payloads []api.Payload, names []string) {
+	tasks := j.sub.Request.Tasks[first : first+count]
+	payloads = make([]api.Payload, len(tasks))
+	for i := range tasks {
+		payloads[i] = tasks[i].Payload
+	}
+	if j.named() {
+		names = make([]string, len(tasks))
+		for i := range tasks {
+			names[i] = tasks[i].ID
+		}
+	}
+	return payloads, names
+}
+
+// named says that tasks have names other than their numbers.
+func (j *job) named() bool {
+	tasks := j.sub.Request.Tasks
+	return len(tasks) > 0 && tasks[0].ID != "0"
+}

@@ -1,0 +1,171 @@
+package journal
+
+import (
+	"encoding/hex"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+func drawPayload(t *rapid.T) api.Payload {
+	p := api.Payload{Backend: rapid.SampledFrom([]api.Backend{api.BackendApp, api.BackendSleep, api.BackendExec}).Draw(t, "backend")}
+	switch p.Backend {
+	case api.BackendApp:
+		if m := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "message"); len(m) > 0 {
+			p.Message = m
+		}
+	case api.BackendSleep:
+		p.Sleep = time.Duration(rapid.Int64().Draw(t, "sleep"))
+	case api.BackendExec:
+		p.Exec = &api.Exec{Argv: rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "argv"), Dir: rapid.String().Draw(t, "dir")}
+	}
+	return p
+}
+
+func drawSubmission(t *rapid.T) *Submission {
+	word := rapid.StringN(0, 12, -1)
+	pool := rapid.SliceOfN(rapid.Custom(drawPayload), 1, 4).Draw(t, "payloads")
+	s := &Submission{
+		Job:       sched.JobID{Hi: rapid.Uint64().Draw(t, "hi"), Lo: rapid.Uint64().Draw(t, "lo")},
+		Class:     sched.Class(rapid.IntRange(0, 1).Draw(t, "class")),
+		Why:       word.Draw(t, "why"),
+		Submitted: rapid.Int64().Draw(t, "submitted"),
+		Request: api.Request{
+			App: word.Draw(t, "app"), User: word.Draw(t, "user"), Description: word.Draw(t, "description"), Key: word.Draw(t, "key"),
+			Backend: api.Backend(word.Draw(t, "backend")), Class: word.Draw(t, "class word"), Estimate: time.Duration(rapid.Int64().Draw(t, "estimate")),
+			EstimateSet: rapid.Bool().Draw(t, "set"), AvgMillis: rapid.Float64().Draw(t, "avg"), HT: rapid.Bool().Draw(t, "ht"),
+			Retries: rapid.IntRange(0, 100).Draw(t, "retries"), Trace: api.Trace{Traceparent: word.Draw(t, "parent"), Tracestate: word.Draw(t, "state")},
+		},
+	}
+	s.Request.Tasks = make([]api.Task, rapid.IntRange(0, 9).Draw(t, "tasks"))
+	for i := range s.Request.Tasks {
+		s.Request.Tasks[i] = api.Task{ID: word.Draw(t, "id"), Payload: rapid.SampledFrom(pool).Draw(t, "payload")}
+	}
+	return s
+}
+
+func drawEvent(t *rapid.T, job sched.JobID) Record {
+	n := rapid.Int32Min(0)
+	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, NewAttempt, TaskEnded, Cancelled}).Draw(t, "kind"), Job: job}
+	outcome := sched.Outcome(rapid.IntRange(0, int(sched.Lost)).Draw(t, "outcome"))
+	reason := rapid.String().Draw(t, "reason")
+	switch e.Kind {
+	case Placed:
+		e.First, e.Count, e.Attempt, e.Group = n.Draw(t, "first"), n.Draw(t, "count"), n.Draw(t, "attempt"), n.Draw(t, "group")
+	case NewAttempt:
+		e.First, e.Attempt, e.Losses, e.Retries = n.Draw(t, "first"), n.Draw(t, "attempt"), rapid.Byte().Draw(t, "losses"), rapid.Byte().Draw(t, "retries")
+		e.Outcome, e.Reason = outcome, reason
+	case TaskEnded:
+		e.First, e.Attempt, e.Outcome, e.Reason = n.Draw(t, "first"), n.Draw(t, "attempt"), outcome, reason
+		e.Elapsed, e.At = time.Duration(rapid.Int64().Draw(t, "elapsed")), rapid.Int64().Draw(t, "at")
+	case Cancelled:
+		e.Reason, e.At = reason, rapid.Int64().Draw(t, "at")
+	}
+	return e
+}
+
+func TestCodecGivesBackWhatWasPut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := drawSubmission(t)
+		got, err := decodeSubmission(encodeSubmission(nil, want))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %+v, %v\nwant %+v", got, err, want)
+		}
+		events := []byte{codecVersion}
+		var list []Record
+		for range rapid.IntRange(0, 5).Draw(t, "events") {
+			e := drawEvent(t, want.Job)
+			list, events = append(list, e), encodeEvent(events, &e)
+		}
+		if back, err := decodeEvents(nil, want.Job, events); err != nil || !reflect.DeepEqual(back, list) {
+			t.Fatalf("got %+v, %v\nwant %+v", back, err, list)
+		}
+		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted,
+			Status: api.Status{Job: "j", State: api.StateFailed, Tasks: 3, Failed: 1, Seconds: want.Request.AvgMillis, Reason: want.Why}}
+		if back, err := decodeEnded(encodeEnded(nil, end)); err != nil || !reflect.DeepEqual(back, end) {
+			t.Fatalf("got %+v, %v\nwant %+v", back, err, end)
+		}
+	})
+}
+
+// The bytes of version 1 are fixed: a journal written today is read by every
+// later program.
+func TestCodecVersionOneIsFixed(t *testing.T) {
+	s := &Submission{Job: sched.JobID{Hi: 1, Lo: 2}, Class: sched.Long, Why: "w", Submitted: 3, Request: api.Request{App: "a", Key: "k", Backend: api.BackendSleep,
+		Estimate: time.Second, EstimateSet: true, Retries: 2, Tasks: []api.Task{
+			{ID: "0", Payload: api.Payload{Backend: api.BackendSleep, Sleep: 5}}, {ID: "1", Payload: api.Payload{Backend: api.BackendSleep, Sleep: 5}}}}}
+	const want = "0137000000000000000100000000000000020101770601610000016b05736c656570000000" + "0180a8d6b907" + "0000000000000000" + "0202" + "01300131" + "0105736c656570000a0000"
+	if got := hex.EncodeToString(encodeSubmission(nil, s)); got != want {
+		t.Fatalf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestEqualPayloadsAreStoredOnce(t *testing.T) {
+	s := submission("many", 1000)
+	for i := range s.Request.Tasks {
+		s.Request.Tasks[i].Payload = api.Payload{Message: make([]byte, 4096)}
+	}
+	if n := len(encodeSubmission(nil, s)); n > 4096+1000*6+200 {
+		t.Fatalf("1000 tasks with one payload of 4096 bytes take %d bytes", n)
+	}
+	s.Request.Tasks[500].Payload.Message = make([]byte, 4000)
+	back, err := decodeSubmission(encodeSubmission(nil, s))
+	if err != nil || !reflect.DeepEqual(back, s) {
+		t.Fatalf("two payloads among 1000 tasks: %v", err)
+	}
+}
+
+func TestCodecRefusesAnotherVersion(t *testing.T) {
+	v := encodeSubmission(nil, submission("k", 1))
+	v[0] = codecVersion + 1
+	if _, err := decodeSubmission(v); err == nil {
+		t.Fatal("a submission of a later version was read")
+	}
+	if _, err := decodeEvents(nil, sched.JobID{}, []byte{codecVersion + 1}); err == nil {
+		t.Fatal("records of a later version were read")
+	}
+}
+
+// Whatever the bytes, a decoder ends with an error or with a value that encodes
+// to something that decodes to the same.
+func FuzzDecode(f *testing.F) {
+	f.Add(encodeSubmission(nil, submission("key", 3)))
+	f.Add(encodeEvent([]byte{codecVersion}, &Record{Kind: TaskEnded, First: 3, Attempt: 1, Outcome: sched.Done, At: 9}))
+	f.Add(encodeEnded(nil, &Ended{Key: "k", At: 7}))
+	f.Fuzz(func(t *testing.T, v []byte) {
+		if s, err := decodeSubmission(v); err == nil {
+			again, err := decodeSubmission(encodeSubmission(nil, s))
+			if err != nil || s.Request.AvgMillis == s.Request.AvgMillis && !reflect.DeepEqual(again, s) {
+				t.Fatalf("submission %+v came back as %+v, %v", s, again, err)
+			}
+		}
+		if list, err := decodeEvents(nil, sched.JobID{}, v); err == nil {
+			b := []byte{codecVersion}
+			for i := range list {
+				b = encodeEvent(b, &list[i])
+			}
+			if again, err := decodeEvents(nil, sched.JobID{}, b); err != nil || !reflect.DeepEqual(again, list) {
+				t.Fatalf("records %+v came back as %+v, %v", list, again, err)
+			}
+		}
+		if _, err := decodeEnded(v); err != nil {
+			return
+		}
+	})
+}
+
+func FuzzWalk(f *testing.F) {
+	f.Add([]byte{}, uint32(1))
+	f.Add(make([]byte, blockSize+1), uint32(1))
+	f.Fuzz(func(t *testing.T, data []byte, log uint32) {
+		w := walkLog(data, log, nil)
+		if w.whole > len(data) || w.whole < 0 || w.fault >= len(data) {
+			t.Fatalf("%+v is outside the %d bytes of the log", w, len(data))
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+var (
+	errStoreEnded = errors.New("the store gave up while opening")
+	errClosed     = &api.Error{Problem: api.NotReady, Subject: "journal", What: "the journal is closed", Tried: "keeping a record", Next: "try again when the frontend runs again"}
+)
+
+// busy refuses for a bound that a moment or a disk clean-up will lift.
+func busy(what, tried, next string) error {
+	return &api.Error{Problem: api.Busy, Subject: "journal", What: what, Tried: tried + "; nothing was accepted", Next: next, RetryAfter: time.Second}
+}
+
+// brokenErr is what everybody gets once a write has failed.
+func brokenErr(dir string, err error) error {
+	next := "see to the disk, then restart the frontend: everything acknowledged is read back"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		next = "make room on the disk, then restart the frontend: everything acknowledged is read back"
+	}
+	return &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: "a write failed: " + err.Error(),
+		Tried: "keeping records; none is acknowledged since", Next: next}
+}
+
+// folderErr is for a folder that cannot be used at all.
+func folderErr(dir, tried string, err error) error {
+	next := "check that the folder's disk is mounted and sound"
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		next = "give the frontend's user the right to write there, or name another folder"
+	case errors.Is(err, syscall.ENOTDIR):
+		next = "name a folder; a part of this path is a file"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		next = "make room on the disk and start again: everything acknowledged is read back"
+	}
+	return &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: err.Error(), Tried: tried, Next: next}
+}
+
+func lockedErr(dir, lock, holder string, err error) error {
+	if holder == "" {
+		holder = "a process that left no name"
+	}
+	return &api.Error{Problem: api.Internal, Subject: "journal " + dir,
+		What:  fmt.Sprintf("it is in use by %s (lock file %s: %v)", holder, lock, err),
+		Tried: "opening it; nothing was changed",
+		Next:  "stop that process, or give this frontend a folder of its own; a lock ends with its process and is never to be deleted"}
+}
+
+// damageErr is for bytes that had been written whole and are not any more.
+func damageErr(dir, file, what string, lost []string) error {
+	if file == "" {
+		file = dir
+	}
+	return &api.Error{Problem: api.Internal, Subject: "journal file " + file, What: "it is damaged: " + what,
+		Tried: "reading the journal at the start; no record was changed",
+		Next: fmt.Sprintf("restore the folder from a backup, or move it away (mv %s %s.damaged) to start empty, which loses every unfinished job: %s",
+			dir, dir, nameSome(lost))}
+}
+
+// shownJobs is how many jobs an error names.
+const shownJobs = 10
+
+func nameSome(jobs []string) string {
+	if len(jobs) == 0 {
+		return "no name of one could be read"
+	}
+	more := ""
+	if n := len(jobs) - shownJobs; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+		jobs = jobs[:shownJobs]
+	}
+	return strings.Join(jobs, ", ") + more + " could be read, others may exist in the damaged part"
+}

@@ -1,0 +1,92 @@
+package journal
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+const (
+	formatFile    = "FORMAT"
+	formatVersion = 1
+)
+
+// format is what the journal says of itself outside of the store.
+type format struct {
+	exists      bool
+	frontend    string // that it belongs to, "" for any
+	incarnation uint64 // the last that was begun
+}
+
+// readFormat tells whether the folder holds a journal, and checks that it is one
+// this program can read and that it belongs to the frontend.
+func readFormat(dir, frontend string) (f format, err error) {
+	path := filepath.Join(dir, formatFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return format{frontend: frontend}, nil
+	}
+	if err != nil {
+		return f, folderErr(dir, "reading what it holds", err)
+	}
+	first, rest, _ := strings.Cut(string(data), "\n")
+	version := 0
+	if _, err := fmt.Sscanf(first, "pigeon journal %d", &version); err != nil || version < 1 {
+		return f, damageErr(dir, path, "its first line is not \"pigeon journal\" and a version", nil)
+	}
+	if version > formatVersion {
+		return f, &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: fmt.Sprintf("it has format %d, this program knows %d", version, formatVersion),
+			Tried: "opening it; nothing was changed", Next: "use the newer program that wrote it"}
+	}
+	if _, err := fmt.Sscanf(rest, "frontend %q incarnation %d\n", &f.frontend, &f.incarnation); err != nil {
+		return f, damageErr(dir, path, "its second line does not name a frontend and an incarnation", nil)
+	}
+	if frontend != "" && f.frontend != "" && f.frontend != frontend {
+		return f, &api.Error{Problem: api.Invalid, Subject: "journal " + dir, What: fmt.Sprintf("it belongs to the frontend %q, this one is %q", f.frontend, frontend),
+			Tried: "opening it; nothing was changed", Next: "name the folder of this frontend, or give the frontend its former name: job ids are derived from it"}
+	}
+	f.exists = true
+	f.frontend = cmp.Or(f.frontend, frontend)
+	return f, nil
+}
+
+// writeFormat marks the folder as a journal after the incarnation is in the
+// store, so that a store that goes missing, or an older one in its place, is
+// noticed at the next opening.
+func writeFormat(dir, frontend string, incarnation uint64) error {
+	path := filepath.Join(dir, formatFile)
+	err := writeSynced(path+".new", fmt.Sprintf("pigeon journal %d\nfrontend %q incarnation %d\n", formatVersion, frontend, incarnation))
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err == nil {
+		err = syncDir(dir)
+	}
+	if err != nil {
+		return folderErr(dir, "marking it as a journal", err)
+	}
+	return nil
+}
+
+func writeSynced(path, text string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

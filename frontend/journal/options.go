@@ -1,0 +1,63 @@
+package journal
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Options says how a journal is kept.
+type Options struct {
+	// Frontend is the name of the frontend that the journal belongs to. Job ids
+	// are derived from it, so a journal of another name is refused. "" asks
+	// nothing.
+	Frontend string
+	// NoSync leaves the fsync out: what was acknowledged survives the end of the
+	// process, not that of the machine.
+	NoSync bool
+	// Retention is how long the key and the last status of an ended job are kept;
+	// 0 is an hour.
+	Retention time.Duration
+	// MaxQueued bounds the bytes of records that wait to be written; 0 is 64 MiB.
+	// Past it new jobs are refused; past four times it, everything.
+	MaxQueued int
+	// MaxBytes bounds the journal on the disk; past it new jobs are refused. 0 is
+	// 64 GiB.
+	MaxBytes uint64
+	// MinFree is what must stay free on the disk for new jobs to be accepted, so
+	// that the ends of the accepted ones can still be written; 0 is 256 MiB.
+	MinFree uint64
+	// Now is this host's wall clock; nil is time.Now. It times the retention and
+	// nothing else.
+	Now func() time.Time
+	// Logger gets the store's own lines at debug level; nil drops them.
+	Logger *slog.Logger
+
+	fs vfs.FS // of the store; tests put faults into it
+}
+
+func (o Options) withDefaults() Options {
+	if o.Retention <= 0 {
+		o.Retention = time.Hour
+	}
+	if o.MaxQueued <= 0 {
+		o.MaxQueued = 64 << 20
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 64 << 30
+	}
+	if o.MinFree == 0 {
+		o.MinFree = 256 << 20
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.fs == nil {
+		o.fs = vfs.Default
+	}
+	return o
+}

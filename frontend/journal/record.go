@@ -1,0 +1,83 @@
+package journal
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Kind says what a [Record] tells.
+type Kind uint8
+
+// The kinds. All but Placed are acknowledged only when they are on the disk;
+// Placed rides along with the next of them, because a lost placement costs one
+// more distribution and nothing else.
+const (
+	Accepted   Kind = iota + 1 // Submission
+	Placed                     // Job, First, Count, Attempt, Group
+	NewAttempt                 // Job, First, Attempt, Losses, Retries, Outcome, Reason
+	TaskEnded                  // Job, First, Attempt, Outcome, Reason, Elapsed, At
+	Cancelled                  // Job, Reason, At
+	JobEnded                   // Job, Ended
+	AppAt                      // App, Socket; an empty socket forgets the application
+	numKinds
+)
+
+// String gives the kind's word.
+func (k Kind) String() string {
+	if k == 0 || k >= numKinds {
+		return "unknown"
+	}
+	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at"}[k-1]
+}
+
+// Record is one fact to keep. It is flat, as [sched.Message] is, and its Kind
+// decides which fields count. A record about a job that the journal does not
+// hold, or that has ended, changes nothing.
+type Record struct {
+	Kind    Kind
+	Losses  uint8 // attempts lost so far
+	Retries uint8 // own failures retried so far
+	Outcome sched.Outcome
+	First   int32 // the task, or the first of a range
+	Count   int32
+	Attempt int32
+	Group   int32 // the group's number, stable over restarts
+	Job     sched.JobID
+	Elapsed time.Duration // of the accepted attempt
+	At      int64         // Unix nanoseconds of this host's wall clock
+	Reason  string
+	App     string // AppAt
+	Socket  string // AppAt: where the application listens, host:port
+
+	Submission *Submission // Accepted
+	Ended      *Ended      // JobEnded
+}
+
+// Submission is a job as it was accepted.
+type Submission struct {
+	Job       sched.JobID
+	Class     sched.Class
+	Why       string // how the class was found
+	Submitted int64  // Unix nanoseconds of this host's wall clock
+	Request   api.Request
+}
+
+// Ended is what stays of a job for the retention: its key, so that a repeated
+// submission is recognised, and its last status.
+type Ended struct {
+	Job    sched.JobID
+	Key    string
+	At     int64 // Unix nanoseconds of this host's wall clock
+	Status api.Status
+}
+
+// Job is one unfinished job as read back: what was accepted, and everything
+// recorded of it since, in the order of the journal. Events is valid only during
+// the visit; the rest may be kept. Equal payloads share their memory, so they
+// must not be changed.
+type Job struct {
+	Submission *Submission
+	Events     []Record
+}

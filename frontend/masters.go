@@ -1,0 +1,162 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// helloEvery is how often a frontend says hello to each master: its heartbeat.
+const helloEvery = time.Second
+
+// settleAfter is how long a starting frontend waits for all masters before it
+// distributes over those that have answered.
+const settleAfter = time.Second
+
+// master is one group's master as the owner knows it. Owned by the owner
+// goroutine, but for peer and address, which never change.
+type master struct {
+	group       int
+	address     string
+	peer        *wire.PeerClient
+	incarnation int64 // 0: never reached
+	epoch       uint64
+	serves      []string
+	up          bool       // the core was told that it is up
+	lost        bool       // the core was told that it is lost
+	heard       time.Time  // of its last answer, or of the start
+	out         *link.Link // numbers its batches within this process, so it stays for good
+	pending     []wire.Item
+}
+
+func (m *master) addr() sched.Addr {
+	return sched.Addr{Role: sched.Master, ID: int32(m.group)} //nolint:gosec // 15 bits
+}
+
+// flush queues what the batch decided. A link that takes nothing is for a master
+// that is gone; the next hello finds the new one.
+func (m *master) flush(log *slog.Logger) {
+	items := m.pending
+	m.pending = nil
+	if err := m.out.Send(items...); err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
+		log.Error("messages to a master were not taken; this frontend registers there anew", "group", m.group, "messages", len(items), "problem", err)
+		m.incarnation = 0
+	}
+}
+
+// greet says hello to one master for as long as the daemon runs.
+func (f *Frontend) greet(ctx context.Context, m *master) {
+	for {
+		pause := helloEvery
+		if err := f.hello(ctx, m); err != nil {
+			f.log.Debug("a master did not answer hello", "group", m.group, "address", m.address, "problem", err)
+			pause = helloEvery/10 + rand.N(helloEvery/10)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+func (f *Frontend) hello(ctx context.Context, m *master) error {
+	ctx, cancel := context.WithTimeout(ctx, helloEvery)
+	defer cancel()
+	h := &wire.Hello{
+		Sender: f.self, Incarnation: f.incarnation, Address: f.internal.Addr().String(),
+		SchedulerAddress: f.scheduler.Addr().String(), Group: m.group, Epoch: f.epochs[m.group].Load(),
+	}
+	reply, err := m.peer.Hello(ctx, h)
+	if err == nil && !reply.Accepted {
+		err = fmt.Errorf("%s", reply.Problem)
+		f.log.Error("a master refused this frontend", "group", m.group, "address", m.address, "problem", reply.Problem)
+	}
+	if err == nil && reply.Group != m.group {
+		err = fmt.Errorf("the master at %s is of group %d, the configuration has it at place %d of masters", m.address, reply.Group, m.group)
+		f.log.Error("a master is of another group", "problem", err)
+	}
+	if err == nil {
+		f.epochs[m.group].Store(max(reply.Epoch, f.epochs[m.group].Load()))
+	}
+	return f.tell(func() { f.owner.greeted(m, reply, err) }, err)
+}
+
+// tell posts to the owner and gives the error of what was told on.
+func (f *Frontend) tell(do func(), err error) error {
+	if posted := f.urge(do); posted != nil {
+		return posted
+	}
+	return err
+}
+
+// greeted takes the outcome of one hello.
+func (o *owner) greeted(m *master, reply wire.HelloReply, err error) {
+	now := time.Now()
+	if err != nil {
+		if !m.lost && now.Sub(m.heard) >= o.cfg.MasterLost {
+			m.up, m.lost = false, true
+			o.log.Warn("group without a master: its tasks are distributed again", "group", m.group, "address", m.address, "after", o.cfg.MasterLost)
+			o.stepShell(&sched.Message{Kind: sched.MasterLost, Peer: m.addr()})
+		}
+		return
+	}
+	m.heard = now
+	if m.incarnation != reply.Incarnation {
+		o.connect(m, reply)
+		return
+	}
+	served := slices.Equal(m.serves, reply.Serves)
+	m.serves = reply.Serves
+	switch {
+	case !m.up && o.settled:
+		o.masterUp(m)
+	case !served && o.settled:
+		o.step(m.addr(), &sched.Message{Kind: sched.Serves, Serves: m.serves})
+	}
+}
+
+// connect opens the way to a master's new incarnation and tells the core.
+func (o *owner) connect(m *master, reply wire.HelloReply) {
+	m.pending = nil
+	m.out.Reset(reply.Incarnation)
+	m.incarnation, m.epoch, m.serves, m.up = reply.Incarnation, reply.Epoch, reply.Serves, false
+	o.log.Info("master reached", "group", m.group, "address", m.address, "epoch", reply.Epoch)
+	if o.settled {
+		o.masterUp(m)
+		return
+	}
+	if !slices.ContainsFunc(o.masters, func(m *master) bool { return m.incarnation == 0 }) {
+		o.settle()
+	}
+}
+
+// settle gives the core all masters that have answered, at once, so that the
+// first jobs are spread over all of them.
+func (o *owner) settle() {
+	if o.settled {
+		return
+	}
+	o.settled = true
+	for _, m := range o.masters {
+		if m.incarnation != 0 {
+			o.masterUp(m)
+		}
+	}
+	o.ready()
+}
+
+func (o *owner) masterUp(m *master) {
+	m.up, m.lost = true, false
+	o.stepShell(&sched.Message{Kind: sched.MasterUp, Peer: m.addr(), Serves: m.serves})
+}

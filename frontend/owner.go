@@ -1,0 +1,253 @@
+package frontend
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// distributorCore is what the shell needs of a policy's distributor beside
+// stepping it.
+type distributorCore interface {
+	sched.Core
+	Ledger() *ledger.Ledger
+}
+
+// owner is everything that only the owner goroutine touches.
+type owner struct {
+	cfg      Config
+	log      *slog.Logger
+	self     wire.Ref
+	addr     sched.Addr
+	core     distributorCore
+	steps    *runloop.Stepper
+	clock    runloop.Clock
+	timers   *runloop.Timers
+	roster   *roster.Roster
+	journal  *journal.Journal
+	urge     func(...func()) error
+	fail     func(error) // ends the daemon
+	ready    func()      // called when masters were given to the core for the first time
+	jobs     map[sched.JobID]*job
+	ended    []sched.JobID // oldest first, bounded by keepEnded
+	masters  []*master     // by group; the slice never changes
+	nodes    *nodeNames
+	dirty    []*master // with items to send after the batch
+	batch    batchResult
+	current  *wire.Item // the report being stepped
+	reporter string     // the node it came from
+	relay    *relay
+	acker    *acker
+	meter    *meter
+	spans    *spans
+	settled  bool // masters were given to the core for the first time
+}
+
+// keepEnded bounds the ended jobs kept in memory; older ones are looked up in
+// the journal.
+const keepEnded = 10_000
+
+// batchResult is what one batch of inputs wants done once its records are on
+// the disk.
+type batchResult struct {
+	records []journal.Record
+	acks    map[string][]sched.AttemptID // by node
+	ended   []*job
+	told    []builtinEnd
+	replies []func() // answers to Reports calls
+}
+
+func (b *batchResult) acknowledge(node string, id sched.AttemptID) {
+	if b.acks == nil {
+		b.acks = map[string][]sched.AttemptID{}
+	}
+	b.acks[node] = append(b.acks[node], id)
+}
+
+// builtinEnd is a task of a built-in backend whose application is told.
+type builtinEnd struct {
+	app    string
+	task   wire.TaskRef
+	status int32
+}
+
+// step gives the core a message.
+func (o *owner) step(from sched.Addr, m *sched.Message) {
+	o.steps.Step(o.core, o.addr, o.clock.Now(), from, m)
+}
+
+// stepShell gives the core what only its shell can know.
+func (o *owner) stepShell(m *sched.Message) { o.step(sched.Addr{}, m) }
+
+// act carries out one action of the core.
+func (o *owner) act(self sched.Addr, a *sched.Action) {
+	switch a.Kind {
+	case sched.Send:
+		o.send(a)
+	case sched.Timer:
+		o.timers.Set(self, a.At, a.Token)
+	case sched.Persist:
+		o.persist(&a.Msg)
+	}
+}
+
+// send queues a message for a master, with the cargo of its tasks.
+func (o *owner) send(a *sched.Action) {
+	if a.To.Role != sched.Master || int(a.To.ID) >= len(o.masters) {
+		return
+	}
+	m := o.masters[a.To.ID]
+	if m.incarnation == 0 {
+		return // not registered there: MasterUp sends again what is still owed
+	}
+	it := wire.Item{From: o.self, To: roster.MasterRef(int(a.To.ID)), Msg: a.Msg}
+	if a.Msg.Kind == sched.Tasks {
+		j := o.jobs[a.Msg.Job]
+		it.JobName, it.User = j.status.Job, j.sub.Request.User
+		it.OwnerAddress, it.SchedulerAddress = o.relay.internal, o.relay.scheduler
+		it.Trace = j.trace.carrier
+		it.Payloads, it.TaskIDs = j.cargo(a.Msg.First, a.Msg.Count)
+	}
+	if len(m.pending) == 0 {
+		o.dirty = append(o.dirty, m)
+	}
+	m.pending = append(m.pending, it)
+}
+
+// persist notes a record of the core for the journal, and what it means to the
+// job's status.
+func (o *owner) persist(m *sched.Message) {
+	j := o.jobs[m.Job]
+	if j == nil {
+		return
+	}
+	r := journal.Record{Job: m.Job, First: m.First, Count: m.Count, Attempt: m.Attempt, Losses: m.Losses, Retries: m.Retries, Outcome: m.Outcome, Reason: m.Reason}
+	switch m.Kind {
+	case sched.Placed:
+		r.Kind, r.Group = journal.Placed, m.Peer.ID
+	case sched.NewAttempt:
+		r.Kind = journal.NewAttempt
+		j.status.Attempts++
+		o.meter.retried(m.Outcome)
+	case sched.TaskEnded:
+		r.Kind, r.At = journal.TaskEnded, time.Now().UnixNano()
+		o.taskEnded(j, m, &r)
+	case sched.Cancel:
+		r.Kind, r.At = journal.Cancelled, time.Now().UnixNano()
+	case sched.JobEnded:
+		r.Kind = journal.JobEnded
+		r.Ended = o.jobEnded(j, m)
+	}
+	o.batch.records = append(o.batch.records, r)
+}
+
+// taskEnded books an accepted result.
+func (o *owner) taskEnded(j *job, m *sched.Message, r *journal.Record) {
+	rep := &j.reports[m.First]
+	rep.attempt, rep.failed = m.Attempt, m.Outcome == sched.Failed
+	if it := o.current; it != nil && it.Msg.Job == m.Job && it.Msg.First == m.First {
+		rep.elapsed, rep.node = it.Elapsed, o.nodes.index(o.reporter)
+		r.Elapsed = it.Elapsed
+		o.meter.taskEnded(j.sub.Class, o.clock.Now()-j.arrived, it.Elapsed)
+		o.spans.reported(j, it)
+	}
+	if rep.failed {
+		j.status.Failed++
+	} else {
+		j.status.Completed++
+	}
+	if j.sub.Request.Backend == api.BackendApp || j.sub.Request.App == "" {
+		return // the application hears from its own backend
+	}
+	status := int32(0)
+	if rep.failed {
+		status = 1
+	}
+	o.batch.told = append(o.batch.told, builtinEnd{app: j.sub.Request.App, status: status, task: wire.TaskRef{
+		Task: j.sub.Request.Tasks[m.First].ID, Job: j.status.Job, App: j.sub.Request.App, Scheduler: o.relay.scheduler,
+		HT: j.sub.Class == sched.Short,
+	}})
+}
+
+// jobEnded books the end of a job; it is told when it is on the disk.
+func (o *owner) jobEnded(j *job, m *sched.Message) *journal.Ended {
+	now := time.Now()
+	s := &j.status
+	s.State = map[sched.Outcome]api.State{sched.Done: api.StateCompleted, sched.Failed: api.StateFailed, sched.Killed: api.StateCancelled}[m.Outcome]
+	s.Reason, s.Ended, s.Running = m.Reason, unixSeconds(now), 0
+	s.Seconds = (o.clock.Now() - j.arrived).Seconds()
+	o.meter.jobEnded(j)
+	o.batch.ended = append(o.batch.ended, j)
+	return &journal.Ended{Job: j.id, Key: s.Job, At: now.UnixNano(), Status: *s}
+}
+
+// flush sends what the batch decided and hands its records to the journal.
+func (o *owner) flush() {
+	for _, m := range o.dirty {
+		m.flush(o.log)
+	}
+	o.dirty = o.dirty[:0]
+	o.commit()
+	o.meter.publish(o)
+}
+
+// commit hands the batch to the journal; what waits for the disk goes on in
+// durable.
+func (o *owner) commit() {
+	b := o.batch
+	if len(b.records) == 0 && len(b.acks) == 0 && len(b.replies) == 0 {
+		return
+	}
+	o.batch = batchResult{}
+	if len(b.records) == 0 {
+		o.durable(&b)
+		return
+	}
+	err := o.journal.Append(b.records, func(err error) {
+		if err != nil {
+			o.fail(err)
+			return
+		}
+		_ = o.urge(func() { o.durable(&b) }) // a stopped daemon told nobody; it does after its restart
+	})
+	if err != nil {
+		o.fail(err) // what the core has accepted must not get ahead of the journal
+	}
+}
+
+// durable tells the outside what is on the disk now.
+func (o *owner) durable(b *batchResult) {
+	for _, reply := range b.replies {
+		reply()
+	}
+	o.acker.acknowledge(b.acks)
+	for _, t := range b.told {
+		o.relay.tell(t)
+	}
+	for _, j := range b.ended {
+		o.retire(j)
+	}
+}
+
+// retire lets go of an ended job and tells who waits for it.
+func (o *owner) retire(j *job) {
+	j.ended = true
+	j.sub = nil
+	o.spans.ended(j)
+	for _, w := range j.waiting {
+		w <- j.status
+	}
+	j.waiting = nil
+	o.ended = append(o.ended, j.id)
+	if len(o.ended) > keepEnded {
+		delete(o.jobs, o.ended[0])
+		o.ended = o.ended[1:]
+	}
+}

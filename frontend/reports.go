@@ -1,0 +1,92 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Deliver takes messages of a master.
+func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	return f.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
+		if err := f.post(func() { f.owner.take(b) }); err != nil {
+			return "", f.busy(err)
+		}
+		return "", nil
+	})
+}
+
+// take steps a master's messages.
+func (o *owner) take(b *wire.Batch) {
+	from := o.roster.Addr(b.Sender)
+	if from.Role != sched.Master || int(from.ID) >= len(o.masters) || o.masters[from.ID].incarnation != b.Incarnation {
+		return // of a master that was replaced since
+	}
+	for i := range b.Items {
+		o.step(from, &b.Items[i].Msg)
+	}
+}
+
+// notice takes a batch of reports from NATS.
+func (f *Frontend) notice(data []byte) {
+	b, err := f.codec.Decode(data)
+	if err == nil {
+		err = b.CheckPeer()
+	}
+	if err != nil {
+		f.owner.meter.garbled()
+		f.log.Warn("a report notice could not be read", "problem", err)
+		return
+	}
+	if err := f.post(func() { f.owner.reported(b, true) }); err != nil {
+		f.owner.meter.garbled() // the node repeats it by Thrift
+	}
+}
+
+// reported steps the reports of a node. With ack they are acknowledged by notice
+// when what they changed is on the disk, also those that changed nothing.
+func (o *owner) reported(b *wire.Batch, ack bool) (unknown []sched.JobID) {
+	node := b.Sender.Name
+	for i := range b.Items {
+		it := &b.Items[i]
+		if it.Msg.Kind != sched.Report {
+			continue
+		}
+		if o.jobs[it.Msg.Job] == nil {
+			unknown = append(unknown, it.Msg.Job)
+		}
+		o.current, o.reporter = it, node
+		o.step(o.roster.Addr(it.From), &it.Msg)
+		o.current = nil
+		o.meter.reported()
+		if ack {
+			o.batch.acknowledge(node, it.Msg.AttemptID())
+		}
+	}
+	return unknown
+}
+
+// Reports takes repeated reports over Thrift and answers when they are on the
+// disk.
+func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsReply, error) {
+	done := make(chan wire.ReportsReply, 1)
+	if err := f.post(func() {
+		o := f.owner
+		reply := wire.ReportsReply{Incarnation: f.incarnation, Unknown: o.reported(b, false)}
+		for i := range b.Items {
+			reply.Acknowledged = append(reply.Acknowledged, b.Items[i].Msg.AttemptID())
+		}
+		o.meter.repeatedReports(len(b.Items))
+		o.batch.replies = append(o.batch.replies, func() { done <- reply })
+	}); err != nil {
+		return wire.ReportsReply{}, f.busy(err)
+	}
+	select {
+	case r := <-done:
+		return r, nil
+	case <-ctx.Done():
+		return wire.ReportsReply{}, f.late("journaling its results", fmt.Sprintf("reports of node %s", b.Sender.Name))
+	}
+}

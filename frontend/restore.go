@@ -1,0 +1,68 @@
+package frontend
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// restore gives one unfinished job of the journal back to the core: its
+// submission, then what was recorded of it since, in order. Completion times of
+// restored jobs count from the restart, since no clock of the former process can
+// be read.
+func (o *owner) restore(found *journal.Job) error {
+	j := newJob(found.Submission.Job, found.Submission)
+	j.durable, j.arrived = true, o.clock.Now()
+	o.jobs[j.id] = j
+	o.spans.began(j)
+	m := j.submit()
+	m.Resent = true
+	o.stepShell(&m)
+	for i := range found.Events {
+		o.restoreEvent(j, &found.Events[i])
+	}
+	return nil
+}
+
+func (o *owner) restoreEvent(j *job, r *journal.Record) {
+	m := sched.Message{Job: j.id, First: r.First, Count: r.Count, Attempt: r.Attempt, Losses: r.Losses, Retries: r.Retries, Outcome: r.Outcome, Reason: r.Reason}
+	switch r.Kind {
+	case journal.Placed:
+		if int(r.Group) >= len(o.masters) {
+			return // the configuration has fewer groups now: the tasks are placed anew
+		}
+		m.Kind, m.Peer = sched.Placed, sched.Addr{Role: sched.Master, ID: r.Group}
+	case journal.NewAttempt:
+		m.Kind = sched.NewAttempt
+		j.status.Attempts++
+	case journal.TaskEnded:
+		m.Kind = sched.TaskEnded
+		rep := &j.reports[r.First]
+		rep.attempt, rep.failed, rep.elapsed = r.Attempt, r.Outcome == sched.Failed, r.Elapsed
+		if rep.failed {
+			j.status.Failed++
+		} else {
+			j.status.Completed++
+		}
+	case journal.Cancelled:
+		m.Kind = sched.Cancel
+	default:
+		return
+	}
+	o.stepShell(&m)
+}
+
+// restored ends the reading of the journal.
+func (o *owner) restored(rep *journal.Report) {
+	o.stepShell(&sched.Message{Kind: sched.Restored})
+	for app, address := range rep.Apps {
+		if err := o.relay.register(app, address); err != nil {
+			o.log.Warn("a registered application was not taken over from the journal", "application", app, "address", address, "problem", err)
+		}
+	}
+	if rep.Jobs > 0 || rep.Torn != nil {
+		o.log.Info("resumed from the journal", "found", rep.String())
+	}
+	o.log.Debug("journal open", "took", rep.Took.Round(time.Millisecond))
+}

@@ -1,0 +1,165 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Submit accepts a job: it answers when the job is on the disk, while the core
+// distributes it already. The same key again is the same job.
+func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
+	if r.Key == "" {
+		r.Key = ulid.Make().String()
+	}
+	for i := range r.Tasks {
+		if r.Tasks[i].ID == "" {
+			r.Tasks[i].ID = strconv.Itoa(i)
+		}
+	}
+	if err := r.Validate(); err != nil {
+		f.owner.meter.refused()
+		return "", false, err
+	}
+	sub := &journal.Submission{Job: sched.NewJobID(f.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
+	sub.Class, sub.Why = api.ClassOf(r, f.cfg.Cutoff, f.defaultClass())
+	known, err := f.journal.Lookup(sub.Job)
+	if err != nil {
+		return "", false, err
+	}
+	if known.Ended != nil {
+		return r.Key, true, nil
+	}
+	type answer struct {
+		duplicate bool
+		err       error
+	}
+	done := make(chan answer, 1)
+	if err := f.post(func() {
+		f.owner.accept(sub, func(duplicate bool, err error) { done <- answer{duplicate, err} })
+	}); err != nil {
+		return "", false, f.busy(err)
+	}
+	select {
+	case a := <-done:
+		return r.Key, a.duplicate, a.err
+	case <-ctx.Done():
+		return "", false, &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("job %q", r.Key),
+			Tried: "accepting it", Next: "submit it again with the same key: it is accepted once"}
+	}
+}
+
+func (f *Frontend) defaultClass() sched.Class {
+	if f.cfg.DefaultClass == sched.Long.String() {
+		return sched.Long
+	}
+	return sched.Short
+}
+
+// busy turns a full or closed inbox into an answer.
+func (f *Frontend) busy(err error) error {
+	return &api.Error{Problem: api.Busy, What: err.Error(), Subject: "frontend " + f.cfg.ID, Next: "try again", RetryAfter: 100 * time.Millisecond}
+}
+
+// accept enters a job, unless its key is known. answer is called once: when the
+// acceptance is on the disk, or with the reason why it is refused.
+func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err error)) {
+	if j := o.jobs[sub.Job]; j != nil {
+		if j.durable {
+			answer(true, nil)
+			return
+		}
+		j.accepting = append(j.accepting, func(err error) { answer(true, err) })
+		return
+	}
+	if n := o.core.Ledger().Tasks(); n+len(sub.Request.Tasks) > o.cfg.MaxTasks {
+		answer(false, &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d tasks are unfinished and %d more would pass the limit of %d", n, len(sub.Request.Tasks), o.cfg.MaxTasks),
+			Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, o.cfg.ID), Tried: "accepting it; nothing was accepted",
+			Next: "submit it later or to another frontend, or raise max-tasks", RetryAfter: time.Second})
+		o.meter.refused()
+		return
+	}
+	j := newJob(sub.Job, sub)
+	j.accepting = []func(error){func(err error) { answer(false, err) }}
+	err := o.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) {
+		if err := o.urge(func() { o.accepted(j, err) }); err != nil {
+			answer(false, &api.Error{Problem: api.NotReady, What: "the frontend is stopping", Subject: fmt.Sprintf("job %q", sub.Request.Key),
+				Next: "submit it again with the same key when the frontend is back: it is accepted once"})
+		}
+	})
+	if err != nil {
+		answer(false, err)
+		o.meter.refused()
+		return
+	}
+	o.jobs[j.id] = j
+	j.arrived = o.clock.Now()
+	o.spans.began(j)
+	o.meter.accepted(j)
+	m := j.submit()
+	o.stepShell(&m)
+}
+
+// accepted goes on when the acceptance of a job is on the disk, or could not be
+// written.
+func (o *owner) accepted(j *job, err error) {
+	j.durable = err == nil
+	for _, answer := range j.accepting {
+		answer(err)
+	}
+	j.accepting = nil
+}
+
+// Cancel ends a job at once; what is queued of it is dropped and what runs is
+// killed. Cancelling a job that has ended changes nothing.
+func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) {
+	id := sched.NewJobID(f.cfg.ID, name)
+	done := make(chan api.Status, 1)
+	if err := f.post(func() {
+		j := f.owner.jobs[id]
+		switch {
+		case j == nil:
+			close(done)
+		case j.ended:
+			done <- j.status
+		default:
+			j.waiting = append(j.waiting, done)
+			f.owner.stepShell(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "cancelled by its user"})
+		}
+	}); err != nil {
+		return api.Status{}, f.busy(err)
+	}
+	select {
+	case s, known := <-done:
+		if !known {
+			return f.endedStatus(id, name)
+		}
+		return s, nil
+	case <-ctx.Done():
+		return api.Status{}, f.late("cancelling it", name)
+	}
+}
+
+func (f *Frontend) late(tried, name string) error {
+	return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("job %q", name), Tried: tried, Next: "try again"}
+}
+
+// endedStatus looks for a job among those that ended longer ago.
+func (f *Frontend) endedStatus(id sched.JobID, name string) (api.Status, error) {
+	known, err := f.journal.Lookup(id)
+	if err != nil {
+		return api.Status{}, err
+	}
+	if known.Ended == nil {
+		return api.Status{}, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no such job, or it ended more than %v ago", f.cfg.Retention), Subject: fmt.Sprintf("job %q", name),
+			Tried: "looking it up at frontend " + f.cfg.ID, Next: "check the id, and ask the frontend that accepted it"}
+	}
+	return known.Ended.Status, nil
+}

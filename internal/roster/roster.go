@@ -1,0 +1,95 @@
+// Package roster gives every core that a daemon hears of a number, since cores
+// name each other by small numbers and daemons by names.
+package roster
+
+import (
+	"strconv"
+	"sync"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Limit bounds the names of one role, so that a peer cannot fill the memory by
+// inventing some; a name beyond it stands for nobody.
+const Limit = 1 << 20
+
+var _ wire.Directory = (*Roster)(nil)
+
+// Roster maps names to numbers and back. It is safe for concurrent use.
+//
+// A master is numbered by its group, everywhere. All others are numbered as they
+// appear; a number is never given to another core, and Renew gives a new one to
+// a name that now stands for another process, so that what is still on its way
+// to or from the old one is told apart.
+type Roster struct {
+	mu    sync.RWMutex
+	addrs map[wire.Ref]sched.Addr
+	refs  map[sched.Role][]wire.Ref
+}
+
+// New gives an empty roster.
+func New() *Roster {
+	return &Roster{addrs: map[wire.Ref]sched.Addr{}, refs: map[sched.Role][]wire.Ref{}}
+}
+
+// MasterRef names the master of a group.
+func MasterRef(group int) wire.Ref {
+	return wire.Ref{Role: sched.Master, Name: strconv.Itoa(group)}
+}
+
+// Addr gives the core's number, a new one at its first appearance.
+func (r *Roster) Addr(ref wire.Ref) sched.Addr {
+	if ref.Role == sched.Master {
+		return masterAddr(ref)
+	}
+	r.mu.RLock()
+	a, ok := r.addrs[ref]
+	r.mu.RUnlock()
+	if ok {
+		return a
+	}
+	return r.give(ref, false)
+}
+
+// Renew gives the name a new number, also when it has one.
+func (r *Roster) Renew(ref wire.Ref) sched.Addr { return r.give(ref, true) }
+
+func (r *Roster) give(ref wire.Ref, renew bool) sched.Addr {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a, ok := r.addrs[ref]; ok && !renew {
+		return a
+	}
+	list := r.refs[ref.Role]
+	if len(list) >= Limit {
+		return sched.Addr{}
+	}
+	a := sched.Addr{Role: ref.Role, ID: int32(len(list))} //nolint:gosec // below Limit
+	r.refs[ref.Role] = append(list, ref)
+	r.addrs[ref] = a
+	return a
+}
+
+// Ref gives the name behind a number.
+func (r *Roster) Ref(a sched.Addr) (wire.Ref, bool) {
+	if a.Role == sched.Master {
+		return MasterRef(int(a.ID)), true
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	list := r.refs[a.Role]
+	if a.ID < 0 || int(a.ID) >= len(list) {
+		return wire.Ref{}, false
+	}
+	return list[a.ID], true
+}
+
+// masterAddr numbers a master by its group; a name that is no group is nobody.
+func masterAddr(ref wire.Ref) sched.Addr {
+	group, err := strconv.ParseUint(ref.Name, 10, 15)
+	if err != nil {
+		return sched.Addr{}
+	}
+	return sched.Addr{Role: sched.Master, ID: int32(group)} //nolint:gosec // 15 bits
+}

@@ -1,0 +1,88 @@
+package master
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// cargo is what the master keeps beside the core for the jobs it holds: names
+// and payloads, from the arrival of the tasks until the core forgets the job.
+// It belongs to the owner goroutine.
+type cargo struct {
+	jobs map[sched.JobID]*jobCargo
+}
+
+type jobCargo struct {
+	extra  wire.Extra // without payloads and task ids
+	ranges []rangeCargo
+}
+
+// rangeCargo is the cargo of one Tasks message.
+type rangeCargo struct {
+	first, count int32
+	arrived      time.Time // for traces and the wait that metrics show
+	payloads     []api.Payload
+	taskIDs      []string
+}
+
+func newCargo() *cargo { return &cargo{jobs: map[sched.JobID]*jobCargo{}} }
+
+// load keeps what came with tasks.
+func (c *cargo) load(it *wire.Item) {
+	j := c.jobs[it.Msg.Job]
+	if j == nil {
+		j = &jobCargo{extra: it.Extra}
+		j.extra.Payloads, j.extra.TaskIDs = nil, nil
+		c.jobs[it.Msg.Job] = j
+	}
+	j.ranges = append(j.ranges, rangeCargo{
+		first: it.Msg.First, count: it.Msg.Count, payloads: it.Payloads, taskIDs: it.TaskIDs, arrived: time.Now(),
+	})
+}
+
+// adopt keeps the name of a job that a registering node runs.
+func (c *cargo) adopt(s *wire.Slot) {
+	if c.jobs[s.Running.Job] == nil {
+		c.jobs[s.Running.Job] = &jobCargo{extra: wire.Extra{JobName: s.JobName, OwnerAddress: s.OwnerAddress}}
+	}
+}
+
+// unload gives what goes along with the launch of a task, and when it came.
+func (c *cargo) unload(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
+	j := c.jobs[id.Job]
+	if j == nil {
+		return e, arrived
+	}
+	e = j.extra
+	for k := len(j.ranges) - 1; k >= 0; k-- { // the newest: another attempt may have come since
+		r := &j.ranges[k]
+		at := int(id.Task - r.first)
+		if at < 0 || id.Task >= r.first+r.count {
+			continue
+		}
+		switch {
+		case len(r.payloads) == 1:
+			e.Payloads = r.payloads
+		case at < len(r.payloads):
+			e.Payloads = r.payloads[at : at+1 : at+1]
+		}
+		if at < len(r.taskIDs) {
+			e.TaskIDs = r.taskIDs[at : at+1 : at+1]
+		}
+		return e, r.arrived
+	}
+	return e, arrived
+}
+
+// name gives the job's id as its user knows it.
+func (c *cargo) name(id sched.JobID) string {
+	if j := c.jobs[id]; j != nil && j.extra.JobName != "" {
+		return j.extra.JobName
+	}
+	return id.String()
+}
+
+func (c *cargo) drop(id sched.JobID) { delete(c.jobs, id) }

@@ -1,0 +1,100 @@
+package master
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// ask runs a question in the owner goroutine and waits for its answer.
+func ask[T any](ctx context.Context, m *Master, question func(*owner) T) (answer T, err error) {
+	done := make(chan T, 1)
+	if err := m.loop.Post(func() { done <- question(m.owner) }); err != nil {
+		return answer, m.busy(err)
+	}
+	select {
+	case answer = <-done:
+		return answer, nil
+	case <-ctx.Done():
+		return answer, m.busy(ctx.Err())
+	}
+}
+
+func (m *Master) busy(err error) error {
+	return &api.Error{Problem: api.Busy, What: err.Error(), Subject: fmt.Sprintf("master of group %d", m.cfg.Group), Next: "try again", RetryAfter: retryAfter}
+}
+
+// Deliver takes messages of frontends and node monitors.
+func (m *Master) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	return m.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
+		if err := m.loop.Post(func() { m.owner.take(b) }); err != nil {
+			return "", m.busy(err)
+		}
+		return "", nil
+	})
+}
+
+// Hello registers a frontend or a node.
+func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, error) {
+	return ask(ctx, m, func(o *owner) wire.HelloReply {
+		if h.Group != o.cfg.Group {
+			return o.welcome(fmt.Sprintf("this is the master of group %d, and %s is configured for group %d; correct its group or its master's address", o.cfg.Group, h.Sender, h.Group))
+		}
+		o.raiseEpoch(h.Epoch)
+		switch h.Sender.Role {
+		case sched.Worker:
+			return o.helloNode(h)
+		case sched.Distributor:
+			return o.helloFrontend(h)
+		default:
+			return o.welcome(fmt.Sprintf("a %s does not register with a master", h.Sender.Role))
+		}
+	})
+}
+
+// Snapshot takes a node's heartbeat.
+func (m *Master) Snapshot(ctx context.Context, s *wire.Snapshot) (wire.SnapshotReply, error) {
+	return ask(ctx, m, func(o *owner) wire.SnapshotReply { return o.snapshot(s) })
+}
+
+// MasterState tells about the group.
+func (m *Master) MasterState(ctx context.Context) (api.MasterState, error) {
+	return ask(ctx, m, (*owner).state)
+}
+
+// JobView tells what the group holds of a job.
+func (m *Master) JobView(ctx context.Context, job sched.JobID, app string) (wire.JobView, error) {
+	return ask(ctx, m, func(o *owner) wire.JobView { return o.jobView(job, app) })
+}
+
+// viewTasks bounds the running tasks that a view lists.
+const viewTasks = 100
+
+func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
+	x := o.core.Index()
+	v := wire.JobView{Share: api.GroupShare{
+		Group: o.cfg.Group, Reachable: true,
+		AheadShort: x.Queued(sched.Short), AheadLong: x.Queued(sched.Long),
+		IdleGeneral: x.Idle(queue.General), IdleReserve: x.Idle(queue.Reserved),
+		OldestWait: max(o.oldest(sched.Short), o.oldest(sched.Long)),
+	}}
+	if a := x.Find(app); a != nil {
+		v.Share.Serving = a.Workers
+	}
+	v.Share.Queued, v.Share.Running = o.core.Job(job)
+	for _, r := range o.core.Running(job) {
+		if len(v.Tasks) == viewTasks {
+			break
+		}
+		t := api.TaskStatus{Task: int(r.Task), Attempt: int(r.Attempt), State: "running"}
+		if ref, ok := o.roster.Ref(r.Worker); ok {
+			t.Node = fmt.Sprintf("%s/%d", ref.Name, ref.Slot)
+		}
+		v.Tasks = append(v.Tasks, t)
+	}
+	return v
+}

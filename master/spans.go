@@ -1,0 +1,34 @@
+package master
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// spans records the master's stage of a task's life, "queued": from the arrival
+// of the task to its launch. The node monitor's stages go below it.
+type spans struct{ tracing *telemetry.Tracing }
+
+// queued ends the stage for a launch and makes it the parent of what follows.
+// Jobs that are not sampled cost a look at a flag.
+func (s *spans) queued(it *wire.Item, to wire.Ref, arrived time.Time) {
+	parent := telemetry.Carrier(it.Trace)
+	if !parent.Sampled() {
+		return
+	}
+	ctx, span := s.tracing.Start(parent.Context(context.Background()), "queued",
+		trace.WithTimestamp(arrived), trace.WithSpanKind(trace.SpanKindInternal),
+		trace.WithAttributes(
+			attribute.String("job", it.JobName), attribute.Int("task", int(it.Msg.First)),
+			attribute.Int("attempt", int(it.Msg.Attempt)), attribute.String("class", it.Msg.Class.String()),
+			attribute.String("node", to.Name), attribute.Int("slot", int(to.Slot))))
+	it.Trace = api.Trace(telemetry.Inject(ctx))
+	span.End()
+}
