@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 
 // Generator describes a built-in workload for help texts.
@@ -53,7 +55,7 @@ func generate(full, rest string) (*Workload, error) {
 		}
 	}
 	return nil, fmt.Errorf("cannot generate %s: there is no generator %q; did you mean %q? There are %s (no job was run)",
-		full, name, nearest(name, names), strings.Join(names, ", "))
+		full, name, nearest.Word(name, names), strings.Join(names, ", "))
 }
 
 func (g Generator) build(s *spec) (*Workload, error) {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 
 // spec holds the key=value arguments of a generator. A generator asks for
@@ -139,7 +141,7 @@ func (s *spec) flag(key string) bool {
 func (s *spec) err() error {
 	for _, p := range s.given {
 		if !p.used {
-			s.fail("it has no key %q; did you mean %q? Its keys are %s", p.key, nearest(p.key, s.known), strings.Join(s.known, ", "))
+			s.fail("it has no key %q; did you mean %q? Its keys are %s", p.key, nearest.Word(p.key, s.known), strings.Join(s.known, ", "))
 		}
 	}
 	return s.failed

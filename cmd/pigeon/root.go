@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 
 // Groups of verbs in the help, in the order shown.
@@ -21,6 +22,7 @@ const (
 // verbs lists every verb; each has a file of its name.
 func verbs(roles []role) []*cobra.Command {
 	return []*cobra.Command{
+		simCommand(),
 		traceCommand(),
 		configCommand(roles),
 		doctorCommand(),
@@ -92,7 +94,7 @@ func unknownVerb(cmd *cobra.Command, word string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("%q is unknown to %q; the nearest it knows is %q", word, cmd.CommandPath(), config.Nearest(word, names))
+	return fmt.Errorf("%q is unknown to %q; the nearest it knows is %q", word, cmd.CommandPath(), nearest.Word(word, names))
 }
 
 // explainFlag turns what pflag says into wrong use that names the nearest flag.
@@ -117,5 +119,5 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		return wrongUse(fmt.Errorf("flag -%s is unknown to %q; it takes %s", given, cmd.CommandPath(), strings.Join(names, ", ")))
 	}
-	return wrongUse(fmt.Errorf("flag --%s is unknown to %q; the nearest it knows is %s", given, cmd.CommandPath(), config.Nearest("--"+given, names)))
+	return wrongUse(fmt.Errorf("flag --%s is unknown to %q; the nearest it knows is %s", given, cmd.CommandPath(), nearest.Word("--"+given, names)))
 }

@@ -7,7 +7,7 @@
 //	thrift  internal/runloop, link, telemetry, config and the rest   layer 4
 //	internal/policy                                                  layer 3
 //	internal/queue  internal/ledger                                  layer 2
-//	internal/sched                                                   layer 1
+//	internal/sched  internal/nearest                                 layer 1
 //
 // A package imports its own layer or lower ones. Layers 1 to 3 are pure: what is
 // measured in the simulator is what runs in production only as long as a

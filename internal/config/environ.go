@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 
 // readEnviron takes the variables of our keys out of the environment. A
@@ -48,7 +50,7 @@ func readEnviron(environ []string, s schema, known []string) (map[string]given, 
 
 func unknownVariable(name string, names []string) error {
 	hint := "no variable of this prefix is known here"
-	if n := Nearest(name, names); n != "" {
+	if n := nearest.Word(name, names); n != "" {
 		hint = "the nearest known one is " + n
 	}
 	return fmt.Errorf("environment variable %s is not read by anything: %s; correct or unset it", name, hint)
