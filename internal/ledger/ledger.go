@@ -1,6 +1,10 @@
 package ledger
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"math"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // MaxLosses is how many lost attempts fail a task.
 const MaxLosses = 3
@@ -8,10 +12,13 @@ const MaxLosses = 3
 // Nowhere is the place of a task that no group holds.
 const Nowhere int16 = -1
 
+// MaxMaster is the highest id of a master that can be a place.
+const MaxMaster int32 = math.MaxInt16
+
 // Task is what is known of one task. It is small because there are many.
 type Task struct {
-	Place   int16  // id of the master that holds it, or Nowhere
-	Attempt uint16 // the attempt that counts, from 1
+	Attempt int32 // the attempt that counts, from 1
+	Place   int16 // id of the master that holds it, or Nowhere
 	Losses  uint8
 	Retried uint8
 	Outcome sched.Outcome // Unfinished, Done or Failed
@@ -80,9 +87,10 @@ func (l *Ledger) Each(f func(*Job)) {
 }
 
 // Submit enters the job of a Submit message, with every task unplaced. A job
-// that is known already gives nil: the message came twice.
+// that is known already gives nil: the message came twice. So does one without
+// tasks, or with more than a job can have.
 func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
-	if l.jobs[m.Job] != nil || m.Count <= 0 {
+	if l.jobs[m.Job] != nil || m.Count <= 0 || m.Count > sched.MaxTasks {
 		return nil
 	}
 	j := &Job{

@@ -12,12 +12,15 @@ func (l *Ledger) Restore(m *sched.Message) {
 	}
 	switch m.Kind {
 	case sched.Placed:
-		for i := m.First; i < m.First+m.Count && j.Has(i); i++ {
+		if m.Peer.ID < 0 || m.Peer.ID > MaxMaster {
+			return
+		}
+		for i := m.First; i-m.First < m.Count && j.Has(i); i++ {
 			j.Place(i, int16(m.Peer.ID))
 		}
 	case sched.NewAttempt:
 		t := &j.Tasks[m.First]
-		t.Attempt, t.Losses, t.Retried = uint16(m.Attempt), m.Losses, m.Retries
+		t.Attempt, t.Losses, t.Retried = max(t.Attempt, m.Attempt), m.Losses, m.Retries
 	case sched.TaskEnded:
 		if j.Tasks[m.First].Outcome == sched.Unfinished {
 			l.settle(j, m.First, m.Outcome, m.Reason)

@@ -21,7 +21,7 @@ const (
 // Done of any attempt counts; a failure counts only from the attempt that counts.
 func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	j := l.jobs[m.Job]
-	if j == nil || !j.Has(m.First) || j.Tasks[m.First].Outcome != sched.Unfinished {
+	if j == nil || !j.Has(m.First) || m.Attempt < 1 || j.Tasks[m.First].Outcome != sched.Unfinished {
 		l.repeated++
 		return j, Ignored
 	}
@@ -30,7 +30,7 @@ func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	case m.Outcome == sched.Done:
 		l.end(j, m.First, m.Attempt, sched.Done, m.Reason, out)
 		return j, Accepted
-	case int32(t.Attempt) != m.Attempt:
+	case t.Attempt != m.Attempt:
 		l.repeated++
 		return j, Ignored
 	case m.Outcome != sched.Failed:
@@ -53,7 +53,7 @@ func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 		return nil, Ignored
 	}
 	t := &j.Tasks[m.First]
-	if t.Outcome != sched.Unfinished || int32(t.Attempt) != m.Attempt {
+	if t.Outcome != sched.Unfinished || t.Attempt != m.Attempt {
 		return j, Ignored
 	}
 	return j, l.lose(j, m, out)
@@ -81,7 +81,7 @@ func (l *Ledger) again(j *Job, m *sched.Message, why sched.Outcome, out *sched.A
 	t := &j.Tasks[m.First]
 	t.Attempt++
 	r := out.Do(sched.Persist)
-	r.Kind, r.Job, r.First, r.Attempt = sched.NewAttempt, j.ID, m.First, int32(t.Attempt)
+	r.Kind, r.Job, r.First, r.Attempt = sched.NewAttempt, j.ID, m.First, t.Attempt
 	r.Losses, r.Retries, r.Outcome, r.Reason = t.Losses, t.Retried, why, m.Reason
 }
 

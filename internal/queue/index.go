@@ -1,7 +1,8 @@
 package queue
 
 import (
-	"sort"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -18,23 +19,25 @@ const (
 	NumKinds = 2
 )
 
-// App is one application, or the built-in backends under the name "".
+// App is one application, or the built-in backends under the name "". It exists
+// while a worker serves it or a job names it.
 type App struct {
 	Name     string
 	Workers  int // live workers that serve it
+	refs     int // services that include it, and jobs that name it
 	runs     [sched.NumClasses]runList
 	services []*Service
 }
 
-// Service is a set of applications served by the same workers.
+// Service is a set of applications served by the same workers. It exists while
+// there is such a worker.
 type Service struct {
-	Names []string // sorted
-	apps  []*App
-	idle  [NumKinds]idleList
+	Names   []string // sorted, without repetition
+	key     string
+	workers int
+	apps    []*App // in the order of Names
+	idle    [NumKinds]idleList
 }
-
-// Apps gives the applications of the set, in the order of their names.
-func (s *Service) Apps() []*App { return s.apps }
 
 // Index finds applications and services by name and counts what waits. The zero
 // value is not ready; use NewIndex.
@@ -53,34 +56,88 @@ func NewIndex() *Index {
 	return &Index{apps: make(map[string]*App), services: make(map[string]*Service), head: -1}
 }
 
-// App gives the application of that name, new when it was unknown.
-func (x *Index) App(name string) *App {
+// Find gives the application of that name, nil when no worker serves it and no
+// job names it.
+func (x *Index) Find(name string) *App { return x.apps[name] }
+
+// Hold gives the application of that name and keeps it until a Release.
+func (x *Index) Hold(name string) *App {
 	a := x.apps[name]
 	if a == nil {
 		a = &App{Name: name}
 		x.apps[name] = a
-		at := sort.Search(len(x.order), func(i int) bool { return x.order[i].Name >= name })
-		x.order = append(x.order, nil)
-		copy(x.order[at+1:], x.order[at:])
-		x.order[at] = a
+		x.order = slices.Insert(x.order, x.position(name), a)
 	}
+	a.refs++
 	return a
 }
 
-// Service gives the set of these applications (sorted, without repetition).
-func (x *Index) Service(names []string) *Service {
-	key := strings.Join(names, "\x00")
-	if s := x.services[key]; s != nil && len(s.Names) == len(names) {
-		return s
+// Release ends one Hold. Nothing may wait for the application at its last.
+func (x *Index) Release(a *App) {
+	if a.refs--; a.refs == 0 {
+		delete(x.apps, a.Name)
+		at := x.position(a.Name)
+		x.order = slices.Delete(x.order, at, at+1)
 	}
-	s := &Service{Names: append([]string(nil), names...)}
+}
+
+func (x *Index) position(name string) int {
+	at, _ := slices.BinarySearchFunc(x.order, name, func(a *App, name string) int { return strings.Compare(a.Name, name) })
+	return at
+}
+
+// Join counts in a worker that serves these applications. fresh says that for
+// one of them it is the first.
+func (x *Index) Join(names []string) (s *Service, fresh bool) {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	key := serviceKey(names)
+	if s = x.services[key]; s == nil {
+		s = &Service{Names: names, key: key}
+		for _, n := range names {
+			a := x.Hold(n)
+			s.apps = append(s.apps, a)
+			a.services = append(a.services, s)
+		}
+		x.services[key] = s
+	}
+	s.workers++
+	for _, a := range s.apps {
+		a.Workers++
+		fresh = fresh || a.Workers == 1
+	}
+	return s, fresh
+}
+
+// Leave counts a worker out, which is in no idle list, and calls orphan for each
+// application that has no worker left.
+func (x *Index) Leave(s *Service, orphan func(*App)) {
+	s.workers--
+	for _, a := range s.apps {
+		a.Workers--
+	}
+	for _, a := range s.apps {
+		if a.Workers == 0 {
+			orphan(a)
+		}
+	}
+	if s.workers > 0 {
+		return
+	}
+	delete(x.services, s.key)
+	for _, a := range s.apps {
+		a.services = slices.DeleteFunc(a.services, func(o *Service) bool { return o == s })
+		x.Release(a)
+	}
+}
+
+// serviceKey is the same for equal lists of names and for no others, whatever
+// bytes are in the names.
+func serviceKey(names []string) string {
+	var key []byte
 	for _, n := range names {
-		a := x.App(n)
-		s.apps = append(s.apps, a)
-		a.services = append(a.services, s)
+		key = strconv.AppendQuote(key, n)
 	}
-	x.services[key] = s
-	return s
+	return string(key)
 }
 
 // Served lists the names of the applications with a live worker, sorted.

@@ -117,14 +117,22 @@ func (x *Index) shrink(r *Run, n int32) {
 	}
 }
 
-// Holds says that the task waits here.
-func (j *Job) Holds(task int32) bool {
+// EachRun calls f for the waiting runs of the job, in no order that means
+// anything to a decision. f changes nothing.
+func (j *Job) EachRun(f func(*Run)) {
 	for r := j.runs; r != nil; r = r.siblingNext {
-		if task >= r.First && task < r.First+r.Count {
-			return true
-		}
+		f(r)
 	}
-	return false
+}
+
+// Waiting gives the attempt with which the task waits here, 0 when it does not.
+func (j *Job) Waiting(task int32) (attempt int32) {
+	j.EachRun(func(r *Run) {
+		if task >= r.First && task-r.First < r.Count {
+			attempt = max(attempt, r.Attempt)
+		}
+	})
+	return attempt
 }
 
 // Remove takes the waiting tasks first..first+count-1 of the job out of the

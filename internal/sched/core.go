@@ -3,7 +3,9 @@ package sched
 // Core is one scheduling state machine; package sched states its contract.
 type Core interface {
 	// Step takes one message at the instant now and appends to out what is to be
-	// done. It keeps no reference to m, nor to out. now never goes back.
+	// done. It keeps no reference to m, nor to out. now never goes back. A message
+	// that is not Valid, of no kind for this role, or from a role that does not
+	// send it is ignored.
 	Step(now Time, from Addr, m *Message, out *Actions)
 }
 
@@ -41,9 +43,10 @@ type MasterConfig struct {
 
 // WorkerConfig is what a worker knows from the start.
 type WorkerConfig struct {
-	Self   Addr
-	Seed   uint64
-	Params Params
-	Master Addr   // of its group
-	Seq    uint64 // slot sequence number to go on from
+	Self     Addr
+	Seed     uint64
+	Params   Params
+	Master   Addr   // of its group
+	Seq      uint64 // slot sequence number to go on from
+	Reserved bool   // the slot's owner chose that it serves short tasks only
 }

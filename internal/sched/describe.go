@@ -7,7 +7,10 @@ import (
 
 // String gives the action kind's name.
 func (k ActionKind) String() string {
-	return [...]string{"Send", "Timer", "Start", "Suspend", "Resume", "Stop", "Persist", "Forget"}[k]
+	if names := [...]string{"Send", "Timer", "Start", "Suspend", "Resume", "Stop", "Persist", "Forget"}; int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("ActionKind(%d)", uint8(k))
 }
 
 // Describe prints a message on one line: its kind and every field that is set,

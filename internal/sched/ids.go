@@ -57,6 +57,10 @@ type Addr struct {
 // sends a copy to each peer it knows.
 const Everyone int32 = -1
 
+// MaxID is the highest number of a core in its role. Cores keep tables by id;
+// this bounds them.
+const MaxID int32 = 1<<24 - 1
+
 // String gives the address as "role id", for descriptions and recordings.
 func (a Addr) String() string { return fmt.Sprintf("%s %d", a.Role, a.ID) }
 
@@ -98,10 +102,10 @@ const (
 
 // String gives the class's word.
 func (c Class) String() string {
-	if c == Short {
-		return "short"
+	if names := [...]string{"short", "long"}; int(c) < len(names) {
+		return names[c]
 	}
-	return "long"
+	return fmt.Sprintf("Class(%d)", uint8(c))
 }
 
 // Outcome is how an attempt, a task or a job ended.
@@ -119,5 +123,11 @@ const (
 
 // String gives the outcome's word.
 func (o Outcome) String() string {
-	return [...]string{"unfinished", "done", "failed", "killed", "lost"}[o]
+	if names := [...]string{"unfinished", "done", "failed", "killed", "lost"}; int(o) < len(names) {
+		return names[o]
+	}
+	return fmt.Sprintf("Outcome(%d)", uint8(o))
 }
+
+// Seconds gives the length of time as a number, for people and metrics.
+func (t Time) Seconds() float64 { return float64(t) / float64(Second) }

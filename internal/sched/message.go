@@ -71,7 +71,8 @@ const (
 	// Kill: stop this attempt. Job, First, Attempt, Epoch.
 	Kill
 	// SetReserved: the slot now serves short tasks only (Reserved) or both
-	// classes. Reserved, Epoch.
+	// classes. Reserved, Epoch, Seq (counts them within the epoch; an older one is
+	// ignored).
 	SetReserved
 
 	// Worker to master.
@@ -159,6 +160,18 @@ const NumKinds = int(numKinds)
 // AttemptID gives the attempt a one-task message speaks of.
 func (m *Message) AttemptID() AttemptID {
 	return AttemptID{Job: m.Job, Task: m.First, Attempt: m.Attempt}
+}
+
+// MaxTasks is how many tasks a job can have.
+const MaxTasks int32 = 100_000
+
+// Valid says that the numbers in the message are in the ranges that tables are
+// made for. The edge refuses what is not, with a reason; a core ignores it, so
+// that no message can make it panic or grow without bound.
+func (m *Message) Valid() bool {
+	return m.Class < NumClasses &&
+		m.First >= 0 && m.Count >= 0 && m.First <= MaxTasks && m.Count <= MaxTasks-m.First &&
+		m.Attempt >= 0 && m.Peer.ID >= 0 && m.Peer.ID <= MaxID
 }
 
 // Tasks gives how many tasks the message speaks of, for counting messages as

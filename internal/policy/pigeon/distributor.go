@@ -7,9 +7,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// retryFull is how long tasks that a full master handed back wait before they
-// are placed again.
-const retryFull = 100 * sched.Millisecond
+// retryReturned is how long tasks that no master would take wait before they are
+// placed again.
+const retryReturned = 100 * sched.Millisecond
 
 // Distributor splits jobs over the groups and owns what is owed. Its state is
 // the ledger and what the masters said they serve.
@@ -23,8 +23,8 @@ type Distributor struct {
 }
 
 type group struct {
-	known, up bool
-	serves    []string
+	up, lost bool // neither: never heard of
+	serves   []string
 }
 
 // NewDistributor gives a distributor that knows no master yet.
@@ -37,6 +37,9 @@ func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
 
 // Step implements [sched.Core].
 func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if !m.Valid() {
+		return
+	}
 	switch m.Kind {
 	case sched.Submit:
 		d.submit(now, m, out)
@@ -57,28 +60,30 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	case sched.MasterLost:
 		d.masterLost(m, out)
 	case sched.Serves:
-		d.group(from.ID).serves = slices.Clone(m.Serves)
-		d.placeHeld(out)
+		d.serves(from, m, out)
 	case sched.Timeout:
 		d.retrying = false
 		d.placeHeld(out)
 	case sched.Placed, sched.NewAttempt, sched.TaskEnded:
 		d.led.Restore(m)
 	case sched.Restored:
-		d.restored = true
-		d.led.CloseRestored(out)
-		d.led.Each(d.hold)
-		d.placeHeld(out)
+		d.restore(out)
 	}
 }
 
-// group gives the entry of the master with that id, new when it was unknown.
-func (d *Distributor) group(id int32) *group {
-	for int(id) >= len(d.groups) {
-		d.groups = append(d.groups, group{})
+// group gives the entry of the master, new when it was unknown; nil when the
+// address is not that of a master.
+func (d *Distributor) group(a sched.Addr) *group {
+	if a.Role != sched.Master || a.ID < 0 || a.ID > ledger.MaxMaster {
+		return nil
 	}
-	return &d.groups[id]
+	if grow := int(a.ID) + 1 - len(d.groups); grow > 0 {
+		d.groups = append(d.groups, make([]group, grow)...)
+	}
+	return &d.groups[a.ID]
 }
+
+func master(place int16) sched.Addr { return sched.Addr{Role: sched.Master, ID: int32(place)} }
 
 func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Actions) {
 	j := d.led.Submit(now, m)
@@ -100,7 +105,7 @@ func (d *Distributor) settle(j *ledger.Job, m *sched.Message, v ledger.Verdict, 
 		d.tryAgain(j, m.First, out)
 	case ledger.Accepted:
 		// Another attempt may be queued or running: it is not wanted any more.
-		if t := &j.Tasks[m.First]; int32(t.Attempt) != m.Attempt || m.Kind == sched.AttemptLost {
+		if t := &j.Tasks[m.First]; t.Attempt != m.Attempt || m.Kind == sched.AttemptLost {
 			d.drop(j, m.First, 1, t.Place, out)
 		}
 	}
@@ -110,7 +115,7 @@ func (d *Distributor) settle(j *ledger.Job, m *sched.Message, v ledger.Verdict, 
 // live master there the task is placed anew.
 func (d *Distributor) tryAgain(j *ledger.Job, task int32, out *sched.Actions) {
 	t := &j.Tasks[task]
-	if t.Place != ledger.Nowhere && d.groups[t.Place].up && slices.Contains(d.groups[t.Place].serves, j.App) {
+	if t.Place != ledger.Nowhere && d.group(master(t.Place)).takes(j.App) {
 		d.sendTasks(j, task, 1, t.Place, out).Head = true
 		return
 	}
@@ -120,9 +125,9 @@ func (d *Distributor) tryAgain(j *ledger.Job, task int32, out *sched.Actions) {
 }
 
 func (d *Distributor) sendTasks(j *ledger.Job, first, count int32, place int16, out *sched.Actions) *sched.Message {
-	m := out.Send(sched.Addr{Role: sched.Master, ID: int32(place)}, sched.Tasks)
+	m := out.Send(master(place), sched.Tasks)
 	m.Job, m.Class, m.Estimate, m.App, m.Arrival = j.ID, j.Class, j.Estimate, j.App, j.Arrival
-	m.Owner, m.First, m.Count, m.Attempt = d.cfg.Self, first, count, int32(j.Tasks[first].Attempt)
+	m.Owner, m.First, m.Count, m.Attempt = d.cfg.Self, first, count, j.Tasks[first].Attempt
 	return m
 }
 
@@ -130,7 +135,7 @@ func (d *Distributor) drop(j *ledger.Job, first, count int32, place int16, out *
 	if place == ledger.Nowhere {
 		return
 	}
-	m := out.Send(sched.Addr{Role: sched.Master, ID: int32(place)}, sched.Drop)
+	m := out.Send(master(place), sched.Drop)
 	m.Job, m.First, m.Count = j.ID, first, count
 }
 
@@ -141,40 +146,40 @@ func (d *Distributor) cancel(m *sched.Message, out *sched.Actions) {
 	}
 	r := out.Do(sched.Persist)
 	r.Kind, r.Job, r.Reason = sched.Cancel, j.ID, m.Reason
-	told := make([]bool, len(d.groups))
+	var told []int16
 	for i := range j.Tasks {
-		if p := j.Tasks[i].Place; p != ledger.Nowhere && !told[p] {
-			told[p] = true
+		if p := j.Tasks[i].Place; !slices.Contains(told, p) {
+			told = append(told, p)
 			d.drop(j, 0, 0, p, out)
 		}
 	}
 	d.led.Cancel(j, m.Reason, out)
 }
 
-// returned takes tasks back that a group could not run.
+// returned takes tasks back that a group could not run, and places them with
+// others. A group that was full, or that is the only one, is tried again later.
 func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	j := d.led.Job(m.Job)
-	if j == nil {
+	if j == nil || d.group(from) == nil {
 		return
 	}
 	for i := m.First; i < m.First+m.Count && j.Has(i); i++ {
-		if t := &j.Tasks[i]; int32(t.Attempt) == m.Attempt && t.Place == int16(from.ID) {
+		if t := &j.Tasks[i]; t.Attempt == m.Attempt && t.Place == int16(from.ID) {
 			j.Unplace(i)
 		}
 	}
-	if m.Full {
-		d.hold(j)
-		d.retryLater(now, out)
-		return
+	if !m.Full {
+		d.placeExcept(j, from, out)
 	}
-	d.place(j, out)
-	d.hold(j)
+	if d.hold(j); j.Unplaced > 0 {
+		d.retryLater(now, out)
+	}
 }
 
 func (d *Distributor) retryLater(now sched.Time, out *sched.Actions) {
 	if !d.retrying {
 		d.retrying = true
-		out.Timer(now+retryFull, 0)
+		out.Timer(now+retryReturned, 0)
 	}
 }
 
@@ -182,7 +187,7 @@ func (d *Distributor) retryLater(now sched.Time, out *sched.Actions) {
 // nobody waits for it any more.
 func (d *Distributor) holding(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	j := d.led.Job(m.Job)
-	if j != nil && j.Has(m.First) && j.Tasks[m.First].Outcome == sched.Unfinished {
+	if !d.restored || (j != nil && j.Has(m.First) && j.Tasks[m.First].Outcome == sched.Unfinished) {
 		return
 	}
 	drop := out.Send(from, sched.Drop)

@@ -5,10 +5,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// recoverWait is how long a master that has just started keeps tasks sent again
-// waiting for its nodes to tell what runs (design.md, section 2, rule 5).
-const recoverWait = sched.Second
-
 // mayUse lists the kinds of workers that may take a task at its arrival, in the
 // order in which they are tried (section 3.2).
 var mayUse = [sched.NumClasses][]queue.Kind{
@@ -30,9 +26,8 @@ type Master struct {
 	reserved int       // of those
 	passed   int       // short tasks that general workers took while long ones waited
 	epoch    uint64
-	waiting  []sched.Message // Tasks sent again, until the nodes have spoken
-	started  bool            // the recovery wait has begun
-	ready    bool            // the recovery wait is over
+	tells    uint64 // SetReserved messages sent
+	recovery recovery
 	counts   Counts
 }
 
@@ -49,11 +44,13 @@ type worker struct {
 	service    *queue.Service
 	reserved   bool
 	fixed      bool
+	told       bool // its kind
 	seq        uint64
 	job        *queue.Job // what it runs, nil when idle or unknown
 	task       int32
 	attempt    int32
 	prev, next *worker // workers of the same job, in order of launch
+	ended      endedRing
 }
 
 func (w *worker) kind() queue.Kind {
@@ -65,22 +62,25 @@ func (w *worker) kind() queue.Kind {
 
 // NewMaster gives a master without workers.
 func NewMaster(cfg sched.MasterConfig) *Master {
-	return &Master{cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), ready: !cfg.Recover}
+	return &Master{cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), recovery: recovery{over: !cfg.Recover}}
 }
 
 // Step implements [sched.Core].
 func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
-	if !s.started && !s.ready {
-		s.started = true
+	if !s.recovery.started && !s.recovery.over {
+		s.recovery.started = true
 		out.Timer(now+recoverWait, 0)
+	}
+	if !m.Valid() {
+		return
 	}
 	switch m.Kind {
 	case sched.Tasks:
 		s.tasks(now, m, out)
 	case sched.Idle:
-		s.idle(from, m, out)
+		s.idle(s.sender(from), m, out)
 	case sched.Refused:
-		s.refused(now, from, m, out)
+		s.refused(now, s.sender(from), m, out)
 	case sched.Drop:
 		s.drop(m, out)
 	case sched.WorkerUp:
@@ -96,60 +96,84 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	}
 }
 
-// tasks launches what finds an idle worker and queues the rest.
+// sender gives the live worker that speaks, nil when it is none.
+func (s *Master) sender(from sched.Addr) *worker {
+	if from.Role != sched.Worker {
+		return nil
+	}
+	return s.worker(from.ID)
+}
+
+// tasks takes tasks in, or hands them back when there is no room for them.
 func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
-	if m.Resent && !s.ready {
-		s.waiting = append(s.waiting, *m)
+	switch {
+	case m.Attempt < 1 || m.Count < 1:
+	case s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks+int(m.Count) > s.cfg.MaxTasks:
+		s.giveBack(m.Owner, m.Job, m.First, m.Count, m.Attempt, true, out)
+		s.forget(m.Job, out)
+	case m.Resent && !s.recovery.over:
+		s.recovery.add(m)
+	default:
+		s.take(now, m, out)
+	}
+}
+
+// take launches what finds an idle worker and queues the rest; without a worker
+// that serves the application everything goes back.
+func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
+	j := s.jobs[m.Job]
+	if j != nil {
+		s.takeMore(now, j, m, out)
 		return
 	}
-	app := s.index.App(m.App)
-	if app.Workers == 0 {
+	if app := s.index.Find(m.App); app == nil || app.Workers == 0 {
 		s.giveBack(m.Owner, m.Job, m.First, m.Count, m.Attempt, false, out)
 		s.forget(m.Job, out)
 		return
 	}
-	if s.cfg.MaxTasks > 0 && s.Queued()+int(m.Count) > s.cfg.MaxTasks {
-		s.giveBack(m.Owner, m.Job, m.First, m.Count, m.Attempt, true, out)
-		s.forget(m.Job, out)
-		return
-	}
-	j := s.jobs[m.Job]
-	if j == nil {
-		j = &queue.Job{ID: m.Job, Owner: m.Owner, App: app, Class: m.Class, Estimate: m.Estimate, Arrival: m.Arrival}
-		s.jobs[m.Job] = j
-		s.admit(now, j, m.First, m.Count, m, out)
-		return
-	}
-	s.admitNew(now, j, m, out)
+	s.admit(now, s.newJob(m), m.First, m.Count, m, out)
 }
 
-// admitNew admits the tasks of the message that the master does not hold: the
-// message may have come twice, or repeat what an earlier master launched.
-func (s *Master) admitNew(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
-	end := m.First + m.Count
-	for i := m.First; i < end; {
-		first := i
-		for i < end && !s.holds(j, i) {
-			i++
-		}
-		if i > first {
-			s.admit(now, j, first, i-first, m, out)
-		} else {
-			i++
-		}
-	}
+// newJob enters the job of a message.
+func (s *Master) newJob(m *sched.Message) *queue.Job {
+	j := &queue.Job{ID: m.Job, Owner: m.Owner, App: s.index.Hold(m.App), Class: m.Class, Estimate: m.Estimate, Arrival: m.Arrival}
+	s.jobs[m.Job] = j
+	return j
 }
 
-func (s *Master) holds(j *queue.Job, task int32) bool {
-	if j.Holds(task) {
-		return true
-	}
+// takeMore takes tasks of a job that is known here. The message may have come
+// twice, or repeat what an earlier master launched: a task that is held with
+// this attempt or a later one is left alone. An earlier attempt that waits gives
+// way; one that runs goes on, for whichever ends first counts.
+func (s *Master) takeMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
+	held := make([]int32, m.Count) // latest attempt of each task
+	j.EachRun(func(r *queue.Run) {
+		for i := max(r.First, m.First); i < min(r.First+r.Count, m.First+m.Count); i++ {
+			held[i-m.First] = max(held[i-m.First], r.Attempt)
+		}
+	})
 	for w := s.firstOf(j); w != nil; w = w.next {
-		if w.task == task {
-			return true
+		if i := w.task - m.First; i >= 0 && i < m.Count {
+			held[i] = max(held[i], w.attempt)
 		}
 	}
-	return false
+	for i := int32(0); i < m.Count; {
+		first := i
+		for i < m.Count && held[i] < m.Attempt {
+			i++
+		}
+		if i == first {
+			i++
+			continue
+		}
+		s.index.Remove(j, m.First+first, i-first)
+		if j.App.Workers == 0 {
+			s.giveBack(m.Owner, j.ID, m.First+first, i-first, m.Attempt, false, out)
+			continue
+		}
+		s.admit(now, j, m.First+first, i-first, m, out)
+	}
+	s.forget(j.ID, out)
 }
 
 func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sched.Message, out *sched.Actions) {
@@ -182,14 +206,17 @@ func (s *Master) launch(w *worker, j *queue.Job, task, attempt int32, out *sched
 }
 
 // idle takes the notice that a slot is free since sequence number Seq; an older
-// or repeated one says nothing new.
-func (s *Master) idle(from sched.Addr, m *sched.Message, out *sched.Actions) {
-	w := s.worker(from.ID)
+// or repeated one says nothing new. What was launched there has ended, or was
+// refused, which the slot will tell.
+func (s *Master) idle(w *worker, m *sched.Message, out *sched.Actions) {
 	if w == nil || m.Seq <= w.seq {
 		return
 	}
 	w.seq = m.Seq
-	s.vacate(w, out)
+	if w.job != nil {
+		w.ended.add(sched.AttemptID{Job: w.job.ID, Task: w.task, Attempt: w.attempt}, w.job.Owner)
+		s.vacate(w, out)
+	}
 	if !w.Listed() {
 		s.feed(w, out)
 	}
@@ -231,10 +258,17 @@ func (s *Master) choose(w *worker) *queue.Run {
 }
 
 // refused puts a task that its slot did not take back at the head of its queue.
-// The slot's own Idle makes it usable again.
-func (s *Master) refused(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
-	w := s.worker(from.ID)
-	if w == nil || w.job == nil || w.job.ID != m.Job || w.task != m.First || w.attempt != m.Attempt {
+// The slot's own Idle makes it usable again. Where that notice was faster, the
+// task passed for ended and is forgotten here: it goes back to its owner.
+func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
+	if w == nil {
+		return
+	}
+	if w.job == nil || w.job.ID != m.Job || w.task != m.First || w.attempt != m.Attempt {
+		if owner, ok := w.ended.remove(m.AttemptID()); ok {
+			s.counts.Refused++
+			s.giveBack(owner, m.Job, m.First, 1, m.Attempt, false, out)
+		}
 		return
 	}
 	s.counts.Refused++
@@ -250,14 +284,14 @@ func (s *Master) refused(now sched.Time, from sched.Addr, m *sched.Message, out 
 
 // drop forgets queued tasks and kills running ones.
 func (s *Master) drop(m *sched.Message, out *sched.Actions) {
-	s.dropWaiting(m)
+	first, count := m.First, m.Count
+	if count == 0 {
+		first, count = 0, sched.MaxTasks
+	}
+	s.recovery.drop(m.Job, first, count)
 	j := s.jobs[m.Job]
 	if j == nil {
 		return
-	}
-	first, count := m.First, m.Count
-	if count == 0 {
-		first, count = 0, 1<<30
 	}
 	s.index.Remove(j, first, count)
 	for w := s.firstOf(j); w != nil; w = w.next {
@@ -281,6 +315,11 @@ func (s *Master) forget(id sched.JobID, out *sched.Actions) {
 			return
 		}
 		delete(s.jobs, id)
+		s.index.Release(j.App)
+	}
+	if !s.recovery.over { // tasks of it may wait apart
+		s.recovery.forgot = append(s.recovery.forgot, id)
+		return
 	}
 	out.Do(sched.Forget).Job = id
 }

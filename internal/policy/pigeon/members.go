@@ -22,51 +22,56 @@ func (s *Master) workerUp(m *sched.Message, out *sched.Actions) {
 	if s.worker(m.Peer.ID) != nil {
 		return // came twice
 	}
-	for int(m.Peer.ID) >= len(s.workers) {
-		s.workers = append(s.workers, nil)
+	if grow := int(m.Peer.ID) + 1 - len(s.workers); grow > 0 {
+		s.workers = append(s.workers, make([]*worker, grow)...)
 	}
-	w := &worker{addr: m.Peer, seq: m.Seq, reserved: m.Reserved && m.Fixed, fixed: m.Fixed, service: s.index.Service(m.Serves)}
+	w := &worker{addr: m.Peer, seq: m.Seq, reserved: m.Reserved && m.Fixed, fixed: m.Fixed}
 	w.Owner = m.Peer.ID
 	s.workers[m.Peer.ID] = w
 	s.joinNode(w, m.Node)
-	s.serve(w, +1, out)
+	s.join(w, m.Serves, out)
 	for _, kept := range m.Kept {
+		w.ended.add(kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
 		s.notHere(kept, out)
 	}
 	if m.Attempt > 0 {
 		s.adopt(w, m, out)
 	}
 	s.balanceReserved(out)
+	if !w.fixed && !w.told {
+		s.tellReserved(w, out) // an earlier master may have told it otherwise
+	}
 	if w.job == nil && !w.Listed() {
 		s.feed(w, out)
 	}
 }
 
 // adopt enters what a registering slot runs and asks its owner whether it is
-// still wanted. Where the same task waits here, it does so no longer.
+// still wanted. Where the same attempt waits here, it does so no longer.
 func (s *Master) adopt(w *worker, m *sched.Message, out *sched.Actions) {
-	s.notHere(m.AttemptID(), out)
 	j := s.jobs[m.Job]
 	if j == nil {
-		j = &queue.Job{ID: m.Job, Owner: m.Owner, App: s.index.App(m.App), Class: m.Class, Estimate: m.Estimate}
-		s.jobs[m.Job] = j
+		j = s.newJob(m)
 	}
 	s.occupy(w, j, m.First, m.Attempt)
+	s.notHere(m.AttemptID(), out)
 	h := out.Send(m.Owner, sched.Holding)
 	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
 }
 
-// notHere takes a task out of the queue that a node has run or runs.
+// notHere takes a task out of the queue of which a node has run, or runs, this
+// attempt. A later attempt stays: it was asked for because nobody knew of this.
 func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
-	s.dropWaiting(&sched.Message{Job: id.Job, First: id.Task, Count: 1})
-	if j := s.jobs[id.Job]; j != nil {
+	s.recovery.exclude(id)
+	if j := s.jobs[id.Job]; j != nil && j.Waiting(id.Task) <= id.Attempt {
 		s.index.Remove(j, id.Task, 1)
 		s.forget(id.Job, out)
 	}
 }
 
-// workerLost takes a slot out. What ran there is lost; when it was the last that
-// served an application, what waits for it goes back to the distributors.
+// workerLost takes a slot out. What ran there is lost, and so may be the reports
+// of what ended there last: a node repeats a report until it is acknowledged,
+// and dies with those that were not.
 func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	w := s.worker(m.Peer.ID)
 	if w == nil {
@@ -75,14 +80,19 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	s.index.RemoveIdle(&w.Idler)
 	if j := w.job; j != nil {
 		s.counts.Lost++
-		l := out.Send(j.Owner, sched.AttemptLost)
-		l.Job, l.First, l.Attempt, l.Reason = j.ID, w.task, w.attempt, m.Reason
+		s.tellLost(j.Owner, sched.AttemptID{Job: j.ID, Task: w.task, Attempt: w.attempt}, m.Reason, out)
 		s.vacate(w, out)
 	}
+	w.ended.each(func(id sched.AttemptID, owner sched.Addr) { s.tellLost(owner, id, m.Reason, out) })
 	s.leaveNode(w)
-	s.serve(w, -1, out)
+	s.leave(w.service, out)
 	s.workers[m.Peer.ID] = nil
 	s.balanceReserved(out)
+}
+
+func (s *Master) tellLost(owner sched.Addr, id sched.AttemptID, reason string, out *sched.Actions) {
+	l := out.Send(owner, sched.AttemptLost)
+	l.Job, l.First, l.Attempt, l.Reason = id.Job, id.Task, id.Attempt, reason
 }
 
 // workerServes notes that a slot serves other applications than before.
@@ -94,35 +104,41 @@ func (s *Master) workerServes(m *sched.Message, out *sched.Actions) {
 	idle := w.Listed()
 	s.index.RemoveIdle(&w.Idler)
 	old := w.service
-	w.service = s.index.Service(m.Serves)
-	s.serve(w, +1, out)
-	s.serve(&worker{service: old}, -1, out)
+	s.join(w, m.Serves, out)
+	s.leave(old, out)
 	if idle {
 		s.feed(w, out)
 	}
 }
 
-// serve counts a worker in (+1) or out (-1) for each application it serves and
-// announces the first and the last.
-func (s *Master) serve(w *worker, by int, out *sched.Actions) {
-	changed := false
-	for _, a := range w.service.Apps() {
-		before := a.Workers
-		a.Workers += by
-		changed = changed || before == 0 || a.Workers == 0
+// join counts a worker in for each application it serves and announces the first
+// of any.
+func (s *Master) join(w *worker, names []string, out *sched.Actions) {
+	service, fresh := s.index.Join(names)
+	w.service = service
+	if fresh {
+		s.announce(out)
 	}
-	if !changed {
-		return
-	}
-	out.Send(sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, sched.Serves).Serves = s.index.Served()
-	for _, a := range w.service.Apps() {
-		if a.Workers == 0 {
-			s.index.TakeAll(a, func(r *queue.Run) {
-				s.giveBack(r.Job.Owner, r.Job.ID, r.First, r.Count, r.Attempt, false, out)
-				s.forget(r.Job.ID, out)
-			})
+}
+
+// leave counts a worker out. When it was the last that served an application,
+// that is announced, and what waits for it goes back to the distributors.
+func (s *Master) leave(service *queue.Service, out *sched.Actions) {
+	announced := false
+	s.index.Leave(service, func(a *queue.App) {
+		if !announced {
+			announced = true
+			s.announce(out)
 		}
-	}
+		s.index.TakeAll(a, func(r *queue.Run) {
+			s.giveBack(r.Job.Owner, r.Job.ID, r.First, r.Count, r.Attempt, false, out)
+			s.forget(r.Job.ID, out)
+		})
+	})
+}
+
+func (s *Master) announce(out *sched.Actions) {
+	out.Send(sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, sched.Serves).Serves = s.index.Served()
 }
 
 func (s *Master) joinNode(w *worker, id string) {
@@ -152,11 +168,16 @@ func (s *Master) leaveNode(w *worker) {
 	}
 }
 
-// balanceReserved keeps round(share x slots) slots of the group reserved, each on
-// the node with the fewest so far, then the lowest id (design.md, section 3).
-// Slots whose owner chose their kind do not count.
+// wantReserved is round(share x slots), of the slots whose kind the master
+// chooses.
+func (s *Master) wantReserved() int {
+	return min(s.slots, int(math.Floor(float64(s.cfg.Params.Reserved*float64(s.slots))+0.5)))
+}
+
+// balanceReserved keeps wantReserved slots of the group reserved, each on the node
+// with the fewest so far, then the lowest id (design.md, section 3).
 func (s *Master) balanceReserved(out *sched.Actions) {
-	want := int(math.Floor(float64(s.cfg.Params.Reserved*float64(s.slots)) + 0.5))
+	want := s.wantReserved()
 	for s.reserved < want {
 		w := s.nextReserved(func(n *node, w *worker) (int, bool) { return n.reserved, !w.reserved })
 		s.setReserved(w, true, out)
@@ -193,47 +214,16 @@ func (s *Master) setReserved(w *worker, reserved bool, out *sched.Actions) {
 	}
 	w.node.reserved += by
 	s.reserved += by
-	m := out.Send(w.addr, sched.SetReserved)
-	m.Reserved, m.Epoch = reserved, s.epoch
+	s.tellReserved(w, out)
 	if idle {
 		s.feed(w, out)
 	}
 }
 
-// dropWaiting forgets tasks among those that wait for the nodes to speak.
-func (s *Master) dropWaiting(m *sched.Message) {
-	if len(s.waiting) == 0 {
-		return
-	}
-	var kept []sched.Message
-	for _, t := range s.waiting {
-		if t.Job != m.Job {
-			kept = append(kept, t)
-			continue
-		}
-		if m.Count == 0 {
-			continue
-		}
-		start, end := t.First, t.First+t.Count
-		for _, part := range [2][2]int32{{start, min(end, m.First)}, {max(start, m.First+m.Count), end}} {
-			if part[0] < part[1] {
-				t.First, t.Count = part[0], part[1]-part[0]
-				kept = append(kept, t)
-			}
-		}
-	}
-	s.waiting = kept
-}
-
-// recovered ends the wait of a started master for its nodes.
-func (s *Master) recovered(now sched.Time, out *sched.Actions) {
-	if s.ready {
-		return
-	}
-	s.ready = true
-	waiting := s.waiting
-	s.waiting = nil
-	for i := range waiting {
-		s.tasks(now, &waiting[i], out)
-	}
+// tellReserved tells a slot its kind.
+func (s *Master) tellReserved(w *worker, out *sched.Actions) {
+	w.told = true
+	s.tells++
+	m := out.Send(w.addr, sched.SetReserved)
+	m.Reserved, m.Epoch, m.Seq = w.reserved, s.epoch, s.tells
 }

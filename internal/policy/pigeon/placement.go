@@ -14,10 +14,15 @@ import (
 // drawn from the run's seed and the job's key. Without such a group the tasks
 // stay unplaced.
 func (d *Distributor) place(j *ledger.Job, out *sched.Actions) {
+	d.placeExcept(j, sched.Addr{}, out)
+}
+
+// placeExcept is place, among the other groups than that of the given master.
+func (d *Distributor) placeExcept(j *ledger.Job, except sched.Addr, out *sched.Actions) {
 	if j.Unplaced == 0 || !d.restored {
 		return
 	}
-	ids := d.serving(j.App)
+	ids := d.serving(j.App, except)
 	if len(ids) == 0 {
 		return
 	}
@@ -57,8 +62,7 @@ func (d *Distributor) placeBlock(j *ledger.Job, place int16, next, share int32, 
 func (d *Distributor) placed(j *ledger.Job, first, count int32, place int16, out *sched.Actions) {
 	attempt := j.Tasks[first].Attempt
 	r := out.Do(sched.Persist)
-	r.Kind, r.Job, r.First, r.Count, r.Attempt = sched.Placed, j.ID, first, count, int32(attempt)
-	r.Peer = sched.Addr{Role: sched.Master, ID: int32(place)}
+	r.Kind, r.Job, r.First, r.Count, r.Attempt, r.Peer = sched.Placed, j.ID, first, count, attempt, master(place)
 	d.sendTasks(j, first, count, place, out).Resent = attempt > 1
 }
 
@@ -66,11 +70,14 @@ func waits(t *ledger.Task) bool {
 	return t.Outcome == sched.Unfinished && t.Place == ledger.Nowhere
 }
 
-// serving lists the masters that can be reached and serve the application.
-func (d *Distributor) serving(app string) []int16 {
+// takes says that the group can be reached and serves the application.
+func (g *group) takes(app string) bool { return g.up && slices.Contains(g.serves, app) }
+
+// serving lists the groups that take tasks of the application.
+func (d *Distributor) serving(app string, except sched.Addr) []int16 {
 	var ids []int16
 	for id := range d.groups {
-		if g := &d.groups[id]; g.up && slices.Contains(g.serves, app) {
+		if a := master(int16(id)); a != except && d.groups[id].takes(app) {
 			ids = append(ids, int16(id))
 		}
 	}
@@ -105,28 +112,43 @@ func (d *Distributor) placeHeld(out *sched.Actions) {
 	d.held = still
 }
 
+// serves notes what a group serves now.
+func (d *Distributor) serves(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if g := d.group(from); g != nil {
+		g.serves = slices.Clone(m.Serves)
+		d.placeHeld(out)
+	}
+}
+
 // masterUp takes a master in. What was placed with an earlier incarnation of it
 // is sent again, marked so that it launches nothing that runs already.
 func (d *Distributor) masterUp(m *sched.Message, out *sched.Actions) {
-	g := d.group(m.Peer.ID)
-	g.known, g.up, g.serves = true, true, slices.Clone(m.Serves)
-	place := int16(m.Peer.ID)
-	d.led.Each(func(j *ledger.Job) { d.resend(j, place, out) })
-	d.placeHeld(out)
+	g := d.group(m.Peer)
+	if g == nil {
+		return
+	}
+	g.up, g.lost, g.serves = true, false, slices.Clone(m.Serves)
+	if d.restored {
+		d.resend(int16(m.Peer.ID), out)
+		d.placeHeld(out)
+	}
 }
 
-func (d *Distributor) resend(j *ledger.Job, place int16, out *sched.Actions) {
-	for i := int32(0); j.Has(i); {
-		first := i
-		for j.Has(i) && at(&j.Tasks[i], place) && j.Tasks[i].Attempt == j.Tasks[first].Attempt {
-			i++
+// resend sends a master all it is to hold.
+func (d *Distributor) resend(place int16, out *sched.Actions) {
+	d.led.Each(func(j *ledger.Job) {
+		for i := int32(0); j.Has(i); {
+			first := i
+			for j.Has(i) && at(&j.Tasks[i], place) && j.Tasks[i].Attempt == j.Tasks[first].Attempt {
+				i++
+			}
+			if i > first {
+				d.sendTasks(j, first, i-first, place, out).Resent = true
+			} else {
+				i++
+			}
 		}
-		if i > first {
-			d.sendTasks(j, first, i-first, place, out).Resent = true
-		} else {
-			i++
-		}
-	}
+	})
 }
 
 func at(t *ledger.Task, place int16) bool {
@@ -134,11 +156,22 @@ func at(t *ledger.Task, place int16) bool {
 }
 
 // masterLost takes back what a group without a master holds and distributes it
-// again, as new attempts: nobody knows which of the old ones still run.
+// again.
 func (d *Distributor) masterLost(m *sched.Message, out *sched.Actions) {
-	g := d.group(m.Peer.ID)
-	g.up, g.serves = false, nil
-	place := int16(m.Peer.ID)
+	g := d.group(m.Peer)
+	if g == nil {
+		return
+	}
+	g.up, g.lost, g.serves = false, true, nil
+	if d.restored {
+		d.takeBack(int16(m.Peer.ID), out)
+	}
+}
+
+// takeBack places the tasks of a group anew, as new attempts: nobody knows which
+// of the old ones still run. Should the group live after all, tasks run twice
+// and one result of each counts.
+func (d *Distributor) takeBack(place int16, out *sched.Actions) {
 	d.led.Each(func(j *ledger.Job) {
 		for i := range j.Tasks {
 			if at(&j.Tasks[i], place) {
@@ -149,4 +182,21 @@ func (d *Distributor) masterLost(m *sched.Message, out *sched.Actions) {
 		d.place(j, out)
 		d.hold(j)
 	})
+}
+
+// restore ends the reading of the journal: what the masters told meanwhile is
+// acted upon now.
+func (d *Distributor) restore(out *sched.Actions) {
+	d.restored = true
+	d.led.CloseRestored(out)
+	for id := range d.groups {
+		switch g := &d.groups[id]; {
+		case g.up:
+			d.resend(int16(id), out)
+		case g.lost:
+			d.takeBack(int16(id), out)
+		}
+	}
+	d.led.Each(d.hold)
+	d.placeHeld(out)
 }

@@ -7,7 +7,7 @@ import (
 
 // What a master's shell may read between steps, for metrics, status and explain.
 
-// Queued gives how many tasks wait, of both classes.
+// Queued gives how many tasks wait for a worker, of both classes.
 func (s *Master) Queued() int {
 	return s.index.Queued(sched.Short) + s.index.Queued(sched.Long)
 }
@@ -23,11 +23,11 @@ func (s *Master) Epoch() uint64 { return s.epoch }
 
 // Job gives how many tasks of the job wait and run here.
 func (s *Master) Job(id sched.JobID) (queued, running int) {
-	for i := range s.waiting {
-		if s.waiting[i].Job == id {
-			queued += int(s.waiting[i].Count)
+	s.recovery.each(func(m sched.Message) {
+		if m.Job == id {
+			queued += int(m.Count)
 		}
-	}
+	})
 	if j := s.jobs[id]; j != nil {
 		queued += int(j.Queued)
 		running = int(j.Running)
@@ -72,4 +72,23 @@ func (s *Master) Workers(k queue.Kind) int {
 		}
 	}
 	return n
+}
+
+// RunningTask is an attempt at a worker.
+type RunningTask struct {
+	Task, Attempt int32
+	Worker        sched.Addr
+}
+
+// Running lists what runs of the job, in order of launch.
+func (s *Master) Running(id sched.JobID) []RunningTask {
+	j := s.jobs[id]
+	if j == nil {
+		return nil
+	}
+	var list []RunningTask
+	for w := s.firstOf(j); w != nil; w = w.next {
+		list = append(list, RunningTask{w.task, w.attempt, w.addr})
+	}
+	return list
 }

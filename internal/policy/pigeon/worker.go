@@ -10,15 +10,25 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 type Worker struct {
 	cfg      sched.WorkerConfig
 	seq      uint64
-	epoch    uint64
+	epoch    uint64 // highest that a master spoke with
+	told     stamp  // of the last SetReserved
 	reserved bool
 	busy     bool
 	owner    sched.Addr
 	current  sched.AttemptID // running, or the last that ran
 }
 
+// stamp orders what masters of successive epochs say.
+type stamp struct{ epoch, seq uint64 }
+
+func (a stamp) before(b stamp) bool {
+	return a.epoch < b.epoch || (a.epoch == b.epoch && a.seq < b.seq)
+}
+
 // NewWorker gives an idle slot.
-func NewWorker(cfg sched.WorkerConfig) *Worker { return &Worker{cfg: cfg, seq: cfg.Seq} }
+func NewWorker(cfg sched.WorkerConfig) *Worker {
+	return &Worker{cfg: cfg, seq: cfg.Seq, reserved: cfg.Reserved}
+}
 
 // Seq gives the slot's sequence number.
 func (w *Worker) Seq() uint64 { return w.seq }
@@ -34,6 +44,9 @@ func (w *Worker) Running() (sched.AttemptID, bool) { return w.current, w.busy }
 
 // Step implements [sched.Core].
 func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if !m.Valid() {
+		return
+	}
 	switch m.Kind {
 	case sched.Launch:
 		w.launch(from, m, out)
@@ -42,8 +55,8 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 			w.act(sched.Stop, out)
 		}
 	case sched.SetReserved:
-		if m.Epoch >= w.epoch {
-			w.epoch, w.reserved = m.Epoch, m.Reserved
+		if at := (stamp{m.Epoch, m.Seq}); m.Epoch >= w.epoch && w.told.before(at) {
+			w.epoch, w.told, w.reserved = m.Epoch, at, m.Reserved
 		}
 	case sched.Ended:
 		w.ended(m, out)
@@ -56,17 +69,20 @@ func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
 }
 
 func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	known := m.AttemptID() == w.current
 	switch {
-	case m.AttemptID() == w.current:
+	case m.Attempt < 1:
+		return
+	case known && (w.busy || m.Seq < w.seq):
 		return // came again: it was accepted
 	case m.Epoch < w.epoch:
 		w.refuse(from, m, "the master's epoch is over", out)
 	case w.busy:
 		w.refuse(from, m, "the slot is busy", out)
 	case m.Seq != w.seq:
-		w.refuse(from, m, "the slot has changed since", out)
+		w.turnDown(from, m, "the slot has changed since", out)
 	case w.reserved && m.Class != sched.Short:
-		w.refuse(from, m, "the slot is reserved for short tasks", out)
+		w.turnDown(from, m, "the slot is reserved for short tasks", out)
 	default:
 		w.epoch = m.Epoch
 		w.seq++
@@ -75,17 +91,18 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// refuse sends a launch back. An idle slot follows it with a fresh idle notice,
-// since the master took it for busy.
+// refuse sends a launch back.
 func (w *Worker) refuse(from sched.Addr, m *sched.Message, reason string, out *sched.Actions) {
-	if !w.busy {
-		w.seq++
-	}
 	r := out.Send(from, sched.Refused)
 	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, reason
-	if !w.busy {
-		out.Send(from, sched.Idle).Seq = w.seq
-	}
+}
+
+// turnDown refuses for a slot that is idle: a fresh idle notice follows, since
+// the master took it for busy.
+func (w *Worker) turnDown(from sched.Addr, m *sched.Message, reason string, out *sched.Actions) {
+	w.seq++
+	w.refuse(from, m, reason, out)
+	out.Send(from, sched.Idle).Seq = w.seq
 }
 
 // ended reports to the distributor directly and turns idle at the master.

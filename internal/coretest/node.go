@@ -1,0 +1,204 @@
+package coretest
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// slotCore is what a node's shell reads of a worker between steps.
+type slotCore interface {
+	sched.Core
+	Seq() uint64
+	Reserved() bool
+	Running() (sched.AttemptID, bool)
+}
+
+// node is a machine with its node monitor.
+type node struct {
+	place
+	group       int
+	is          Node
+	alive       bool
+	incarnation int
+	slots       []*slot
+}
+
+type slot struct {
+	core    *recorded
+	worker  slotCore
+	running *sched.Message // as started; nil when the backend runs nothing
+	launch  sched.Message  // the last that was accepted
+	kept    []sched.Message
+}
+
+// slotState is what a node tells its master about a slot.
+type slotState struct {
+	seq      uint64
+	running  *sched.Message // its Launch
+	reserved bool
+	kept     []sched.AttemptID
+}
+
+func (n *node) acknowledge(id sched.AttemptID) {
+	for _, s := range n.slots {
+		s.kept = slices.DeleteFunc(s.kept, func(m sched.Message) bool { return m.AttemptID() == id })
+	}
+}
+
+// state is the node's account of its slots.
+func (n *node) state() []slotState {
+	states := make([]slotState, len(n.slots))
+	for i, s := range n.slots {
+		states[i] = slotState{seq: s.worker.Seq(), reserved: s.worker.Reserved()}
+		if _, busy := s.worker.Running(); busy {
+			launch := s.launch
+			states[i].running = &launch
+		}
+		for _, m := range s.kept {
+			states[i].kept = append(states[i].kept, m.AttemptID())
+		}
+	}
+	return states
+}
+
+// StartNode starts a node monitor, whose former attempts are void.
+func (c *Cluster) StartNode(i int) {
+	n := c.nodes[i]
+	n.incarnation++
+	n.alive = true
+	n.slots = nil
+	for k := range n.is.Slots {
+		cfg := sched.WorkerConfig{
+			Self: sched.Addr{Role: sched.Worker, ID: int32(i*100 + k)}, Seed: c.cfg.Seed, Params: c.cfg.Params,
+			Master: sched.Addr{Role: sched.Master, ID: int32(n.group)}, Reserved: n.is.Fixed && n.is.Reserved,
+		}
+		r := c.record(func() sched.Core { return c.cfg.Policy.NewWorker(cfg) })
+		w, ok := r.core.(slotCore)
+		if !ok {
+			c.failf("the worker of policy %s does not tell its state", c.cfg.Policy.Name)
+			return
+		}
+		n.slots = append(n.slots, &slot{core: r, worker: w})
+	}
+	c.hello(n)
+}
+
+// KillNode ends a node monitor with what it runs and the results it keeps; the
+// first messages of each of its links may still arrive.
+func (c *Cluster) KillNode(i, keep int) {
+	n := c.nodes[i]
+	n.alive = false
+	for _, s := range n.slots {
+		s.running, s.kept = nil, nil
+	}
+	c.cut(n.place, keep)
+}
+
+// hello introduces a node to the master of its group.
+func (c *Cluster) hello(n *node) {
+	e := c.enclose(n.place, place{sched.Master, n.group}, nil)
+	e.slots = n.state()
+	c.post(e)
+}
+
+// Snapshot makes a node tell its master about its slots, and repeat the reports
+// that were not acknowledged.
+func (c *Cluster) Snapshot(i int) {
+	n := c.nodes[i]
+	if !n.alive {
+		return
+	}
+	e := c.enclose(n.place, place{sched.Master, n.group}, nil)
+	e.slots = n.state()
+	c.notices = append(c.notices, e)
+	for k, s := range n.slots {
+		for j := range s.kept {
+			e := c.enclose(n.place, place{sched.Distributor, int(s.kept[j].Owner.ID)}, &s.kept[j])
+			e.fromSlot = k
+			c.post(e)
+		}
+	}
+}
+
+// account takes a node's account of its slots at its master.
+func (c *Cluster) account(m *daemon, e envelope) {
+	inc, known := m.registered[e.from.id]
+	switch {
+	case !known:
+		c.register(m, e)
+	case inc == e.fromInc:
+		for k, s := range e.slots {
+			if w, ok := m.worker(e.from.id, e.fromInc, k); ok && s.running == nil {
+				c.step(m, w, &sched.Message{Kind: sched.Idle, Seq: s.seq})
+			}
+		}
+	case inc < e.fromInc:
+		c.LoseNode(e.from.id)
+		c.register(m, e)
+	}
+}
+
+// register takes a node's slots in, each as a new worker.
+func (c *Cluster) register(m *daemon, e envelope) {
+	n := c.nodes[e.from.id]
+	m.registered[e.from.id] = e.fromInc
+	for k, s := range e.slots {
+		id := int32(len(m.members))
+		m.members = append(m.members, member{node: e.from.id, slot: k, incarnation: e.fromInc, reserved: n.is.Fixed && n.is.Reserved})
+		up := sched.Message{
+			Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: id}, Node: n.String(), Serves: n.is.Serves, Seq: s.seq,
+			Reserved: s.reserved, Fixed: n.is.Fixed, Kept: s.kept,
+		}
+		if r := s.running; r != nil {
+			up.Job, up.First, up.Attempt, up.Owner, up.Class, up.App = r.Job, r.First, r.Attempt, r.Owner, r.Class, r.App
+			m.cargo[r.Job] = true
+		}
+		c.step(m, sched.Addr{}, &up)
+	}
+}
+
+// LoseNode makes the master of a node give it up, dead or alive.
+func (c *Cluster) LoseNode(i int) {
+	m := c.masters[c.nodes[i].group]
+	if _, known := m.registered[i]; !known || !m.alive {
+		return
+	}
+	delete(m.registered, i)
+	for id := range m.members {
+		if w := &m.members[id]; w.node == i && !w.gone {
+			w.gone = true
+			c.step(m, sched.Addr{}, &sched.Message{Kind: sched.WorkerLost, Peer: sched.Addr{Role: sched.Worker, ID: int32(id)}, Reason: "its node was lost"})
+		}
+	}
+}
+
+// worker finds the worker that a slot of a node is to a master.
+func (m *daemon) worker(node, incarnation, slot int) (sched.Addr, bool) {
+	for id := range m.members {
+		if w := &m.members[id]; !w.gone && w.node == node && w.incarnation == incarnation && w.slot == slot {
+			return sched.Addr{Role: sched.Worker, ID: int32(id)}, true
+		}
+	}
+	return sched.Addr{}, false
+}
+
+// End makes the backend of a slot finish what it runs; false when it runs
+// nothing.
+func (c *Cluster) End(i, k int, o sched.Outcome) bool {
+	s := c.nodes[i].slots[k]
+	if !c.nodes[i].alive || s.running == nil {
+		return false
+	}
+	r := s.running
+	s.running = nil
+	m := sched.Message{Kind: sched.Ended, Job: r.Job, First: r.First, Attempt: r.Attempt, Outcome: o}
+	if o == sched.Failed {
+		m.Reason = "exit status 1"
+	}
+	if o == sched.Done {
+		c.ran[r.AttemptID()] = true
+	}
+	c.stepSlot(c.nodes[i], k, sched.Addr{}, &m)
+	return true
+}

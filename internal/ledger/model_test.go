@@ -1,0 +1,239 @@
+package ledger_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// book is a ledger with a dumb copy of what it should say, and its journal.
+type book struct {
+	led     *ledger.Ledger
+	jobs    []*account // in order of arrival
+	journal []sched.Message
+	out     sched.Actions
+}
+
+type account struct {
+	submit  sched.Message
+	tasks   []ledger.Task
+	reasons []string // of failures, in order
+	ended   bool
+}
+
+// flush moves what was persisted to the journal.
+func (b *book) flush(t *rapid.T) {
+	for _, a := range b.out.List() {
+		switch a.Kind {
+		case sched.Persist:
+			b.journal = append(b.journal, a.Msg)
+		case sched.Forget:
+		default:
+			t.Fatalf("the ledger decides: %s", sched.DescribeAction(&a))
+		}
+	}
+	b.out.Reset()
+}
+
+func (b *book) submit(t *rapid.T) {
+	m := sched.Message{
+		Kind: sched.Submit, Job: sched.JobID{Lo: rapid.Uint64Range(1, 6).Draw(t, "job")},
+		Count: rapid.Int32Range(-1, 5).Draw(t, "count"), Retries: uint8(rapid.IntRange(0, 2).Draw(t, "retries")),
+	}
+	known := slices.ContainsFunc(b.jobs, func(a *account) bool { return a.submit.Job == m.Job })
+	j := b.led.Submit(0, &m)
+	if (j != nil) != (!known && m.Count > 0) {
+		t.Fatalf("Submit of a job that is known (%v) with %d tasks gives %v", known, m.Count, j)
+	}
+	if j != nil {
+		a := &account{submit: m, tasks: make([]ledger.Task, m.Count)}
+		for i := range a.tasks {
+			a.tasks[i] = ledger.Task{Attempt: 1, Place: ledger.Nowhere}
+		}
+		b.jobs = append(b.jobs, a)
+		b.journal = append(b.journal, m)
+	}
+}
+
+// any draws a task, mostly of a job that is known, and an attempt of it.
+func (b *book) any(t *rapid.T) (*account, sched.Message) {
+	m := sched.Message{Job: sched.JobID{Lo: rapid.Uint64Range(1, 7).Draw(t, "job")}, First: rapid.Int32Range(-1, 5).Draw(t, "task"),
+		Attempt: rapid.Int32Range(0, 4).Draw(t, "attempt"), Reason: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "reason")}
+	for _, a := range b.jobs {
+		if a.submit.Job == m.Job && !a.ended && m.First >= 0 && int(m.First) < len(a.tasks) {
+			return a, m
+		}
+	}
+	return nil, m
+}
+
+func (b *book) fail(t *rapid.T, a *account, m *sched.Message, o sched.Outcome) {
+	task := &a.tasks[m.First]
+	task.Outcome = o
+	if o == sched.Failed {
+		a.reasons = append(a.reasons, m.Reason)
+	}
+	if !slices.ContainsFunc(a.tasks, func(x ledger.Task) bool { return x.Outcome == sched.Unfinished }) {
+		a.ended = true
+		b.jobs = slices.DeleteFunc(b.jobs, func(x *account) bool { return x == a })
+	}
+}
+
+// lose is what the loss of the attempt that counts comes to.
+func (b *book) lose(t *rapid.T, a *account, m *sched.Message) ledger.Verdict {
+	task := &a.tasks[m.First]
+	if task.Losses++; task.Losses == ledger.MaxLosses {
+		b.fail(t, a, m, sched.Failed)
+		return ledger.Accepted
+	}
+	task.Attempt++
+	return ledger.Again
+}
+
+func (b *book) report(t *rapid.T) {
+	a, m := b.any(t)
+	m.Outcome = rapid.SampledFrom([]sched.Outcome{sched.Done, sched.Failed, sched.Killed, sched.Lost, sched.Unfinished}).Draw(t, "outcome")
+	want, repeated := ledger.Ignored, b.led.Repeated()
+	switch task := b.open(a, &m); {
+	case task == nil || m.Attempt < 1:
+	case m.Outcome == sched.Done:
+		want = ledger.Accepted
+		b.fail(t, a, &m, sched.Done)
+	case m.Attempt != task.Attempt:
+	case m.Outcome != sched.Failed:
+		want = b.lose(t, a, &m)
+	case task.Retried < a.submit.Retries:
+		want = ledger.Again
+		task.Retried++
+		task.Attempt++
+	default:
+		want = ledger.Accepted
+		b.fail(t, a, &m, sched.Failed)
+	}
+	if _, got := b.led.Report(&m, &b.out); got != want {
+		t.Fatalf("%s gives verdict %d, want %d", sched.Describe(&m), got, want)
+	}
+	if (b.led.Repeated() > repeated) != (want == ledger.Ignored) {
+		t.Fatalf("verdict %d, and %d results were repeated", want, b.led.Repeated()-repeated)
+	}
+}
+
+// open gives the task of a message when it has no result yet.
+func (b *book) open(a *account, m *sched.Message) *ledger.Task {
+	if a == nil || a.tasks[m.First].Outcome != sched.Unfinished {
+		return nil
+	}
+	return &a.tasks[m.First]
+}
+
+func (b *book) lost(t *rapid.T) {
+	a, m := b.any(t)
+	want := ledger.Ignored
+	if task := b.open(a, &m); task != nil && m.Attempt == task.Attempt {
+		want = b.lose(t, a, &m)
+	}
+	if _, got := b.led.Lost(&m, &b.out); got != want {
+		t.Fatalf("the loss of %s gives verdict %d, want %d", m.AttemptID(), got, want)
+	}
+}
+
+// place gives a task to a group as a distributor does: with a record.
+func (b *book) place(t *rapid.T) {
+	a, m := b.any(t)
+	if task := b.open(a, &m); task != nil {
+		task.Place = int16(rapid.IntRange(0, 3).Draw(t, "place"))
+		b.led.Job(m.Job).Place(m.First, task.Place)
+		b.journal = append(b.journal, sched.Message{
+			Kind: sched.Placed, Job: m.Job, First: m.First, Count: 1, Attempt: task.Attempt, Peer: sched.Addr{Role: sched.Master, ID: int32(task.Place)},
+		})
+	}
+}
+
+func (b *book) retry(t *rapid.T) {
+	a, m := b.any(t)
+	if task := b.open(a, &m); task != nil {
+		task.Attempt++
+		b.led.Retry(b.led.Job(m.Job), m.First, "no master", &b.out)
+	}
+}
+
+func (b *book) cancel(t *rapid.T) {
+	a, m := b.any(t)
+	if a != nil {
+		b.led.Cancel(b.led.Job(m.Job), "cancelled", &b.out)
+		b.jobs = slices.DeleteFunc(b.jobs, func(x *account) bool { return x == a })
+	}
+}
+
+func (b *book) check(t *rapid.T) {
+	b.flush(t)
+	b.compare(t, b.led)
+}
+
+// compare holds a ledger against the copy.
+func (b *book) compare(t *rapid.T, led *ledger.Ledger) {
+	if err := led.Valid(); err != nil {
+		t.Fatal(err)
+	}
+	i := 0
+	led.Each(func(j *ledger.Job) {
+		if i == len(b.jobs) || j.ID != b.jobs[i].submit.Job || !slices.Equal(j.Tasks, b.jobs[i].tasks) {
+			t.Fatalf("job number %d is %s with %v; want %+v", i, j.ID, j.Tasks, b.jobs)
+		}
+		if len(b.jobs[i].reasons) != j.Failed() || (j.Failed() > 0 && j.Reason() == "") {
+			t.Fatalf("job %s failed %d times by %q, want %q", j.ID, j.Failed(), j.Reason(), b.jobs[i].reasons)
+		}
+		i++
+	})
+	if i != len(b.jobs) {
+		t.Fatalf("%d jobs, want %d", i, len(b.jobs))
+	}
+}
+
+// restart reads the journal into a new ledger, which must be equal to the old.
+func (b *book) restart(t *rapid.T) {
+	b.flush(t)
+	ended := map[int]bool{} // by place of the Submit in the journal
+	submit := map[sched.JobID]int{}
+	for i, m := range b.journal {
+		switch m.Kind {
+		case sched.Submit:
+			submit[m.Job] = i
+		case sched.JobEnded:
+			ended[submit[m.Job]] = true
+		}
+	}
+	led := ledger.New()
+	for i := range b.journal {
+		m := &b.journal[i]
+		if m.Kind == sched.Submit {
+			submit[m.Job] = i
+		}
+		if ended[submit[m.Job]] {
+			continue
+		}
+		if m.Kind == sched.Submit {
+			led.Submit(0, m)
+		} else {
+			led.Restore(m)
+		}
+	}
+	b.compare(t, led)
+	b.led = led
+}
+
+// The ledger against a copy that is kept by hand, and against itself read back
+// from its records.
+func TestLedgerAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := &book{led: ledger.New()}
+		t.Repeat(map[string]func(*rapid.T){
+			"submit": b.submit, "submit again": b.submit, "report": b.report, "report again": b.report, "lost": b.lost, "place": b.place,
+			"retry": b.retry, "cancel": b.cancel, "restart": b.restart, "": b.check,
+		})
+	})
+}

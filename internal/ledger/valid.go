@@ -1,0 +1,40 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Valid checks the ledger's invariants between steps: its counts are those of
+// its tasks. It looks at every task.
+func (l *Ledger) Valid() error {
+	tasks, jobs := 0, 0
+	for j := l.first; j != nil; j = j.next {
+		jobs++
+		var unfinished, unplaced, failed int32
+		for i := range j.Tasks {
+			t := &j.Tasks[i]
+			switch {
+			case t.Attempt < 1:
+				return fmt.Errorf("job %s task %d has attempt %d", j.ID, i, t.Attempt)
+			case t.Outcome == sched.Failed:
+				failed++
+			case t.Outcome == sched.Unfinished:
+				unfinished++
+				if t.Place == Nowhere {
+					unplaced++
+				}
+			}
+		}
+		tasks += int(unfinished)
+		if l.jobs[j.ID] != j || unfinished != j.unfinished || unplaced != j.Unplaced || failed != j.failed {
+			return fmt.Errorf("job %s: %d tasks unfinished, %d unplaced, %d failed; counted as %d, %d, %d",
+				j.ID, unfinished, unplaced, failed, j.unfinished, j.Unplaced, j.failed)
+		}
+	}
+	if jobs != len(l.jobs) || tasks != l.tasks {
+		return fmt.Errorf("%d jobs with %d unfinished tasks, counted as %d and %d", jobs, tasks, len(l.jobs), l.tasks)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package pigeon
+
+import (
+	"math"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// recoverWait is how long a master that has just started keeps tasks sent again
+// waiting for its nodes to tell what runs (design.md, section 2, rule 5).
+const recoverWait = sched.Second
+
+// recovery is the first second of a master that follows another one: tasks that
+// were sent to its predecessor wait apart, while nodes tell which of them run or
+// have ended.
+type recovery struct {
+	started bool            // the wait has begun
+	over    bool            // it is over, or there was none
+	waiting []sched.Message // Tasks sent again, in order of arrival
+	tasks   int             // in waiting
+	gone    map[sched.JobID][]gone
+	forgot  []sched.JobID // jobs to forget, unless tasks of them wait here
+}
+
+// gone is a range of tasks that are not to be launched when the wait is over:
+// attempts up to the given one, in the first so many messages that wait.
+type gone struct {
+	first, count, attempt int32
+	before                int
+}
+
+func (g *gone) covers(task, attempt int32, at int) bool {
+	return at < g.before && attempt <= g.attempt && task >= g.first && task-g.first < g.count
+}
+
+func (r *recovery) add(m *sched.Message) {
+	r.waiting = append(r.waiting, *m)
+	r.tasks += int(m.Count)
+}
+
+// exclude notes that a node runs, or has run, this attempt.
+func (r *recovery) exclude(id sched.AttemptID) {
+	r.note(id.Job, gone{id.Task, 1, id.Attempt, math.MaxInt})
+}
+
+// drop notes that nobody wants these tasks any more. Tasks of the job that come
+// later are wanted again.
+func (r *recovery) drop(job sched.JobID, first, count int32) {
+	if len(r.waiting) > 0 {
+		r.note(job, gone{first, count, math.MaxInt32, len(r.waiting)})
+	}
+}
+
+func (r *recovery) note(job sched.JobID, g gone) {
+	if r.over {
+		return
+	}
+	if r.gone == nil {
+		r.gone = make(map[sched.JobID][]gone)
+	}
+	r.gone[job] = append(r.gone[job], g)
+}
+
+// each calls f with every message that waits, cut to what is still to be run.
+func (r *recovery) each(f func(sched.Message)) {
+	for i, m := range r.waiting {
+		gone := r.gone[m.Job]
+		isGone := func(task int32) bool {
+			for k := range gone {
+				if gone[k].covers(task, m.Attempt, i) {
+					return true
+				}
+			}
+			return false
+		}
+		end := m.First + m.Count
+		for at := m.First; at < end; {
+			first := at
+			for at < end && !isGone(at) {
+				at++
+			}
+			if at == first {
+				at++
+				continue
+			}
+			part := m
+			part.First, part.Count = first, at-first
+			f(part)
+		}
+	}
+}
+
+// recovered ends the wait: what is left of the tasks that waited is taken in.
+func (s *Master) recovered(now sched.Time, out *sched.Actions) {
+	if s.recovery.over {
+		return
+	}
+	r := s.recovery
+	s.recovery = recovery{over: true}
+	r.each(func(m sched.Message) { s.take(now, &m, out) })
+	for i := range r.waiting {
+		s.forget(r.waiting[i].Job, out)
+	}
+	for _, id := range r.forgot {
+		s.forget(id, out)
+	}
+}

@@ -1,0 +1,98 @@
+package pigeon
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Valid checks the master's invariants between steps; tests call it after each.
+// It looks at everything the master holds.
+func (s *Master) Valid() error {
+	slots, reserved := 0, 0
+	var idle [queue.NumKinds]int
+	for id, w := range s.workers {
+		if w == nil {
+			continue
+		}
+		if int(w.addr.ID) != id || w.Owner != w.addr.ID {
+			return fmt.Errorf("worker %d is entered under %d", w.addr.ID, id)
+		}
+		if err := s.validWorker(w); err != nil {
+			return fmt.Errorf("worker %d: %w", id, err)
+		}
+		if w.Listed() {
+			idle[w.kind()]++
+		}
+		if !w.fixed {
+			slots++
+			if w.reserved {
+				reserved++
+			}
+		}
+	}
+	for k := range idle {
+		if got := s.index.Idle(queue.Kind(k)); got != idle[k] {
+			return fmt.Errorf("%d workers of kind %d are idle, the index counts %d", idle[k], k, got)
+		}
+	}
+	if slots != s.slots || reserved != s.reserved || reserved != s.wantReserved() {
+		return fmt.Errorf("%d of %d slots are reserved, counted as %d of %d; round(share x slots) is %d",
+			reserved, slots, s.reserved, s.slots, s.wantReserved())
+	}
+	return s.validJobs()
+}
+
+// validWorker holds the main invariant: while a task waits, no worker that may
+// take it and serves its application is idle.
+func (s *Master) validWorker(w *worker) error {
+	if !w.Listed() {
+		return nil
+	}
+	if w.job != nil {
+		return fmt.Errorf("idle, and runs task %d of job %s", w.task, w.job.ID)
+	}
+	for c, kinds := range mayUse {
+		for _, k := range kinds {
+			if r := s.index.First(w.service, sched.Class(c)); r != nil && k == w.kind() {
+				return fmt.Errorf("idle while task %d of job %s waits", r.First, r.Job.ID)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Master) validJobs() error {
+	var queued [sched.NumClasses]int
+	for id, j := range s.jobs {
+		var waiting, running int32
+		j.EachRun(func(r *queue.Run) { waiting += r.Count })
+		for w := s.firstOf(j); w != nil; w = w.next {
+			if w.job != j {
+				return fmt.Errorf("job %s: worker %d is listed as running it", id, w.addr.ID)
+			}
+			running++
+		}
+		queued[j.Class] += int(waiting)
+		switch {
+		case j.ID != id || s.index.Find(j.App.Name) != j.App:
+			return fmt.Errorf("job %s is entered as %s, of application %q", j.ID, id, j.App.Name)
+		case waiting != j.Queued || running != j.Running:
+			return fmt.Errorf("job %s: %d tasks wait and %d run, counted as %d and %d", id, waiting, running, j.Queued, j.Running)
+		case waiting+running == 0:
+			return fmt.Errorf("job %s is kept with nothing queued or running", id)
+		case waiting > 0 && j.App.Workers == 0:
+			return fmt.Errorf("job %s: %d tasks wait, and no worker serves %q", id, waiting, j.App.Name)
+		}
+	}
+	for c := range queued {
+		if got := s.index.Queued(sched.Class(c)); got != queued[c] {
+			return fmt.Errorf("%d tasks of class %d wait, the index counts %d", queued[c], c, got)
+		}
+	}
+	return nil
+}
+
+// Valid checks the distributor's invariants between steps.
+func (d *Distributor) Valid() error { return d.led.Valid() }

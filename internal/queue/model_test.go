@@ -1,0 +1,300 @@
+package queue_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// task is one waiting task in the model.
+type task struct {
+	job        *queue.Job
+	n, attempt int32
+	since      sched.Time
+}
+
+// slot is one worker in the model.
+type slot struct {
+	queue.Idler
+	service *queue.Service
+	kind    queue.Kind
+}
+
+// model does what an Index does by looking at everything.
+type model struct {
+	index   *queue.Index
+	jobs    []*queue.Job
+	workers []*slot // all that live
+	idle    []*slot // in order
+	waiting [sched.NumClasses][]task
+	held    map[string]int // applications that jobs name
+	now     sched.Time
+}
+
+var appNames = []string{"", "a", "b", "a\x00b"}
+
+func (m *model) first(names []string, c sched.Class) *task {
+	for i := range m.waiting[c] {
+		if slices.Contains(names, m.waiting[c][i].job.App.Name) {
+			return &m.waiting[c][i]
+		}
+	}
+	return nil
+}
+
+// remove takes out the waiting tasks for which gone holds and gives them.
+func (m *model) remove(gone func(task) bool) (removed []task) {
+	for c := range m.waiting {
+		m.waiting[c] = slices.DeleteFunc(m.waiting[c], func(t task) bool {
+			if gone(t) {
+				removed = append(removed, t)
+				return true
+			}
+			return false
+		})
+	}
+	return removed
+}
+
+func (m *model) push(t *rapid.T) {
+	j := rapid.SampledFrom(m.jobs).Draw(t, "job")
+	first, count := rapid.Int32Range(0, 30).Draw(t, "first"), rapid.Int32Range(1, 12).Draw(t, "count")
+	attempt := rapid.Int32Range(1, 3).Draw(t, "attempt")
+	for i := first; i < first+count; i++ {
+		if j.Waiting(i) != 0 {
+			return // a task waits once
+		}
+	}
+	m.now++
+	tasks := make([]task, count)
+	for i := range tasks {
+		tasks[i] = task{j, first + int32(i), attempt, m.now}
+	}
+	q := &m.waiting[j.Class]
+	if rapid.Bool().Draw(t, "head") {
+		m.index.PushHead(m.now, j, first, count, attempt)
+		*q = slices.Concat(tasks, *q)
+	} else {
+		m.index.PushTail(m.now, j, first, count, attempt)
+		*q = append(*q, tasks...)
+	}
+}
+
+func (m *model) take(t *rapid.T) {
+	if len(m.workers) == 0 {
+		return
+	}
+	s := rapid.SampledFrom(m.workers).Draw(t, "worker").service
+	c := sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))
+	want, r := m.first(s.Names, c), m.index.First(s, c)
+	if (want == nil) != (r == nil) {
+		t.Fatalf("First gives %v, the model %v", r, want)
+	}
+	if r == nil {
+		return
+	}
+	j, attempt := r.Job, r.Attempt
+	if n := m.index.Take(r); j != want.job || n != want.n || attempt != want.attempt {
+		t.Fatalf("took task %d#%d, want %d#%d", n, attempt, want.n, want.attempt)
+	}
+	taken := *want
+	m.remove(func(o task) bool { return o == taken })
+}
+
+func (m *model) cut(t *rapid.T) {
+	j := rapid.SampledFrom(m.jobs).Draw(t, "job")
+	first, count := rapid.Int32Range(0, 40).Draw(t, "first"), rapid.Int32Range(0, 40).Draw(t, "count")
+	want := len(m.remove(func(o task) bool { return o.job == j && o.n >= first && o.n < first+count }))
+	if got := m.index.Remove(j, first, count); int(got) != want {
+		t.Fatalf("Remove gives %d, want %d", got, want)
+	}
+}
+
+func (m *model) join(t *rapid.T) {
+	names := rapid.SliceOfN(rapid.SampledFrom(appNames), 0, 4).Draw(t, "names")
+	before := m.index.Served()
+	s, fresh := m.index.Join(names)
+	if fresh == slices.Equal(before, m.index.Served()) {
+		t.Fatalf("fresh %v, served before %q and after %q", fresh, before, m.index.Served())
+	}
+	m.workers = append(m.workers, &slot{service: s, kind: queue.Kind(rapid.IntRange(0, 1).Draw(t, "kind"))})
+}
+
+// leave takes a worker out; tasks that nobody serves any more are taken out as
+// the master does.
+func (m *model) leave(t *rapid.T) {
+	if len(m.workers) == 0 {
+		return
+	}
+	w := rapid.SampledFrom(m.workers).Draw(t, "worker")
+	m.index.RemoveIdle(&w.Idler)
+	m.idle = slices.DeleteFunc(m.idle, func(o *slot) bool { return o == w })
+	m.workers = slices.DeleteFunc(m.workers, func(o *slot) bool { return o == w })
+	m.index.Leave(w.service, func(a *queue.App) {
+		var got []task
+		m.index.TakeAll(a, func(r *queue.Run) {
+			for i := range r.Count {
+				got = append(got, task{r.Job, r.First + i, r.Attempt, r.Since})
+			}
+		})
+		want := m.remove(func(o task) bool { return o.job.App == a })
+		if !slices.Equal(got, want) {
+			t.Fatalf("TakeAll gives %v, want %v", got, want)
+		}
+	})
+}
+
+func (m *model) pushIdle(t *rapid.T) {
+	if len(m.workers) == 0 {
+		return
+	}
+	w := rapid.SampledFrom(m.workers).Draw(t, "worker")
+	if w.Listed() != slices.Contains(m.idle, w) {
+		t.Fatal("Listed is wrong")
+	}
+	if w.Listed() {
+		m.index.RemoveIdle(&w.Idler)
+		m.idle = slices.DeleteFunc(m.idle, func(o *slot) bool { return o == w })
+		return
+	}
+	m.index.PushIdle(&w.Idler, w.service, w.kind)
+	m.idle = append(m.idle, w)
+}
+
+func (m *model) takeIdle(t *rapid.T) {
+	a := m.index.Find(rapid.SampledFrom(appNames).Draw(t, "app"))
+	if a == nil {
+		return
+	}
+	kind := queue.Kind(rapid.IntRange(0, 1).Draw(t, "kind"))
+	at := slices.IndexFunc(m.idle, func(w *slot) bool { return w.kind == kind && slices.Contains(w.service.Names, a.Name) })
+	e := m.index.TakeIdle(a, kind)
+	if (e == nil) != (at < 0) || (e != nil && e != &m.idle[at].Idler) {
+		t.Fatalf("TakeIdle gives %v, the model's is number %d of %d", e, at, len(m.idle))
+	}
+	if at >= 0 {
+		m.idle = slices.Delete(m.idle, at, at+1)
+	}
+}
+
+// newJob replaces a job of which nothing waits.
+func (m *model) newJob(t *rapid.T) {
+	i := rapid.IntRange(0, len(m.jobs)-1).Draw(t, "job")
+	if old := m.jobs[i]; old.Queued == 0 {
+		m.held[old.App.Name]--
+		m.index.Release(old.App)
+		m.jobs[i] = m.enter(t)
+	}
+}
+
+func (m *model) enter(t *rapid.T) *queue.Job {
+	name := rapid.SampledFrom(appNames).Draw(t, "app")
+	m.held[name]++
+	return &queue.Job{App: m.index.Hold(name), Class: sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))}
+}
+
+// check compares everything that can be asked without changing anything.
+func (m *model) check(t *rapid.T) {
+	for _, name := range appNames {
+		workers := 0
+		for _, w := range m.workers {
+			if slices.Contains(w.service.Names, name) {
+				workers++
+			}
+		}
+		a := m.index.Find(name)
+		if (a != nil) != (workers > 0 || m.held[name] > 0) {
+			t.Fatalf("application %q is known: %v; %d workers serve it, %d jobs name it", name, a != nil, workers, m.held[name])
+		}
+		if a != nil && a.Workers != workers || slices.Contains(m.index.Served(), name) != (workers > 0) {
+			t.Fatalf("application %q has %d workers", name, workers)
+		}
+	}
+	for c, q := range m.waiting {
+		if got := m.index.Queued(sched.Class(c)); got != len(q) {
+			t.Fatalf("%d tasks wait, the index counts %d", len(q), got)
+		}
+		oldest, any := m.index.Oldest(sched.Class(c))
+		if any != (len(q) > 0) {
+			t.Fatalf("Oldest gives %d, %v with %d tasks waiting", oldest, any, len(q))
+		}
+	}
+	for k := range queue.NumKinds {
+		want := 0
+		for _, w := range m.idle {
+			if w.kind == queue.Kind(k) {
+				want++
+			}
+		}
+		if got := m.index.Idle(queue.Kind(k)); got != want {
+			t.Fatalf("%d workers are idle, the index counts %d", want, got)
+		}
+	}
+	for i, j := range m.jobs {
+		var queued int32
+		for n := range int32(45) {
+			at := slices.IndexFunc(m.waiting[j.Class], func(o task) bool { return o.job == j && o.n == n })
+			want := int32(0)
+			if at >= 0 {
+				want = m.waiting[j.Class][at].attempt
+				queued++
+			}
+			if got := j.Waiting(n); got != want {
+				t.Fatalf("job %d task %d waits with attempt %d, want %d", i, n, got, want)
+			}
+		}
+		if j.Queued != queued {
+			t.Fatalf("job %d: %d tasks wait, counted %d", i, queued, j.Queued)
+		}
+	}
+}
+
+// The index, which never looks at more than the heads of its lists, against a
+// model that looks at everything.
+func TestIndexAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &model{index: queue.NewIndex(), held: map[string]int{}}
+		for range 4 {
+			m.jobs = append(m.jobs, m.enter(t))
+		}
+		m.join(t)
+		m.check(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"push": m.push, "push again": m.push, "take": m.take, "cut": m.cut, "join": m.join, "leave": m.leave,
+			"idle": m.pushIdle, "takeIdle": m.takeIdle, "newJob": m.newJob, "": m.check,
+		})
+	})
+}
+
+// Applications and services that nobody uses any more leave nothing behind: the
+// cost of finding a worker must not grow with all that ever registered.
+func TestUnusedApplicationsAreForgotten(t *testing.T) {
+	x := queue.NewIndex()
+	builtIn, _ := x.Join([]string{""})
+	for i := range 1000 {
+		s, fresh := x.Join([]string{fmt.Sprintf("app-%d", i), ""})
+		if !fresh {
+			t.Fatalf("application %d is no news", i)
+		}
+		orphans := 0
+		x.Leave(s, func(*queue.App) { orphans++ })
+		if orphans != 1 {
+			t.Fatalf("%d applications lost their last worker, want 1", orphans)
+		}
+	}
+	if got := x.Served(); !slices.Equal(got, []string{""}) {
+		t.Errorf("served %q", got)
+	}
+	if x.Find("app-7") != nil {
+		t.Error("an application of the past is still known")
+	}
+	x.Leave(builtIn, func(*queue.App) {})
+	if x.Find("") != nil {
+		t.Error("the built-in backends are known without a worker")
+	}
+}
