@@ -1,0 +1,182 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Description is what the workload and cluster flags say: one run for every
+// policy and seed.
+type Description struct {
+	// Trace is a file in the published format or gen:NAME[,key=value...].
+	Trace string
+	// Workload shapes it. Its Workers, Cutoff and Seed are set from below.
+	Workload workload.Options
+	// Policies are NAME[:key=value,...], each run with every seed.
+	Policies []string
+	// Groups holds the number of workers of each group.
+	Groups []int
+	// Frontends: the job of line k goes to frontend k mod Frontends.
+	Frontends int
+	// Reserved is the share of each group's workers for short tasks only.
+	Reserved float64
+	// Cutoff: a job is short up to this mean task duration.
+	Cutoff time.Duration
+	// Weight is W of the policy; 0 is infinite.
+	Weight int
+	// Seed is the first of Seeds consecutive ones.
+	Seed  uint64
+	Seeds int
+}
+
+// Bounds of a description; each refusal names the one it met.
+const (
+	MaxWorkers   = 1_000_000
+	MaxGroups    = 32_768
+	MaxFrontends = 10_000
+	MaxSeeds     = 100_000
+)
+
+// Run is one run: a policy with a seed on the described cluster and workload.
+type Run struct {
+	Description *Description
+	// Policy is the policy as it was asked for, and its cores.
+	Policy string
+	Cores  sched.Policy
+	Params sched.Params
+	Seed   uint64
+
+	raw *workload.Workload
+}
+
+// Runs checks the description and gives its runs, policies in the order given
+// and the seeds of each in ascending order. All that can be wrong is found
+// here; nothing has been started then.
+func (d *Description) Runs() ([]Run, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	raw, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	var runs []Run
+	for _, spec := range d.Policies {
+		cores, params, err := policy.Configure(spec, d.params())
+		if err != nil {
+			return nil, err
+		}
+		for k := range d.Seeds {
+			runs = append(runs, Run{Description: d, Policy: spec, Cores: cores, Params: params, Seed: d.Seed + uint64(k), raw: raw})
+		}
+	}
+	if _, err := runs[0].Workload(); err != nil { // transforms fail for every seed or for none
+		return nil, err
+	}
+	return runs, nil
+}
+
+// params are those of the cluster, in the time of the run.
+func (d *Description) params() sched.Params {
+	cutoff := d.Cutoff
+	if s := d.Workload.Speedup; s != 0 {
+		cutoff = time.Duration(float64(cutoff) / s)
+	}
+	return sched.Params{Cutoff: sched.Time(cutoff), Weight: d.Weight, Reserved: d.Reserved}
+}
+
+// open reads the trace. A generator's load refers to this cluster's workers
+// unless its specification names others.
+func (d *Description) open() (*workload.Workload, error) {
+	spec := d.Trace
+	if strings.HasPrefix(spec, "gen:") && !strings.Contains(spec, ",workers=") {
+		spec = fmt.Sprintf("%s,workers=%d", spec, d.Workers())
+	}
+	w, err := workload.Open(spec)
+	if err != nil {
+		return nil, err
+	}
+	w.Name = d.Trace
+	return w, nil
+}
+
+// Workload gives the jobs of the run, in the time of the run (sped up). They
+// are made anew at every call, so that many seeds do not have to be held.
+func (r *Run) Workload() (*workload.Workload, error) {
+	d := r.Description
+	o := d.Workload
+	o.Workers, o.Cutoff, o.Seed = d.Workers(), d.Cutoff.Nanoseconds(), r.Seed
+	return r.raw.Prepare(o)
+}
+
+// Workers counts those of all groups.
+func (d *Description) Workers() int {
+	n := 0
+	for _, g := range d.Groups {
+		n += g
+	}
+	return n
+}
+
+// Speedup is how much faster than the workload the run goes, 1 by default.
+func (d *Description) Speedup() float64 {
+	if d.Workload.Speedup == 0 {
+		return 1
+	}
+	return d.Workload.Speedup
+}
+
+func (d *Description) check() error {
+	o := &d.Workload
+	for _, c := range []struct {
+		what     string
+		value    float64
+		min, max float64
+	}{
+		{"number of policies", float64(len(d.Policies)), 1, 1000},
+		{"number of groups", float64(len(d.Groups)), 1, MaxGroups},
+		{"number of workers", float64(d.Workers()), 1, MaxWorkers},
+		{"number of frontends", float64(d.Frontends), 1, MaxFrontends},
+		{"reserved share", d.Reserved, 0, 1},
+		{"cutoff in seconds", d.Cutoff.Seconds(), 1e-9, workload.MaxSeconds},
+		{"weight", float64(d.Weight), 0, math.MaxInt32},
+		{"speedup", d.Speedup(), 1e-3, 1e9},
+		{"number of seeds", float64(d.Seeds), 1, MaxSeeds},
+		{"load", o.Load, 0, 1000},
+		{"number of jobs to draw", float64(o.Resample), 0, workload.MaxJobs},
+		{"number of first jobs", float64(o.Jobs), 0, workload.MaxJobs},
+		{"share of wrong classes", o.WrongClass, 0, 1},
+		{"noise", o.Noise, 0, 10},
+	} {
+		if !(c.value >= c.min && c.value <= c.max) { // so written, NaN is refused
+			return fmt.Errorf("the %s is %v, outside %v to %v; nothing was run", c.what, c.value, c.min, c.max)
+		}
+	}
+	for g, size := range d.Groups {
+		if size < 1 {
+			return fmt.Errorf("group %d has %d workers; nothing was run; give each group one at least", g, size)
+		}
+	}
+	return nil
+}
+
+// EvenGroups spreads workers over groups; the first ones get what is left over.
+func EvenGroups(workers, groups int) []int {
+	if groups < 1 || groups > MaxGroups {
+		return nil
+	}
+	sizes := make([]int, groups)
+	for g := range sizes {
+		sizes[g] = workers / groups
+		if g < workers%groups {
+			sizes[g]++
+		}
+	}
+	return sizes
+}

@@ -1,0 +1,99 @@
+package experiment
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// SimOptions are the settings that exist only in simulation.
+type SimOptions struct {
+	Delay   time.Duration // of a message, one way
+	History io.Writer     // of every task's life, nil for none
+	Actions io.Writer     // of the cores, as text, nil for none
+}
+
+// Simulate runs the cores in virtual time. w is what r.Workload gave.
+func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) (*Outcome, error) {
+	began := time.Now()
+	d := r.Description
+	cfg := sim.Config{
+		Policy: r.Cores, Params: r.Params, Groups: d.Groups, Frontends: d.Frontends,
+		Delay: sched.Time(o.Delay), Seed: r.Seed, Actions: o.Actions,
+	}
+	var life *life
+	if o.History != nil {
+		life = newLife(w, o.History)
+		cfg.Observer = life
+	}
+	got, err := sim.Run(ctx, w, cfg)
+	if err == nil && life != nil {
+		err = life.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := simulated(w, got)
+	out.Facts.Wall = time.Since(began).Nanoseconds()
+	out.Tolerance = 3*o.Delay.Nanoseconds() + 1000
+	return out, nil
+}
+
+func simulated(w *workload.Workload, got *sim.Outcome) *Outcome {
+	out := NewOutcome(w)
+	task := 0
+	for i := range w.Jobs {
+		job := &got.Jobs[i]
+		arrival := w.Jobs[i].Arrival
+		// The simulator counts failed jobs and does not tell which: no workload
+		// has a task that fails.
+		out.Jobs[i] = Job{Arrival: arrival, End: arrival + int64(job.Completion), Ended: job.Ended}
+		for range w.Jobs[i].Durations {
+			if start := int64(got.Starts[task]); start >= 0 {
+				out.Queueing[task] = start - arrival
+			}
+			task++
+		}
+	}
+	out.Facts = measure.Facts{
+		Mode: "sim", Attempts: int64(got.Attempts), Messages: int64(got.Messages), Suspensions: int64(got.Suspensions), //nolint:gosec // counts
+		Busy: int64(got.Busy), Events: int64(got.Events), //nolint:gosec // counts
+	}
+	return out
+}
+
+// life writes what the simulator tells of every task.
+type life struct {
+	w    *workload.Workload
+	out  *measure.HistoryWriter
+	keys []string
+	err  error
+}
+
+func newLife(w *workload.Workload, dst io.Writer) *life {
+	l := &life{w: w, out: measure.NewHistoryWriter(dst), keys: make([]string, len(w.Jobs))}
+	for i := range w.Jobs {
+		l.keys[i] = strconv.Itoa(w.Jobs[i].Line)
+	}
+	return l
+}
+
+// Event implements sim.Observer.
+func (l *life) Event(at sched.Time, job int, task, attempt int32, what string, where sched.Addr) {
+	if l.err == nil {
+		l.err = l.out.Add(measure.Event{Time: int64(at), Job: l.keys[job], Task: int(task), Attempt: int(attempt), Event: what, Where: where.String()})
+	}
+}
+
+func (l *life) end() error {
+	if l.err == nil {
+		l.err = l.out.Flush()
+	}
+	return l.err
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/spf13/pflag"
+)
+
+// experimentFlags are the workload and cluster flags that sim, replay and
+// compare share.
+type experimentFlags struct {
+	flags    *pflag.FlagSet
+	workload *workloadFlags
+	desc     experiment.Description
+	groups   int
+	sizes    []int
+}
+
+func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
+	e := &experimentFlags{flags: fs, workload: addWorkloadFlags(fs)}
+	fs.StringVar(&e.desc.Trace, "trace", "gen:ec2", "file in the published format, or gen:NAME[,key=value...] (see pigeon trace --help)")
+	fs.StringArrayVar(&e.desc.Policies, "policy", []string{"pigeon"}, "NAME[:key=value,...]; repeatable")
+	fs.IntVar(&e.groups, "groups", 3, "groups, of equal size")
+	fs.IntSliceVar(&e.sizes, "group-sizes", nil, "workers of each group, such as 60,40,20, instead of --workers and --groups")
+	fs.IntVar(&e.desc.Frontends, "frontends", 10, "frontends; the job of line k goes to number k mod this")
+	fs.Float64Var(&e.desc.Reserved, "reserved", 0.10, "share of each group's workers that take short tasks only")
+	fs.IntVar(&e.desc.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
+	fs.IntVar(&e.desc.Seeds, "seeds", 1, "number of seeds, from --seed on; each is a run of its own")
+	return e
+}
+
+// describe gives the description that the flags ask for, with all its runs.
+// What it refuses is wrong use: nothing has started.
+func (e *experimentFlags) describe() (*experiment.Description, []experiment.Run, error) {
+	d := e.desc
+	if err := e.cluster(&d); err != nil {
+		return nil, nil, wrongUse(err)
+	}
+	if err := e.workload.check(); err != nil {
+		return nil, nil, wrongUse(err)
+	}
+	d.Workload, d.Cutoff, d.Seed = e.workload.options, e.workload.cutoff, e.workload.options.Seed
+	runs, err := d.Runs()
+	return &d, runs, wrongUse(err)
+}
+
+// cluster fills in the sizes of the groups.
+func (e *experimentFlags) cluster(d *experiment.Description) error {
+	o := &e.workload.options
+	if len(e.sizes) == 0 {
+		if e.groups < 1 || e.groups > o.Workers || e.groups > experiment.MaxGroups {
+			return fmt.Errorf("--groups %d cannot share %d workers; give 1 to %d groups", e.groups, o.Workers, min(o.Workers, experiment.MaxGroups))
+		}
+		d.Groups = experiment.EvenGroups(o.Workers, e.groups)
+		return nil
+	}
+	d.Groups = e.sizes
+	for flag, value := range map[string][2]int{"workers": {o.Workers, d.Workers()}, "groups": {e.groups, len(e.sizes)}} {
+		if e.flags.Changed(flag) && value[0] != value[1] {
+			return fmt.Errorf("--%s %d does not go with --group-sizes %s, which makes it %d; leave --%s out", flag, value[0], join(e.sizes), value[1], flag)
+		}
+	}
+	o.Workers = d.Workers()
+	return nil
+}
+
+func join(numbers []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ","), "[]")
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/spf13/cobra"
+)
+
+// simFlags are those of "pigeon sim" beyond the workload and the cluster.
+type simFlags struct {
+	delay            time.Duration
+	history, actions string
+	clairvoyant      bool
+}
+
+func simCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "sim",
+		GroupID: groupMeasure,
+		Short:   "Simulate a workload on a cluster with the cores that run live",
+		Long: `Runs the scheduling cores on an event heap, in virtual time: the very cores that
+the daemons run. One result for every policy and seed.`,
+		Example: `  pigeon sim                                       the paper's EC2 cluster, a generated workload
+  pigeon sim --trace jobs.tr --load 0.7 --seeds 5 -o json
+  pigeon sim --group-sizes 60,40,20 --weight 20
+  pigeon sim --jobs 100 --history life.jsonl --actions actions.txt`,
+		Args: cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	experiment := addExperimentFlags(cmd.Flags())
+	var own simFlags
+	fs := cmd.Flags()
+	fs.DurationVar(&own.delay, "delay", 500*time.Microsecond, "one-way delay of a message")
+	fs.StringVar(&own.history, "history", "", "file for every task's life, one JSON object per event")
+	fs.StringVar(&own.actions, "actions", "", "file for the cores' actions in order, as text")
+	fs.BoolVar(&own.clairvoyant, "clairvoyant", false, "add the completion times of a clairvoyant schedule, which no policy passes")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		_, runs, err := experiment.describe()
+		if err == nil {
+			err = wrongUse(own.check(len(runs)))
+		}
+		if err != nil {
+			return err
+		}
+		return simulateAll(cmd, runs, own, *output)
+	}
+	return cmd
+}
+
+func (f *simFlags) check(runs int) error {
+	if f.delay < 0 || f.delay > time.Hour {
+		return fmt.Errorf("--delay %v is outside 0s to 1h", f.delay)
+	}
+	for flag, path := range map[string]string{"--history": f.history, "--actions": f.actions} {
+		if path != "" && runs > 1 {
+			return fmt.Errorf("%s %s would be written by %d runs; ask for one policy and one seed", flag, path, runs)
+		}
+	}
+	return nil
+}
+
+// simulateAll makes the runs on all processors and prints their results in
+// order, each as soon as it can be.
+func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output outputFormat) error {
+	files, err := openFiles(own.history, own.actions)
+	if err != nil {
+		return wrongUse(err)
+	}
+	options := experiment.SimOptions{Delay: own.delay, History: files.writer(0), Actions: files.writer(1)}
+	show := newProgress(cmd.ErrOrStderr())
+	var results []measure.Result
+	err = experiment.InParallel(cmd.Context(), len(runs),
+		func(ctx context.Context, i int) (measure.Result, error) { return simulate(ctx, &runs[i], options, own.clairvoyant) },
+		func(i int, r measure.Result) error {
+			if len(runs) > 1 {
+				show.line("%d of %d runs simulated", i+1, len(runs))
+			}
+			if output == outputJSON {
+				return writeJSON(cmd.OutOrStdout(), r)
+			}
+			results = append(results, r)
+			return nil
+		})
+	show.clear()
+	if err = errors.Join(err, files.close()); err != nil {
+		return fmt.Errorf("the simulation did not come to its end: %w", err)
+	}
+	if output == outputJSON {
+		return nil
+	}
+	return printResults(cmd.OutOrStdout(), results)
+}
+
+func simulate(ctx context.Context, run *experiment.Run, o experiment.SimOptions, clairvoyant bool) (r measure.Result, err error) {
+	w, err := run.Workload()
+	if err != nil {
+		return r, err
+	}
+	out, err := run.Simulate(ctx, w, o)
+	if err != nil {
+		return r, err
+	}
+	r = run.Result(w, out)
+	if clairvoyant {
+		r.Bound.Clairvoyant = measure.ClairvoyantBound(w, r.Workers)
+	}
+	return r, nil
+}
+
+// printResults is the form for people: a table and, per run, what it took.
+func printResults(out io.Writer, results []measure.Result) error {
+	named := make([]measure.Result, len(results))
+	for i, r := range results {
+		named[i] = r
+		if len(results) > 1 {
+			named[i].Policy = fmt.Sprintf("%s, seed %d", r.Policy, r.Seed)
+		}
+	}
+	if err := measure.Table(out, named); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	for i, r := range results {
+		fmt.Fprintf(out, "%s: %d of %d jobs completed, %d failed; %.2f messages a task; workers busy %.1f %% of %.6g s; took %.2f s",
+			named[i].Policy, r.Completed, r.Jobs, r.Failed, float64(r.MessagesPerTask), 100*float64(r.Utilization), float64(r.Makespan), float64(r.Wall))
+		if r.Live != nil {
+			fmt.Fprintf(out, "; %.0f us of processor a task, %.0f MiB", 1e6*float64(r.CPUPerTask), float64(r.RSSMax)/(1<<20))
+		}
+		if r.Partial {
+			fmt.Fprint(out, "; PARTIAL: it was ended early")
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out, "times in seconds; mean to p99: completion of jobs; queued: delay of tasks")
+	return nil
+}
+
+// outputFiles are files that a verb writes beside its output.
+type outputFiles []*os.File
+
+// openFiles makes those that are named; an empty name is none.
+func openFiles(paths ...string) (outputFiles, error) {
+	files := make(outputFiles, len(paths))
+	for i, path := range paths {
+		if path == "" {
+			continue
+		}
+		f, err := os.Create(path)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("a file to write cannot be made: %w; nothing was run; name another place", err), files.close())
+		}
+		files[i] = f
+	}
+	return files, nil
+}
+
+// writer is nil where no file was named.
+func (f outputFiles) writer(i int) io.Writer {
+	if f[i] == nil {
+		return nil
+	}
+	return f[i]
+}
+
+func (f outputFiles) close() (err error) {
+	for _, file := range f {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return err
+}
