@@ -1,0 +1,191 @@
+package notice
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// flushTimeout bounds how long Subscribe waits for the server to confirm.
+const flushTimeout = 2 * time.Second
+
+// ErrClosed says that the connection was closed.
+var ErrClosed = errors.New("the NATS connection is closed")
+
+// Conn is a connection to NATS. It is safe for concurrent use.
+type Conn struct {
+	opts  Options
+	nc    *nats.Conn
+	out   *outbox
+	ended chan struct{} // closed when the library has dispatched its last event
+
+	connected atomic.Bool // written under mu
+	received  atomic.Uint64
+	logged    atomic.Bool // that notices are lost
+
+	mu     sync.Mutex
+	closed bool
+	subs   []*nats.Subscription
+	active sync.WaitGroup // goroutines of subscriptions, and the outbox's
+}
+
+// Stats are counts since the connection was made, but for Connected and Queued.
+type Stats struct {
+	Connected  bool
+	Queued     int    // notices published and not handed on yet
+	Published  uint64 // handed to the server's socket
+	Unsent     uint64 // refused by Publish or dropped from its queue
+	Received   uint64 // given to the functions of subscriptions
+	Overrun    uint64 // received but dropped, because a function was too slow
+	Reconnects uint64
+}
+
+// Connect begins to connect and returns at once if the server cannot be reached:
+// the connection is then made as soon as it can. The error says that the options
+// can never work.
+func Connect(o Options) (*Conn, error) {
+	c := &Conn{opts: o.withDefaults(), ended: make(chan struct{})}
+	c.out = newOutbox(c.opts.MaxQueued, c.opts.MaxQueuedBytes)
+	nc, err := nats.Connect(c.opts.URL, c.natsOptions()...)
+	if err != nil {
+		return nil, &api.Error{
+			Problem: api.Invalid, Subject: "NATS server " + c.opts.URL, What: err.Error(),
+			Tried: "connecting", Next: "give a URL such as nats://127.0.0.1:4222, or none to go without",
+		}
+	}
+	c.nc = nc
+	if !c.refresh(nc) {
+		c.opts.Log.Warn("NATS is not reachable; notices go by Thrift until it is", "url", c.opts.URL)
+	}
+	c.active.Go(func() { c.out.run(nc.Publish) })
+	return c, nil
+}
+
+// Connected reports whether the server is reachable, as far as is known.
+func (c *Conn) Connected() bool { return c.connected.Load() }
+
+// Publish queues a notice and never blocks. data is copied. An error says that
+// nothing was sent; none says nothing.
+func (c *Conn) Publish(subject string, data []byte) error {
+	if !c.connected.Load() {
+		c.out.drop()
+		return &api.Error{
+			Problem: api.NotReady, Subject: "NATS server " + c.opts.URL, What: "it is not reachable",
+			Tried: "publishing to " + subject, Next: "nothing to do; it is tried again and again",
+		}
+	}
+	return c.out.put(subject, data)
+}
+
+// Subscribe calls take with the data of each notice on the subject, one at a
+// time. When it returns, either the server has confirmed, or it is not reachable
+// and the subscription is made once it is. take may keep data.
+func (c *Conn) Subscribe(subject string, take func(data []byte)) error {
+	if err := c.subscribe(subject, take); err != nil {
+		return fmt.Errorf("subscribing to %s: %w", subject, err)
+	}
+	if !c.nc.IsConnected() {
+		return nil
+	}
+	// Without it the server may not know of the subscription yet.
+	if err := c.nc.FlushTimeout(flushTimeout); err != nil && c.nc.IsConnected() {
+		return fmt.Errorf("confirming the subscription to %s: %w", subject, err)
+	}
+	return nil
+}
+
+func (c *Conn) subscribe(subject string, take func(data []byte)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return ErrClosed
+	}
+	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) {
+		c.received.Add(1)
+		take(m.Data)
+	})
+	if err != nil {
+		return err
+	}
+	c.active.Add(1)
+	sub.SetClosedHandler(func(string) { c.active.Done() })
+	c.subs = append(c.subs, sub)
+	return sub.SetPendingLimits(c.opts.MaxPending, c.opts.MaxPendingBytes)
+}
+
+// Stats returns the counts now.
+func (c *Conn) Stats() Stats {
+	s := Stats{
+		Connected:  c.connected.Load(),
+		Received:   c.received.Load(),
+		Reconnects: c.nc.Stats().Reconnects,
+	}
+	s.Queued, s.Published, s.Unsent = c.out.counts()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, sub := range c.subs {
+		if n, err := sub.Dropped(); err == nil {
+			s.Overrun += uint64(n) //nolint:gosec // a count
+		}
+	}
+	return s
+}
+
+// Close drops what is queued and returns when no function of a subscription runs
+// any more and no goroutine is left. It must not be called from such a function.
+// It is safe to call twice.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	if !c.closed {
+		c.closed = true
+		c.out.close()
+		c.connected.Store(false)
+		c.nc.Close()
+	}
+	c.mu.Unlock()
+	c.active.Wait()
+	<-c.ended
+	return nil
+}
+
+// refresh brings Connected up to date and tells of a change.
+func (c *Conn) refresh(nc *nats.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := !c.closed && nc.IsConnected()
+	if c.connected.Swap(now) != now {
+		c.opts.OnState(now)
+	}
+	return now
+}
+
+// changed and fault are called by the library, one at a time.
+
+func (c *Conn) changed(nc *nats.Conn, err error) {
+	before := c.connected.Load()
+	switch now := c.refresh(nc); {
+	case now && !before:
+		c.opts.Log.Info("NATS is reachable", "url", nc.ConnectedUrlRedacted())
+	case before && !now:
+		c.opts.Log.Warn("NATS was lost; notices go by Thrift until it is back", "url", c.opts.URL, "error", err)
+	}
+}
+
+// fault logs the first of a kind of trouble that repeats quickly; Stats has the
+// counts.
+func (c *Conn) fault(_ *nats.Conn, sub *nats.Subscription, err error) {
+	if c.logged.Swap(true) {
+		return
+	}
+	subject := ""
+	if sub != nil {
+		subject = sub.Subject
+	}
+	c.opts.Log.Warn("notices are being lost; the metrics count them, this is logged once", "subject", subject, "error", err)
+}

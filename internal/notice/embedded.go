@@ -1,0 +1,88 @@
+package notice
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// MaxNotice is the largest notice, bytes; NATS servers refuse more by default.
+const MaxNotice = 1 << 20
+
+// startTimeout bounds the start of an embedded server, which takes milliseconds.
+const startTimeout = 5 * time.Second
+
+// Embedded is a NATS server inside this process, without persistence, clustering
+// or any listener but the one for clients.
+type Embedded struct {
+	server *server.Server
+}
+
+// StartEmbedded serves NATS on the address, host:port; an empty host is
+// 127.0.0.1 and port 0 takes a free one. The error is an *api.Error.
+func StartEmbedded(address string) (*Embedded, error) {
+	host, port, err := splitAddress(address)
+	if err != nil {
+		return nil, startError(address, err)
+	}
+	s, err := server.NewServer(&server.Options{
+		ServerName: "pigeon", Host: host, Port: port,
+		NoSigs: true, NoLog: true, NoSystemAccount: true,
+		MaxPayload: MaxNotice, WriteDeadline: 2 * time.Second,
+		PingInterval: 2 * time.Second, MaxPingsOut: 3,
+	})
+	if err != nil {
+		return nil, startError(address, err)
+	}
+	go s.Start()
+	if !s.ReadyForConnections(startTimeout) {
+		s.Shutdown()
+		s.WaitForShutdown()
+		return nil, startError(address, fmt.Errorf("not ready after %v", startTimeout))
+	}
+	return &Embedded{server: s}, nil
+}
+
+// splitAddress also tries the port: the server would only log that it is taken.
+func splitAddress(address string) (host string, port int, err error) {
+	host, p, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	host = cmp.Or(host, "127.0.0.1")
+	if port, err = strconv.Atoi(p); err != nil {
+		return "", 0, err
+	}
+	if port == 0 {
+		return host, server.RANDOM_PORT, nil
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, p))
+	if err != nil {
+		return "", 0, err
+	}
+	return host, port, l.Close()
+}
+
+func startError(address string, err error) error {
+	return &api.Error{
+		Problem: api.Internal, Subject: "embedded NATS server on " + address, What: err.Error(),
+		Tried: "starting it", Next: "choose another address (port 0 takes a free one) or name an external server",
+	}
+}
+
+// URL is what clients connect to.
+func (e *Embedded) URL() string { return e.server.ClientURL() }
+
+// Close disconnects all clients and returns when the server is gone. It is safe
+// to call twice.
+func (e *Embedded) Close() error {
+	e.server.Shutdown()
+	e.server.WaitForShutdown()
+	return nil
+}

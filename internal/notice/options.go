@@ -1,0 +1,84 @@
+package notice
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Options of a [Conn]; a zero field takes its default.
+type Options struct {
+	// URL of the server: nats://host:port.
+	URL string
+	// Embedded, if given, is reached inside this process instead.
+	Embedded *Embedded
+	// Name says to the server's operator who this is: "node n7".
+	Name string
+	// MaxQueued and MaxQueuedBytes bound what is published and not handed on
+	// yet. Defaults 8,192 notices and 8 MiB.
+	MaxQueued, MaxQueuedBytes int
+	// MaxPending and MaxPendingBytes bound what a subscription has received and
+	// its function has not taken yet; beyond, the newest is dropped. Defaults
+	// 8,192 notices and 32 MiB.
+	MaxPending, MaxPendingBytes int
+	// ReconnectWait is the pause between attempts to connect, plus up to half of
+	// it by chance. Default 100 ms.
+	ReconnectWait time.Duration
+	// OnState learns of every change of Connected, in order. It must not call the
+	// Conn.
+	OnState func(connected bool)
+	// Log learns when the server is reached and lost. Default slog.Default().
+	Log *slog.Logger
+
+	dialer nats.CustomDialer // for tests
+}
+
+func (o Options) withDefaults() Options {
+	o.URL = cmp.Or(o.URL, nats.DefaultURL)
+	o.MaxQueued = cmp.Or(o.MaxQueued, 8192)
+	o.MaxQueuedBytes = cmp.Or(o.MaxQueuedBytes, 8<<20)
+	o.MaxPending = cmp.Or(o.MaxPending, 8192)
+	o.MaxPendingBytes = cmp.Or(o.MaxPendingBytes, 32<<20)
+	o.ReconnectWait = cmp.Or(o.ReconnectWait, 100*time.Millisecond)
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.OnState == nil {
+		o.OnState = func(bool) {}
+	}
+	return o
+}
+
+// natsOptions are the settings of the connection. Each differs from the
+// library's default because that would end the connection for good, keep stale
+// notices, or notice a dead server only after minutes.
+func (c *Conn) natsOptions() []nats.Option {
+	o := []nats.Option{
+		nats.Name(c.opts.Name),
+		nats.NoEcho(),
+		nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(c.opts.ReconnectWait),
+		nats.ReconnectJitter(c.opts.ReconnectWait/2, c.opts.ReconnectWait/2),
+		nats.ReconnectBufSize(-1),
+		nats.Timeout(time.Second),
+		nats.PingInterval(time.Second),
+		nats.MaxPingsOutstanding(2),
+		nats.FlusherTimeout(500 * time.Millisecond),
+		nats.ReconnectOnFlusherError(),
+		nats.ConnectHandler(func(nc *nats.Conn) { c.changed(nc, nil) }),
+		nats.ReconnectHandler(func(nc *nats.Conn) { c.changed(nc, nil) }),
+		nats.DisconnectErrHandler(c.changed),
+		nats.ErrorHandler(c.fault),
+		nats.ClosedHandler(func(*nats.Conn) { close(c.ended) }),
+	}
+	if c.opts.Embedded != nil {
+		o = append(o, nats.InProcessServer(c.opts.Embedded.server))
+	}
+	if c.opts.dialer != nil {
+		o = append(o, nats.SetCustomDialer(c.opts.dialer))
+	}
+	return o
+}

@@ -1,0 +1,52 @@
+package notice
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// IdleSubject is where the nodes of a group tell its master of idle slots.
+func IdleSubject(cluster string, group int) string {
+	return "pigeon." + token(cluster) + ".master." + strconv.Itoa(group) + ".idle"
+}
+
+// ReportSubject is where nodes report ended attempts to a frontend.
+func ReportSubject(cluster, frontend string) string {
+	return "pigeon." + token(cluster) + ".frontend." + token(frontend) + ".report"
+}
+
+// AckSubject is where frontends tell a node which reports they have journaled.
+func AckSubject(cluster, node string) string {
+	return "pigeon." + token(cluster) + ".node." + token(node) + ".ack"
+}
+
+// maxToken bounds a token; a server cuts off a control line of 4 KiB.
+const maxToken = 200
+
+// token makes a name one token of a subject: letters, digits, '-' and '_' stay,
+// any other byte becomes '=' and two hexadecimal digits, and what is too long
+// becomes "=h" and a hash. Different names have different tokens.
+func token(name string) string {
+	if name == "" {
+		return "="
+	}
+	var b strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+			b.WriteByte(c)
+		default:
+			const digits = "0123456789ABCDEF"
+			b.WriteByte('=')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
+		}
+	}
+	if b.Len() > maxToken {
+		sum := sha256.Sum256([]byte(name))
+		return "=h" + hex.EncodeToString(sum[:])
+	}
+	return b.String()
+}
