@@ -1,8 +1,9 @@
 package frontend
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/config"
 )
 
 // Config is what a frontend is told at its start.
@@ -10,23 +11,23 @@ type Config struct {
 	ID             string        `mapstructure:"id" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
 	Cluster        string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
 	Listen         string        `mapstructure:"listen" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
-	InternalListen string        `mapstructure:"internal-listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
+	InternalListen string        `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
 	HTTP           string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
 	NATS           string        `mapstructure:"nats" doc:"URL of the NATS server that carries report notices; empty: none, reports then come by Thrift alone"`
 	Masters        []string      `mapstructure:"masters" doc:"host:port of every group's master; the place in the list is the group's number"`
 	Data           string        `mapstructure:"data" doc:"folder of the journal"`
-	NoSync         bool          `mapstructure:"no-sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
+	NoSync         bool          `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
 	Policy         string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
 	Cutoff         time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short"`
-	DefaultClass   string        `mapstructure:"default-class" doc:"class of a job that declares neither class nor estimate: short or long"`
+	DefaultClass   string        `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate: short or long"`
 	Seed           uint64        `mapstructure:"seed" doc:"seed of the draws; those of a job depend on it and the job's key"`
-	MaxTasks       int           `mapstructure:"max-tasks" doc:"unfinished tasks held at most; beyond it submissions are told to try again later"`
+	MaxTasks       int           `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are told to try again later"`
 	Retention      time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept"`
-	MasterLost     time.Duration `mapstructure:"master-lost" doc:"a group without a master for this long gives its tasks back, and they are distributed again"`
+	MasterLost     time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long gives its tasks back, and they are distributed again"`
 	OTLP           string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
-	TraceRatio     float64       `mapstructure:"trace-ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
+	TraceRatio     float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
 	Record         string        `mapstructure:"record" doc:"folder for a recording of every input and action of the core; empty: none"`
-	InboxLimit     int           `mapstructure:"inbox-limit" doc:"batches and requests that may wait for the core; beyond it senders are told to try again"`
+	InboxLimit     int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are told to try again"`
 }
 
 // Default gives the settings of a frontend on one machine.
@@ -42,27 +43,27 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.ID == "":
-		return fmt.Errorf("id is empty: give the frontend a name")
+		return &config.FieldError{Key: "id", Problem: "give the frontend a name"}
 	case c.Cluster == "":
-		return fmt.Errorf("cluster is empty: give it a name")
+		return &config.FieldError{Key: "cluster", Problem: "give it a name"}
 	case len(c.Masters) == 0:
-		return fmt.Errorf("masters is empty: give the host:port of at least one master")
+		return &config.FieldError{Key: "masters", Problem: "give the host:port of at least one master"}
 	case c.Data == "":
-		return fmt.Errorf("data is empty: give a folder for the journal")
+		return &config.FieldError{Key: "data", Problem: "give a folder for the journal"}
 	case c.Cutoff <= 0:
-		return fmt.Errorf("cutoff is %v: use a duration above zero", c.Cutoff)
+		return &config.FieldError{Key: "cutoff", Problem: "use a duration above zero"}
 	case c.DefaultClass != "short" && c.DefaultClass != "long":
-		return fmt.Errorf("default-class is %q: use short or long", c.DefaultClass)
+		return &config.FieldError{Key: "default_class", Problem: "use short or long"}
 	case c.MaxTasks < 1:
-		return fmt.Errorf("max-tasks is %d: use 1 or more", c.MaxTasks)
+		return &config.FieldError{Key: "max_tasks", Problem: "use 1 or more"}
 	case c.Retention <= 0:
-		return fmt.Errorf("retention is %v: use a duration above zero", c.Retention)
+		return &config.FieldError{Key: "retention", Problem: "use a duration above zero"}
 	case c.MasterLost < time.Second:
-		return fmt.Errorf("master-lost is %v: use 1s or more", c.MasterLost)
+		return &config.FieldError{Key: "master_lost", Problem: "use 1s or more"}
 	case c.TraceRatio < 0 || c.TraceRatio > 1:
-		return fmt.Errorf("trace-ratio is %v: use a share from 0 to 1", c.TraceRatio)
+		return &config.FieldError{Key: "trace_ratio", Problem: "use a share from 0 to 1"}
 	case c.InboxLimit < 1:
-		return fmt.Errorf("inbox-limit is %d: use 1 or more", c.InboxLimit)
+		return &config.FieldError{Key: "inbox_limit", Problem: "use 1 or more"}
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
 package master
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/config"
 )
 
 // Config is what a master is told at its start.
@@ -16,12 +17,12 @@ type Config struct {
 	Reserved   float64       `mapstructure:"reserved" doc:"share of the group's slots that take short tasks only; round(share x slots) slots are reserved"`
 	Weight     int           `mapstructure:"weight" doc:"W: of any W consecutive tasks that general workers take from the queues at least one is long while long ones wait; 0 is infinite, strict priority of short tasks"`
 	Cutoff     time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short"`
-	MaxTasks   int           `mapstructure:"max-tasks" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
-	LostAfter  time.Duration `mapstructure:"lost-after" doc:"a node not heard of for this long is lost, its tasks are tried elsewhere"`
+	MaxTasks   int           `mapstructure:"max_tasks" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
+	LostAfter  time.Duration `mapstructure:"lost_after" doc:"a node not heard of for this long is lost, its tasks are tried elsewhere"`
 	Seed       uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
 	OTLP       string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
 	Record     string        `mapstructure:"record" doc:"folder for a recording of every input and action of the core; empty: none"`
-	InboxLimit int           `mapstructure:"inbox-limit" doc:"batches that may wait for the core; beyond it senders are told to try again"`
+	InboxLimit int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are told to try again"`
 }
 
 // Default gives the settings of a master on one machine.
@@ -36,21 +37,21 @@ func Default() Config {
 func (c Config) Validate() error {
 	switch {
 	case c.Group < 0 || c.Group > 32767:
-		return fmt.Errorf("group is %d: use a number from 0 to 32767", c.Group)
+		return &config.FieldError{Key: "group", Problem: "use a number from 0 to 32767"}
 	case c.Reserved < 0 || c.Reserved >= 1:
-		return fmt.Errorf("reserved is %v: use a share from 0 to below 1", c.Reserved)
+		return &config.FieldError{Key: "reserved", Problem: "use a share from 0 to below 1"}
 	case c.Weight < 0:
-		return fmt.Errorf("weight is %d: use 0 (infinite) or more", c.Weight)
+		return &config.FieldError{Key: "weight", Problem: "use 0 (infinite) or more"}
 	case c.Cutoff <= 0:
-		return fmt.Errorf("cutoff is %v: use a duration above zero", c.Cutoff)
+		return &config.FieldError{Key: "cutoff", Problem: "use a duration above zero"}
 	case c.MaxTasks < 1:
-		return fmt.Errorf("max-tasks is %d: use 1 or more", c.MaxTasks)
+		return &config.FieldError{Key: "max_tasks", Problem: "use 1 or more"}
 	case c.LostAfter < 100*time.Millisecond:
-		return fmt.Errorf("lost-after is %v: use 100ms or more", c.LostAfter)
+		return &config.FieldError{Key: "lost_after", Problem: "use 100ms or more"}
 	case c.InboxLimit < 1:
-		return fmt.Errorf("inbox-limit is %d: use 1 or more", c.InboxLimit)
+		return &config.FieldError{Key: "inbox_limit", Problem: "use 1 or more"}
 	case c.Cluster == "":
-		return fmt.Errorf("cluster is empty: give it a name")
+		return &config.FieldError{Key: "cluster", Problem: "give it a name"}
 	}
 	return nil
 }
