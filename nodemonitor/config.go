@@ -1,0 +1,110 @@
+package nodemonitor
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/config"
+)
+
+// Config is what a node monitor is told at its start.
+type Config struct {
+	ID             string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128"`
+	Group          int           `mapstructure:"group" doc:"number of the group this node belongs to, from 0; its master names the same"`
+	Slots          int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more"`
+	Master         string        `mapstructure:"master" doc:"host:port where the group's master serves node monitors"`
+	Listen         string        `mapstructure:"listen" doc:"host:port where backends of applications register (the published service); port 0 takes a free one"`
+	InternalListen string        `mapstructure:"internal_listen" doc:"host:port where the master and the frontends reach this node; port 0 takes a free one"`
+	Advertise      string        `mapstructure:"advertise" doc:"host that other daemons and backends reach this node by; empty: the host of internal_listen"`
+	HTTP           string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
+	NATS           string        `mapstructure:"nats" doc:"URL of the NATS server that carries idle and report notices; empty: none, they go by Thrift"`
+	Cluster        string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
+	Policy         string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
+	Seed           uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
+	Heartbeat      time.Duration `mapstructure:"heartbeat" doc:"time between two snapshots sent to the master, and after which a result that was not acknowledged is sent again; the master takes a node for lost after 2s without one"`
+	Grace          time.Duration `mapstructure:"grace" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
+	WorkDir        string        `mapstructure:"work_dir" doc:"folder of the exec tasks' logs and working folders; empty: pigeon-ID below the system's folder for temporary files"`
+	OutputLimit    int64         `mapstructure:"output_limit" doc:"bytes kept of each of an exec attempt's two outputs"`
+	LogRetention   time.Duration `mapstructure:"log_retention" doc:"how long the outputs of an ended attempt are kept"`
+	LogLimit       int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs; the oldest go first"`
+	MaxProcesses   int           `mapstructure:"max_processes" doc:"processes of exec tasks at a time; a task beyond it fails with that reason"`
+	MaxResults     int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
+	MaxResultBytes int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
+	MaxBackends    int           `mapstructure:"max_backends" doc:"backend processes registered at a time; one beyond it is refused"`
+	MaxMessages    int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend; one beyond it is refused"`
+	OTLP           string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces. The frontend decides which jobs are traced"`
+	Record         string        `mapstructure:"record" doc:"folder for a recording of every input and action of the worker cores, node-ID.jsonl; empty: none"`
+}
+
+// Default gives the settings of a node on one machine.
+func Default() Config {
+	return Config{
+		ID: "node", Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501", InternalListen: "127.0.0.1:0",
+		HTTP: "127.0.0.1:0", Cluster: "pigeon", Policy: "pigeon", Seed: 1, Heartbeat: time.Second, Grace: 2 * time.Second,
+		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
+		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, MaxBackends: 4096, MaxMessages: 10_000,
+	}
+}
+
+// maxSlots bounds what one node tells in a heartbeat.
+const maxSlots = 10_000
+
+var idShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// Validate names the first setting that cannot work, as a *config.FieldError.
+func (c Config) Validate() error {
+	for _, f := range []struct {
+		key     string
+		bad     bool
+		problem string
+	}{
+		{"id", !idShape.MatchString(c.ID), "use 1 to 128 letters, digits, dots, dashes and underscores, a letter or digit first"},
+		{"group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"},
+		{"slots", c.Slots < 0 || c.Slots > maxSlots, fmt.Sprintf("use a number from 0 (classic backends bring theirs) to %d", maxSlots)},
+		{"master", !isAddress(c.Master), "give the master as host:port"},
+		{"listen", !isAddress(c.Listen), "give host:port; port 0 takes a free one"},
+		{"internal_listen", !isAddress(c.InternalListen), "give host:port; port 0 takes a free one"},
+		{"http", c.HTTP != "" && !isAddress(c.HTTP), "give host:port, or nothing to switch it off"},
+		{"cluster", !idShape.MatchString(c.Cluster), "use 1 to 128 letters, digits, dots, dashes and underscores, a letter or digit first"},
+		{"policy", c.policyFault() != "", c.policyFault()},
+		{"heartbeat", c.Heartbeat < 10*time.Millisecond || c.Heartbeat > time.Minute, "use 10ms to 1m; the master's limit for a silent node is 2s by default"},
+		{"grace", c.Grace < 0 || c.Grace > time.Hour, "use 0s (kill at once) to 1h"},
+		{"output_limit", c.OutputLimit < 1, "use 1 byte or more"},
+		{"log_retention", c.LogRetention <= 0, "use a duration above zero"},
+		{"log_limit", c.LogLimit < 1, "use 1 byte or more"},
+		{"max_processes", c.MaxProcesses < 1, "use 1 or more"},
+		{"max_results", c.MaxResults < 1 || c.MaxResults > 1<<30, "use 1 to 1073741824"},
+		{"max_result_bytes", c.MaxResultBytes < 1, "use 1 byte or more"},
+		{"max_backends", c.MaxBackends < 0 || c.MaxBackends > maxSlots, fmt.Sprintf("use 0 (none) to %d", maxSlots)},
+		{"max_messages", c.MaxMessages < 1, "use 1 or more"},
+	} {
+		if f.bad {
+			return &config.FieldError{Key: f.key, Problem: f.problem}
+		}
+	}
+	return nil
+}
+
+func (c Config) policyFault() string {
+	_, err := policyOf(c.Policy)
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	return err == nil && port != ""
+}
+
+// workDir is the folder of this node.
+func (c Config) workDir(temporary string) string {
+	if c.WorkDir != "" {
+		return c.WorkDir
+	}
+	return filepath.Join(temporary, "pigeon-"+c.ID)
+}

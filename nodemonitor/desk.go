@@ -1,0 +1,100 @@
+package nodemonitor
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// maxKeptTold bounds the kept results named in a hello. A master that was not
+// told of one may launch its attempt again; the node answers with the result.
+const maxKeptTold = 50_000
+
+// introduce describes the node for its registration.
+func (o *owner) introduce(group int) *wire.Hello {
+	return &wire.Hello{
+		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Address: o.address, Group: group,
+		Slots: o.describe(true), Serves: o.serves,
+	}
+}
+
+// snapshot describes the slots for a heartbeat.
+func (o *owner) snapshot() *wire.Snapshot {
+	return &wire.Snapshot{Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Slots: o.describe(false)}
+}
+
+func (o *owner) describe(kept bool) []wire.Slot {
+	if o.stopping {
+		return nil
+	}
+	slots := make([]wire.Slot, 0, len(o.slots))
+	at := make([]int, len(o.slots))
+	for i, s := range o.slots {
+		at[i] = -1
+		if s != nil && !s.leaving {
+			at[i] = len(slots)
+			slots = append(slots, s.wire(o.frontends, o.serves))
+		}
+	}
+	if kept {
+		o.nameKept(slots, at)
+	}
+	return slots
+}
+
+// nameKept adds the attempts that ended here and are not acknowledged, each to
+// its slot, or to the first when that is gone.
+func (o *owner) nameKept(slots []wire.Slot, at []int) {
+	if len(slots) == 0 {
+		return
+	}
+	told := 0
+	for i := range o.results.table {
+		r := &o.results.table[i]
+		if r.list == nil {
+			continue // a free place
+		}
+		if told++; told > maxKeptTold {
+			return
+		}
+		s := &slots[max(0, at[r.slot])]
+		s.Kept = append(s.Kept, r.id)
+	}
+}
+
+// renew forgets what was on its way to a master that is gone.
+func (o *owner) renew() {
+	clear(o.forMaster)
+	o.forMaster = o.forMaster[:0]
+	for _, s := range o.live() {
+		s.unconfirmed = nil
+	}
+}
+
+// registered takes the answer to a hello. Under a new epoch no slot takes what an
+// earlier master still has on its way: each core is told its own kind again, by
+// the new one.
+func (o *owner) registered(r wire.HelloReply) {
+	if r.Epoch <= o.epoch {
+		return
+	}
+	o.epoch = r.Epoch
+	for _, s := range o.live() {
+		o.step(s, o.master, &sched.Message{Kind: sched.SetReserved, Reserved: s.core.Reserved(), Epoch: r.Epoch})
+	}
+}
+
+// confirmed notes that the master has taken refusals. One that was meant for an
+// earlier master is not found any more.
+func (o *owner) confirmed(refused []wire.Item) {
+	for i := range refused {
+		s := o.slot(refused[i].From.Slot)
+		if s == nil {
+			continue
+		}
+		if at := slices.Index(s.unconfirmed, refused[i].Msg.AttemptID()); at >= 0 {
+			s.unconfirmed = slices.Delete(s.unconfirmed, at, at+1)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package nodemonitor
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+)
+
+// meter counts what the owner does. Its metrics may be read by any goroutine; the
+// count of slots is the owner's, and published after a batch.
+type meter struct {
+	metrics *telemetry.Metrics
+	slots   [slotKinds][2]int // by kind; idle, busy
+	shown   [slotKinds][2]int
+
+	workers      [slotKinds][]prometheus.Gauge // idle, busy
+	kept         prometheus.Gauge
+	keptBytes    prometheus.Gauge
+	launches     prometheus.Counter
+	refusals     []prometheus.Counter  // by refusal
+	ended        []prometheus.Counter  // by outcome
+	ran          []prometheus.Observer // by class
+	reported     prometheus.Counter
+	repeated     prometheus.Counter
+	acknowledged prometheus.Counter
+	dropped      prometheus.Counter
+	idles        prometheus.Counter
+	unpublished  prometheus.Counter
+	ignored      prometheus.Counter
+	relayed      []prometheus.Counter // by fate
+}
+
+// Why launches are refused, as the label of a metric.
+const (
+	refusedBusy = iota
+	refusedEpoch
+	refusedSeq
+	refusedReserved
+	refusedByNode
+	numRefusals
+)
+
+// Fates of a backend's message to its application.
+const (
+	messageDelivered = iota
+	messageRefused
+	messageDropped
+)
+
+func newMeter() *meter {
+	m := telemetry.NewMetrics("nodemonitor")
+	e := &meter{
+		metrics:   m,
+		kept:      m.Gauge("kept_results", "Results that their frontends have not acknowledged."),
+		keptBytes: m.Gauge("kept_result_bytes", "Bytes of reasons and stderr tails among the kept results."),
+		launches:  m.Counter("launches_total", "Launches accepted."),
+		refusals: m.Counters("launches_refused_total", "Launches refused, by why: the slot is busy, the master's epoch is over, its knowledge of the slot is outdated, a long task met a reserved slot, or the node cannot take any.",
+			"reason", "busy", "epoch", "outdated", "reserved", "node"),
+		ended: m.Counters("attempts_ended_total", "Attempts that ended, by outcome.", "outcome",
+			sched.Unfinished.String(), sched.Done.String(), sched.Failed.String(), sched.Killed.String(), sched.Lost.String()),
+		ran:          m.Latencies("run_seconds", "How long attempts ran.", "class", sched.Short.String(), sched.Long.String()),
+		reported:     m.Counter("reports_sent_total", "Results sent to their frontends for the first time."),
+		repeated:     m.Counter("reports_repeated_total", "Results sent again because they were not acknowledged within a heartbeat."),
+		acknowledged: m.Counter("reports_acknowledged_total", "Results that their frontends have journaled."),
+		dropped:      m.Counter("results_dropped_total", "Results forgotten because their frontend does not know the job."),
+		idles:        m.Counter("idle_notices_total", "Slots told to be idle, by NATS or Thrift."),
+		unpublished:  m.Counter("notices_unpublished_total", "Idle notices and reports that NATS did not take; they went by Thrift."),
+		ignored:      m.Counter("messages_ignored_total", "Messages of a slot or kind that means nothing here, and ends of attempts that do not run."),
+		relayed: m.Counters("messages_relayed_total", "Messages of backends to their applications, by fate.", "fate",
+			"delivered", "refused", "dropped"),
+	}
+	for kind, name := range []string{"general", "reserved"} {
+		e.workers[kind] = m.Gauges("workers_"+name, "Slots of the kind, by state.", "state", "idle", "busy")
+	}
+	return e
+}
+
+// watchNotices exports what became of notices.
+func (e *meter) watchNotices(c *notice.Conn) {
+	e.metrics.CounterFunc("nats_unsent_total", "Notices that NATS did not take or that were dropped from its queue.", func() float64 { return float64(c.Stats().Unsent) })
+	e.metrics.CounterFunc("nats_overrun_total", "Acknowledgements dropped because too many waited.", func() float64 { return float64(c.Stats().Overrun) })
+	e.metrics.GaugeFunc("nats_connected", "1 while the NATS server is reachable.", func() float64 {
+		if c.Connected() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// watchBackends exports what the registry of backends counts.
+func (e *meter) watchBackends(r *app.Registry) {
+	e.metrics.GaugeFunc("backends", "Backend processes of applications registered now.", func() float64 {
+		s := r.Stats()
+		return float64(s.Registered - s.Gone)
+	})
+	e.metrics.CounterFunc("backend_launches_total", "Tasks handed to backend processes.", func() float64 { return float64(r.Stats().Launches) })
+	e.metrics.CounterFunc("backend_reports_ignored_total", "Ends that backends reported of tasks they did not run, or reported twice.", func() float64 {
+		s := r.Stats()
+		return float64(s.Unknown + s.Repeated)
+	})
+}
+
+// publish shows the slots after a batch.
+func (e *meter) publish(o *owner) {
+	e.kept.Set(float64(len(o.results.index)))
+	e.keptBytes.Set(float64(o.results.bytes))
+	if e.slots == e.shown {
+		return
+	}
+	e.shown = e.slots
+	for kind := range e.slots {
+		for state, n := range e.slots[kind] {
+			e.workers[kind][state].Set(float64(n))
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package nodemonitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// inboxLimit bounds the batches of others in the owner's inbox. What this node has
+// under way itself (an end for each slot, an answer for each frontend) is bounded
+// where it began, and always finds room.
+const inboxLimit = 10_000
+
+// Deps are what a node monitor shares with others of its process. A nil one is
+// made for this node monitor alone.
+type Deps struct {
+	Log     *slog.Logger       // nil discards
+	Guard   *guard.Client      // of exec tasks; stays the caller's to close
+	Tracing *telemetry.Tracing // stays the caller's to shut down
+}
+
+// NodeMonitor is the daemon of one machine. New opens its ports, Run serves.
+type NodeMonitor struct {
+	cfg         Config
+	log         *slog.Logger
+	incarnation int64
+	self        wire.Ref
+	owner       *owner // the loop's goroutine only
+	loop        *runloop.Loop[event]
+
+	peers     *peers
+	member    *member
+	link      *link.Link
+	master    *client.Pool
+	callers   *callers
+	relay     *relay
+	notices   *notifier // nil without NATS
+	equipment *equipment
+	calls     context.Context // of callers and relay
+	endCalls  context.CancelFunc
+
+	internal  *server.Server
+	published *server.Server
+	status    *telemetry.Server // nil when off
+	recording func() error      // ends it; nil when off
+
+	mu  sync.Mutex
+	ran bool // Run or Close was called
+}
+
+// New opens the ports and folders of a node monitor that does not serve yet. The
+// error is about a setting, a port or a folder, and nothing stays open after it.
+// Run, or Close, must follow.
+func New(cfg Config, deps Deps) (*NodeMonitor, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	n := &NodeMonitor{
+		cfg: cfg, log: deps.Log.With("node", cfg.ID), incarnation: 1 + rand.Int64N(math.MaxInt64), //nolint:gosec // a name, no secret
+		self: wire.Ref{Role: sched.Worker, Name: cfg.ID},
+	}
+	n.calls, n.endCalls = context.WithCancel(context.Background())
+	if err := n.build(deps); err != nil {
+		return nil, errors.Join(err, n.release())
+	}
+	return n, nil
+}
+
+// build makes the parts, in the order in which they need each other.
+func (n *NodeMonitor) build(deps Deps) (err error) {
+	clock, names, meter := runloop.NewClock(), roster.New(), newMeter()
+	codec := wire.NewCodec(names, clock.Now)
+	o := &owner{
+		log: n.log, self: n.self, incarnation: n.incarnation, master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, //nolint:gosec // validated
+		masterRef: roster.MasterRef(n.cfg.Group), heartbeat: sched.Time(n.cfg.Heartbeat), seed: n.cfg.Seed, clock: clock, roster: names,
+		urge: n.urge, meter: meter, runs: map[sched.AttemptID]*slot{}, results: newResults(n.cfg.MaxResults, n.cfg.MaxResultBytes),
+	}
+	n.owner = o
+	n.loop = runloop.New(inboxLimit, o.handle)
+	if o.newCore, err = policyOf(n.cfg.Policy); err != nil {
+		return err
+	}
+	recorder, err := n.record()
+	if err != nil {
+		return err
+	}
+	o.steps = runloop.NewStepper(o.act, recorder)
+	o.timers = runloop.NewTimers(clock, func(self sched.Addr, token uint64) { n.do(func() { o.timeout(self, token) }) })
+	if n.equipment, err = openEquipment(n.cfg, deps, n.log); err != nil {
+		return err
+	}
+	o.spans = &spans{n.equipment.tracing}
+	meter.metrics.WatchTracing(n.equipment.tracing)
+	n.peers = &peers{
+		node: n.cfg.ID, master: o.masterRef, inbox: link.NewInbox(n.incarnation), logs: n.equipment.logs,
+		post: func(e event) error { return n.loop.Post(e) },
+	}
+	n.callers = &callers{codec: codec, ctx: n.calls, timeout: max(n.cfg.Heartbeat, time.Second), pools: newPools("frontend")}
+	o.reports = n.callers
+	n.relay = newRelay(n.calls, n.log, n.cfg.MaxMessages, meter)
+	if err := n.services(codec); err != nil {
+		return err
+	}
+	return n.connect(codec)
+}
+
+// connect makes the ways to the master and to NATS.
+func (n *NodeMonitor) connect(codec *wire.Codec) (err error) {
+	o := n.owner
+	if n.master, err = client.New(client.Options{Name: fmt.Sprintf("master of group %d", n.cfg.Group), Address: n.cfg.Master, MaxConns: 4, MaxFrame: 8 << 20}); err != nil {
+		return err
+	}
+	peer := wire.NewPeerClient(n.master, codec)
+	n.member = newMember(n.log, peer, n.cfg.Heartbeat, ownerDesk{n})
+	o.changed = n.member.changed
+	n.link, err = link.New(confirming{peer, func(refused []wire.Item) { n.do(func() { o.confirmed(refused) }) }}, link.Options{
+		Self: n.self, Peer: o.masterRef, Address: o.address, Incarnation: n.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,
+		OnReincarnation: func(int64, int64) { n.member.reborn() },
+		OnRefused: func(items int, why error) {
+			n.log.Warn("the master did not take messages; registering again", "messages", items, "problem", why)
+			n.member.reborn()
+		},
+	})
+	if err != nil {
+		return err
+	}
+	o.toMaster = n.link
+	if n.cfg.HTTP != "" {
+		n.status = telemetry.NewServer(telemetry.ServerOptions{Addr: n.cfg.HTTP, Gatherer: o.meter.metrics.Registry, Ready: n.readiness, Logger: n.log})
+		n.status.Handle("GET /status", telemetry.JSON(n.state))
+		if err := n.status.Start(); err != nil {
+			return err
+		}
+	}
+	if n.cfg.NATS == "" {
+		return nil
+	}
+	if n.notices, err = openNotices(n.cfg, codec, n.log); err != nil {
+		return err
+	}
+	o.notices = n.notices
+	o.meter.watchNotices(n.notices.conn)
+	return n.notices.acknowledgements(func(b *wire.Batch) {
+		// What finds no room is acknowledged again: the results are sent again.
+		_ = n.peers.enter(event{kind: acknowledged, batch: b})
+	})
+}
+
+// services makes the slots and opens the ports. Callers are answered once Run
+// runs.
+func (n *NodeMonitor) services(codec *wire.Codec) (err error) {
+	n.internal, err = server.New(wire.PeerProcessor(wire.PeerPorts{Batches: n.peers, Logs: n.peers}, codec), server.Options{
+		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20, Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	n.published, err = server.New(wire.BackendProcessor(n.equipment.register(backendEvents{n}, n.relay, n.log)), server.Options{
+		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: 4 << 20, Log: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	o := n.owner
+	o.backends = n.equipment.backends
+	o.serves = []string{""}
+	for range n.cfg.Slots {
+		o.addSlot()
+	}
+	if err := errors.Join(n.internal.Listen(), n.published.Listen()); err != nil {
+		return err
+	}
+	o.address, err = advertised(n.cfg, n.internal.Addr())
+	return err
+}
+
+// advertised is where other daemons reach this node.
+func advertised(cfg Config, listening net.Addr) (string, error) {
+	host, port, err := net.SplitHostPort(listening.String())
+	if err != nil {
+		return "", fmt.Errorf("internal_listen: %w", err)
+	}
+	if cfg.Advertise != "" {
+		return net.JoinHostPort(cfg.Advertise, port), nil
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return "", &api.Error{
+			Problem: api.Invalid, What: fmt.Sprintf("internal_listen is %s, every address of this host", cfg.InternalListen), Subject: fmt.Sprintf("node %q", cfg.ID),
+			Tried: "telling the master where this node is", Next: "set advertise to the host that other daemons reach it by",
+		}
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// Addrs are the addresses that a node monitor listens on, as host:port.
+type Addrs struct {
+	Listen   string // backends
+	Internal string // daemons, as told to them
+	HTTP     string // "" when off
+}
+
+// Addrs tells where the node monitor listens.
+func (n *NodeMonitor) Addrs() Addrs {
+	a := Addrs{Listen: n.published.Addr().String(), Internal: n.owner.address}
+	if n.status != nil {
+		a.HTTP = n.status.Addr()
+	}
+	return a
+}
+
+// Ready is closed once the node monitor serves and its master has accepted it.
+func (n *NodeMonitor) Ready() <-chan struct{} { return n.member.ready }
+
+// urge gives the owner what this node has under way itself; when the owner is
+// gone nobody waits for it any more.
+func (n *NodeMonitor) urge(e event) { _ = n.loop.Urge(e) }
+
+// do runs a function on the owner goroutine, if there is one still.
+func (n *NodeMonitor) do(f func()) { n.urge(event{do: f}) }
+
+// ask runs a function on the owner goroutine and waits for it; false when the
+// owner is gone.
+func (n *NodeMonitor) ask(f func()) bool {
+	done := make(chan struct{})
+	if err := n.loop.Urge(event{do: func() { f(); close(done) }}); err != nil {
+		return false
+	}
+	<-done // what was posted is handled, also at the end
+	return true
+}

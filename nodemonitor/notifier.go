@@ -1,0 +1,73 @@
+package nodemonitor
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// notifier sends and takes notices over NATS. Idle and Report belong to the owner
+// goroutine.
+type notifier struct {
+	cfg    Config
+	codec  *wire.Codec
+	conn   *notice.Conn
+	log    *slog.Logger
+	buffer []byte
+}
+
+var _ publisher = (*notifier)(nil)
+
+// errUnreachable spares the work of encoding what NATS would not take.
+var errUnreachable = errors.New("NATS is not reachable")
+
+func openNotices(cfg Config, codec *wire.Codec, log *slog.Logger) (*notifier, error) {
+	conn, err := notice.Connect(notice.Options{URL: cfg.NATS, Name: "node " + cfg.ID, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return &notifier{cfg: cfg, codec: codec, conn: conn, log: log}, nil
+}
+
+// Idle implements publisher.
+func (n *notifier) Idle(b *wire.Batch) error {
+	return n.publish(notice.IdleSubject(n.cfg.Cluster, n.cfg.Group), b)
+}
+
+// Report implements publisher.
+func (n *notifier) Report(b *wire.Batch) error {
+	return n.publish(notice.ReportSubject(n.cfg.Cluster, b.Receiver.Name), b)
+}
+
+func (n *notifier) publish(subject string, b *wire.Batch) error {
+	if !n.conn.Connected() {
+		return errUnreachable
+	}
+	data, err := n.codec.Append(n.buffer[:0], b)
+	if err != nil {
+		return err
+	}
+	n.buffer = data
+	return n.conn.Publish(subject, data)
+}
+
+// acknowledgements has take called with what frontends have journaled.
+func (n *notifier) acknowledgements(take func(*wire.Batch)) error {
+	return n.conn.Subscribe(notice.AckSubject(n.cfg.Cluster, n.cfg.ID), func(data []byte) {
+		b, err := n.codec.Decode(data)
+		if err != nil {
+			n.log.Debug("an acknowledgement could not be read; the results are sent again", "error", err)
+			return
+		}
+		if len(b.Acknowledged) > 0 && b.Sender.Role == sched.Distributor {
+			take(b)
+		}
+	})
+}
+
+func (n *notifier) close() {
+	_ = n.conn.Close() // it has no error
+}

@@ -1,0 +1,53 @@
+package nodemonitor
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+)
+
+// spans records the node's stages of a task's life: "launched", from the receipt
+// of the launch to the start, below the master's "queued"; and "running" below
+// it. Both are recorded at the attempt's end, when all about them is known, so
+// that an attempt in flight costs nothing.
+type spans struct{ tracing *telemetry.Tracing }
+
+// ran records an attempt that ended and gives the context of the last stage it
+// reached, for the frontend to go on from. Jobs that are not sampled cost a look
+// at a flag.
+func (p *spans) ran(node string, s *slot, r *backend.Result) api.Trace {
+	run := s.run
+	parent := telemetry.Carrier(run.Trace)
+	if !parent.Sampled() {
+		return api.Trace{}
+	}
+	attributes := trace.WithAttributes(
+		attribute.String("job", run.JobName), attribute.Int("task", int(run.id.Task)),
+		attribute.Int("attempt", int(run.id.Attempt)), attribute.String("class", run.class.String()),
+		attribute.String("node", node), attribute.Int("slot", int(s.number)),
+		attribute.String("outcome", r.Outcome.String()))
+	ctx, launched := p.tracing.Start(parent.Context(context.Background()), "launched", trace.WithTimestamp(run.received), attributes)
+	if r.Started.IsZero() {
+		fail(launched, r)
+		launched.End()
+		return api.Trace(telemetry.Inject(ctx))
+	}
+	launched.End(trace.WithTimestamp(r.Started))
+	ctx, running := p.tracing.Start(ctx, "running", trace.WithTimestamp(r.Started), attributes)
+	fail(running, r)
+	running.End(trace.WithTimestamp(r.Finished))
+	return api.Trace(telemetry.Inject(ctx))
+}
+
+func fail(s trace.Span, r *backend.Result) {
+	if r.Outcome != sched.Done {
+		s.SetStatus(codes.Error, r.Outcome.String()+": "+r.Reason)
+	}
+}
