@@ -37,7 +37,6 @@ type Link struct {
 	// The goroutine's own.
 	sequence  uint64
 	downSince time.Time // zero while up
-	lastErr   error     // of the last failed attempt
 }
 
 // New returns a link that is ready to send. The error names the option that

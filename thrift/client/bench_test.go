@@ -40,7 +40,7 @@ func BenchmarkCallStock(b *testing.B) {
 	if err := tr.Open(); err != nil {
 		b.Fatal(err)
 	}
-	defer tr.Close() //nolint:errcheck // a benchmark
+	defer tr.Close()
 	proto := thrift.NewTBinaryProtocolConf(tr, conf)
 	c := thrift.NewTStandardClient(proto, proto)
 	text := strings.Repeat("x", 100)

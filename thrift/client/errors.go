@@ -91,8 +91,7 @@ func isReply(err error) bool {
 	if !errors.As(err, &te) {
 		return false
 	}
-	var x thrift.TApplicationException
-	if errors.As(err, &x) {
+	if x, ok := errors.AsType[thrift.TApplicationException](err); ok {
 		switch x.TypeId() {
 		case thrift.WRONG_METHOD_NAME, thrift.BAD_SEQUENCE_ID,
 			thrift.INVALID_MESSAGE_TYPE_EXCEPTION, thrift.PROTOCOL_ERROR:

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -146,7 +147,7 @@ func (p *Pool) queue(ctx context.Context, deadline time.Time) error {
 	case <-t.C:
 		return errFull
 	case <-ctx.Done():
-		if context.Cause(ctx) == context.DeadlineExceeded {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return errFull
 		}
 		return context.Canceled

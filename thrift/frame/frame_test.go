@@ -67,7 +67,7 @@ func TestFramesSurviveAnyCutting(t *testing.T) {
 		}
 		budget := NewBudget(2 << 20)
 		got, err := readAll(NewReader(src, 1<<20, budget))
-		if err != io.EOF || len(got) != len(sizes) {
+		if !errors.Is(err, io.EOF) || len(got) != len(sizes) {
 			t.Fatalf("%d frames and %v, want %d and EOF", len(got), err, len(sizes))
 		}
 		for i, n := range sizes {
@@ -86,7 +86,7 @@ func TestAFrameCutShort(t *testing.T) {
 		whole := append(binary.BigEndian.AppendUint32(nil, 400_000), make([]byte, 400_000)...)
 		budget := NewBudget(4 << 20)
 		r := NewReader(bytes.NewReader(whole[:n]), 1<<20, budget)
-		if _, err := readAll(r); err != io.ErrUnexpectedEOF {
+		if _, err := readAll(r); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("cut after %d bytes: %v, want an unexpected EOF", n, err)
 		}
 		if r.Release(); budget.Used() != 0 {

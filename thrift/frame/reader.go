@@ -3,6 +3,7 @@ package frame
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -133,7 +134,7 @@ func (r *Reader) grow(have int) error {
 
 // unexpected tells an end within a frame from one between frames.
 func unexpected(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

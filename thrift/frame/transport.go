@@ -156,7 +156,7 @@ func (t *Transport) reset() {
 	}
 }
 
-// Open, Close and IsOpen belong to the owner of the connection.
+// Open does nothing: the connection has an owner.
 func (t *Transport) Open() error { return nil }
 
 // Close does nothing: the connection has an owner.

@@ -17,7 +17,7 @@ import (
 // with a ticker of its own. Our transport has no socket to look at and a call
 // takes microseconds, so the watch would cost more than the call. It is a global
 // of the library, set here before any goroutine can read it.
-func init() { thrift.ServerConnectivityCheckInterval = 0 }
+func init() { thrift.ServerConnectivityCheckInterval = 0 } //nolint:gochecknoinits // see above
 
 // Server serves one processor on one port. Make it with New.
 type Server struct {

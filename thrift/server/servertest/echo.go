@@ -5,6 +5,7 @@ package servertest
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/thrift/lib/go/thrift"
 )
@@ -47,7 +48,7 @@ func (e Echo) Process(ctx context.Context, in, out thrift.TProtocol) (bool, thri
 	}
 	text, failure := e(ctx, arg.text)
 	result.id, result.text = 0, text
-	if refused, ok := failure.(*Refused); ok {
+	if refused, ok := errors.AsType[*Refused](failure); ok {
 		result.id, result.text = 1, refused.Text
 	} else if failure != nil {
 		x := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, failure.Error())

@@ -1,0 +1,65 @@
+package servertest
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// Pipes is a listener whose connections are pipes, so that a client and a server
+// can run together in a bubble of fake time, and whose errors a test chooses.
+type Pipes struct {
+	next   chan accepted
+	closed chan struct{}
+	once   sync.Once
+}
+
+type accepted struct {
+	conn net.Conn
+	err  error
+}
+
+// NewPipes returns a listener that holds up to 64 connections not yet accepted.
+func NewPipes() *Pipes {
+	return &Pipes{next: make(chan accepted, 64), closed: make(chan struct{})}
+}
+
+// Dial connects, whatever the address.
+func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, peer := net.Pipe()
+	select {
+	case p.next <- accepted{conn: peer}:
+		return client, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Fail makes an Accept return err.
+func (p *Pipes) Fail(err error) { p.next <- accepted{err: err} }
+
+// Accept returns what was dialled or failed, in that order.
+func (p *Pipes) Accept() (net.Conn, error) {
+	select {
+	case a := <-p.next:
+		return a.conn, a.err
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept and Dial.
+func (p *Pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr says "pipe".
+func (p *Pipes) Addr() net.Addr { return pipeAddr{} }
+
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "pipe" }
+func (pipeAddr) String() string  { return "pipe" }
