@@ -1,9 +1,14 @@
 package frontend
 
 import (
+	"fmt"
+	"net"
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Config is what a frontend is told at its start.
@@ -39,31 +44,49 @@ func Default() Config {
 	}
 }
 
-// Validate names the first setting that cannot work.
+// Validate names the first setting that cannot work, as a *config.FieldError.
 func (c Config) Validate() error {
-	switch {
-	case c.ID == "":
-		return &config.FieldError{Key: "id", Problem: "give the frontend a name"}
-	case c.Cluster == "":
-		return &config.FieldError{Key: "cluster", Problem: "give it a name"}
-	case len(c.Masters) == 0:
-		return &config.FieldError{Key: "masters", Problem: "give the host:port of at least one master"}
-	case c.Data == "":
-		return &config.FieldError{Key: "data", Problem: "give a folder for the journal"}
-	case c.Cutoff <= 0:
-		return &config.FieldError{Key: "cutoff", Problem: "use a duration above zero"}
-	case c.DefaultClass != "short" && c.DefaultClass != "long":
-		return &config.FieldError{Key: "default_class", Problem: "use short or long"}
-	case c.MaxTasks < 1:
-		return &config.FieldError{Key: "max_tasks", Problem: "use 1 or more"}
-	case c.Retention <= 0:
-		return &config.FieldError{Key: "retention", Problem: "use a duration above zero"}
-	case c.MasterLost < time.Second:
-		return &config.FieldError{Key: "master_lost", Problem: "use 1s or more"}
-	case c.TraceRatio < 0 || c.TraceRatio > 1:
-		return &config.FieldError{Key: "trace_ratio", Problem: "use a share from 0 to 1"}
-	case c.InboxLimit < 1:
-		return &config.FieldError{Key: "inbox_limit", Problem: "use 1 or more"}
+	for _, f := range []struct {
+		key     string
+		bad     bool
+		problem string
+	}{
+		{"id", c.ID == "" || len(c.ID) > maxName, fmt.Sprintf("give the frontend a name of 1 to %d bytes", maxName)},
+		{"cluster", c.Cluster == "", "give it a name"},
+		{"listen", !isAddress(c.Listen), "give host:port; port 0 takes a free one"},
+		{"internal_listen", !isAddress(c.InternalListen), "give host:port; port 0 takes a free one"},
+		{"http", c.HTTP != "" && !isAddress(c.HTTP), "give host:port, or nothing to switch it off"},
+		{"masters", len(c.Masters) == 0 || slices.ContainsFunc(c.Masters, isNoAddress), "give the host:port of each group's master, at least one"},
+		{"data", c.Data == "", "give a folder for the journal"},
+		{"policy", c.policyFault() != "", c.policyFault()},
+		{"cutoff", c.Cutoff <= 0, "use a duration above zero"},
+		{"default_class", c.DefaultClass != "short" && c.DefaultClass != "long", "use short or long"},
+		{"max_tasks", c.MaxTasks < 1, "use 1 or more"},
+		{"retention", c.Retention <= 0, "use a duration above zero"},
+		{"master_lost", c.MasterLost < time.Second, "use 1s or more"},
+		{"trace_ratio", !(c.TraceRatio >= 0 && c.TraceRatio <= 1), "use a share from 0 to 1"},
+		{"inbox_limit", c.InboxLimit < 1, "use 1 or more"},
+	} {
+		if f.bad {
+			return &config.FieldError{Key: f.key, Problem: f.problem}
+		}
 	}
 	return nil
 }
+
+// maxName bounds the name of a frontend, which travels with every message.
+const maxName = 128
+
+func (c Config) policyFault() string {
+	if _, _, err := policy.Configure(c.Policy, sched.Params{Cutoff: sched.Time(c.Cutoff)}); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	return err == nil && port != ""
+}
+
+func isNoAddress(s string) bool { return !isAddress(s) }

@@ -1,9 +1,12 @@
 package master
 
 import (
+	"net"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Config is what a master is told at its start.
@@ -33,25 +36,40 @@ func Default() Config {
 	}
 }
 
-// Validate names the first setting that cannot work.
+// Validate names the first setting that cannot work, as a *config.FieldError.
 func (c Config) Validate() error {
-	switch {
-	case c.Group < 0 || c.Group > 32767:
-		return &config.FieldError{Key: "group", Problem: "use a number from 0 to 32767"}
-	case c.Reserved < 0 || c.Reserved >= 1:
-		return &config.FieldError{Key: "reserved", Problem: "use a share from 0 to below 1"}
-	case c.Weight < 0:
-		return &config.FieldError{Key: "weight", Problem: "use 0 (infinite) or more"}
-	case c.Cutoff <= 0:
-		return &config.FieldError{Key: "cutoff", Problem: "use a duration above zero"}
-	case c.MaxTasks < 1:
-		return &config.FieldError{Key: "max_tasks", Problem: "use 1 or more"}
-	case c.LostAfter < 100*time.Millisecond:
-		return &config.FieldError{Key: "lost_after", Problem: "use 100ms or more"}
-	case c.InboxLimit < 1:
-		return &config.FieldError{Key: "inbox_limit", Problem: "use 1 or more"}
-	case c.Cluster == "":
-		return &config.FieldError{Key: "cluster", Problem: "give it a name"}
+	for _, f := range []struct {
+		key     string
+		bad     bool
+		problem string
+	}{
+		{"group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"},
+		{"cluster", c.Cluster == "", "give it a name"},
+		{"listen", !isAddress(c.Listen), "give host:port; port 0 takes a free one"},
+		{"http", c.HTTP != "" && !isAddress(c.HTTP), "give host:port, or nothing to switch it off"},
+		{"reserved", !(c.Reserved >= 0 && c.Reserved < 1), "use a share from 0 to below 1"},
+		{"weight", c.Weight < 0, "use 0 (infinite) or more"},
+		{"cutoff", c.Cutoff <= 0, "use a duration above zero"},
+		{"policy", c.policyFault() != "", c.policyFault()},
+		{"max_tasks", c.MaxTasks < 1, "use 1 or more"},
+		{"lost_after", c.LostAfter < 100*time.Millisecond, "use 100ms or more"},
+		{"inbox_limit", c.InboxLimit < 1, "use 1 or more"},
+	} {
+		if f.bad {
+			return &config.FieldError{Key: f.key, Problem: f.problem}
+		}
 	}
 	return nil
+}
+
+func (c Config) policyFault() string {
+	if _, _, err := policy.Configure(c.Policy, sched.Params{Cutoff: sched.Time(c.Cutoff), Weight: c.Weight, Reserved: c.Reserved}); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	return err == nil && port != ""
 }
