@@ -77,7 +77,7 @@ func (o *owner) reasons(id sched.JobID) (why []string, tasks []api.TaskStatus) {
 	}
 	for t := range j.reports {
 		if r := &j.reports[t]; r.failed && len(tasks) < explainedTasks {
-			tasks = append(tasks, api.TaskStatus{Task: t, Attempt: int(r.attempt), State: "failed", Node: o.nodes.name(r.node), Seconds: r.elapsed.Seconds()})
+			tasks = append(tasks, api.TaskStatus{Task: t, Attempt: int(r.attempt), State: "failed", Node: o.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Exit: int(r.exit)})
 		}
 	}
 	return why, tasks

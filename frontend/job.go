@@ -28,6 +28,7 @@ type taskReport struct {
 	node    uint32 // index of the node that reported it, +1; 0 for none yet
 	attempt int32
 	failed  bool
+	exit    int16 // status of a process; 0 also after a restart of the frontend
 	elapsed time.Duration
 }
 

@@ -11,8 +11,8 @@ func (o *owner) ended(s *slot, r *backend.Result) {
 		o.meter.ignored.Inc()
 		return
 	}
-	if o.stopping && r.Outcome == sched.Killed && r.Reason == backend.Stopping {
-		r.Outcome = sched.Lost // nobody asked for its end: it is to run elsewhere
+	if o.stopping && r.Outcome == sched.Killed && !s.run.killed {
+		r.Outcome, r.Reason = sched.Lost, backend.Stopping // nobody asked for its end: it is to run elsewhere
 	}
 	s.ended = r
 	o.step(s, sched.Addr{}, &sched.Message{
@@ -39,7 +39,7 @@ func (o *owner) reported(s *slot, a *sched.Action) {
 	}
 	r := s.ended
 	kept := result{
-		id: r.ID, outcome: a.Msg.Outcome, slot: s.number, reason: a.Msg.Reason, tail: r.Tail, started: r.Started, finished: r.Finished,
+		id: r.ID, outcome: a.Msg.Outcome, slot: s.number, reason: a.Msg.Reason, tail: r.Tail, exit: r.ExitCode, started: r.Started, finished: r.Finished,
 		trace: o.spans.ran(o.self.Name, s, r),
 	}
 	if !r.Started.IsZero() {

@@ -20,6 +20,7 @@ type result struct {
 	tail     []byte
 	trace    api.Trace // of the span "running"
 	elapsed  time.Duration
+	exit     int // status of a process
 	started  time.Time
 	finished time.Time
 
@@ -153,5 +154,5 @@ func (k *results) item(r *result, node wire.Ref, it *wire.Item) {
 	m.Kind, m.Job, m.First, m.Attempt = sched.Report, r.id.Job, r.id.Task, r.id.Attempt
 	m.Outcome, m.Reason = r.outcome, r.reason
 	it.Elapsed, it.Started, it.Finished = r.elapsed, r.started, r.finished
-	it.Tail, it.Trace = r.tail, r.trace
+	it.Tail, it.Exit, it.Trace = r.tail, r.exit, r.trace
 }

@@ -98,6 +98,8 @@ struct TMessage {
   // Report: the end of what a failed process wrote to stderr.
   59: optional binary tail
   60: optional string user = ""
+  // Report: exit status of a process, 128 + n after signal n.
+  61: optional i32 exitStatus = 0
 }
 
 /*

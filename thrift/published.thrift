@@ -157,6 +157,8 @@ struct TTaskStatus {
   4: string node
   5: double seconds
   6: string reason
+  // Of a process: its exit status, 128 + n after signal n; 0 when none is known.
+  7: i32 exitStatus
 }
 
 // What one group holds of a job, and how busy the group is. Waits in seconds.

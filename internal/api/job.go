@@ -102,6 +102,7 @@ type TaskStatus struct {
 	Node    string  `json:"node,omitempty"`
 	Seconds float64 `json:"elapsed,omitempty"` // of the accepted attempt
 	Reason  string  `json:"reason,omitempty"`
+	Exit    int     `json:"exit,omitempty"` // status of a process, 128 + n after signal n; 0 when none is known
 }
 
 // Explanation tells why a job waits or why it ended so.

@@ -54,6 +54,7 @@ type Extra struct {
 	Started  time.Time     // by the node's wall clock, for people
 	Finished time.Time
 	Tail     []byte // the end of what a failed process wrote to stderr
+	Exit     int    // status of a process, 128 + n after signal n
 }
 
 // Payload gives the payload of the i-th task of the range.

@@ -27,12 +27,14 @@ func statusFrom(t *published.TJobStatus) api.Status {
 func taskStatusTo(s api.TaskStatus) *published.TTaskStatus {
 	return &published.TTaskStatus{
 		Task: n32(s.Task), Attempt: n32(s.Attempt), State: s.State, Node: s.Node, Seconds: s.Seconds, Reason: s.Reason,
+		ExitStatus: n32(s.Exit),
 	}
 }
 
 func taskStatusFrom(t *published.TTaskStatus) api.TaskStatus {
 	return api.TaskStatus{
 		Task: int(t.Task), Attempt: int(t.Attempt), State: t.State, Node: t.Node, Seconds: t.Seconds, Reason: t.Reason,
+		Exit: int(t.ExitStatus),
 	}
 }
 

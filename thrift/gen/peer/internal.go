@@ -964,6 +964,7 @@ func (p *TPayload) String() string {
 //   - FinishedNanos
 //   - Tail
 //   - User
+//   - ExitStatus
 type TMessage struct {
 	Kind          int8        `thrift:"kind,1" db:"kind" json:"kind"`
 	FromSlot      int32       `thrift:"fromSlot,2" db:"fromSlot" json:"fromSlot"`
@@ -1007,6 +1008,7 @@ type TMessage struct {
 	FinishedNanos    int64                    `thrift:"finishedNanos,58" db:"finishedNanos" json:"finishedNanos"`
 	Tail             []byte                   `thrift:"tail,59" db:"tail" json:"tail,omitempty"`
 	User             string                   `thrift:"user,60" db:"user" json:"user"`
+	ExitStatus       int32                    `thrift:"exitStatus,61" db:"exitStatus" json:"exitStatus"`
 }
 
 func NewTMessage() *TMessage {
@@ -1267,6 +1269,12 @@ var TMessage_User_DEFAULT string = ""
 func (p *TMessage) GetUser() string {
 	return p.User
 }
+
+var TMessage_ExitStatus_DEFAULT int32 = 0
+
+func (p *TMessage) GetExitStatus() int32 {
+	return p.ExitStatus
+}
 func (p *TMessage) IsSetFromSlot() bool {
 	return p.FromSlot != TMessage_FromSlot_DEFAULT
 }
@@ -1425,6 +1433,10 @@ func (p *TMessage) IsSetTail() bool {
 
 func (p *TMessage) IsSetUser() bool {
 	return p.User != TMessage_User_DEFAULT
+}
+
+func (p *TMessage) IsSetExitStatus() bool {
+	return p.ExitStatus != TMessage_ExitStatus_DEFAULT
 }
 
 func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -1844,6 +1856,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 60:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField60(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 61:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField61(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -2283,6 +2305,15 @@ func (p *TMessage) ReadField60(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField61(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 61: ", err)
+	} else {
+		p.ExitStatus = v
+	}
+	return nil
+}
+
 func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMessage"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2409,6 +2440,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField60(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField61(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -3066,6 +3100,21 @@ func (p *TMessage) writeField60(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField61(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetExitStatus() {
+		if err := oprot.WriteFieldBegin(ctx, "exitStatus", thrift.I32, 61); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 61:exitStatus: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.ExitStatus)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.exitStatus (61) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 61:exitStatus: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -3217,6 +3266,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.User != other.User {
+		return false
+	}
+	if p.ExitStatus != other.ExitStatus {
 		return false
 	}
 	return true

@@ -4019,13 +4019,15 @@ func (p *TJobStatus) String() string {
 //   - Node
 //   - Seconds
 //   - Reason
+//   - ExitStatus
 type TTaskStatus struct {
-	Task    int32   `thrift:"task,1" db:"task" json:"task"`
-	Attempt int32   `thrift:"attempt,2" db:"attempt" json:"attempt"`
-	State   string  `thrift:"state,3" db:"state" json:"state"`
-	Node    string  `thrift:"node,4" db:"node" json:"node"`
-	Seconds float64 `thrift:"seconds,5" db:"seconds" json:"seconds"`
-	Reason  string  `thrift:"reason,6" db:"reason" json:"reason"`
+	Task       int32   `thrift:"task,1" db:"task" json:"task"`
+	Attempt    int32   `thrift:"attempt,2" db:"attempt" json:"attempt"`
+	State      string  `thrift:"state,3" db:"state" json:"state"`
+	Node       string  `thrift:"node,4" db:"node" json:"node"`
+	Seconds    float64 `thrift:"seconds,5" db:"seconds" json:"seconds"`
+	Reason     string  `thrift:"reason,6" db:"reason" json:"reason"`
+	ExitStatus int32   `thrift:"exitStatus,7" db:"exitStatus" json:"exitStatus"`
 }
 
 func NewTTaskStatus() *TTaskStatus {
@@ -4054,6 +4056,10 @@ func (p *TTaskStatus) GetSeconds() float64 {
 
 func (p *TTaskStatus) GetReason() string {
 	return p.Reason
+}
+
+func (p *TTaskStatus) GetExitStatus() int32 {
+	return p.ExitStatus
 }
 func (p *TTaskStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
@@ -4122,6 +4128,16 @@ func (p *TTaskStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 6:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -4198,6 +4214,15 @@ func (p *TTaskStatus) ReadField6(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TTaskStatus) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.ExitStatus = v
+	}
+	return nil
+}
+
 func (p *TTaskStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TTaskStatus"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -4219,6 +4244,9 @@ func (p *TTaskStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -4309,6 +4337,19 @@ func (p *TTaskStatus) writeField6(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TTaskStatus) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "exitStatus", thrift.I32, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:exitStatus: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.ExitStatus)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.exitStatus (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:exitStatus: ", p), err)
+	}
+	return err
+}
+
 func (p *TTaskStatus) Equals(other *TTaskStatus) bool {
 	if p == other {
 		return true
@@ -4331,6 +4372,9 @@ func (p *TTaskStatus) Equals(other *TTaskStatus) bool {
 		return false
 	}
 	if p.Reason != other.Reason {
+		return false
+	}
+	if p.ExitStatus != other.ExitStatus {
 		return false
 	}
 	return true
