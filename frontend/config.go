@@ -32,6 +32,7 @@ type Config struct {
 	OTLP           string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
 	TraceRatio     float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
 	Record         string        `mapstructure:"record" doc:"folder for a recording of every input and action of the core; empty: none"`
+	History        string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
 	InboxLimit     int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are told to try again"`
 }
 

@@ -98,6 +98,11 @@ func (f *Frontend) assemble(p sched.Policy, params sched.Params) (err error) {
 		return err
 	}
 	o.steps = runloop.NewStepper(o.act, record)
+	if f.cfg.History != "" {
+		if o.history, err = openHistory(f.cfg.History, f.cfg.ID); err != nil {
+			return err
+		}
+	}
 	o.timers = runloop.NewTimers(clock, func(_ sched.Addr, token uint64) {
 		_ = f.urge(func() { o.stepShell(&sched.Message{Kind: sched.Timeout, Token: token}) })
 	})
@@ -332,6 +337,9 @@ func (f *Frontend) release() (err error) {
 	}
 	if f.recording != nil {
 		err = errors.Join(err, f.recording())
+	}
+	if f.owner != nil && f.owner.history != nil {
+		err = errors.Join(err, f.owner.history.close())
 	}
 	return err
 }

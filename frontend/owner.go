@@ -47,7 +47,8 @@ type owner struct {
 	acker    *acker
 	meter    *meter
 	spans    *spans
-	settled  bool // masters were given to the core for the first time
+	history  *history // nil when none is written
+	settled  bool     // masters were given to the core for the first time
 }
 
 // keepEnded bounds the ended jobs kept in memory; older ones are looked up in
@@ -58,6 +59,7 @@ const keepEnded = 10_000
 // the disk.
 type batchResult struct {
 	records []journal.Record
+	life    []lifeEvent
 	acks    map[string][]sched.AttemptID // by node
 	ended   []*job
 	told    []builtinEnd
@@ -136,14 +138,17 @@ func (o *owner) persist(m *sched.Message) {
 		r.Kind = journal.NewAttempt
 		j.status.Attempts++
 		o.meter.retried(m.Outcome)
+		o.tellLife(j, m.First, m.Attempt-1, m.Outcome.String())
 	case sched.TaskEnded:
 		r.Kind, r.At = journal.TaskEnded, time.Now().UnixNano()
 		o.taskEnded(j, m, &r)
+		o.tellResult(j, m)
 	case sched.Cancel:
 		r.Kind, r.At = journal.Cancelled, time.Now().UnixNano()
 	case sched.JobEnded:
 		r.Kind = journal.JobEnded
 		r.Ended = o.jobEnded(j, m)
+		o.tellLife(j, -1, 0, string(j.status.State))
 	}
 	o.batch.records = append(o.batch.records, r)
 }
@@ -154,7 +159,7 @@ func (o *owner) taskEnded(j *job, m *sched.Message, r *journal.Record) {
 	rep.attempt, rep.failed = m.Attempt, m.Outcome == sched.Failed
 	if it := o.current; it != nil && it.Msg.Job == m.Job && it.Msg.First == m.First {
 		rep.elapsed, rep.node = it.Elapsed, o.nodes.index(o.reporter)
-		r.Elapsed = it.Elapsed
+		r.Elapsed, rep.exit = it.Elapsed, int16(it.Exit) //nolint:gosec // at most 128 + a signal's number
 		o.meter.taskEnded(j.sub.Class, o.clock.Now()-j.arrived, it.Elapsed)
 		o.spans.reported(j, it)
 	}
@@ -195,6 +200,7 @@ func (o *owner) flush() {
 	}
 	o.dirty = o.dirty[:0]
 	o.commit()
+	o.history.flush()
 	o.meter.publish(o)
 }
 
@@ -224,6 +230,9 @@ func (o *owner) commit() {
 
 // durable tells the outside what is on the disk now.
 func (o *owner) durable(b *batchResult) {
+	if o.history != nil {
+		o.history.write(b.life)
+	}
 	for _, reply := range b.replies {
 		reply()
 	}

@@ -82,7 +82,7 @@ func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err 
 	if n := o.core.Ledger().Tasks(); n+len(sub.Request.Tasks) > o.cfg.MaxTasks {
 		answer(false, &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d tasks are unfinished and %d more would pass the limit of %d", n, len(sub.Request.Tasks), o.cfg.MaxTasks),
 			Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, o.cfg.ID), Tried: "accepting it; nothing was accepted",
-			Next: "submit it later or to another frontend, or raise max-tasks", RetryAfter: time.Second})
+			Next: "submit it later or to another frontend, or raise max_tasks", RetryAfter: time.Second})
 		o.meter.refused()
 		return
 	}
@@ -111,6 +111,9 @@ func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err 
 // written.
 func (o *owner) accepted(j *job, err error) {
 	j.durable = err == nil
+	if j.durable {
+		o.wasSubmitted(j)
+	}
 	for _, answer := range j.accepting {
 		answer(err)
 	}

@@ -1,0 +1,126 @@
+package frontend
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// history writes what this frontend learns of every job and task, as JSON Lines
+// in the format of the simulator's histories: time, job, task, attempt, event,
+// where. Times are seconds of this frontend's clock; each start of the frontend
+// begins with an event "origin" whose where is the wall-clock instant of time 0,
+// so that the files of one host can be joined.
+//
+// A line is written when what it tells is on the disk of the journal, so a result
+// is never told twice; those of the instant before a kill may be missing. A task's
+// start is its report less the time it ran, all by this frontend's clock.
+type history struct {
+	file  io.Closer
+	out   *bufio.Writer
+	where string
+	line  []byte
+}
+
+// lifeEvent is one line.
+type lifeEvent struct {
+	at      sched.Time
+	job     string
+	task    int32 // -1: the job itself
+	attempt int32
+	event   string
+	where   string // "" for this frontend
+}
+
+func openHistory(path, frontend string) (*history, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("the history cannot be written: %w; name another file in the setting history, or none", err)
+	}
+	h := &history{file: f, out: bufio.NewWriterSize(f, 1<<16), where: "frontend " + frontend}
+	h.add(lifeEvent{job: "-", task: -1, event: "origin", where: time.Now().UTC().Format(time.RFC3339Nano)})
+	return h, nil
+}
+
+// add writes one event. What fails to be written is told by close.
+func (h *history) add(e lifeEvent) {
+	b := append(h.line[:0], `{"time":`...)
+	b = fmt.Appendf(b, "%d.%09d", int64(max(e.at, 0))/int64(sched.Second), int64(max(e.at, 0))%int64(sched.Second))
+	b = appendText(append(b, `,"job":`...), e.job)
+	if e.task >= 0 {
+		b = strconv.AppendInt(append(b, `,"task":`...), int64(e.task), 10)
+		b = strconv.AppendInt(append(b, `,"attempt":`...), int64(e.attempt), 10)
+	}
+	where := e.where
+	if where == "" {
+		where = h.where
+	}
+	b = appendText(append(b, `,"event":`...), e.event)
+	b = appendText(append(b, `,"where":`...), where)
+	h.line = append(b, '}', '\n')
+	_, _ = h.out.Write(h.line) // a bufio.Writer keeps its first error for Flush
+}
+
+func appendText(b []byte, s string) []byte {
+	text, _ := json.Marshal(s) // a string cannot fail
+	return append(b, text...)
+}
+
+// flush hands on what was written, so that it outlives this process.
+func (h *history) flush() {
+	if h != nil {
+		_ = h.out.Flush() // kept by the writer, told by close
+	}
+}
+
+func (h *history) close() error {
+	err := h.out.Flush()
+	if closed := h.file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("the history is not complete: %w", err)
+	}
+	return nil
+}
+
+// tellLife notes an event for when the batch is on the disk.
+func (o *owner) tellLife(j *job, task, attempt int32, event string) {
+	if o.history != nil {
+		o.batch.life = append(o.batch.life, lifeEvent{at: o.clock.Now(), job: j.status.Job, task: task, attempt: attempt, event: event})
+	}
+}
+
+// tellResult notes the start and the end of a task whose result was accepted.
+func (o *owner) tellResult(j *job, m *sched.Message) {
+	if o.history == nil {
+		return
+	}
+	if it := o.current; it != nil {
+		o.batch.life = append(o.batch.life, lifeEvent{
+			at: o.clock.Now() - sched.Time(it.Elapsed), job: j.status.Job, task: m.First, attempt: m.Attempt,
+			event: "started", where: fmt.Sprintf("worker %s/%d", o.reporter, it.From.Slot),
+		})
+	}
+	o.tellLife(j, m.First, m.Attempt, "reported")
+}
+
+// wasSubmitted writes that a job is on the disk.
+func (o *owner) wasSubmitted(j *job) {
+	if o.history != nil {
+		o.history.add(lifeEvent{at: j.arrived, job: j.status.Job, task: -1, event: "submitted"})
+	}
+}
+
+// write writes the events of a batch that is on the disk.
+func (h *history) write(events []lifeEvent) {
+	for i := range events {
+		h.add(events[i])
+	}
+}
