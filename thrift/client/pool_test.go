@@ -201,6 +201,23 @@ func TestCloseEndsCallsAndWaitsForThem(t *testing.T) {
 	})
 }
 
+// A reply that nobody read would answer the next call.
+func TestACallThatDidNotReadItsReply(t *testing.T) {
+	bubble(t, same, client.Options{}, func(t *testing.T, p *client.Pool) {
+		err := p.Do(t.Context(), func(ctx context.Context, c thrift.TClient) error {
+			_, err := c.Call(ctx, "ekko", thrift.NewTApplicationException(0, "any struct"), nil)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, p, "next")
+		if got := p.Stats(); got.Dials != 2 || got.Discarded != 1 {
+			t.Errorf("%+v, want the connection discarded", got)
+		}
+	})
+}
+
 func TestAPanicInACallLosesNoPlace(t *testing.T) {
 	bubble(t, same, client.Options{MaxConns: 1}, func(t *testing.T, p *client.Pool) {
 		func() {

@@ -13,16 +13,13 @@ type registry struct {
 	stopping bool
 	conns    map[*conn]struct{}
 	hosts    map[string]int // connections by IP address; never holds a zero
-	gone     *sync.Cond     // signalled when a connection leaves
 }
 
 func newRegistry(maxAll, maxHost int) *registry {
-	r := &registry{
+	return &registry{
 		maxAll: maxAll, maxHost: maxHost,
 		conns: make(map[*conn]struct{}), hosts: make(map[string]int),
 	}
-	r.gone = sync.NewCond(&r.mu)
-	return r
 }
 
 // admit takes c in, or says why not. Finished means that the server stops.
@@ -50,7 +47,6 @@ func (r *registry) leave(c *conn) {
 	if r.hosts[c.host]--; r.hosts[c.host] == 0 {
 		delete(r.hosts, c.host)
 	}
-	r.gone.Broadcast()
 }
 
 func (r *registry) open() int {
