@@ -41,6 +41,7 @@ func (s *server) reap() {
 		c := s.byPid[pid]
 		if c == nil {
 			bury(pid) // an orphan, perhaps the last of its group
+			s.sweepSoon()
 			continue
 		}
 		delete(s.byPid, pid)

@@ -43,6 +43,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 		spec Spec
 		want string
 	}{
+		{Spec{Dir: dir}, "names no program"},
 		{Spec{Argv: []string{"no-such-program"}, Dir: dir}, `"no-such-program" was not found in the PATH`},
 		{Spec{Argv: []string{"/no/such/program"}, Dir: dir}, `"/no/such/program" does not exist`},
 		{Spec{Argv: []string{"./plain"}, Dir: dir}, "may not run the program"},
@@ -57,7 +58,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 	} {
 		e := start(t, c, tc.spec).end()
 		if e.Kind != Refused || !strings.Contains(e.Fault.What, tc.want) || e.Fault.Next == "" {
-			t.Errorf("%q: got %+v %+v, want a refusal that says %q", tc.spec.Argv[0], e, e.Fault, tc.want)
+			t.Errorf("%.40q: got %+v %+v, want a refusal that says %q", tc.spec.Argv, e, e.Fault, tc.want)
 		}
 	}
 }
@@ -156,8 +157,8 @@ func TestNothingOutlivesItsAttempt(t *testing.T) {
 	}
 }
 
-// TestEscapedStaysWhileItsAttemptRuns: a sweep, started by the end of another
-// attempt, spares what belongs to a living one.
+// TestEscapedStaysWhileItsAttemptRuns: a sweep that kills what escaped from an
+// ended attempt spares what escaped from a living one.
 func TestEscapedStaysWhileItsAttemptRuns(t *testing.T) {
 	c := client(t)
 	s := shell(`(setsid sh -c 'echo $$ > pids; while [ ! -e go ]; do sleep 0.01; done; echo ok > answer' &); while [ ! -e answer ]; do sleep 0.01; done`)
@@ -167,8 +168,11 @@ func TestEscapedStaysWhileItsAttemptRuns(t *testing.T) {
 	guard := parentOf(r.pid())
 	until(t, "the escaped process is adopted", func() bool { return parentOf(pid) == guard })
 	for range 3 {
-		start(t, c, shell("exit 0")).end()
-		time.Sleep(2 * sweepEvery) // a sweep must have found nothing: there is no signal of that
+		o := shell(`setsid sh -c 'echo $$ > pids; sleep 1000' & while [ ! -s pids ]; do sleep 0.01; done`)
+		o.Dir = t.TempDir()
+		start(t, c, o).end()
+		swept := readPids(t, o.Dir+"/pids", 1)[0]
+		until(t, "a sweep has passed", func() bool { return state(swept) == "" })
 	}
 	if err := os.WriteFile(s.Dir+"/go", nil, 0o600); err != nil {
 		t.Fatal(err)

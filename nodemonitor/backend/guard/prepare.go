@@ -22,6 +22,9 @@ type plan struct {
 }
 
 func prepare(spec *Spec, own []string, mark string) (plan, *Fault) {
+	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
+		return plan{}, &Fault{What: "it names no program to run", Next: "give the program and its arguments"}
+	}
 	env := merge(own, spec.Env, []string{MarkVariable + "=" + mark})
 	if f := prepareFolder(spec); f != nil {
 		return plan{}, f

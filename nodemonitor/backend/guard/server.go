@@ -24,6 +24,7 @@ type server struct {
 	byPid    map[int]*child
 	mourning map[*child]bool // leader dead of a Kill, others of the group still in their grace
 	sweeping bool            // a sweep is due
+	looks    int             // how often it may be repeated for unmarked processes
 }
 
 // loop serves until the requests end.

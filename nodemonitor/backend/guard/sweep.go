@@ -8,30 +8,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweepSoon asks for a sweep, several at once for one.
+// looks is how often a sweep that met an unmarked process is repeated: one that is
+// just being replaced (execve), or just ending, shows no environment for a moment,
+// one that wiped it never will.
+const looks = 3
+
+// sweepSoon asks for a sweep, several at once for one. It is due whenever an
+// attempt has ended, and whenever an adopted child has: that may leave children of
+// its own.
 func (s *server) sweepSoon() {
+	s.looks = looks
+	s.sweepAgain()
+}
+
+func (s *server) sweepAgain() {
 	if !s.sweeping {
 		s.sweeping = true
 		time.AfterFunc(sweepEvery, func() { s.todo <- s.sweep })
 	}
 }
 
-// sweep kills the adopted children whose attempt has ended. Killing one may
-// orphan its own children, so a sweep that killed looks again.
+// sweep kills the adopted children whose attempt has ended.
 func (s *server) sweep() {
 	s.sweeping = false
 	living := make(map[string]bool, len(s.handles))
 	for _, c := range s.handles {
 		living[c.mark] = !c.exited // one whose output is awaited is over
 	}
+	unmarked := false
 	for _, pid := range childrenOf(os.Getpid()) {
 		if s.byPid[pid] != nil {
 			continue
 		}
-		if mark := markOf(pid); mark != "" && !living[mark] {
+		mark := markOf(pid)
+		if mark == "" {
+			unmarked = true
+		} else if !living[mark] {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // ours and not reaped, so nobody else's pid
-			s.sweepSoon()
 		}
+	}
+	if unmarked && s.looks > 0 {
+		s.looks--
+		s.sweepAgain()
 	}
 }
 
