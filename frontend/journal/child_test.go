@@ -25,6 +25,8 @@ func child(mode, dir string) error {
 		return childAppend(dir)
 	case "hold":
 		return childHold(dir)
+	case "open full":
+		return childOpenFull(dir)
 	default:
 		return childFull(dir, strings.TrimPrefix(mode, "full "))
 	}
@@ -110,6 +112,19 @@ func childFull(dir, ext string) error {
 		fmt.Println("told", appendWait(j, accept(fmt.Sprint("after", i), 1)))
 	}
 	fmt.Println("closed", j.Close())
+	return nil
+}
+
+// childOpenFull opens a journal on a disk that has no room for a table.
+func childOpenFull(dir string) error {
+	full := errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if strings.HasSuffix(op.Path, ".sst") && op.Kind == errorfs.OpCreate {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	_, _, _, err := tryOpen(dir, Options{fs: errorfs.Wrap(vfs.Default, full)})
+	fmt.Println("told", err)
 	return nil
 }
 
@@ -214,6 +229,11 @@ func TestDiskFull(t *testing.T) {
 			if lines != 4 {
 				t.Fatalf("the child said %d lines, not 4", lines)
 			}
+			cmd, out, _ = startChild(t, "open full", dir)
+			if !out.Scan() || !strings.Contains(out.Text(), "no space left on device") || !strings.Contains(out.Text(), "make room") {
+				t.Fatalf("opening on the full disk says %q", out.Text())
+			}
+			must(t, cmd.Wait())
 			j, _, got := open(t, dir, Options{})
 			must(t, appendWait(j, accept("now", 1)))
 			must(t, j.Close())

@@ -236,6 +236,7 @@ func (j *Journal) fail(err error) {
 		return
 	}
 	j.broken = brokenErr(j.dir, err)
+	close(j.ended)
 	broken := j.broken
 	told := slices.Concat(j.inflight, j.queue)
 	j.inflight, j.queue, j.queued = nil, nil, 0

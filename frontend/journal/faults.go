@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
@@ -21,13 +23,16 @@ func busy(what, tried, next string) error {
 	return &api.Error{Problem: api.Busy, Subject: "journal", What: what, Tried: tried + "; nothing was accepted", Next: next, RetryAfter: time.Second}
 }
 
-// brokenErr is what everybody gets once a write has failed.
+// brokenErr is what everybody gets once the store has failed.
 func brokenErr(dir string, err error) error {
 	next := "see to the disk, then restart the frontend: everything acknowledged is read back"
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		next = "make room on the disk, then restart the frontend: everything acknowledged is read back"
 	}
-	return &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: "a write failed: " + err.Error(),
+	if pebble.IsCorruptionError(err) {
+		next = "restart the frontend: it names the damaged file and the jobs"
+	}
+	return &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: "its store failed: " + err.Error(),
 		Tried: "keeping records; none is acknowledged since", Next: next}
 }
 

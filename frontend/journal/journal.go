@@ -26,6 +26,7 @@ type Journal struct {
 
 	wake    chan struct{} // capacity 1: something is queued, or closed is set
 	stopped chan struct{} // closed when the committer is gone
+	ended   chan struct{} // closed when the journal breaks
 
 	mu       sync.Mutex
 	live     map[sched.JobID]*liveJob
@@ -79,7 +80,7 @@ func (j *Journal) Append(recs []Record, done func(error)) error {
 			return err
 		}
 	}
-	if accepts {
+	if accepts && j.Err() == nil { // a broken store may hold the locks that the check needs
 		if err := j.room.check(j); err != nil {
 			return err
 		}

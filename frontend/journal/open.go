@@ -61,7 +61,7 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &Journal{dir: dir, opts: o, lock: lock, wake: make(chan struct{}, 1), stopped: make(chan struct{}),
+	j := &Journal{dir: dir, opts: o, lock: lock, wake: make(chan struct{}, 1), stopped: make(chan struct{}), ended: make(chan struct{}),
 		live: make(map[sched.JobID]*liveJob), commit: committer{byJob: make(map[*liveJob]int)}}
 	if err := j.openDB(was.exists); err != nil {
 		return nil, nil, err
@@ -78,15 +78,17 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 func (j *Journal) openDB(exists bool) error {
 	so := storeOptions(j.opts.fs, j.opts.Logger, j.fail)
 	so.Lock, so.ErrorIfNotExists = j.lock.lock, exists
-	db, err := openStore(j.dir, so)
+	db, err := openStore(j.dir, so, j.ended)
 	if err == nil && !exists {
 		// The first log of a new store is begun before its format is set, without
 		// the offsets that prove damage. The second has them.
 		if err = db.Close(); err == nil {
-			db, err = openStore(j.dir, so)
+			db, err = openStore(j.dir, so, j.ended)
 		}
 	}
 	switch {
+	case j.Err() != nil:
+		return j.Err()
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
 		return damageErr(j.dir, "", "the folder is marked as a journal and its store is gone", nil)
 	case pebble.IsCorruptionError(err), exists && errors.Is(err, fs.ErrNotExist):

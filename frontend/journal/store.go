@@ -28,8 +28,11 @@ func storeOptions(fs vfs.FS, log *slog.Logger, broken func(error)) *pebble.Optio
 		CacheSize:                   cacheBytes,
 		Logger:                      storeLogger{log, broken},
 		EventListener: &pebble.EventListener{
-			BackgroundError: broken,
-			DataCorruption:  func(info pebble.DataCorruptionInfo) { broken(fmt.Errorf("%s is damaged: %w", info.Path, info.Details)) },
+			// The store would try again at once and for ever. Its goroutine ends here
+			// instead, with its locks let go by its deferred functions.
+			BackgroundError: func(err error) { broken(err); runtime.Goexit() },
+			// Whoever reads the damaged part gets the error as well.
+			DataCorruption: func(info pebble.DataCorruptionInfo) { log.Error("journal store: " + info.String()) },
 		},
 	}
 	for i := range o.Levels {
@@ -92,20 +95,29 @@ func (f noReuse) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.F
 
 func (f noReuse) Unwrap() vfs.FS { return f.FS }
 
-// openStore opens the store on a goroutine that may be ended by Fatalf. The store
-// panics on some damage; that is an error here.
-func openStore(dir string, o *pebble.Options) (db *pebble.DB, err error) {
-	done := make(chan struct{})
-	err = errStoreEnded
+// openStore opens the store on a goroutine of its own, because Fatalf may end it
+// and a full disk may stop it for ever: givenUp tells that. The store panics on
+// some damage; that is an error here.
+func openStore(dir string, o *pebble.Options, givenUp <-chan struct{}) (*pebble.DB, error) {
+	type opened struct {
+		db  *pebble.DB
+		err error
+	}
+	done := make(chan opened, 1)
 	go func() {
-		defer close(done)
+		r := opened{err: errStoreEnded}
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("%w: the store panicked: %v", pebble.ErrCorruption, p)
+				r.err = fmt.Errorf("%w: the store panicked: %v", pebble.ErrCorruption, p)
 			}
+			done <- r
 		}()
-		db, err = pebble.Open(dir, o)
+		r.db, r.err = pebble.Open(dir, o)
 	}()
-	<-done
-	return db, err
+	select {
+	case r := <-done:
+		return r.db, r.err
+	case <-givenUp:
+		return nil, errStoreEnded
+	}
 }
