@@ -75,7 +75,7 @@ func childHold(dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("ready")
+	fmt.Fprintln(os.Stdout, "ready")
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return errors.Join(err, j.Close())
 }
@@ -109,9 +109,9 @@ func childFull(dir, ext string) error {
 		}
 	}
 	for i := range 3 {
-		fmt.Println("told", appendWait(j, accept(fmt.Sprint("after", i), 1)))
+		fmt.Fprintln(os.Stdout, "told", appendWait(j, accept(fmt.Sprint("after", i), 1)))
 	}
-	fmt.Println("closed", j.Close())
+	fmt.Fprintln(os.Stdout, "closed", j.Close())
 	return nil
 }
 
@@ -123,8 +123,8 @@ func childOpenFull(dir string) error {
 		}
 		return nil
 	})
-	_, _, _, err := tryOpen(dir, Options{fs: errorfs.Wrap(vfs.Default, full)})
-	fmt.Println("told", err)
+	err := refusal(dir, Options{fs: errorfs.Wrap(vfs.Default, full)})
+	fmt.Fprintln(os.Stdout, "told", err)
 	return nil
 }
 
@@ -197,7 +197,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	if !out.Scan() || out.Text() != "ready" {
 		t.Fatalf("the child says %q", out.Text())
 	}
-	_, _, _, err := tryOpen(dir, Options{})
+	err := refusal(dir, Options{})
 	e := fourParts(t, err)
 	if want := fmt.Sprintf("process %d ", cmd.Process.Pid); !strings.Contains(e.What, want) || !strings.Contains(e.What, lockFile) || !strings.Contains(e.Subject, dir) {
 		t.Fatalf("the error does not name %q, the lock file and the folder: %v", want, e)
@@ -205,7 +205,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	must(t, in.Close())
 	must(t, cmd.Wait())
 	j, _, _ := open(t, dir, Options{})
-	_, _, _, err = tryOpen(dir, Options{})
+	err = refusal(dir, Options{})
 	if e := fourParts(t, err); !strings.Contains(e.What, fmt.Sprintf("process %d ", os.Getpid())) {
 		t.Fatalf("a second opening in one process says %v", e)
 	}

@@ -19,11 +19,11 @@ const (
 	flagHT
 )
 
-// encodeSubmission appends the submission in two sections: words and task ids
+// encodeSubmission writes the submission in two sections: words and task ids
 // first, payloads after them, each distinct payload once. The sections are
 // decoded into memory of their own, so that keeping a task's id does not keep
 // the payloads.
-func encodeSubmission(b []byte, s *Submission) []byte {
+func encodeSubmission(s *Submission) []byte {
 	r := &s.Request
 	text := putJobID(nil, s.Job)
 	text = append(text, byte(s.Class))
@@ -43,7 +43,7 @@ func encodeSubmission(b []byte, s *Submission) []byte {
 	for i := range r.Tasks {
 		text = putString(text, r.Tasks[i].ID)
 	}
-	return encodePayloads(putString(append(b, codecVersion), text), r.Tasks)
+	return encodePayloads(putString([]byte{codecVersion}, text), r.Tasks)
 }
 
 func encodePayloads(b []byte, tasks []api.Task) []byte {

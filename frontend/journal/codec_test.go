@@ -72,7 +72,7 @@ func drawEvent(t *rapid.T, job sched.JobID) Record {
 func TestCodecGivesBackWhatWasPut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawSubmission(t)
-		got, err := decodeSubmission(encodeSubmission(nil, want))
+		got, err := decodeSubmission(encodeSubmission(want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %+v, %v\nwant %+v", got, err, want)
 		}
@@ -100,7 +100,7 @@ func TestCodecVersionOneIsFixed(t *testing.T) {
 		Estimate: time.Second, EstimateSet: true, Retries: 2, Tasks: []api.Task{
 			{ID: "0", Payload: api.Payload{Backend: api.BackendSleep, Sleep: 5}}, {ID: "1", Payload: api.Payload{Backend: api.BackendSleep, Sleep: 5}}}}}
 	const want = "0137000000000000000100000000000000020101770601610000016b05736c656570000000" + "0180a8d6b907" + "0000000000000000" + "0202" + "01300131" + "0105736c656570000a0000"
-	if got := hex.EncodeToString(encodeSubmission(nil, s)); got != want {
+	if got := hex.EncodeToString(encodeSubmission(s)); got != want {
 		t.Fatalf("got  %s\nwant %s", got, want)
 	}
 }
@@ -110,18 +110,18 @@ func TestEqualPayloadsAreStoredOnce(t *testing.T) {
 	for i := range s.Request.Tasks {
 		s.Request.Tasks[i].Payload = api.Payload{Message: make([]byte, 4096)}
 	}
-	if n := len(encodeSubmission(nil, s)); n > 4096+1000*6+200 {
+	if n := len(encodeSubmission(s)); n > 4096+1000*6+200 {
 		t.Fatalf("1000 tasks with one payload of 4096 bytes take %d bytes", n)
 	}
 	s.Request.Tasks[500].Payload.Message = make([]byte, 4000)
-	back, err := decodeSubmission(encodeSubmission(nil, s))
+	back, err := decodeSubmission(encodeSubmission(s))
 	if err != nil || !reflect.DeepEqual(back, s) {
 		t.Fatalf("two payloads among 1000 tasks: %v", err)
 	}
 }
 
 func TestCodecRefusesAnotherVersion(t *testing.T) {
-	v := encodeSubmission(nil, submission("k", 1))
+	v := encodeSubmission(submission("k", 1))
 	v[0] = codecVersion + 1
 	if _, err := decodeSubmission(v); err == nil {
 		t.Fatal("a submission of a later version was read")
@@ -134,12 +134,12 @@ func TestCodecRefusesAnotherVersion(t *testing.T) {
 // Whatever the bytes, a decoder ends with an error or with a value that encodes
 // to something that decodes to the same.
 func FuzzDecode(f *testing.F) {
-	f.Add(encodeSubmission(nil, submission("key", 3)))
+	f.Add(encodeSubmission(submission("key", 3)))
 	f.Add(encodeEvent([]byte{codecVersion}, &Record{Kind: TaskEnded, First: 3, Attempt: 1, Outcome: sched.Done, At: 9}))
 	f.Add(encodeEnded(nil, &Ended{Key: "k", At: 7}))
 	f.Fuzz(func(t *testing.T, v []byte) {
 		if s, err := decodeSubmission(v); err == nil {
-			again, err := decodeSubmission(encodeSubmission(nil, s))
+			again, err := decodeSubmission(encodeSubmission(s))
 			if err != nil || s.Request.AvgMillis == s.Request.AvgMillis && !reflect.DeepEqual(again, s) {
 				t.Fatalf("submission %+v came back as %+v, %v", s, again, err)
 			}

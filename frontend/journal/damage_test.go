@@ -196,7 +196,7 @@ func checkRefusal(t *testing.T, err error, dir, file string) {
 func TestZeroedMiddleIsRefused(t *testing.T) {
 	im := crashImage(t, 6)
 	dir := im.write(t, func(b []byte) []byte { clear(b[im.ends[2]:im.ends[4]]); return b })
-	_, _, _, err := tryOpen(dir, Options{})
+	err := refusal(dir, Options{})
 	checkRefusal(t, err, dir, im.log)
 }
 
@@ -265,7 +265,7 @@ func TestTornManifest(t *testing.T) {
 func TestFoldersThatCannotBeUsed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o644))
-	_, _, _, err := tryOpen(filepath.Join(file, "journal"), Options{})
+	err := refusal(filepath.Join(file, "journal"), Options{})
 	if e := fourParts(t, err); !strings.Contains(e.Subject, file) {
 		t.Fatalf("a file in the way: %v", e)
 	}
@@ -276,7 +276,7 @@ func TestFoldersThatCannotBeUsed(t *testing.T) {
 		must(t, errors.Join(f.Close(), os.Remove(f.Name())))
 		t.Log("this user may write anywhere: the folder without rights is not tried")
 	} else {
-		_, _, _, err := tryOpen(dir, Options{})
+		err := refusal(dir, Options{})
 		if e := fourParts(t, err); !errors.Is(err, fs.ErrPermission) && !strings.Contains(e.Next, "right to write") {
 			t.Fatalf("a folder without rights: %v", e)
 		}
@@ -290,17 +290,17 @@ func TestForeignFormat(t *testing.T) {
 	dir := t.TempDir()
 	j, _, _ := open(t, dir, Options{Frontend: "f0"})
 	must(t, j.Close())
-	_, _, _, err := tryOpen(dir, Options{Frontend: "f1"})
+	err := refusal(dir, Options{Frontend: "f1"})
 	if e := fourParts(t, err); !strings.Contains(e.What, `"f0"`) || !strings.Contains(e.What, `"f1"`) {
 		t.Fatalf("another frontend's journal: %v", e)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, formatFile), []byte("pigeon journal 99\n"), 0o644))
-	_, _, _, err = tryOpen(dir, Options{})
+	err = refusal(dir, Options{})
 	if e := fourParts(t, err); !strings.Contains(e.What, "99") {
 		t.Fatalf("a later format: %v", e)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, formatFile), []byte("shopping list\n"), 0o644))
-	_, _, _, err = tryOpen(dir, Options{})
+	err = refusal(dir, Options{})
 	checkRefusal(t, err, dir, formatFile)
 }
 

@@ -30,8 +30,7 @@ func lockDir(dir string, fs vfs.FS) (*dirLock, error) {
 	holder := filepath.Join(dir, holderFile)
 	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
-		var pathErr *os.PathError
-		if errors.As(err, &pathErr) {
+		if _, ok := errors.AsType[*os.PathError](err); ok {
 			return nil, folderErr(dir, "taking its lock", err)
 		}
 		who, _ := os.ReadFile(holder) // only words for the error

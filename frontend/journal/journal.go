@@ -109,7 +109,7 @@ func (t *ticket) encode(i int, r *Record) error {
 	o.kind, o.id = r.Kind, r.Job
 	switch r.Kind {
 	case Accepted:
-		o.id, o.data = r.Submission.Job, encodeSubmission(nil, r.Submission)
+		o.id, o.data = r.Submission.Job, encodeSubmission(r.Submission)
 	case JobEnded:
 		o.key, o.data, o.at = endedKey(nil, r.Job), encodeEnded(nil, r.Ended), r.Ended.At
 	case AppAt:

@@ -20,7 +20,7 @@ const childMode = "JOURNAL_TEST_CHILD"
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(childMode); mode != "" {
 		if err := child(mode, os.Args[len(os.Args)-1]); err != nil {
-			fmt.Println("error", err)
+			fmt.Fprintln(os.Stdout, "error", err)
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -90,6 +90,15 @@ func tryOpen(dir string, o Options) (*Journal, *Report, *kept, error) {
 		return nil
 	})
 	return j, rep, k, err
+}
+
+// refusal gives the error of an opening that must not succeed.
+func refusal(dir string, o Options) error {
+	j, rep, _, err := tryOpen(dir, o)
+	if err == nil {
+		return errors.Join(fmt.Errorf("it opened: %v", rep), j.Close())
+	}
+	return err
 }
 
 func (k *kept) keys() []string {
