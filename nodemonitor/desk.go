@@ -1,8 +1,6 @@
 package nodemonitor
 
 import (
-	"slices"
-
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -63,13 +61,10 @@ func (o *owner) nameKept(slots []wire.Slot, at []int) {
 	}
 }
 
-// renew forgets what was on its way to a master that is gone.
+// renew forgets what waits for a master that is gone.
 func (o *owner) renew() {
 	clear(o.forMaster)
 	o.forMaster = o.forMaster[:0]
-	for _, s := range o.live() {
-		s.unconfirmed = nil
-	}
 }
 
 // registered takes the answer to a hello. Under a new epoch no slot takes what an
@@ -82,19 +77,5 @@ func (o *owner) registered(r wire.HelloReply) {
 	o.epoch = r.Epoch
 	for _, s := range o.live() {
 		o.step(s, o.master, &sched.Message{Kind: sched.SetReserved, Reserved: s.core.Reserved(), Epoch: r.Epoch})
-	}
-}
-
-// confirmed notes that the master has taken refusals. One that was meant for an
-// earlier master is not found any more.
-func (o *owner) confirmed(refused []wire.Item) {
-	for i := range refused {
-		s := o.slot(refused[i].From.Slot)
-		if s == nil {
-			continue
-		}
-		if at := slices.Index(s.unconfirmed, refused[i].Msg.AttemptID()); at >= 0 {
-			s.unconfirmed = slices.Delete(s.unconfirmed, at, at+1)
-		}
 	}
 }

@@ -31,11 +31,8 @@
 //	      ▲                      │
 //	      └── not known any more, or another process answers ◀┘
 //
-// What runs goes on throughout; the hello tells it. A refused launch must reach
-// the master before anything else it learns of the slot, or it would take the
-// refused task for one that ended: so refusals go in order by Thrift, and until
-// one is confirmed its slot's news go behind it and snapshots show the slot's
-// number from before.
+// What runs goes on throughout; the hello tells it. Refusals go by Thrift, in
+// order, with the idle notice of a free slot behind them.
 //
 // # Failures
 //

@@ -15,33 +15,17 @@ import (
 // slot's sequence number moves on and a recording tells all.
 func (o *owner) launch(s *slot, it *wire.Item, at time.Time) {
 	s.launch, s.at = it, at
-	if it.Msg.AttemptID() != s.last() {
+	if id, busy := s.core.Running(); !busy || id != it.Msg.AttemptID() {
 		s.refusal = o.objection(it)
 	}
 	if s.refusal != "" {
 		it.Msg.Seq = ^s.core.Seq()
 	}
-	s.freezeAround(func() { o.step(s, o.master, &it.Msg) })
-	s.launch, s.refusal = nil, ""
-}
-
-// last is the attempt that runs in the slot; none when it is idle.
-func (s *slot) last() sched.AttemptID {
-	id, busy := s.core.Running()
-	if !busy {
-		return sched.AttemptID{}
+	if !s.held {
+		s.frozen = s.core.Seq()
 	}
-	return id
-}
-
-// freezeAround steps the core; when that refuses something, snapshots go on to
-// show the sequence number from before.
-func (s *slot) freezeAround(step func()) {
-	before, was := s.core.Seq(), s.isFrozen()
-	step()
-	if !was {
-		s.frozen = before
-	}
+	o.step(s, o.master, &it.Msg)
+	s.launch, s.refusal, s.refused = nil, "", false
 }
 
 // objection is the shell's reason to refuse a launch, "" for none.
@@ -65,7 +49,7 @@ func (o *owner) refused(s *slot, m *sched.Message) {
 		m.Reason = s.refusal
 	}
 	o.meter.refusals[s.whyRefused()].Inc()
-	s.unconfirmed = append(s.unconfirmed, m.AttemptID())
+	s.refused = true
 	o.forMaster = append(o.forMaster, wire.Item{From: s.ref, To: o.masterRef, Msg: *m})
 }
 
@@ -95,10 +79,9 @@ func (o *owner) refuseMissing(it *wire.Item) {
 	o.forMaster = append(o.forMaster, wire.Item{From: it.To, To: o.masterRef, Msg: m})
 }
 
-// release tells the master of the slots that were held back for want of room,
-// once there is some.
+// release tells the master of the slots that were held back, once there is room.
 func (o *owner) release() {
-	if !o.full || o.stopping || !o.results.room(len(o.runs)) {
+	if o.stopping || !o.results.room(len(o.runs)) {
 		return
 	}
 	o.full = false
@@ -164,6 +147,7 @@ func (o *owner) noBackend(t *backend.Task) string {
 // kill stops what the slot runs; its end comes as an event.
 func (o *owner) kill(s *slot) {
 	if s.run != nil && s.run.backend != nil {
+		s.run.killed = true
 		s.run.backend.Kill(s.run.id)
 	}
 }

@@ -133,7 +133,7 @@ func (n *NodeMonitor) connect(codec *wire.Codec) (err error) {
 	peer := wire.NewPeerClient(n.master, codec)
 	n.member = newMember(n.log, peer, n.cfg.Heartbeat, ownerDesk{n})
 	o.changed = n.member.changed
-	n.link, err = link.New(confirming{peer, func(refused []wire.Item) { n.do(func() { o.confirmed(refused) }) }}, link.Options{
+	n.link, err = link.New(peer, link.Options{
 		Self: n.self, Peer: o.masterRef, Address: o.address, Incarnation: n.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,
 		OnReincarnation: func(int64, int64) { n.member.reborn() },
 		OnRefused: func(items int, why error) {

@@ -103,7 +103,9 @@ func (o *owner) handle(batch []event) {
 // flush sends what the batch decided: reports before idle notices, so that a node
 // that dies in between has rather told a result than asked for work.
 func (o *owner) flush() {
-	o.release()
+	if o.full {
+		o.release()
+	}
 	o.report()
 	o.tellIdle()
 	o.sendMaster()
@@ -200,22 +202,20 @@ func (o *owner) send(s *slot, a *sched.Action) {
 	}
 }
 
-// idle tells the master that the slot is free, by a notice where nothing that
-// went by Thrift before may be overtaken.
+// idle tells the master that the slot is free: by a notice, or by Thrift behind
+// the refusal that it belongs to. After a refusal of the shell's the slot is held
+// back, or the master would offer the same task again at once.
 func (o *owner) idle(s *slot, seq uint64) {
-	if o.stopping {
-		return
-	}
-	if s.refusal != "" {
-		s.held = true
-		return
-	}
 	it := wire.Item{From: s.ref, To: o.masterRef, Msg: sched.Message{Kind: sched.Idle, Seq: seq}}
-	if len(s.unconfirmed) > 0 || o.notices == nil {
+	switch {
+	case o.stopping:
+	case s.refusal != "":
+		s.held = true
+	case s.refused || o.notices == nil:
 		o.forMaster = append(o.forMaster, it)
-		return
+	default:
+		o.idles = append(o.idles, it)
 	}
-	o.idles = append(o.idles, it)
 }
 
 // tellIdle publishes the idle notices of a batch as one message.

@@ -98,6 +98,7 @@ func (o *owner) answered(f *frontend, r wire.ReportsReply, err error) {
 // one. A frontend that does not answer at its last address may have come back
 // at another, which its answer to a notice tells.
 func (o *owner) repeat() {
+	o.release()
 	for _, f := range o.frontends {
 		switch {
 		case f.fresh.n == 0 && !o.due(f):

@@ -27,17 +27,16 @@ type slot struct {
 	run   *running // nil while idle, else &store
 	store running
 
-	// While a Refused is on its way to the master, or an Idle is held back, the
-	// master must not learn the slot's sequence number by another way: it would
-	// take the refused task for one that ended.
-	unconfirmed []sched.AttemptID // Refused that the master has not taken yet
-	held        bool              // an Idle waits until there is room for results
-	frozen      uint64            // what snapshots show meanwhile
+	// While an Idle is held back, what snapshots tell the master: the sequence
+	// number from before, which is no news.
+	held   bool
+	frozen uint64
 
 	// Of the step in progress.
 	launch  *wire.Item // the Launch being stepped
 	at      time.Time  // when it came
 	refusal string     // the shell's reason to refuse it
+	refused bool       // it was refused
 	ended   *backend.Result
 }
 
@@ -51,18 +50,16 @@ type running struct {
 	received   time.Time
 	backend    backend.Backend // nil for an attempt that is known already
 	twin       bool            // the attempt is known already: nothing was started
+	killed     bool            // its end was asked for
 }
 
-// shownSeq is the sequence number that the master may learn out of order.
+// shownSeq is the sequence number that snapshots show.
 func (s *slot) shownSeq() uint64 {
-	if s.isFrozen() {
+	if s.held {
 		return s.frozen
 	}
 	return s.core.Seq()
 }
-
-// isFrozen says that the master must not learn the sequence number out of order.
-func (s *slot) isFrozen() bool { return len(s.unconfirmed) > 0 || s.held }
 
 // kind indexes what is counted by kind of slot.
 func (s *slot) kind() int {

@@ -41,7 +41,7 @@ func (o *owner) slotAdded(b app.Slot) {
 	s := o.addSlot()
 	s.classic, s.app = true, b.App
 	if b.Reserved {
-		o.step(s, sched.Addr{}, &sched.Message{Kind: sched.SetReserved, Reserved: true, Epoch: o.epoch})
+		o.step(s, sched.Addr{}, &sched.Message{Kind: sched.SetReserved, Reserved: true, Epoch: o.epoch, Seq: 1})
 	}
 	o.log.Info("a backend brought a slot", "slot", s.number, "application", b.App, "reserved", b.Reserved, "backend", b.Address)
 	o.changed()

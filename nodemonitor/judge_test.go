@@ -1,0 +1,168 @@
+package nodemonitor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// TestLastJudge: "A launch ... is refused on a busy slot, with a stale epoch, or
+// when a long task meets a reserved slot; a known attempt is answered 'accepted'
+// again" (design.md, section 2, rule 4). A refusal goes by Thrift, with the idle
+// notice of a free slot behind it.
+func TestLastJudge(t *testing.T) {
+	runs := attempt(1, 0)
+	for name, c := range map[string]struct {
+		slot   int32
+		change func(*wire.Item)
+		reason string // of the refusal; "" for none
+		why    int    // as the metrics have it
+		idle   bool   // the slot is offered again
+	}{
+		"again":           {slot: 0, change: func(it *wire.Item) { it.Msg.Job, it.Msg.First = runs.Job, runs.Task }},
+		"busy":            {slot: 0, change: func(it *wire.Item) { it.Msg.Seq = 1 }, reason: "busy", why: refusedBusy},
+		"busy, old epoch": {slot: 0, change: func(it *wire.Item) { it.Msg.Epoch = 4 }, reason: "epoch is over", why: refusedEpoch},
+		"free, old epoch": {slot: 1, change: func(it *wire.Item) { it.Msg.Epoch = 4 }, reason: "epoch is over", why: refusedEpoch},
+		"wrong number":    {slot: 1, change: func(it *wire.Item) { it.Msg.Seq = 7 }, reason: "has changed", why: refusedSeq, idle: true},
+		"long, reserved":  {slot: 2, change: func(it *wire.Item) { it.Msg.Class = sched.Long }, reason: "reserved", why: refusedReserved, idle: true},
+		"no such slot":    {slot: 9, reason: `node "n1" has no slot 9`, why: refusedByNode},
+		"no frontend":     {slot: 1, change: func(it *wire.Item) { it.Msg.Owner = sched.Addr{} }, reason: "whom to report to", why: refusedByNode, idle: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, true)
+			n := w.start(func(c *Config) { c.Slots = 3 })
+			reserve := w.launch(2, 0, sched.AttemptID{}, sleepFor(0))
+			reserve.Msg = sched.Message{Kind: sched.SetReserved, Reserved: true, Epoch: 5, Seq: 1}
+			reserve.Extra = wire.Extra{}
+			n.deliver(reserve, w.launch(0, 0, runs, sleepFor(time.Hour)))
+
+			id := attempt(2, 0)
+			it := w.launch(c.slot, 0, id, sleepFor(time.Hour))
+			if c.change != nil {
+				c.change(&it)
+			}
+			n.deliver(it)
+			if c.reason == "" {
+				n.look(func(o *owner) {
+					if len(o.runs) != 1 || len(o.forMaster) != 0 {
+						t.Errorf("%d run, %d messages to the master", len(o.runs), len(o.forMaster))
+					}
+				})
+				return
+			}
+			w.await("the refusal", func() bool { return find(w.linked, sched.Refused, id) != nil })
+			w.await("the idle notice behind it", func() bool { return !c.idle || w.linked[len(w.linked)-1].Msg.Kind == sched.Idle })
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if r := find(w.linked, sched.Refused, id); !strings.Contains(r.Msg.Reason, c.reason) || r.From.Slot != c.slot {
+				t.Errorf("refused: %s by %v", sched.Describe(&r.Msg), r.From)
+			}
+			if len(w.idles) > 0 {
+				t.Errorf("an idle notice may overtake the refusal: %v", kinds(w.idles))
+			}
+			if got := metric(t, n, "launches_refused_total"); got[c.why] != 1 {
+				t.Errorf("the metrics count the refusals as %v, want one at %d", got, c.why)
+			}
+		})
+	}
+}
+
+// metric gives the values of a metric's children, in the order in which they were
+// made.
+func metric(t *testing.T, n *testNode, name string) []float64 {
+	t.Helper()
+	_, page := n.get("/metrics")
+	labels := []string{"busy", "epoch", "outdated", "reserved", "node"}
+	out := make([]float64, len(labels))
+	for line := range strings.Lines(page) {
+		for i, l := range labels {
+			if strings.HasPrefix(line, fmt.Sprintf("pigeon_nodemonitor_%s{reason=%q} ", name, l)) {
+				if _, err := fmt.Sscan(line[strings.LastIndexByte(line, ' '):], &out[i]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// TestWrongMaster: another group's master has no say, nor has a frontend.
+func TestWrongMaster(t *testing.T) {
+	w := newWorld(t, false)
+	n := w.start(nil)
+	for _, sender := range []wire.Ref{roster.MasterRef(testGroup + 1), w.frontend, {}} {
+		r, err := n.peer.Deliver(context.Background(), &wire.Batch{Sender: sender, Receiver: w.node, Incarnation: 1, Sequence: 1})
+		if err != nil || !strings.Contains(r.Problem, "works for master 3, not for") {
+			t.Errorf("a batch of %v: %v, %q", sender, err, r.Problem)
+		}
+	}
+	if _, err := n.peer.Hello(context.Background(), &wire.Hello{Sender: w.node}); err == nil || !strings.Contains(err.Error(), "no master") {
+		t.Errorf("a hello at a node: %v", err)
+	}
+	if _, err := n.peer.Reports(context.Background(), &wire.Batch{}); err == nil {
+		t.Error("reports at a node were taken")
+	}
+}
+
+// TestMasterRestarts: nothing that runs is lost, the new master is told all, and
+// what the old one still has on its way is refused.
+func TestMasterRestarts(t *testing.T) {
+	w := newWorld(t, false)
+	n := w.start(nil)
+	runs, ended := attempt(1, 0), attempt(1, 1)
+	w.update(func() { w.ack = false })
+	n.deliver(w.launch(0, 0, runs, sleepFor(time.Hour)), w.launch(1, 0, ended, sleepFor(0)))
+	w.await("one has ended", func() bool { return find(w.reports, sched.Report, ended) != nil })
+
+	late := w.launch(1, 2, attempt(1, 2), sleepFor(0))
+	w.update(func() { w.incarnation, w.epoch = 2000, 6 })
+	w.await("the node introduces itself again", func() bool { return len(w.hellos) == 2 })
+	n.until("it is registered", func(o *owner) bool { return o.epoch == 6 })
+	w.mu.Lock()
+	h := w.hellos[1]
+	w.mu.Unlock()
+	if h.Epoch != 5 || h.Incarnation != w.hellos[0].Incarnation {
+		t.Errorf("hello has epoch %d and incarnation %d", h.Epoch, h.Incarnation)
+	}
+	if s := h.Slots[0]; s.Running != runs || s.Seq != 1 || s.Owner != w.frontend || s.JobName != "job-"+runs.Job.String() || s.OwnerAddress == "" {
+		t.Errorf("the busy slot is %+v", s)
+	}
+	if s := h.Slots[1]; s.Running.Attempt != 0 || s.Seq != 2 || !slices.Equal(s.Kept, []sched.AttemptID{ended}) {
+		t.Errorf("the free slot is %+v", s)
+	}
+	n.deliver(late)
+	w.await("the old master's launch is refused", func() bool {
+		r := find(w.linked, sched.Refused, late.Msg.AttemptID())
+		return r != nil && strings.Contains(r.Msg.Reason, "epoch is over")
+	})
+}
+
+// TestHelloRefused: two nodes of one name. The refused one says so, and goes on
+// trying.
+func TestHelloRefused(t *testing.T) {
+	w := newWorld(t, false)
+	w.refuse = `a node named "n1" at 10.0.0.1:1 is registered in group 3 and alive`
+	n := w.run(w.config(nil))
+	w.await("it tries again", func() bool { return len(w.hellos) >= 3 })
+	if status, body := n.get("/readyz"); status != 503 || !strings.Contains(body, w.refuse) {
+		t.Errorf("/readyz is %d %q", status, body)
+	}
+	if status, _ := n.get("/healthz"); status != 200 {
+		t.Errorf("/healthz is %d", status)
+	}
+	w.update(func() { w.refuse = "" })
+	<-n.Ready()
+	if status, body := n.get("/readyz"); status != 200 {
+		t.Errorf("/readyz is %d %q", status, body)
+	}
+	if status, body := n.get("/status"); status != 200 || !strings.Contains(body, `"registered":true`) || !strings.Contains(body, `"slots":[{"slot":0,`) {
+		t.Errorf("/status is %d %s", status, body)
+	}
+}

@@ -1,0 +1,241 @@
+package nodemonitor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// valid says which of the invariants of results does not hold.
+func (k *results) valid(lists ...*list) string {
+	seen, bytes := 0, int64(0)
+	for _, l := range lists {
+		place, last := l.first, int32(-1)
+		for i := range l.n {
+			r := &k.table[place]
+			switch {
+			case r.list != l:
+				return "a result does not know its list"
+			case i > 0 && r.prev != last:
+				return "a result does not know the one before it"
+			case k.index[r.id] != place:
+				return "the index has another place"
+			}
+			seen++
+			bytes += r.bytes()
+			last, place = place, r.next
+		}
+		if l.n > 0 && last != l.last {
+			return "a list does not know its end"
+		}
+	}
+	switch {
+	case seen != len(k.index) || seen+len(k.free) != len(k.table):
+		return "results, index and free places do not add up"
+	case bytes != k.bytes:
+		return "the bytes do not add up"
+	}
+	return ""
+}
+
+// TestResultsAgainstSlices: the linked table against two slices.
+func TestResultsAgainstSlices(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := newResults(1000, 1<<20)
+		var lists [2]list
+		var model [2][]sched.AttemptID
+		in := func(id sched.AttemptID) int {
+			for i := range model {
+				if slices.Contains(model[i], id) {
+					return i
+				}
+			}
+			return -1
+		}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			id := attempt(uint64(rapid.IntRange(0, 2).Draw(t, "job")), int32(rapid.IntRange(0, 4).Draw(t, "task")))
+			which := rapid.IntRange(0, 1).Draw(t, "list")
+			at := in(id)
+			switch rapid.IntRange(0, 3).Draw(t, "act") {
+			case 0:
+				if kept := k.keep(result{id: id, reason: "why"}, &lists[which]); kept != (at < 0) {
+					t.Fatalf("keep of %v is %v", id, kept)
+				}
+				if at < 0 {
+					model[which] = append(model[which], id)
+				}
+			case 1:
+				if dropped := k.drop(id); dropped != (at >= 0) {
+					t.Fatalf("drop of %v is %v", id, dropped)
+				}
+				if at >= 0 {
+					model[at] = slices.DeleteFunc(model[at], func(o sched.AttemptID) bool { return o == id })
+				}
+			case 2:
+				if at >= 0 {
+					k.move(k.index[id], &lists[which])
+					model[at] = slices.DeleteFunc(model[at], func(o sched.AttemptID) bool { return o == id })
+					model[which] = append(model[which], id)
+				}
+			case 3:
+				n := k.dropJob(id.Job, &lists[which])
+				before := len(model[which])
+				model[which] = slices.DeleteFunc(model[which], func(o sched.AttemptID) bool { return o.Job == id.Job })
+				if n != before-len(model[which]) {
+					t.Fatalf("dropJob dropped %d, want %d", n, before-len(model[which]))
+				}
+			}
+			if fault := k.valid(&lists[0], &lists[1]); fault != "" {
+				t.Fatal(fault)
+			}
+		}
+		for i := range lists {
+			var got []sched.AttemptID
+			for place, n := lists[i].first, lists[i].n; n > 0; n-- {
+				got = append(got, k.table[place].id)
+				place = k.table[place].next
+			}
+			if !slices.Equal(got, model[i]) {
+				t.Fatalf("list %d has %v, want %v", i, got, model[i])
+			}
+		}
+	})
+}
+
+// TestResultsAreRepeated: until the frontend acknowledges them, over NATS that
+// nobody hears and calls that fail.
+func TestResultsAreRepeated(t *testing.T) {
+	for name, withNATS := range map[string]bool{"NATS": true, "Thrift": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, withNATS)
+			n := w.start(nil)
+			w.update(func() { w.ack, w.down = false, true })
+			id := attempt(1, 0)
+			n.deliver(w.launch(0, 0, id, sleepFor(0)))
+			n.until("calls fail", func(o *owner) bool { return len(o.frontends) == 1 && o.frontends[0].failures > 1 })
+			w.update(func() { w.down = false })
+			w.await("it is reported again and again", func() bool { return len(w.reports) >= 3 })
+			n.look(func(o *owner) {
+				if len(o.results.index) != 1 {
+					t.Errorf("%d results are kept, want 1", len(o.results.index))
+				}
+			})
+			w.update(func() { w.ack = true })
+			n.until("it is forgotten", func(o *owner) bool { return len(o.results.index) == 0 })
+			for _, r := range w.reports {
+				if r.Msg.AttemptID() != id {
+					t.Errorf("reported %v", r.Msg.AttemptID())
+				}
+			}
+		})
+	}
+}
+
+// TestFrontendMoves: a frontend that comes back at another address says so when it
+// answers a notice.
+func TestFrontendMoves(t *testing.T) {
+	w := newWorld(t, true)
+	n := w.start(nil)
+	it := w.launch(0, 0, attempt(1, 0), sleepFor(0))
+	it.OwnerAddress = "127.0.0.1:1" // where nobody listens
+	w.update(func() { w.ack = false })
+	n.deliver(it)
+	n.until("calls fail", func(o *owner) bool { return len(o.frontends) == 1 && o.frontends[0].failures > 0 })
+	w.update(func() { w.ack = true })
+	n.until("it was found by NATS", func(o *owner) bool {
+		return len(o.results.index) == 0 && o.frontends[0].address == w.frontendServer.Addr().String()
+	})
+}
+
+// TestUnknownJob: "A node kills attempts of a job that its frontend does not know"
+// (design.md, section 2, rule 2), and forgets its results.
+func TestUnknownJob(t *testing.T) {
+	w := newWorld(t, false)
+	n := w.start(func(c *Config) { c.Slots = 3 })
+	w.update(func() { w.ack = false })
+	ended, runs, other := attempt(1, 0), attempt(1, 1), attempt(2, 0)
+	n.deliver(w.launch(0, 0, runs, sleepFor(time.Hour)), w.launch(1, 0, other, sleepFor(time.Hour)), w.launch(2, 0, ended, sleepFor(0)))
+	w.await("one has ended", func() bool { return find(w.reports, sched.Report, ended) != nil })
+	w.update(func() { w.unknown = []sched.JobID{ended.Job} })
+	n.until("the job is gone", func(o *owner) bool {
+		_, kept := o.results.index[ended]
+		return !kept && len(o.runs) == 1
+	})
+	n.look(func(o *owner) {
+		if _, goesOn := o.runs[other]; !goesOn {
+			t.Error("an attempt of another job was killed")
+		}
+	})
+}
+
+// TestFullOfResults: at the limit launches are refused, and the slots are idle
+// again when there is room; no result is lost.
+func TestFullOfResults(t *testing.T) {
+	for name, set := range map[string]func(*Config){
+		"number": func(c *Config) { c.MaxResults = 1 },
+		"bytes":  func(c *Config) { c.MaxResultBytes = 10 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, true)
+			n := w.start(set)
+			w.update(func() { w.ack = false })
+			first, second := attempt(1, 0), attempt(1, 1)
+			n.deliver(w.launch(0, 0, first, shell("echo more than ten bytes >&2; exit 1")))
+			w.await("the first has ended", func() bool { return find(w.noticed, sched.Report, first) != nil })
+			n.deliver(w.launch(1, 0, second, sleepFor(0)))
+			w.await("the second is refused", func() bool {
+				r := find(w.linked, sched.Refused, second)
+				return r != nil && strings.Contains(r.Msg.Reason, "its limit (max_results")
+			})
+			n.look(func(o *owner) {
+				if !o.slots[1].held || o.describe(false)[1].Seq != 0 {
+					t.Error("the slot is offered although there is no room")
+				}
+			})
+			w.update(func() { w.ack = true })
+			w.await("the slot is offered again", func() bool {
+				last := w.linked[len(w.linked)-1]
+				return last.Msg.Kind == sched.Idle && last.From.Slot == 1 && last.Msg.Seq == 1
+			})
+			n.deliver(w.launch(1, 1, second, sleepFor(0)))
+			w.await("the second runs", func() bool { return find(w.noticed, sched.Report, second) != nil })
+		})
+	}
+}
+
+// TestKnownAttempt: an attempt whose result is kept, or which runs in another
+// slot, is not run twice.
+func TestKnownAttempt(t *testing.T) {
+	w := newWorld(t, true)
+	n := w.start(func(c *Config) { c.Slots = 3; c.Heartbeat = time.Minute })
+	w.update(func() { w.ack = false })
+	kept, runs := attempt(1, 0), attempt(1, 1)
+	n.deliver(w.launch(0, 0, kept, sleepFor(0)), w.launch(1, 0, runs, sleepFor(time.Hour)))
+	w.await("one has ended", func() bool { return find(w.noticed, sched.Report, kept) != nil })
+
+	n.deliver(w.launch(2, 0, kept, sleepFor(time.Hour)))
+	w.await("its result is told again", func() bool { return len(w.noticed) == 2 })
+	n.deliver(w.launch(2, 2, runs, sleepFor(0)))
+	w.await("the slot is free again", func() bool {
+		last := w.idles[len(w.idles)-1]
+		return last.From.Slot == 2 && last.Msg.Seq == 4
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if again := w.noticed[1]; again.Msg.AttemptID() != kept || again.From.Slot != 0 {
+		t.Errorf("told again: %v", kinds(w.noticed[1:]))
+	}
+	if find(w.noticed, sched.Report, runs) != nil {
+		t.Error("the attempt that runs was reported")
+	}
+	n.look(func(o *owner) {
+		if o.runs[runs] != o.slots[1] {
+			t.Error("the attempt does not run in its slot any more")
+		}
+	})
+}
