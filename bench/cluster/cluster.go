@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Cluster is a running cluster. Its methods may be called from any goroutine.
+type Cluster struct {
+	spec     Spec
+	places   places
+	temp     bool // the folder is removed at the end
+	body     body
+	failed   chan error
+	closing  sync.Once
+	closeErr error
+}
+
+// body is a cluster in one of the isolations.
+type body interface {
+	// start starts everything and returns when it is ready.
+	start(ctx context.Context) error
+	// frontends are where applications reach them, host:port.
+	frontends() []string
+	// web are where frontends serve HTTP, "" when off.
+	web() []string
+	usage() (Usage, error)
+	kill(r Role, i int) error
+	restart(r Role, i int) error
+	// stop ends everything; it is called once, also after a failed start.
+	stop() error
+}
+
+// Start starts a cluster and returns when it is ready. The error says which
+// daemon could not be started; nothing of it is left then.
+func Start(ctx context.Context, spec Spec) (*Cluster, error) {
+	spec = spec.withDefaults()
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	c := &Cluster{spec: spec, failed: make(chan error, 1)}
+	if err := c.folder(); err != nil {
+		return nil, err
+	}
+	if spec.Isolation == Process {
+		c.body = newProcesses(c)
+	} else {
+		c.body = newInProcess(c)
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, spec.StartTimeout, fmt.Errorf("it was not ready within %v", spec.StartTimeout))
+	defer cancel()
+	if err := c.body.start(bounded); err != nil {
+		return nil, errors.Join(fmt.Errorf("the cluster could not be started: %w", err), c.Close())
+	}
+	return c, nil
+}
+
+func (c *Cluster) folder() (err error) {
+	dir := c.spec.Dir
+	if dir == "" {
+		c.temp = true
+		dir, err = os.MkdirTemp("", "pigeon-cluster-")
+	} else if dir, err = filepath.Abs(dir); err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("the cluster has no folder for its data: %w; nothing was started; name one that can be written", err)
+	}
+	c.places.dir = dir
+	return nil
+}
+
+// Frontends are where applications reach the frontends, host:port, by number.
+func (c *Cluster) Frontends() []string { return c.body.frontends() }
+
+// Web is where the frontends serve their status, host:port, by number; "" when
+// off.
+func (c *Cluster) Web() []string { return c.body.web() }
+
+// NATS is the URL of the cluster's NATS server.
+func (c *Cluster) NATS() string { return c.places.nats }
+
+// Dir is the cluster's folder.
+func (c *Cluster) Dir() string { return c.places.dir }
+
+// Histories are the files that the frontends write, by number; nil unless the
+// spec asks for them.
+func (c *Cluster) Histories() []string {
+	if !c.spec.History {
+		return nil
+	}
+	files := make([]string, c.spec.Frontends)
+	for i := range files {
+		files[i] = historyFile(c.places.dir, i)
+	}
+	return files
+}
+
+// Failed tells of the first daemon that ended by itself.
+func (c *Cluster) Failed() <-chan error { return c.failed }
+
+func (c *Cluster) fail(err error) {
+	select {
+	case c.failed <- err:
+	default:
+	}
+}
+
+// Kill ends a process at once, without warning, and returns when it is gone:
+// SIGKILL to number i of a role. Nodes are numbered through the groups. Only
+// processes can be killed.
+func (c *Cluster) Kill(r Role, i int) error { return c.body.kill(r, i) }
+
+// Restart starts a process again that was killed, with its former settings. It
+// does not wait until it is ready.
+func (c *Cluster) Restart(r Role, i int) error { return c.body.restart(r, i) }
+
+// Usage tells what the daemons used since their start.
+func (c *Cluster) Usage() (Usage, error) { return c.body.usage() }
+
+// Close ends the cluster and returns when nothing of it is left. It is safe to
+// call twice.
+func (c *Cluster) Close() error {
+	c.closing.Do(func() {
+		c.closeErr = c.body.stop()
+		if c.temp {
+			c.closeErr = errors.Join(c.closeErr, os.RemoveAll(c.places.dir))
+		}
+	})
+	return c.closeErr
+}

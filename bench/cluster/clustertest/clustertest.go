@@ -1,0 +1,96 @@
+// Package clustertest lets a test binary be the daemons of a cluster of
+// processes: package cluster starts the running program again, and that is the
+// test.
+package clustertest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+)
+
+// Main is for TestMain: it runs a daemon when package cluster started this
+// program as one, else the tests, with a check for leaked goroutines.
+func Main(m *testing.M) {
+	if len(os.Args) != 4 {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	run, known := map[cluster.Role]func(context.Context, string) error{
+		cluster.NATS: runNATS, cluster.Frontend: runFrontend, cluster.Master: runMaster, cluster.NodeMonitor: runNode,
+	}[cluster.Role(os.Args[1])]
+	if !known {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	if err := run(ctx, os.Args[3]); err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func runNATS(ctx context.Context, address string) error {
+	server, err := notice.StartEmbedded(address)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return server.Close()
+}
+
+func runFrontend(ctx context.Context, file string) error {
+	c, err := load(file, frontend.Default())
+	if err != nil {
+		return err
+	}
+	f, err := frontend.New(c, slog.Default())
+	if err != nil {
+		return err
+	}
+	return f.Run(ctx)
+}
+
+func runMaster(ctx context.Context, file string) error {
+	c, err := load(file, master.Default())
+	if err != nil {
+		return err
+	}
+	m, err := master.New(c, slog.Default())
+	if err != nil {
+		return err
+	}
+	return m.Run(ctx)
+}
+
+func runNode(ctx context.Context, file string) error {
+	c, err := load(file, nodemonitor.Default())
+	if err != nil {
+		return err
+	}
+	n, err := nodemonitor.New(c, nodemonitor.Deps{Log: slog.Default()})
+	if err != nil {
+		return err
+	}
+	return n.Run(ctx)
+}
+
+func load[T any](file string, defaults T) (T, error) {
+	c, _, err := config.Load(defaults, config.Source{File: file})
+	return c, err
+}

@@ -1,0 +1,160 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+)
+
+// inProcess is a cluster in this process.
+type inProcess struct {
+	c      *Cluster
+	nats   *notice.Embedded
+	guard  *guard.Client // of all nodes: one small process starts all exec tasks
+	tiers  [3]tier       // in the order in which they are stopped
+	fronts []*frontend.Frontend
+	ready  []<-chan struct{}
+}
+
+// tier is the daemons of one role.
+type tier struct {
+	ctx     context.Context
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	mu      sync.Mutex
+	err     error // of daemons that did not stop cleanly
+}
+
+const (
+	nodeTier = iota
+	frontendTier
+	masterTier
+)
+
+func newInProcess(c *Cluster) *inProcess {
+	p := &inProcess{c: c}
+	for i := range p.tiers {
+		p.tiers[i].ctx, p.tiers[i].stop = context.WithCancel(context.Background())
+	}
+	return p
+}
+
+type daemon interface {
+	Run(ctx context.Context) error
+	Ready() <-chan struct{}
+}
+
+func (p *inProcess) run(tier int, name string, d daemon) {
+	t := &p.tiers[tier]
+	p.ready = append(p.ready, d.Ready())
+	t.running.Go(func() {
+		err := d.Run(t.ctx)
+		if t.ctx.Err() == nil {
+			p.c.fail(fmt.Errorf("%s ended by itself: %w", name, errors.Join(err, errUnasked)))
+			return
+		}
+		t.mu.Lock()
+		t.err = errors.Join(t.err, err)
+		t.mu.Unlock()
+	})
+}
+
+var errUnasked = errors.New("nobody had asked it to stop")
+
+func (p *inProcess) start(ctx context.Context) (err error) {
+	s, at := &p.c.spec, &p.c.places
+	if p.nats, err = notice.StartEmbedded("127.0.0.1:0"); err != nil {
+		return err
+	}
+	at.nats = p.nats.URL()
+	for g := range s.Groups {
+		m, err := master.New(s.master(*at, g, "127.0.0.1:0", s.http()), s.Log)
+		if err != nil {
+			return fmt.Errorf("master of group %d: %w", g, err)
+		}
+		p.run(masterTier, fmt.Sprintf("master of group %d", g), m)
+		at.masters = append(at.masters, m.Addr())
+	}
+	p.guard = guard.New(guard.Options{})
+	for g, size := range s.Groups {
+		for k := range size {
+			n, err := nodemonitor.New(s.node(*at, g, k, "127.0.0.1"), nodemonitor.Deps{Log: s.Log, Guard: p.guard})
+			if err != nil {
+				return fmt.Errorf("node %d of group %d: %w", k, g, err)
+			}
+			p.run(nodeTier, fmt.Sprintf("node %d of group %d", k, g), n)
+		}
+	}
+	// Frontends greet masters every second: a master that has its nodes by then
+	// tells at once what it serves.
+	if err := p.await(ctx); err != nil {
+		return err
+	}
+	for i := range s.Frontends {
+		f, err := frontend.New(s.frontend(*at, i), s.Log)
+		if err != nil {
+			return fmt.Errorf("frontend %d: %w", i, err)
+		}
+		p.fronts = append(p.fronts, f)
+		p.run(frontendTier, fmt.Sprintf("frontend %d", i), f)
+	}
+	return p.await(ctx)
+}
+
+// await waits until all daemons started so far are ready.
+func (p *inProcess) await(ctx context.Context) error {
+	for _, ready := range p.ready {
+		select {
+		case <-ready:
+		case err := <-p.c.failed:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (p *inProcess) frontends() []string {
+	list := make([]string, len(p.fronts))
+	for i, f := range p.fronts {
+		list[i] = f.Addr()
+	}
+	return list
+}
+
+func (p *inProcess) web() []string {
+	list := make([]string, len(p.fronts))
+	for i, f := range p.fronts {
+		list[i] = f.HTTP()
+	}
+	return list
+}
+
+var errOneProcess = errors.New("daemons that share this process cannot be killed one by one; use the isolation process")
+
+func (p *inProcess) kill(Role, int) error    { return errOneProcess }
+func (p *inProcess) restart(Role, int) error { return errOneProcess }
+
+func (p *inProcess) stop() (err error) {
+	for i := range p.tiers {
+		t := &p.tiers[i]
+		t.stop()
+		t.running.Wait()
+		err = errors.Join(err, t.err)
+	}
+	if p.guard != nil {
+		p.guard.Close(0)
+	}
+	if p.nats != nil {
+		err = errors.Join(err, p.nats.Close())
+	}
+	return err
+}

@@ -1,0 +1,231 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// stopWithin bounds how long the processes of a role may take to stop before
+// they are killed. A node takes a second to hand over its last results.
+const stopWithin = 8 * time.Second
+
+// processes is a cluster of processes.
+type processes struct {
+	c       *Cluster
+	spawner *spawner
+	members map[Role][]*process
+	fronts  []string // host:port
+	status  []string // where frontends serve HTTP
+}
+
+func newProcesses(c *Cluster) *processes {
+	return &processes{c: c, spawner: newSpawner(), members: map[Role][]*process{}}
+}
+
+func (p *processes) start(ctx context.Context) error {
+	s, at := &p.c.spec, &p.c.places
+	for _, sub := range []string{"logs", "config"} {
+		if err := os.MkdirAll(filepath.Join(at.dir, sub), 0o755); err != nil {
+			return err
+		}
+	}
+	groups := len(s.Groups)
+	ports, err := freePorts(1 + 2*groups + 3*s.Frontends)
+	if err != nil {
+		return err
+	}
+	take := func() string { port := ports[0]; ports = ports[1:]; return port }
+	nats := take()
+	at.nats = "nats://" + nats
+	for range groups {
+		at.masters = append(at.masters, take())
+	}
+	if err := p.add(NATS, "nats", "--listen", nats); err != nil {
+		return err
+	}
+	for g := range groups {
+		c := s.master(*at, g, at.masters[g], "")
+		if s.HTTP {
+			c.HTTP = take()
+		}
+		if err := addConfigured(p, Master, fmt.Sprintf("master-%d", g), c, master.Default()); err != nil {
+			return err
+		}
+	}
+	for g, size := range s.Groups {
+		for k := range size {
+			c := s.node(*at, g, k, fmt.Sprintf("127.0.%d.%d", g+1, k+1))
+			if err := addConfigured(p, NodeMonitor, c.ID, c, nodemonitor.Default()); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range s.Frontends {
+		c := s.frontend(*at, i)
+		c.Listen, c.InternalListen, c.HTTP = take(), take(), take()
+		p.fronts, p.status = append(p.fronts, c.Listen), append(p.status, c.HTTP)
+		if err := addConfigured(p, Frontend, c.ID, c, frontend.Default()); err != nil {
+			return err
+		}
+	}
+	return p.await(ctx)
+}
+
+// addConfigured starts a daemon with a configuration file of its own.
+func addConfigured[T any](p *processes, r Role, name string, c, defaults T) error {
+	path := filepath.Join(p.c.places.dir, "config", name+".yaml")
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(config.Write(f, "Settings of "+name+" of a cluster on one machine.", c, defaults), f.Close()); err != nil {
+		return err
+	}
+	return p.add(r, name, "--config", path)
+}
+
+func (p *processes) add(r Role, name string, args ...string) error {
+	m := &process{
+		name: name, args: append(append(p.c.spec.command(), string(r)), args...), env: p.c.spec.environment(),
+		log: filepath.Join(p.c.places.dir, "logs", name+".log"), dir: p.c.places.dir,
+	}
+	p.members[r] = append(p.members[r], m)
+	return m.start(p.spawner, p.c.fail)
+}
+
+// pollEvery is the pause between two questions to processes that start.
+const pollEvery = 20 * time.Millisecond
+
+// await waits until every frontend says that it is ready and every master has
+// all its nodes.
+func (p *processes) await(ctx context.Context) error {
+	for i, at := range p.status {
+		if err := p.poll(ctx, func() error { return readyz(ctx, at) }); err != nil {
+			return fmt.Errorf("frontend %d: %w; its log is %s", i, err, p.members[Frontend][i].log)
+		}
+	}
+	pool, err := client.New(client.Options{Name: "frontend 0", Address: p.fronts[0]})
+	if err != nil {
+		return err
+	}
+	defer pool.Close() //nolint:errcheck // it only closes connections
+	scheduler := wire.NewSchedulerClient(pool)
+	return p.poll(ctx, func() error {
+		groups, err := scheduler.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		for g := range groups {
+			if have, want := len(groups[g].Nodes), p.c.spec.Groups[g]; have < want {
+				return fmt.Errorf("the master of group %d has %d of its %d nodes; the logs are in %s", g, have, want, filepath.Join(p.c.places.dir, "logs"))
+			}
+		}
+		return nil
+	})
+}
+
+// poll repeats a question until it is answered well.
+func (p *processes) poll(ctx context.Context, ask func() error) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case failure := <-p.c.failed:
+			return failure
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+func readyz(ctx context.Context, at string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	q.Close = true // it is asked once in a while
+	answer, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		why, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
+		return errors.Join(fmt.Errorf("not ready: %s %s", answer.Status, why), err)
+	}
+	return nil
+}
+
+func (p *processes) frontends() []string { return p.fronts }
+func (p *processes) web() []string       { return p.status }
+
+func (p *processes) member(r Role, i int) (*process, error) {
+	if i < 0 || i >= len(p.members[r]) {
+		return nil, fmt.Errorf("the cluster has no %s number %d, it has %d", r, i, len(p.members[r]))
+	}
+	return p.members[r][i], nil
+}
+
+func (p *processes) kill(r Role, i int) error {
+	m, err := p.member(r, i)
+	if err != nil {
+		return err
+	}
+	return m.kill()
+}
+
+func (p *processes) restart(r Role, i int) error {
+	m, err := p.member(r, i)
+	if err != nil {
+		return err
+	}
+	return m.start(p.spawner, p.c.fail)
+}
+
+func (p *processes) usage() (sum Usage, err error) {
+	for _, list := range p.members {
+		for _, m := range list {
+			u, e := m.usage()
+			err = errors.Join(err, e)
+			sum.CPU += u.CPU
+			sum.RSSMax += u.RSSMax
+		}
+	}
+	return sum, err
+}
+
+// stop ends the roles one after another: nodes hand their results to frontends
+// that are still there.
+func (p *processes) stop() (err error) {
+	for _, r := range []Role{NodeMonitor, Frontend, Master, NATS} {
+		for _, m := range p.members[r] {
+			m.ask()
+		}
+		deadline := time.Now().Add(stopWithin)
+		for _, m := range p.members[r] {
+			err = errors.Join(err, m.gone(time.Until(deadline)))
+		}
+	}
+	p.spawner.close()
+	return err
+}

@@ -1,0 +1,208 @@
+package cluster
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+)
+
+// Isolation says what separates the daemons.
+type Isolation string
+
+// The isolations.
+const (
+	Goroutine Isolation = "goroutine" // all daemons in this process
+	Process   Isolation = "process"   // a process for each
+)
+
+// Role names a kind of daemon; it is the verb that starts one.
+type Role string
+
+// The roles.
+const (
+	Frontend    Role = "frontend"
+	Master      Role = "master"
+	NodeMonitor Role = "nodemonitor"
+	NATS        Role = "nats"
+)
+
+// Spec describes a cluster. The zero value of a field takes the default given.
+type Spec struct {
+	// Groups holds the number of nodes of each group. At least one.
+	Groups []int
+	// Slots of each node; default 1.
+	Slots int
+	// Frontends; default 1. They are named frontend-0, frontend-1, ...
+	Frontends int
+
+	// Policy, Reserved, Weight, Cutoff and Seed are the scheduler's settings;
+	// defaults as those of the daemons, but Reserved is taken as it is.
+	Policy   string
+	Reserved float64
+	Weight   int
+	Cutoff   time.Duration
+	Seed     uint64
+
+	Isolation Isolation // default Goroutine
+	// Dir keeps journals, logs and histories; "" is a temporary folder, removed
+	// by Close.
+	Dir string
+	// NoSync has frontends acknowledge without fsync.
+	NoSync bool
+	// History has every frontend write one (see Cluster.Histories).
+	History bool
+	// Record is a folder for recordings of all cores; "" for none.
+	Record string
+	// HTTP has every daemon serve /metrics, /status and the like on a free port.
+	HTTP bool
+	// OTLP is where traces go, host:port; "" for nowhere. TraceRatio is the share
+	// of jobs that are traced.
+	OTLP       string
+	TraceRatio float64
+	// Log gets what daemons of this process log; nil discards. Processes log to
+	// files in Dir/logs.
+	Log *slog.Logger
+
+	// Command starts this program in processes; default is the running binary.
+	Command []string
+	// Env is added to the environment of processes, from which PIGEON_* is left
+	// out.
+	Env []string
+	// StartTimeout bounds the start; default 20 s, and 0.5 s for each process.
+	StartTimeout time.Duration
+	// Configure, if set, may change the configuration of every daemon before it
+	// is used. It is called with a *frontend.Config, *master.Config or
+	// *nodemonitor.Config.
+	Configure func(config any)
+}
+
+func (s Spec) withDefaults() Spec {
+	if s.Slots == 0 {
+		s.Slots = 1
+	}
+	if s.Frontends == 0 {
+		s.Frontends = 1
+	}
+	if s.Isolation == "" {
+		s.Isolation = Goroutine
+	}
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.StartTimeout == 0 {
+		s.StartTimeout = 20 * time.Second
+		if s.Isolation == Process {
+			s.StartTimeout += time.Duration(s.nodes()+s.Frontends) * time.Second / 2
+		}
+	}
+	return s
+}
+
+func (s Spec) nodes() (n int) {
+	for _, size := range s.Groups {
+		n += size
+	}
+	return n
+}
+
+// Bounds of a cluster on one machine.
+const (
+	maxGroups    = 250 // they are the third byte of a node's address
+	maxNodes     = 250 // of a group: the fourth byte
+	maxFrontends = 250
+)
+
+func (s Spec) check() error {
+	switch {
+	case len(s.Groups) == 0 || len(s.Groups) > maxGroups:
+		return fmt.Errorf("a cluster on one machine has 1 to %d groups, not %d; nothing was started", maxGroups, len(s.Groups))
+	case s.Frontends < 1 || s.Frontends > maxFrontends:
+		return fmt.Errorf("a cluster on one machine has 1 to %d frontends, not %d; nothing was started", maxFrontends, s.Frontends)
+	case s.Isolation != Goroutine && s.Isolation != Process:
+		return fmt.Errorf("the isolation %q does not exist; use %s or %s", s.Isolation, Goroutine, Process)
+	}
+	for g, size := range s.Groups {
+		if size < 1 || size > maxNodes {
+			return fmt.Errorf("group %d of a cluster on one machine has 1 to %d nodes, not %d; nothing was started; share the slots among fewer nodes", g, maxNodes, size)
+		}
+	}
+	return nil
+}
+
+// places is where the daemons of a cluster find each other. In one process the
+// ports are free ones, told as they are opened.
+type places struct {
+	dir     string
+	nats    string   // URL
+	masters []string // host:port by group
+}
+
+func (s *Spec) master(p places, group int, listen, http string) master.Config {
+	c := master.Default()
+	c.Group, c.Listen, c.HTTP, c.NATS, c.Record, c.OTLP = group, listen, http, p.nats, s.Record, s.OTLP
+	c.Reserved, c.Weight = s.Reserved, s.Weight
+	setIf(&c.Policy, s.Policy)
+	setIf(&c.Cutoff, s.Cutoff)
+	setIf(&c.Seed, s.Seed)
+	s.configure(&c)
+	return c
+}
+
+func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config {
+	c := nodemonitor.Default()
+	c.ID = fmt.Sprintf("node-%d-%03d", group, number)
+	c.Group, c.Slots, c.Master, c.NATS, c.Record, c.OTLP = group, s.Slots, p.masters[group], p.nats, s.Record, s.OTLP
+	c.Listen, c.InternalListen = host+":0", host+":0"
+	c.HTTP = s.http()
+	c.WorkDir = filepath.Join(p.dir, "work", c.ID)
+	setIf(&c.Policy, s.Policy)
+	setIf(&c.Seed, s.Seed)
+	s.configure(&c)
+	return c
+}
+
+func (s *Spec) frontend(p places, number int) frontend.Config {
+	c := frontend.Default()
+	c.ID = fmt.Sprintf("frontend-%d", number)
+	c.Masters, c.NATS, c.NoSync, c.Record = p.masters, p.nats, s.NoSync, s.Record
+	c.OTLP, c.TraceRatio = s.OTLP, s.TraceRatio
+	c.Listen, c.InternalListen, c.HTTP = "127.0.0.1:0", "127.0.0.1:0", s.http()
+	c.Data = filepath.Join(p.dir, "journal", c.ID)
+	if s.History {
+		c.History = historyFile(p.dir, number)
+	}
+	setIf(&c.Policy, s.Policy)
+	setIf(&c.Cutoff, s.Cutoff)
+	setIf(&c.Seed, s.Seed)
+	s.configure(&c)
+	return c
+}
+
+func (s *Spec) http() string {
+	if s.HTTP {
+		return "127.0.0.1:0"
+	}
+	return ""
+}
+
+func (s *Spec) configure(c any) {
+	if s.Configure != nil {
+		s.Configure(c)
+	}
+}
+
+func historyFile(dir string, frontend int) string {
+	return filepath.Join(dir, fmt.Sprintf("history-%d.jsonl", frontend))
+}
+
+func setIf[T comparable](to *T, value T) {
+	var zero T
+	if value != zero {
+		*to = value
+	}
+}
