@@ -28,6 +28,8 @@ type body interface {
 	frontends() []string
 	// web are where frontends serve HTTP, "" when off.
 	web() []string
+	// backends are where backend processes register, by node.
+	backends() []Place
 	usage() (Usage, error)
 	kill(r Role, i int) error
 	restart(r Role, i int) error
@@ -80,6 +82,16 @@ func (c *Cluster) Frontends() []string { return c.body.frontends() }
 // Web is where the frontends serve their status, host:port, by number; "" when
 // off.
 func (c *Cluster) Web() []string { return c.body.web() }
+
+// Place is a node and an address of it.
+type Place struct {
+	Node    string `json:"node"`
+	Address string `json:"address"` // host:port
+}
+
+// Backends are where backend processes of applications register, by node. A
+// cluster of processes has none to tell: its nodes take free ports.
+func (c *Cluster) Backends() []Place { return c.body.backends() }
 
 // NATS is the URL of the cluster's NATS server.
 func (c *Cluster) NATS() string { return c.places.nats }

@@ -20,6 +20,7 @@ type inProcess struct {
 	guard  *guard.Client // of all nodes: one small process starts all exec tasks
 	tiers  [3]tier       // in the order in which they are stopped
 	fronts []*frontend.Frontend
+	places []Place // of the nodes
 	ready  []<-chan struct{}
 }
 
@@ -85,10 +86,12 @@ func (p *inProcess) start(ctx context.Context) (err error) {
 	p.guard = guard.New(guard.Options{})
 	for g, size := range s.Groups {
 		for k := range size {
-			n, err := nodemonitor.New(s.node(*at, g, k, "127.0.0.1"), nodemonitor.Deps{Log: s.Log, Guard: p.guard})
+			cfg := s.node(*at, g, k, "127.0.0.1")
+			n, err := nodemonitor.New(cfg, nodemonitor.Deps{Log: s.Log, Guard: p.guard})
 			if err != nil {
 				return fmt.Errorf("node %d of group %d: %w", k, g, err)
 			}
+			p.places = append(p.places, Place{Node: cfg.ID, Address: n.Addrs().Listen})
 			p.run(nodeTier, fmt.Sprintf("node %d of group %d", k, g), n)
 		}
 	}
@@ -137,6 +140,8 @@ func (p *inProcess) web() []string {
 	}
 	return list
 }
+
+func (p *inProcess) backends() []Place { return p.places }
 
 var errOneProcess = errors.New("daemons that share this process cannot be killed one by one; use the isolation process")
 

@@ -179,6 +179,8 @@ func readyz(ctx context.Context, at string) error {
 func (p *processes) frontends() []string { return p.fronts }
 func (p *processes) web() []string       { return p.status }
 
+func (p *processes) backends() []Place { return nil }
+
 func (p *processes) member(r Role, i int) (*process, error) {
 	if i < 0 || i >= len(p.members[r]) {
 		return nil, fmt.Errorf("the cluster has no %s number %d, it has %d", r, i, len(p.members[r]))
