@@ -65,7 +65,11 @@ func (r *Run) Result(w *workload.Workload, o *Outcome) measure.Result {
 	if f.Load == 0 { // all jobs arrive at once: no load can be stated
 		f.Load = float64(measure.Missing())
 	}
-	return c.Result(f)
+	result := c.Result(f)
+	if f.Live != nil {
+		result.MessagesPerTask = measure.Missing() // nobody counts messages live
+	}
+	return result
 }
 
 // Completions gives the completion times of the jobs that completed, in seconds

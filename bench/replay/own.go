@@ -1,0 +1,104 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+)
+
+// Own says how to replay on a cluster of one's own.
+type Own struct {
+	Isolation cluster.Isolation
+	Progress  func(Progress)
+	// Log gets what daemons of this process log; nil discards.
+	Log *slog.Logger
+	// Configure may change the cluster before it starts.
+	Configure func(*cluster.Spec)
+	// Started, if set, is called when the cluster is ready, on a goroutine of its
+	// own; the replay ends after it has returned. Its context ends with the replay.
+	Started func(context.Context, *cluster.Cluster)
+}
+
+// Measured is a replay on a cluster of one's own.
+type Measured struct {
+	Replayed
+	Usage  cluster.Usage   // of the daemons, during the replay
+	Events []measure.Event // every task's life, in order of time
+}
+
+// OnOwn starts the cluster that the run describes, replays the workload on it and
+// takes it down. w is what run.Workload gave.
+func OnOwn(ctx context.Context, run *experiment.Run, w *workload.Workload, o Own) (m *Measured, err error) {
+	dir, err := os.MkdirTemp("", "pigeon-replay-")
+	if err != nil {
+		return nil, fmt.Errorf("the replay has no folder for its data: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	spec := Spec(run)
+	spec.Isolation, spec.Log, spec.Dir, spec.History = o.Isolation, o.Log, dir, true
+	if o.Configure != nil {
+		o.Configure(&spec)
+	}
+	c, err := cluster.Start(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	if m, err = measured(ctx, c, w, o); err != nil {
+		return nil, err
+	}
+	histories := c.Histories()
+	if err := c.Close(); err != nil { // what it wrote is complete then
+		return nil, err
+	}
+	if m.Events, err = ReadHistories(histories, m.Began); err != nil {
+		return nil, err
+	}
+	Queueing(m.Outcome, w, m.Events)
+	return m, nil
+}
+
+// Spec gives the cluster of a run: nodes of one slot each.
+func Spec(run *experiment.Run) cluster.Spec {
+	d := run.Description
+	return cluster.Spec{
+		Groups: d.Groups, Frontends: d.Frontends, Policy: run.Policy, Reserved: d.Reserved, Weight: d.Weight,
+		Cutoff: time.Duration(run.Params.Cutoff), Seed: run.Seed,
+	}
+}
+
+func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o Own) (*Measured, error) {
+	before, err := c.Usage()
+	if err != nil {
+		return nil, err
+	}
+	beside, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if o.Started != nil {
+			o.Started(beside, c)
+		}
+	}()
+	got, err := Run(ctx, w, Options{Frontends: c.Frontends(), Progress: o.Progress, Failed: c.Failed()})
+	stop()
+	<-ended
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.Usage()
+	if err != nil {
+		return nil, err
+	}
+	m := &Measured{Replayed: *got, Usage: after.Since(before)}
+	Live(m.Outcome, w, m.Usage.CPU, m.Usage.RSSMax)
+	return m, nil
+}

@@ -1,0 +1,184 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+)
+
+// Tolerance is what a live job may take beyond its longest task and still count
+// as unqueued.
+const Tolerance = 10 * time.Millisecond
+
+// Options say where to replay.
+type Options struct {
+	// Frontends are host:port, in the order of their numbers.
+	Frontends []string
+	// Progress, if set, is called a few times a second.
+	Progress func(Progress)
+	// Failed, if set, ends the replay with the error it gives.
+	Failed <-chan error
+}
+
+// Progress is how far a replay is.
+type Progress struct {
+	Jobs, Submitted, Ended int
+	Elapsed                time.Duration
+	// Left is the time to the end as far as the workload tells: that of the last
+	// arrival, or of the last task that is under way.
+	Left time.Duration
+}
+
+// Late is how far behind its due time a job may be submitted before Lateness
+// is worth a word.
+const Late = 100 * time.Millisecond
+
+// Replayed is what a replay gave beyond the outcome.
+type Replayed struct {
+	Outcome *experiment.Outcome
+	Began   time.Time
+	// Lateness is the most that a job was submitted after it was due.
+	Lateness time.Duration
+}
+
+// replay is a replay under way.
+type replay struct {
+	work    *workload.Workload
+	targets []*target
+	pad     string // keeps the keys of a second replay on one cluster apart
+	began   time.Time
+	failed  chan error // the first counts
+
+	mu        sync.Mutex
+	out       *experiment.Outcome
+	submitted int
+	ended     int
+	attempts  int64
+	lastDue   time.Time // when the last task known of ends, were nothing queued
+	lateness  time.Duration
+	all       chan struct{} // closed when every job has ended
+}
+
+// Run replays the workload, in its own time. When ctx ends before the workload
+// does, the outcome is partial and not an error.
+func Run(ctx context.Context, w *workload.Workload, o Options) (*Replayed, error) {
+	if len(o.Frontends) == 0 || len(w.Jobs) == 0 {
+		return nil, errors.New("a replay needs a frontend and a job")
+	}
+	r := &replay{work: w, failed: make(chan error, 1), all: make(chan struct{}), out: experiment.NewOutcome(w)}
+	defer r.hangUp()
+	if err := r.connect(o.Frontends); err != nil {
+		return nil, err
+	}
+	if err := r.findFreshKeys(ctx); err != nil {
+		return nil, err
+	}
+	r.began = time.Now()
+	err := r.run(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out.Tolerance = Tolerance.Nanoseconds()
+	r.out.Facts.Mode, r.out.Facts.Attempts, r.out.Facts.Partial = "live", r.attempts, r.ended < len(w.Jobs)
+	r.out.Facts.Wall = time.Since(r.began).Nanoseconds()
+	r.out.Facts.Busy = r.workDone()
+	return &Replayed{Outcome: r.out, Began: r.began, Lateness: r.lateness}, nil
+}
+
+// run does the work and waits for its end.
+func (r *replay) run(ctx context.Context, o Options) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer stop() // before the wait
+	for _, t := range r.targets {
+		for range watchersPerFrontend {
+			all.Go(func() { r.watch(ctx, t) })
+		}
+	}
+	all.Go(func() { r.generate(ctx, &all) })
+	tick := time.NewTicker(time.Second / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.all:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case err := <-r.failed:
+			return err
+		case err := <-o.Failed:
+			return err
+		case <-tick.C:
+			if o.Progress != nil {
+				o.Progress(r.progress())
+			}
+		}
+	}
+}
+
+func (r *replay) progress() Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := Progress{Jobs: len(r.work.Jobs), Submitted: r.submitted, Ended: r.ended, Elapsed: time.Since(r.began)}
+	last := r.work.Jobs[len(r.work.Jobs)-1].Arrival - r.work.Jobs[0].Arrival
+	p.Left = max(0, time.Duration(last)-p.Elapsed, time.Until(r.lastDue))
+	return p
+}
+
+// fail ends the replay; the first reason counts.
+func (r *replay) fail(err error) {
+	select {
+	case r.failed <- err:
+	default:
+	}
+}
+
+// hangUp closes the connections.
+func (r *replay) hangUp() {
+	for _, t := range r.targets {
+		t.close()
+	}
+}
+
+// workDone gives the work of the tasks of all jobs that ended.
+func (r *replay) workDone() (busy int64) {
+	for i := range r.out.Jobs {
+		if r.out.Jobs[i].Ended {
+			busy += r.work.Jobs[i].Work()
+		}
+	}
+	return busy
+}
+
+// Live completes an outcome with what only a live run measures: the processor
+// time and memory of the daemons.
+func Live(o *experiment.Outcome, w *workload.Workload, cpu time.Duration, rss int64) {
+	tasks, last, first := 0, int64(0), int64(0)
+	for i := range o.Jobs {
+		if j := &o.Jobs[i]; j.Ended {
+			if tasks == 0 || j.Arrival < first {
+				first = j.Arrival
+			}
+			last = max(last, j.End)
+			tasks += len(w.Jobs[i].Durations)
+		}
+	}
+	o.Facts.Live = &measure.Live{
+		CPUPerTask: measure.Number(cpu.Seconds() / float64(tasks)), RSSMax: rss,
+		TasksPerSecond: measure.Number(float64(tasks) / (float64(last-first) / 1e9)),
+	}
+}
+
+// name is what an error calls a job.
+func (r *replay) name(i int) string {
+	return fmt.Sprintf("the job of line %d of %s", r.work.Jobs[i].Line, r.work.Name)
+}

@@ -1,0 +1,245 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/cluster/clustertest"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+func TestMain(m *testing.M) { clustertest.Main(m) }
+
+// described gives the one run of a small experiment: 12 workers in 3 groups.
+func described(t *testing.T, trace string, speedup float64) (*experiment.Run, *workload.Workload) {
+	t.Helper()
+	d := &experiment.Description{
+		Trace: trace, Policies: []string{"pigeon"}, Groups: []int{4, 4, 4}, Frontends: 3,
+		Reserved: 0.25, Cutoff: time.Second, Seed: 1, Seeds: 1,
+	}
+	d.Workload.Speedup = speedup
+	runs, err := d.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := runs[0].Workload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &runs[0], w
+}
+
+// TestLiveResemblesSimulated replays a workload and simulates it. The tolerance is
+// wide: other tests share the processors.
+func TestLiveResemblesSimulated(t *testing.T) {
+	run, w := described(t, "gen:ec2,jobs=150,load=0.6", 10)
+	m, err := OnOwn(t.Context(), run, w, Own{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated, err := run.Simulate(t.Context(), w, experiment.SimOptions{Delay: 500 * time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, sim := run.Result(w, m.Outcome), run.Result(w, simulated)
+	if live.Mode != "live" || live.Completed != 150 || live.Failed != 0 || live.Partial || live.Attempts != int64(w.Tasks()) {
+		t.Errorf("%d completed, %d failed, %d attempts of %d tasks", live.Completed, live.Failed, live.Attempts, w.Tasks())
+	}
+	for what, p := range map[string][2]measure.Number{
+		"short p50": {live.Short.Completion.P50, sim.Short.Completion.P50}, "short p90": {live.Short.Completion.P90, sim.Short.Completion.P90},
+		"long p50": {live.Long.Completion.P50, sim.Long.Completion.P50}, "long p90": {live.Long.Completion.P90, sim.Long.Completion.P90},
+		"makespan": {live.Makespan, sim.Makespan}, "utilization": {live.Utilization, sim.Utilization},
+	} {
+		if ratio := float64(p[0] / p[1]); math.IsNaN(ratio) || ratio < 0.7 || ratio > 1.5 {
+			t.Errorf("%s: %v live, %v simulated", what, p[0], p[1])
+		}
+	}
+	if math.IsNaN(float64(live.All.Queueing.P50)) || live.Live == nil || live.CPUPerTask <= 0 || live.RSSMax <= 0 || live.TasksPerSecond <= 0 {
+		t.Errorf("queueing %+v, live %+v", live.All.Queueing, live.Live)
+	}
+	if !math.IsNaN(float64(live.MessagesPerTask)) {
+		t.Errorf("%v messages a task, which nobody counts live", live.MessagesPerTask)
+	}
+	checkLives(t, w, m.Events)
+}
+
+// checkLives: every job is submitted and completed once, every task started and
+// reported once, in this order.
+func checkLives(t *testing.T, w *workload.Workload, events []measure.Event) {
+	t.Helper()
+	counts := map[string]int{}
+	before := int64(math.MinInt64)
+	for _, e := range events {
+		counts[e.Event]++
+		if e.Time < before {
+			t.Fatalf("the history goes back in time at %+v", e)
+		}
+		before = e.Time
+	}
+	for event, want := range map[string]int{
+		measure.Submitted: len(w.Jobs), measure.Completed: len(w.Jobs), measure.Started: w.Tasks(), measure.Reported: w.Tasks(),
+	} {
+		if counts[event] != want {
+			t.Errorf("%d events %q, want %d", counts[event], event, want)
+		}
+	}
+	var text bytes.Buffer
+	if err := WriteHistory(&text, events); err != nil || strings.Count(text.String(), "\n") != len(events) {
+		t.Errorf("written history: %v", err)
+	}
+}
+
+// TestRecordedInputsGiveTheSameActions: a live run's recorded inputs, fed to
+// fresh cores of each role, give the same actions.
+func TestRecordedInputsGiveTheSameActions(t *testing.T) {
+	run, w := described(t, "gen:uniform,jobs=60,fanout=6", 20)
+	dir := t.TempDir()
+	_, err := OnOwn(t.Context(), run, w, Own{Configure: func(s *cluster.Spec) { s.Record = dir }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, params, err := policy.Configure(run.Policy, sched.Params{Cutoff: run.Params.Cutoff, Reserved: 0.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern, c := range map[string]struct {
+		files, least int
+		fresh        func(group int32, self sched.Addr) sched.Core
+	}{
+		"frontend-*": {3, 20 * 4, func(_ int32, self sched.Addr) sched.Core {
+			return p.NewDistributor(sched.DistributorConfig{Self: self, Seed: 1, Params: sched.Params{Cutoff: params.Cutoff}})
+		}},
+		"master-*": {3, 60 * 2, func(_ int32, self sched.Addr) sched.Core {
+			return p.NewMaster(sched.MasterConfig{Self: self, Seed: 1, Params: params, MaxTasks: 2_000_000, Recover: true})
+		}},
+		"node-*": {12, 20, func(group int32, self sched.Addr) sched.Core {
+			return p.NewWorker(sched.WorkerConfig{Self: self, Seed: 1, Params: params, Master: sched.Addr{Role: sched.Master, ID: group}})
+		}},
+	} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern+".jsonl"))
+		if err != nil || len(files) != c.files {
+			t.Errorf("%s: %d recordings, want %d", pattern, len(files), c.files)
+		}
+		for _, path := range files {
+			group := int32(0)
+			if _, rest, ok := strings.Cut(filepath.Base(path), "node-node-"); ok {
+				group = int32(rest[0] - '0')
+			}
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps, err := runloop.Verify(f, func(self sched.Addr) sched.Core { return c.fresh(group, self) })
+			if err != nil || steps < c.least {
+				t.Errorf("%s: %d steps, %v", filepath.Base(path), steps, err)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestEndedEarlyIsPartial: what had ended counts, and the rest is not waited for.
+func TestEndedEarlyIsPartial(t *testing.T) {
+	run, w := described(t, "gen:uniform,jobs=40,mean=1s,fanout=1", 10)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	m, err := OnOwn(ctx, run, w, Own{Progress: func(p Progress) {
+		if p.Ended > 5 {
+			stop()
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run.Result(w, m.Outcome)
+	if !r.Partial || r.Completed <= 5 || r.Completed >= 40 || r.Jobs != 40 {
+		t.Errorf("partial %v, %d of %d completed", r.Partial, r.Completed, r.Jobs)
+	}
+}
+
+// TestSecondReplayOnOneCluster: its jobs are other jobs, with the same draws.
+func TestSecondReplayOnOneCluster(t *testing.T) {
+	run, w := described(t, "gen:uniform,jobs=30,fanout=2", 50)
+	c, err := cluster.Start(t.Context(), Spec(run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // the first Close is checked
+	for k := range 2 {
+		got, err := Run(t.Context(), w, Options{Frontends: c.Frontends()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := run.Result(w, got.Outcome); r.Completed != 30 || r.Attempts != 60 || r.Short.Completion.P50 < 0.05 {
+			t.Errorf("replay %d: %+v", k, r)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Run(t.Context(), w, Options{Frontends: c.Frontends()}); err == nil || !strings.Contains(err.Error(), "nothing was submitted") {
+		t.Errorf("a cluster that is gone: %v", err)
+	}
+}
+
+func TestHistoriesAreJoined(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	dir := t.TempDir()
+	first, second := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	// The second frontend was restarted: its clock begins again.
+	for path, text := range map[string]string{
+		first: `{"time":0.5,"job":"-","event":"origin","where":"2026-01-02T03:04:04Z"}
+{"time":2,"job":"001","event":"submitted","where":"f"}
+{"time":2.5,"job":"001","task":0,"attempt":1,"event":"started","where":"w"}
+{"time":3.5,"job":"001","task":0,"attempt":1,"event":"reported","where":"f"}
+`, second: `{"time":0,"job":"-","event":"origin","where":"2026-01-02T03:04:05Z"}
+{"time":0.25,"job":"7","event":"submitted","where":"f"}
+{"time":0,"job":"-","event":"origin","where":"2026-01-02T03:04:08Z"}
+{"time":1,"job":"7","task":1,"attempt":2,"event":"started","where":"w"}
+{"time":1,"job":"8","task":1,"attempt":2,"event":"started","where":"w"}
+`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, err := ReadHistories([]string{first, second}, began)
+	if err != nil || len(events) != 6 || events[0].Job != "7" || events[0].Time != 25e7 || events[5].Time != 4e9 {
+		t.Fatalf("%+v %v", events, err)
+	}
+	w := &workload.Workload{Jobs: []workload.Job{{Line: 1, Durations: []int64{1}}, {Line: 7, Durations: []int64{1, 1}}}}
+	out := experiment.NewOutcome(w)
+	Queueing(out, w, events)
+	if q := out.Queueing; q[0] != 5e8 || q[1] != experiment.Unknown || q[2] != 4e9-25e7 || out.Facts.Busy != 1e9 {
+		t.Errorf("%v, busy %d", q, out.Facts.Busy)
+	}
+	for text, says := range map[string]string{
+		`{"time":2,"job":"1","event":"submitted","where":"f"}`:        "before its origin",
+		`{"time":2,"job":"-","event":"origin","where":"yesterday"}`: "no instant",
+		`{"time":`: "line 1",
+	} {
+		if err := os.WriteFile(first, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadHistories([]string{first}, began); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := ReadHistories([]string{filepath.Join(dir, "absent")}, began); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
