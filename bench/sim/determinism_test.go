@@ -1,0 +1,78 @@
+package sim_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// drawn is a workload of both classes made of whole numbers only, so that it is
+// the same on every machine.
+func drawn() *workload.Workload {
+	r := sched.Rand(5, 0)
+	w := &workload.Workload{Name: "drawn"}
+	arrival := int64(0)
+	for line := range 300 {
+		long := r.IntN(10) == 0
+		longest := int64(400 * sched.Millisecond)
+		if long {
+			longest = int64(20 * sched.Second)
+		}
+		j := workload.Job{Line: line + 1, Arrival: arrival, DeclaredLong: long, TrueLong: long, Durations: make([]int64, 1+r.IntN(9))}
+		for i := range j.Durations {
+			j.Durations[i] = r.Int64N(longest)
+		}
+		j.Estimate = j.Work() / int64(len(j.Durations))
+		w.Jobs = append(w.Jobs, j)
+		arrival += r.Int64N(int64(400 * sched.Millisecond))
+	}
+	return w
+}
+
+// actions runs it on unequal groups and gives all that the cores did.
+func actions(t *testing.T, spec string, seed uint64) []byte {
+	t.Helper()
+	p, params, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second, Weight: 5, Reserved: 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	run(t, drawn(), sim.Config{
+		Policy: p, Params: params, Groups: []int{12, 10, 8}, Frontends: 4, Delay: 500 * sched.Microsecond, Seed: seed, Actions: &b,
+	})
+	return b.Bytes()
+}
+
+// The same seed gives the same actions, byte for byte; another seed gives others.
+func TestSameSeedSameActions(t *testing.T) {
+	for _, name := range policy.Names() {
+		first := actions(t, name, 1)
+		for range 3 {
+			if !bytes.Equal(first, actions(t, name, 1)) {
+				t.Fatalf("%s: the same seed gave other actions", name)
+			}
+		}
+		if bytes.Equal(first, actions(t, name, 2)) {
+			t.Errorf("%s: another seed gave the same actions", name)
+		}
+	}
+}
+
+// The actions are the same on every machine: this is their SHA-256. It changes when
+// a decision, its order, or the text form of an action changes, and then only.
+func TestSameActionsOnEveryMachine(t *testing.T) {
+	for name, want := range map[string]string{
+		"pigeon": "aab0de30e10bc44b8f3c7ad1e1bba9bbc3e2a637016852b88b89d40dfb6d1af6",
+	} {
+		sum := sha256.Sum256(actions(t, name, 1))
+		if got := hex.EncodeToString(sum[:]); got != want {
+			t.Errorf("%s: the actions have the sum %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package pigeon_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// frontend is a distributor with the actions of its last step.
+type frontend struct {
+	t    tester
+	core *pigeon.Distributor
+	out  sched.Actions
+}
+
+func newFrontend(t tester, groups int) *frontend {
+	f := &frontend{t: t, core: pigeon.NewDistributor(sched.DistributorConfig{Self: owner, Seed: 1})}
+	for g := range groups {
+		f.up(int32(g), "")
+	}
+	return f
+}
+
+func group(id int32) sched.Addr { return sched.Addr{Role: sched.Master, ID: id} }
+
+func (f *frontend) up(g int32, serves ...string) []sched.Action {
+	return f.step(sched.Addr{}, &sched.Message{Kind: sched.MasterUp, Peer: group(g), Serves: serves})
+}
+
+func (f *frontend) step(from sched.Addr, m *sched.Message) []sched.Action {
+	f.t.Helper()
+	f.out.Reset()
+	f.core.Step(0, from, m, &f.out)
+	if err := f.core.Valid(); err != nil {
+		f.t.Fatalf("after %s: %v", sched.Describe(m), err)
+	}
+	return f.out.List()
+}
+
+// sent gives the Tasks messages among actions, with their receivers.
+func sent(actions []sched.Action) (list []sched.Action) {
+	for _, a := range actions {
+		if a.Kind == sched.Send && a.Msg.Kind == sched.Tasks {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// policies.md: "N groups, F tasks. A random permutation of the groups per job: the
+// first F mod N get floor(F/N)+1 tasks, the others floor(F/N), as contiguous
+// blocks of the task list in that order. One message per group."
+func TestBlocks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, tasks := rapid.IntRange(1, 12).Draw(t, "groups"), rapid.Int32Range(1, 300).Draw(t, "tasks")
+		f := newFrontend(t, n)
+		key := rapid.Uint64().Draw(t, "key")
+		got := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Key: key, Count: tasks}))
+		perm := sched.Rand(1, key).Perm(n)
+		if len(got) != min(n, int(tasks)) {
+			t.Fatalf("%d messages for %d tasks and %d groups", len(got), tasks, n)
+		}
+		next := int32(0)
+		for k, a := range got {
+			share := tasks / int32(n)
+			if int32(k) < tasks%int32(n) {
+				share++
+			}
+			if a.To != group(int32(perm[k])) || a.Msg.First != next || a.Msg.Count != share || a.Msg.Attempt != 1 || a.Msg.Owner != owner {
+				t.Fatalf("block %d: %s; want tasks %d+%d to master %d", k, sched.DescribeAction(&a), next, share, perm[k])
+			}
+			next += share
+		}
+		if next != tasks {
+			t.Fatalf("%d of %d tasks were given out", next, tasks)
+		}
+	})
+}
+
+// Jobs differ in their permutation, and each group comes first about equally often.
+func TestPermutationsAreUniform(t *testing.T) {
+	const jobs, groups = 6000, 3
+	f := newFrontend(t, groups)
+	first := [groups]int{}
+	for key := range uint64(jobs) {
+		a := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: sched.JobID{Lo: key + 1}, Key: key, Count: 1}))
+		first[a[0].To.ID]++
+	}
+	for g, n := range first { // 2000 +- 5 standard deviations of 36
+		if n < 1820 || n > 2180 {
+			t.Errorf("group %d came first %d times in %d", g, n, jobs)
+		}
+	}
+}
+
+// design.md, section 3: "A job is split over the groups that have a live worker
+// serving its application; with none the frontend holds it".
+func TestOnlyGroupsThatServe(t *testing.T) {
+	f := newFrontend(t, 2)
+	held := f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, App: "a", Count: 4})
+	if len(sent(held)) != 0 {
+		t.Fatal("tasks were sent to groups that do not serve them")
+	}
+	got := sent(f.step(group(1), &sched.Message{Kind: sched.Serves, Serves: []string{"", "a"}}))
+	if len(got) != 1 || got[0].To != group(1) || got[0].Msg.Count != 4 {
+		t.Fatalf("sent %v", got)
+	}
+	back := sent(f.step(group(1), &sched.Message{Kind: sched.Returned, Job: jobOne, First: 1, Count: 3, Attempt: 1}))
+	if len(back) != 0 {
+		t.Fatalf("a group that returned tasks got %v at once", back)
+	}
+	f.step(group(1), &sched.Message{Kind: sched.Serves, Serves: []string{""}})
+	if got = sent(f.up(2, "a")); len(got) != 1 || got[0].To != group(2) || got[0].Msg.First != 1 || got[0].Msg.Count != 3 {
+		t.Fatalf("another group that serves them got %v", got)
+	}
+}
+
+// design.md, section 2, rule 3: "a master reports AttemptLost, attempt n+1 goes to the
+// head of its queue, three lost attempts fail the task with that reason."
+func TestLostAttempts(t *testing.T) {
+	f := newFrontend(t, 1)
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1})
+	lost := func(attempt int32) []sched.Action {
+		return slices.Clone(f.step(group(0), &sched.Message{Kind: sched.AttemptLost, Job: jobOne, Attempt: attempt, Reason: "n1 died"}))
+	}
+	for attempt := int32(1); attempt < 3; attempt++ {
+		got := lost(attempt)
+		if again := sent(got); len(again) != 1 || again[0].Msg.Attempt != attempt+1 || !again[0].Msg.Head {
+			t.Fatalf("attempt %d: %v", attempt, got)
+		}
+		if len(lost(attempt)) != 0 {
+			t.Fatal("the same loss counted twice")
+		}
+	}
+	describe(t, lost(3),
+		"Persist TaskEnded job="+idOne+` tasks=0+0#3 failed reason="task 0 was lost 3 times, the last time because n1 died"`,
+		"Persist JobEnded job="+idOne+` failed reason="task 0 was lost 3 times, the last time because n1 died"`,
+		"Forget None job="+idOne, "Send to master 0: Drop job="+idOne+" tasks=0+1#0")
+}
+
+// design.md, section 2, rule 7: "Tasks of a group without a master for 5 s are taken
+// back and distributed again."
+func TestMasterLost(t *testing.T) {
+	f := newFrontend(t, 1)
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 2})
+	f.up(1, "")
+	got := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: group(0)}))
+	if len(got) != 1 || got[0].To != group(1) || got[0].Msg.Count != 2 || got[0].Msg.Attempt != 2 || !got[0].Msg.Resent {
+		t.Fatalf("sent %v", got)
+	}
+	if got = sent(f.up(0, "")); len(got) != 0 {
+		t.Fatalf("the group got %v, which others have", got)
+	}
+	if got = sent(f.up(1, "")); len(got) != 1 || !got[0].Msg.Resent {
+		t.Fatalf("a new master of the other group got %v", got)
+	}
+}
+
+// A journal may name groups of which nobody has been heard yet.
+func TestRestoredBeforeItsMasters(t *testing.T) {
+	f := newFrontend(t, 0)
+	for _, m := range []sched.Message{
+		{Kind: sched.Submit, Job: jobOne, Count: 3, Retries: 1, Resent: true},
+		{Kind: sched.Placed, Job: jobOne, Count: 3, Attempt: 1, Peer: group(5)},
+		{Kind: sched.TaskEnded, Job: jobOne, First: 1, Attempt: 1, Outcome: sched.Done},
+		{Kind: sched.Placed, Job: jobOne, Count: 3, Attempt: 1, Peer: group(1 << 20)},
+	} {
+		f.step(sched.Addr{}, &m)
+	}
+	if got := f.up(5, ""); len(got) != 0 {
+		t.Fatalf("a master got %v while the journal was read", got)
+	}
+	got := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Restored}))
+	if len(got) != 2 || got[0].Msg.First != 0 || got[1].Msg.First != 2 || !got[0].Msg.Resent {
+		t.Fatalf("sent %v", got)
+	}
+	f = newFrontend(t, 0)
+	for _, m := range []sched.Message{
+		{Kind: sched.Submit, Job: jobOne, Count: 1, Retries: 1, Resent: true},
+		{Kind: sched.Placed, Job: jobOne, Count: 1, Attempt: 1, Peer: group(5)},
+		{Kind: sched.Restored},
+		{Kind: sched.Report, Job: jobOne, Attempt: 1, Outcome: sched.Failed}, // to be tried again, its group unknown
+		{Kind: sched.Cancel, Job: jobOne},
+	} {
+		f.step(sched.Addr{}, &m)
+	}
+	if f.core.Ledger().Jobs() != 0 {
+		t.Error("the job goes on")
+	}
+}

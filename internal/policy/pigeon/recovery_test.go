@@ -1,0 +1,177 @@
+package pigeon_test
+
+import (
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+const idOne = "00000000000000000000000000000001"
+
+// follower is a master that follows another one, with what it was told first.
+func follower(t tester, first ...*sched.Message) *rig {
+	r := &rig{t: t, seq: map[int32]uint64{}, master: pigeon.NewMaster(sched.MasterConfig{Recover: true})}
+	for _, m := range first {
+		r.step(sched.Addr{}, m)
+	}
+	return r
+}
+
+func resent(first, count, attempt int32) *sched.Message {
+	return &sched.Message{Kind: sched.Tasks, Job: jobOne, First: first, Count: count, Attempt: attempt, Owner: owner, Resent: true}
+}
+
+func up(id int32) *sched.Message {
+	return &sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Node: "n", Serves: []string{""}, Fixed: true}
+}
+
+func running(id, task, attempt int32) *sched.Message {
+	m := up(id)
+	m.Job, m.First, m.Attempt, m.Owner = jobOne, task, attempt, owner
+	return m
+}
+
+func kept(id, task, attempt int32) *sched.Message {
+	m := up(id)
+	m.Kept = []sched.AttemptID{{Job: jobOne, Task: task, Attempt: attempt}}
+	return m
+}
+
+func lost(id int32) *sched.Message {
+	return &sched.Message{Kind: sched.WorkerLost, Peer: worker(id), Reason: "gone"}
+}
+
+// design.md, section 2, rule 5: "After it starts, tasks already sent to that group
+// wait until its nodes have re-registered, 1 s at most; new ones launch at once."
+func TestResentTasksWaitForTheNodes(t *testing.T) {
+	r := &rig{t: t, seq: map[int32]uint64{}, master: pigeon.NewMaster(sched.MasterConfig{Recover: true})}
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: 4}), "Timer at 1000000001 token=0")
+	r.step(sched.Addr{}, up(0))
+	want(t, "tasks sent again", launches(r.step(owner, resent(0, 2, 1))))
+	want(t, "a new task", r.tasks(2, sched.Short, 1), "0:2/0")
+	if queued, _ := r.master.Job(jobOne); queued != 2 {
+		t.Errorf("%d tasks wait, want 2", queued)
+	}
+	r.step(sched.Addr{}, up(1))
+	want(t, "the end of the wait", launches(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})), "1:1/0")
+	want(t, "a timer that comes twice", launches(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})))
+	want(t, "tasks sent again later", launches(r.step(owner, resent(0, 2, 1))))
+	want(t, "an end", r.ends(0), "0:1/1")
+}
+
+// What a node runs, or has run and keeps the result of, is not launched again;
+// whichever of the two comes first, the node's word or the frontend's. A later
+// attempt is: it was asked for because the earlier one had been given up.
+func TestResentTasksThatRunOrHaveEnded(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		first []*sched.Message
+		want  []string
+	}{
+		{"sent, then found running", []*sched.Message{resent(0, 3, 1), running(0, 1, 1)}, []string{"1:1/0", "2:1/2"}},
+		{"found running, then sent", []*sched.Message{running(0, 1, 1), resent(0, 3, 1)}, []string{"1:1/0", "2:1/2"}},
+		{"sent, then found kept", []*sched.Message{resent(0, 3, 1), kept(0, 1, 1)}, []string{"0:1/0", "1:1/2"}},
+		{"found kept, then sent", []*sched.Message{kept(0, 1, 1), resent(0, 3, 1)}, []string{"0:1/0", "1:1/2"}},
+		{"an earlier attempt runs", []*sched.Message{resent(1, 1, 2), running(0, 1, 1)}, []string{"1:1/1"}},
+		{"an earlier attempt is kept", []*sched.Message{resent(1, 1, 2), kept(0, 1, 1)}, []string{"0:1/1"}},
+		{"dropped", []*sched.Message{resent(0, 3, 1), {Kind: sched.Drop, Job: jobOne, First: 0, Count: 2}}, []string{"1:1/2"}},
+		{"cancelled", []*sched.Message{resent(0, 3, 1), {Kind: sched.Drop, Job: jobOne}}, nil},
+		{"dropped, and asked for again", []*sched.Message{resent(0, 3, 1), {Kind: sched.Drop, Job: jobOne}, resent(2, 1, 2)}, []string{"1:1/2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := follower(t, c.first...)
+			r.step(sched.Addr{}, up(1))
+			r.step(sched.Addr{}, up(2))
+			want(t, "the end of the wait", launches(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})), c.want...)
+		})
+	}
+}
+
+// What the shell keeps beside the core (payloads) is kept while tasks wait apart.
+func TestNothingIsForgottenThatWaits(t *testing.T) {
+	r := follower(t, resent(0, 2, 1))
+	for _, a := range r.step(sched.Addr{}, kept(0, 0, 1)) {
+		if a.Kind == sched.Forget {
+			t.Error("the job is forgotten while a task of it waits")
+		}
+	}
+	want(t, "the end of the wait", launches(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})), "0:1/1")
+	describe(t, r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2}), "Forget None job="+idOne)
+}
+
+// A slot is told its kind when it registers, whatever an earlier master told it:
+// else a slot that takes itself for reserved would refuse long tasks for ever.
+func TestRegistrationTellsTheKind(t *testing.T) {
+	r := follower(t, &sched.Message{Kind: sched.EpochIs, Epoch: 3})
+	was := up(0)
+	was.Fixed, was.Reserved = false, true
+	var told []sched.Message
+	for _, a := range r.step(sched.Addr{}, was) {
+		if a.Msg.Kind == sched.SetReserved {
+			told = append(told, a.Msg)
+		}
+	}
+	if len(told) != 1 || told[0].Reserved || told[0].Epoch != 3 {
+		t.Errorf("told %v", told)
+	}
+}
+
+// A newer attempt takes the place of an older one that waits, and goes beside one
+// that runs.
+func TestNewerAttempts(t *testing.T) {
+	r := newRig(t, 0, general(1))
+	r.tasks(1, sched.Short, 3)
+	tasks := func(first, count, attempt int32) []string {
+		m := resent(first, count, attempt)
+		m.Resent = false
+		return launches(r.step(owner, m))
+	}
+	want(t, "the message once more", tasks(0, 3, 1))
+	want(t, "a second attempt of all", tasks(0, 3, 2))
+	if got := r.master.Queued(); got != 3 {
+		t.Errorf("%d tasks wait, want 3", got)
+	}
+	want(t, "the first attempt once more", tasks(0, 3, 1))
+	r.step(sched.Addr{}, up(1))
+	if got := r.master.Queued(); got != 2 {
+		t.Errorf("%d tasks wait, want 2", got)
+	}
+}
+
+// A notice may be faster than the refusal that was sent before it. The task goes
+// back to its owner then.
+func TestIdleOvertakesRefused(t *testing.T) {
+	r := newRig(t, 0, general(1))
+	r.tasks(1, sched.Short, 1)
+	r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 5})
+	refused := &sched.Message{Kind: sched.Refused, Job: jobOne, Attempt: 1, Seq: 5}
+	describe(t, r.step(worker(0), refused), "Send to distributor 0: Returned job="+idOne+" tasks=0+1#1")
+	describe(t, r.step(worker(0), refused))
+}
+
+// A node dies with the results that were not acknowledged: the master reports the
+// last attempts of its slots lost, those of which it knew only by the node too.
+func TestLostReports(t *testing.T) {
+	r := newRig(t, 0, general(1))
+	r.tasks(1, sched.Short, 2)
+	r.ends(0)
+	describe(t, r.step(sched.Addr{}, lost(0)),
+		"Send to distributor 0: AttemptLost job="+idOne+` tasks=1+0#1 reason="gone"`, "Forget None job="+idOne,
+		"Send to distributor 0: AttemptLost job="+idOne+` tasks=0+0#1 reason="gone"`, "Send to distributor -1: Serves serves=[]")
+
+	f := follower(t, kept(0, 3, 1))
+	describe(t, f.step(sched.Addr{}, lost(0)),
+		"Send to distributor -1: AttemptLost job="+idOne+` tasks=3+0#1 reason="gone"`, "Send to distributor -1: Serves serves=[]")
+}
+
+// Older and repeated notices say nothing new.
+func TestOldNotices(t *testing.T) {
+	r := newRig(t, 0, general(1))
+	r.tasks(1, sched.Short, 3)
+	want(t, "the first end", r.ends(0), "0:1/1")
+	for _, seq := range []uint64{0, 1, 2} {
+		want(t, "an old notice", launches(r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: seq})))
+	}
+	want(t, "the second end", r.ends(0), "0:1/2")
+}

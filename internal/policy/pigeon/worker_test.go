@@ -1,0 +1,85 @@
+package pigeon_test
+
+import (
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+var (
+	masterAddr = sched.Addr{Role: sched.Master}
+	jobOne     = sched.JobID{Lo: 1}
+)
+
+func launch(task int32, seq, epoch uint64, class sched.Class) *sched.Message {
+	return &sched.Message{Kind: sched.Launch, Job: jobOne, First: task, Attempt: 1, Class: class, Owner: owner, Seq: seq, Epoch: epoch}
+}
+
+func ended(task int32, o sched.Outcome) *sched.Message {
+	return &sched.Message{Kind: sched.Ended, Job: jobOne, First: task, Attempt: 1, Outcome: o}
+}
+
+func setReserved(on bool, epoch, seq uint64) *sched.Message {
+	return &sched.Message{Kind: sched.SetReserved, Reserved: on, Epoch: epoch, Seq: seq}
+}
+
+// design.md, section 2, rule 4: "A launch ... is refused on a busy slot, with a stale
+// epoch, or when a long task meets a reserved slot; a known attempt is answered
+// 'accepted' again".
+func TestWorkerIsTheLastJudge(t *testing.T) {
+	const id = "00000000000000000000000000000001"
+	start := "Start None job=" + id + " tasks=0+0#1 owner=distributor 0"
+	report := "Send to distributor 0: Report job=" + id + " tasks=0+0#1 done"
+	for _, c := range []struct {
+		name   string
+		before []*sched.Message
+		last   *sched.Message
+		want   []string
+	}{
+		{"an idle slot takes a task", nil, launch(0, 0, 1, sched.Long), []string{start}},
+		{"the same launch again", []*sched.Message{launch(0, 0, 1, sched.Short)}, launch(0, 0, 1, sched.Short), nil},
+		{"a busy slot", []*sched.Message{launch(0, 0, 1, sched.Short)}, launch(1, 0, 1, sched.Short),
+			[]string{"Send to master 0: Refused job=" + id + ` tasks=1+0#1 seq=1 reason="the slot is busy"`}},
+		{"an end is reported, and the slot is idle", []*sched.Message{launch(0, 0, 1, sched.Short)}, ended(0, sched.Done),
+			[]string{report, "Send to master 0: Idle seq=2"}},
+		{"an end of something else", []*sched.Message{launch(0, 0, 1, sched.Short)}, ended(1, sched.Done), nil},
+		{"an end that comes twice", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, ended(0, sched.Done), nil},
+		{"a launch that comes again after the end", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, launch(0, 0, 1, sched.Short), nil},
+		{"the attempt launched anew, by who knows the slot", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, launch(0, 2, 1, sched.Short), []string{start}},
+		{"a launch on older knowledge", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, launch(1, 1, 1, sched.Short),
+			[]string{"Send to master 0: Refused job=" + id + ` tasks=1+0#1 seq=3 reason="the slot has changed since"`, "Send to master 0: Idle seq=3"}},
+		{"a stale epoch says nothing about the slot", []*sched.Message{setReserved(false, 2, 1)}, launch(0, 0, 1, sched.Short),
+			[]string{"Send to master 0: Refused job=" + id + ` tasks=0+0#1 reason="the master's epoch is over"`}},
+		{"a long task at a reserved slot", []*sched.Message{setReserved(true, 1, 1)}, launch(0, 0, 1, sched.Long),
+			[]string{"Send to master 0: Refused job=" + id + ` tasks=0+0#1 seq=1 reason="the slot is reserved for short tasks"`, "Send to master 0: Idle seq=1"}},
+		{"a short task there", []*sched.Message{setReserved(true, 1, 1)}, launch(0, 0, 1, sched.Short), []string{start}},
+		{"an older word on the kind", []*sched.Message{setReserved(false, 1, 2), setReserved(true, 1, 1)}, launch(0, 0, 1, sched.Long), []string{start}},
+		{"one of an older epoch", []*sched.Message{setReserved(false, 2, 1), setReserved(true, 1, 9)}, launch(0, 0, 2, sched.Long), []string{start}},
+		{"one of a newer epoch", []*sched.Message{setReserved(true, 1, 9), setReserved(false, 2, 1)}, launch(0, 0, 2, sched.Long), []string{start}},
+		{"a kill", []*sched.Message{launch(0, 0, 1, sched.Short)}, &sched.Message{Kind: sched.Kill, Job: jobOne, Attempt: 1},
+			[]string{"Stop None job=" + id + " tasks=0+0#1 owner=distributor 0"}},
+		{"a kill of another attempt", []*sched.Message{launch(0, 0, 1, sched.Short)}, &sched.Message{Kind: sched.Kill, Job: jobOne, Attempt: 2}, nil},
+		{"a kill that comes late", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, &sched.Message{Kind: sched.Kill, Job: jobOne, Attempt: 1}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := pigeon.NewWorker(sched.WorkerConfig{Master: masterAddr})
+			var out sched.Actions
+			for _, m := range append(c.before, c.last) {
+				out.Reset()
+				w.Step(0, masterAddr, m, &out)
+			}
+			describe(t, out.List(), c.want...)
+		})
+	}
+}
+
+// A slot whose owner chose its kind judges by it from the start.
+func TestFixedReservedWorker(t *testing.T) {
+	w := pigeon.NewWorker(sched.WorkerConfig{Master: masterAddr, Reserved: true})
+	var out sched.Actions
+	w.Step(0, masterAddr, launch(0, 0, 1, sched.Long), &out)
+	if len(out.List()) != 2 || out.List()[0].Msg.Kind != sched.Refused {
+		t.Errorf("a long task at a reserved slot: %v", out.List())
+	}
+}

@@ -1,0 +1,80 @@
+package policy_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+var given = sched.Params{Cutoff: sched.Second, Weight: 7, Reserved: 0.2}
+
+func TestConfigure(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		want sched.Params
+	}{
+		{"pigeon", given},
+		{"pigeon:", given},
+		{"pigeon:weight=20", sched.Params{Cutoff: sched.Second, Weight: 20, Reserved: 0.2}},
+		{"pigeon:weight=0,reserved=0", sched.Params{Cutoff: sched.Second}},
+		{"pigeon:weight=20,reserved=0.1", sched.Params{Cutoff: sched.Second, Weight: 20, Reserved: 0.1}},
+	} {
+		p, got, err := policy.Configure(c.spec, given)
+		if err != nil || got != c.want || p.Name != "pigeon" || p.NewDistributor == nil || p.NewMaster == nil || p.NewWorker == nil {
+			t.Errorf("%s gives %s with %+v, %v; want %+v", c.spec, p.Name, got, err, c.want)
+		}
+	}
+}
+
+// Every refusal names the fault and what to write instead.
+func TestConfigureRefuses(t *testing.T) {
+	for _, c := range []struct{ spec, fault, next string }{
+		{"pidgeon", `"pidgeon" is unknown`, `did you mean "pigeon"`},
+		{"", `"" is unknown`, "There are pigeon"},
+		{"Pigeon", `"Pigeon" is unknown`, `did you mean "pigeon"`},
+		{"pigeon:wieght=3", `no parameter "wieght"`, `did you mean "weight"`},
+		{"pigeon:weight", `"weight" has no value`, "weight=VALUE"},
+		{"pigeon:weight=", `weight=""`, "0 (infinite"},
+		{"pigeon:weight=-1", `weight="-1"`, "or more"},
+		{"pigeon:weight=2.5", `weight="2.5"`, "whole number"},
+		{"pigeon:weight=99999999999999999999", "weight=", "whole number"},
+		{"pigeon:reserved=1", `reserved="1"`, "below 1"},
+		{"pigeon:reserved=-0.1", `reserved="-0.1"`, "from 0"},
+		{"pigeon:reserved=NaN", `reserved="NaN"`, "a share"},
+		{"pigeon:reserved=10%", `reserved="10%"`, "such as 0.1"},
+		{"pigeon:weight=1,weight=2", `"weight" is given twice`, "leave one out"},
+	} {
+		_, _, err := policy.Configure(c.spec, given)
+		if err == nil || !strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), c.next) {
+			t.Errorf("%q gives %v; want %q and %q", c.spec, err, c.fault, c.next)
+		}
+	}
+}
+
+// Parameters that come from flags and files are held against the same limits.
+func TestConfigureChecksWhatItWasGiven(t *testing.T) {
+	for _, p := range []sched.Params{
+		{Cutoff: 0}, {Cutoff: -1}, {Cutoff: 1, Weight: -1}, {Cutoff: 1, Reserved: 1}, {Cutoff: 1, Reserved: math.NaN()},
+	} {
+		if _, _, err := policy.Configure("pigeon", p); err == nil {
+			t.Errorf("%+v is taken", p)
+		}
+	}
+}
+
+// Names are what commands.md lets a user write: lower case, no separators.
+func TestNames(t *testing.T) {
+	names := policy.Names()
+	if !slices.Contains(names, "pigeon") {
+		t.Errorf("%q lacks pigeon", names)
+	}
+	for i, n := range names {
+		if n == "" || strings.ContainsAny(n, ":,= ") || n != strings.ToLower(n) || slices.Contains(names[:i], n) {
+			t.Errorf("%q is no name for a policy", n)
+		}
+	}
+}
