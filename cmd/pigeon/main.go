@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	guardMain()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// The first signal asks for a clean end; after it the default action is
 	// back, so a second Ctrl-C ends a program that does not come to its end.

@@ -19,7 +19,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes this test the program when it is started with a verb: as the
+// guard of exec tasks, or as a daemon of a test that needs real processes.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // testConfig stands for a daemon's configuration.
 type testConfig struct {

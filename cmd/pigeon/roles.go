@@ -4,7 +4,10 @@ import (
 	"io"
 	"os"
 
+	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -12,7 +15,12 @@ import (
 // roles is the table of everything that has a configuration. A daemon's verb
 // reads its own by loadConfig; "pigeon config" and configs/ read this table.
 func roles() []role {
-	return []role{}
+	return []role{
+		roleOf("frontend", "A frontend: it accepts jobs, keeps them in its journal and distributes their tasks over the groups.", frontend.Default()),
+		roleOf("master", "The master of one group: it queues tasks and hands each to a worker the moment one is idle.", master.Default()),
+		roleOf("nodemonitor", "The node monitor of one machine: it owns its slots and runs tasks in them.", nodemonitor.Default()),
+		roleOf("client", "The commands that submit and watch jobs.", defaultClient()),
+	}
 }
 
 // role hides the type of one configuration struct.

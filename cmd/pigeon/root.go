@@ -22,7 +22,21 @@ const (
 // verbs lists every verb; each has a file of its name.
 func verbs(roles []role) []*cobra.Command {
 	return []*cobra.Command{
+		devCommand(),
+		frontendCommand(),
+		masterCommand(),
+		nodeMonitorCommand(),
+		natsCommand(),
+		nodesCommand(),
+		submitCommand(),
+		runCommand(),
+		statusCommand(),
+		explainCommand(),
+		logsCommand(),
+		cancelCommand(),
 		simCommand(),
+		replayCommand(),
+		natsCommand(),
 		traceCommand(),
 		configCommand(roles),
 		doctorCommand(),
@@ -37,7 +51,9 @@ func newRoot(roles []role) *cobra.Command {
 		Long: `Pigeon schedules short interactive jobs beside long batch jobs on one cluster.
 Applications hand jobs to frontends, frontends split them over group masters, and
 a master hands a task to a worker the moment one is free.`,
-		Example: `  pigeon doctor                          can this machine run a cluster?
+		Example: `  pigeon dev                             a whole cluster, here and now
+  pigeon run -- echo hello               a program on it
+  pigeon doctor                          can this machine run a cluster?
   pigeon trace inspect gen:ec2           what is in a workload
   pigeon config write frontend           every setting, with its comment`,
 		SilenceErrors: true, // execute prints them

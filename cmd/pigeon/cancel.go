@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/spf13/cobra"
+)
+
+func cancelCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "cancel JOB...",
+		GroupID: groupJobs,
+		Short:   "Cancel jobs: drop what is queued and kill what runs",
+		Long: `Cancels jobs: what is queued of them is dropped and what runs is killed. A job that
+has ended stays as it is.`,
+		Example:           "  pigeon cancel JOB\n  pigeon cancel JOB -o json",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeJobs,
+	}
+	output := addOutput(cmd)
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, jobs []string) error {
+		c, err := openCluster(cmd)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			err = errors.Join(err, cancelJob(cmd, c, job, *output))
+		}
+		return errors.Join(err, c.close())
+	}
+	return cmd
+}
+
+func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output outputFormat) error {
+	var s api.Status
+	err := c.of(cmd.Context(), job, func(ctx context.Context, f frontendAt) (err error) {
+		s, err = f.Cancel(ctx, job)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if output == outputJSON {
+		return writeJSON(cmd.OutOrStdout(), &s)
+	}
+	if s.State == api.StateCancelled {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled; %d of its %d tasks had ended\n", job, s.Completed+s.Failed, s.Tasks)
+	} else {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s had ended before: %s\n", job, s.State)
+	}
+	return err
+}

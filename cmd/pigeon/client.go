@@ -1,0 +1,244 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// clientConfig is what the commands that talk to a cluster are told.
+type clientConfig struct {
+	Frontend []string      `mapstructure:"frontend" doc:"host:port of the cluster's frontends; none: those of the pigeon dev that this user runs"`
+	Timeout  time.Duration `mapstructure:"timeout" doc:"longest wait for one answer of a frontend; waiting for a job to end is not bounded by it"`
+}
+
+func defaultClient() clientConfig { return clientConfig{Timeout: 10 * time.Second} }
+
+// Validate names the first setting that cannot work.
+func (c clientConfig) Validate() error {
+	if c.Timeout <= 0 {
+		return &config.FieldError{Key: "timeout", Problem: "use a duration above zero"}
+	}
+	for _, address := range c.Frontend {
+		if _, err := wire.ParseAddress(address); err != nil {
+			return &config.FieldError{Key: "frontend", Problem: fmt.Sprintf("%q is no host:port", address)}
+		}
+	}
+	return nil
+}
+
+func addClientFlags(cmd *cobra.Command) {
+	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, defaultClient()) })
+}
+
+// clusterClient is the way to the frontends of one cluster. A job is known to the
+// frontend that accepted it, and to no other.
+type clusterClient struct {
+	frontends []frontendAt
+	timeout   time.Duration // of one answer
+}
+
+// frontendAt is the way to one frontend.
+type frontendAt struct {
+	*wire.SchedulerClient
+	address string
+	pool    *client.Pool
+}
+
+// openCluster finds the cluster that a verb with addClientFlags is to talk to. A
+// cluster that cannot be found is wrong use.
+func openCluster(cmd *cobra.Command) (*clusterClient, error) {
+	cfg, file, err := loadClient(cmd)
+	if err != nil {
+		return nil, wrongUse(err)
+	}
+	if len(cfg.Frontend) == 0 {
+		path := rendezvous.Path()
+		dev, err := rendezvous.Find(path)
+		if err != nil {
+			return nil, wrongUse(noCluster(file, err))
+		}
+		cfg.Frontend = dev.Frontends
+	}
+	c, err := dialCluster(cfg.Frontend, cfg.Timeout)
+	return c, wrongUse(err)
+}
+
+// dialCluster makes the way to the frontends; nothing is connected yet.
+func dialCluster(addresses []string, timeout time.Duration) (*clusterClient, error) {
+	c := &clusterClient{timeout: timeout}
+	for _, address := range addresses {
+		pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: 4, FailFast: true})
+		if err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+		c.frontends = append(c.frontends, frontendAt{wire.NewSchedulerClient(pool), address, pool})
+	}
+	return c, nil
+}
+
+// loadClient reads the settings, and says which file was looked into. Without
+// --config and PIGEON_CONFIG it is that of the user, if there is one.
+func loadClient(cmd *cobra.Command) (cfg clientConfig, file string, err error) {
+	src, err := configSource(cmd, roles())
+	if err != nil {
+		return cfg, "", err
+	}
+	if src.File == "" {
+		if src.File, err = userFile(); err != nil {
+			return cfg, "", err
+		}
+	}
+	cfg, _, err = config.Load(defaultClient(), src)
+	return cfg, src.File, err
+}
+
+// userFile gives the user's own client.yaml, "" when there is none.
+func userFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", nil //nolint:nilerr // a user without a home has no such file
+	}
+	path := filepath.Join(dir, "pigeon", "client.yaml")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	} else if err != nil {
+		return "", fmt.Errorf("the settings of the commands cannot be read: %w; correct that, or name another file with --config", err)
+	}
+	return path, nil
+}
+
+func noCluster(file string, dev error) error {
+	return &api.Error{
+		Problem: api.NotFound, What: "no cluster found",
+		Tried: fmt.Sprintf("looking at --frontend (not given), PIGEON_FRONTEND (not set), the configuration (%s) and for a pigeon dev: %v", cmp.Or(file, "no file"), dev),
+		Next:  "start one with 'pigeon dev', or name a frontend with --frontend host:port",
+	}
+}
+
+func (c *clusterClient) close() (err error) {
+	for _, f := range c.frontends {
+		err = errors.Join(err, f.pool.Close())
+	}
+	return err
+}
+
+// withTimeout bounds one answer.
+func (c *clusterClient) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, c.timeout)
+}
+
+// home is the frontend that this program gives a job of that key to, so that the
+// same key reaches the same frontend, and questions about it begin there.
+func (c *clusterClient) home(key string) int {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key)) // never fails
+	return int(h.Sum64() % uint64(len(c.frontends)))
+}
+
+// submit hands a job in. With a key that nobody else can use, another frontend is
+// as good when the first cannot be reached.
+func (c *clusterClient) submit(ctx context.Context, r *api.Request, ownKey bool) (id string, duplicate bool, at frontendAt, err error) {
+	for i := range c.frontends {
+		at = c.frontends[(c.home(r.Key)+i)%len(c.frontends)]
+		call, cancel := c.withTimeout(ctx)
+		id, duplicate, err = at.Submit(call, r)
+		cancel()
+		unreached, ok := errors.AsType[*client.CallError](err)
+		if !ownKey || !ok || unreached.Sent || ctx.Err() != nil {
+			break
+		}
+	}
+	return id, duplicate, at, err
+}
+
+// of asks the frontends, beginning at the job's home, until one knows the job.
+func (c *clusterClient) of(ctx context.Context, job string, ask func(context.Context, frontendAt) error) error {
+	var unknown error
+	var others []error
+	for i := range c.frontends {
+		call, cancel := c.withTimeout(ctx)
+		err := ask(call, c.frontends[(c.home(job)+i)%len(c.frontends)])
+		cancel()
+		known, ok := errors.AsType[*api.Error](err)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case ok && known.Problem == api.NotFound:
+			unknown = err
+		default:
+			others = append(others, err)
+		}
+	}
+	if len(others) > 0 {
+		return errors.Join(others...) // one of these may know it
+	}
+	return unknown
+}
+
+// find gives the frontend that knows the job, and the job's state.
+func (c *clusterClient) find(ctx context.Context, job string) (at frontendAt, s api.Status, err error) {
+	err = c.of(ctx, job, func(ctx context.Context, f frontendAt) (err error) {
+		at = f
+		s, err = f.Status(ctx, job)
+		return err
+	})
+	return at, s, err
+}
+
+// waitChunk bounds one call that waits for a job, so that a frontend which is
+// gone is noticed.
+const waitChunk = 30 * time.Second
+
+// wait gives the job's state when it has ended, or the error that ended the wait.
+func (c *clusterClient) wait(ctx context.Context, at frontendAt, job string) (api.Status, error) {
+	for {
+		s, err := c.waitFor(ctx, at, job, waitChunk)
+		if err != nil || s.State.Ended() {
+			return s, err
+		}
+	}
+}
+
+// waitFor gives the job's state when it has ended or the time is up.
+func (c *clusterClient) waitFor(ctx context.Context, at frontendAt, job string, d time.Duration) (api.Status, error) {
+	call, cancel := context.WithTimeout(ctx, d+c.timeout)
+	defer cancel()
+	return at.Wait(call, job, d)
+}
+
+// completeJobs offers the newest jobs to the shell.
+func completeJobs(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), 500*time.Millisecond)
+	defer cancel()
+	c, err := openCluster(cmd)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer func() { _ = c.close() }() // nobody to tell
+	var found []cobra.Completion
+	for _, f := range c.frontends {
+		jobs, _ := f.List(ctx, 50) // one that does not answer has nothing to offer
+		for i := range jobs {
+			if strings.HasPrefix(jobs[i].Job, typed) {
+				found = append(found, cobra.CompletionWithDesc(jobs[i].Job, string(jobs[i].State)))
+			}
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}

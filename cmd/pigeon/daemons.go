@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// guardMain turns this process into the guard of exec tasks, when it was started
+// as one. It does not return then. The guard changes process-wide state, so it
+// comes before everything else.
+func guardMain() {
+	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
+		os.Exit(guard.Main())
+	}
+}
+
+// daemon is what the daemons have in common.
+type daemon interface {
+	Ready() <-chan struct{}
+	Run(ctx context.Context) error
+}
+
+// listening is a daemon that listens, and where.
+type listening struct {
+	daemon
+	id        string
+	addresses map[string]string // what for -> host:port
+}
+
+// readyLine is what a daemon prints when it serves.
+type readyLine struct {
+	Ready     bool              `json:"ready"`
+	Role      string            `json:"role"`
+	ID        string            `json:"id"`
+	Addresses map[string]string `json:"addresses"`
+}
+
+func (l *readyLine) print(w io.Writer, output outputFormat) error {
+	if output == outputJSON {
+		return writeJSON(w, l)
+	}
+	var uses []string
+	for use, address := range l.Addresses {
+		uses = append(uses, use+" "+address)
+	}
+	slices.Sort(uses)
+	_, err := fmt.Fprintf(w, "%s %s is ready: %s\n", l.Role, l.ID, strings.Join(uses, ", "))
+	return err
+}
+
+// daemonVerb makes the verb of a daemon.
+type daemonVerb[C any] struct {
+	name, short, long, example string
+	defaults                   C
+	open                       func(C, *slog.Logger) (listening, error)
+}
+
+func (v daemonVerb[C]) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: v.name, GroupID: groupCluster, Short: v.short, Args: cobra.NoArgs, Example: v.example,
+		Long: v.long + `
+
+Every setting is a flag, an environment variable and a key of the YAML file, in
+this order of precedence; "pigeon config show ` + v.name + `" tells where each comes
+from. It logs to standard error, prints one line when it serves, and ends cleanly
+on SIGINT or SIGTERM.`,
+	}
+	output := addOutput(cmd)
+	newLog := addLogFlags(cmd.Flags(), "info")
+	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, v.defaults) })
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := loadConfig(cmd, v.defaults)
+		if err != nil {
+			return err
+		}
+		log, err := newLog(cmd.ErrOrStderr())
+		if err != nil {
+			return wrongUse(err)
+		}
+		d, err := v.open(cfg, log)
+		if err != nil {
+			return fmt.Errorf("the %s did not start: %w", v.name, err)
+		}
+		line := readyLine{Ready: true, Role: v.name, ID: d.id, Addresses: d.addresses}
+		return serve(cmd.Context(), d, func() error { return line.print(cmd.OutOrStdout(), *output) })
+	}
+	return cmd
+}
+
+// addLogFlags gives a verb the flags of its log and a function that makes it.
+func addLogFlags(fs *pflag.FlagSet, level string) func(io.Writer) (*slog.Logger, error) {
+	fs.StringVar(&level, "log-level", level, "least that is logged: debug, info, warn or error")
+	format := fs.String("log-format", "text", "form of the log: text or json")
+	return func(w io.Writer) (*slog.Logger, error) { return telemetry.NewLogger(w, level, *format) }
+}
+
+// serve runs a daemon until ctx ends, which is no error, and tells when it is
+// ready.
+func serve(ctx context.Context, d daemon, ready func() error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	select {
+	case <-d.Ready():
+		if err := ready(); err != nil {
+			stop()
+			<-ended
+			return err
+		}
+	case err := <-ended:
+		return err
+	}
+	return <-ended
+}
+
+func frontendCommand() *cobra.Command {
+	return daemonVerb[frontend.Config]{
+		name: "frontend", short: "Run a frontend: it accepts jobs and distributes them over the groups",
+		long: `Runs a frontend. It accepts jobs from applications, keeps what is owed and what
+was accepted in its journal, and distributes tasks over the masters of all groups.`,
+		example: `  pigeon frontend --masters 127.0.0.1:20502 --data /var/lib/pigeon/frontend-0
+  pigeon frontend --config configs/frontend.yaml --log-level debug -o json`,
+		defaults: frontend.Default(),
+		open: func(c frontend.Config, log *slog.Logger) (listening, error) {
+			f, err := frontend.New(c, log)
+			if err != nil {
+				return listening{}, err
+			}
+			return listening{f, c.ID, addresses("applications", f.Addr(), "daemons", f.InternalAddr(), "http", f.HTTP())}, nil
+		},
+	}.command()
+}
+
+func masterCommand() *cobra.Command {
+	return daemonVerb[master.Config]{
+		name: "master", short: "Run the master of a group: it queues tasks and hands them to idle workers",
+		long: `Runs the master of one group. It keeps one queue per class and hands a task to a
+worker the moment one is idle. It keeps nothing on disk: started again, it learns
+everything from its nodes and frontends.`,
+		example: `  pigeon master --group 0 --listen 127.0.0.1:20502
+  pigeon master --config configs/master.yaml --reserved 0.2 --weight 20`,
+		defaults: master.Default(),
+		open: func(c master.Config, log *slog.Logger) (listening, error) {
+			m, err := master.New(c, log)
+			if err != nil {
+				return listening{}, err
+			}
+			return listening{m, fmt.Sprintf("group-%d", c.Group), addresses("daemons", m.Addr(), "http", m.HTTP())}, nil
+		},
+	}.command()
+}
+
+func nodeMonitorCommand() *cobra.Command {
+	return daemonVerb[nodemonitor.Config]{
+		name: "nodemonitor", short: "Run a node monitor: it owns the workers of its machine and runs tasks",
+		long: `Runs the daemon of one machine. It offers slots, each a worker that runs one task at
+a time, in a built-in backend (sleep, exec) or in processes of applications that
+register with it. It is ready once its master has accepted it, and goes on trying
+until then.`,
+		example: `  pigeon nodemonitor --id node-1 --slots 4 --master 127.0.0.1:20502
+  pigeon nodemonitor --config configs/nodemonitor.yaml --listen 127.0.0.1:0`,
+		defaults: nodemonitor.Default(),
+		open: func(c nodemonitor.Config, log *slog.Logger) (listening, error) {
+			n, err := nodemonitor.New(c, nodemonitor.Deps{Log: log})
+			if err != nil {
+				return listening{}, err
+			}
+			a := n.Addrs()
+			return listening{n, c.ID, addresses("backends", a.Listen, "daemons", a.Internal, "http", a.HTTP)}, nil
+		},
+	}.command()
+}
+
+// addresses makes a map of pairs, without those that are empty.
+func addresses(pairs ...string) map[string]string {
+	m := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			m[pairs[i]] = pairs[i+1]
+		}
+	}
+	return m
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/internal/webpage"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"github.com/spf13/cobra"
+)
+
+// devFlags say what "pigeon dev" starts.
+type devFlags struct {
+	spec          cluster.Spec
+	groups, nodes int
+	listen        string
+	backends      string
+	web           string
+}
+
+// devLine is what "pigeon dev -o json" prints when all serve.
+type devLine struct {
+	Ready     bool            `json:"ready"`
+	Frontends []string        `json:"frontends"` // host:port, of applications
+	Web       string          `json:"web"`       // URL
+	NATS      string          `json:"nats"`      // URL
+	Backends  []cluster.Place `json:"backends"`  // where backends of applications register
+	Data      string          `json:"data"`
+	Took      float64         `json:"took"` // seconds from start to ready
+}
+
+func devCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "dev",
+		GroupID: groupCluster,
+		Short:   "Run a whole cluster in this process, on loopback",
+		Long: `Runs a whole cluster in this process, on loopback: NATS, frontends, masters, node
+monitors, and a web page that shows them. The other commands find it by themselves.
+Ctrl-C ends it and everything that runs in it.`,
+		Example: `  pigeon dev
+  pigeon dev --nodes 120 --slots 1 --groups 3 --frontends 10     the paper's EC2 cluster
+  pigeon dev --data ./pigeon-data                                jobs outlive it
+  pigeon dev --otlp 127.0.0.1:4317                               traces to Jaeger
+  pigeon dev --listen 127.0.0.1:20503 --backends 127.0.0.1:20501 the published ports`,
+		Args: cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	newLog := addLogFlags(cmd.Flags(), "warn")
+	flags := addDevFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		began := time.Now()
+		log, err := newLog(cmd.ErrOrStderr())
+		if err == nil {
+			err = flags.check()
+		}
+		if err != nil {
+			return wrongUse(err)
+		}
+		flags.spec.Log = log
+		d, err := startDev(cmd.Context(), flags)
+		if err != nil {
+			return err
+		}
+		d.line.Took = time.Since(began).Seconds()
+		return errors.Join(d.serve(cmd, *output), d.close())
+	}
+	return cmd
+}
+
+func addDevFlags(cmd *cobra.Command) *devFlags {
+	f := &devFlags{}
+	fs, s := cmd.Flags(), &f.spec
+	fs.IntVar(&s.Frontends, "frontends", 1, "frontends")
+	fs.IntVar(&f.groups, "groups", 2, "groups, each with a master")
+	fs.IntVar(&f.nodes, "nodes", 4, "nodes, dealt evenly to the groups")
+	fs.IntVar(&s.Slots, "slots", 4, "slots of each node: tasks it runs at a time")
+	fs.Float64Var(&s.Reserved, "reserved", 0.10, "share of each group's slots that take short tasks only")
+	fs.DurationVar(&s.Cutoff, "cutoff", time.Second, "an estimated mean task duration up to this makes a job short")
+	fs.IntVar(&s.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
+	fs.StringVar(&s.Policy, "policy", "pigeon", "NAME[:key=value,...]")
+	fs.StringVar(&s.Dir, "data", "", "folder that keeps journals and outputs (default: a temporary one, removed at the end)")
+	fs.StringVar(&s.OTLP, "otlp", "", "host:port of an OTLP receiver (gRPC) for traces, such as Jaeger's 127.0.0.1:4317")
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "where the first frontend serves applications; port 0 takes a free one")
+	fs.StringVar(&f.backends, "backends", "127.0.0.1:0", "where backends register at the first node; port 0 takes a free one")
+	fs.StringVar(&f.web, "web", "127.0.0.1:0", "where the web page is served; port 0 takes a free one")
+	return f
+}
+
+// check refuses, before anything is started, what cannot work.
+func (f *devFlags) check() error {
+	if f.groups < 1 || f.nodes < f.groups || f.groups > experiment.MaxGroups {
+		return fmt.Errorf("--nodes %d cannot be dealt to --groups %d; give every group a node, and at most %d groups", f.nodes, f.groups, experiment.MaxGroups)
+	}
+	if f.spec.Slots < 1 || f.spec.Frontends < 1 {
+		return fmt.Errorf("--slots %d and --frontends %d must be 1 or more", f.spec.Slots, f.spec.Frontends)
+	}
+	for _, a := range []struct{ flag, address string }{{"listen", f.listen}, {"backends", f.backends}, {"web", f.web}} {
+		host, _, err := net.SplitHostPort(a.address)
+		if ip := net.ParseIP(host); err != nil || (host != "localhost" && (ip == nil || !ip.IsLoopback())) {
+			return fmt.Errorf("--%s %q is no loopback address with a port, and dev serves this machine only; use 127.0.0.1:PORT, or start the daemons one by one", a.flag, a.address)
+		}
+	}
+	f.spec.Groups = experiment.EvenGroups(f.nodes, f.groups)
+	f.spec.TraceRatio = 1
+	f.spec.HTTP = true
+	f.spec.Configure = f.place
+	return nil
+}
+
+// place gives the first frontend and the first node the addresses asked for.
+func (f *devFlags) place(config any) {
+	switch c := config.(type) {
+	case *frontend.Config:
+		if c.ID == "frontend-0" {
+			c.Listen = f.listen
+		}
+	case *nodemonitor.Config:
+		c.HTTP = "" // the web page and the masters tell about nodes
+		if c.ID == "node-0-000" {
+			c.Listen = f.backends
+		}
+	}
+}
+
+// dev is a running "pigeon dev".
+type dev struct {
+	flags   *devFlags
+	cluster *cluster.Cluster
+	own     *clusterClient // to its frontends, for the web page
+	web     *telemetry.Server
+	notice  *rendezvous.Notice // nil when another dev of this user is found first
+	taken   *rendezvous.TakenError
+	line    devLine
+}
+
+// startDev starts everything and returns when all of it serves; after an error
+// nothing is left.
+func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
+	d := &dev{flags: f}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	if d.cluster, err = cluster.Start(ctx, f.spec); err != nil {
+		return nil, err
+	}
+	if d.own, err = dialCluster(d.cluster.Frontends(), time.Second); err != nil {
+		return nil, err
+	}
+	if err = d.openWeb(f.spec.Log); err != nil {
+		return nil, err
+	}
+	d.line = devLine{
+		Ready: true, Frontends: d.cluster.Frontends(), Web: "http://" + d.web.Addr() + "/", NATS: d.cluster.NATS(),
+		Backends: d.cluster.Backends(), Data: d.cluster.Dir(),
+	}
+	return d, d.announce()
+}
+
+func (d *dev) openWeb(log *slog.Logger) error {
+	var sources []webpage.Source
+	for _, f := range d.own.frontends {
+		sources = append(sources, f)
+	}
+	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log})
+	d.web.Handle("/", webpage.Handler(sources...))
+	return d.web.Start()
+}
+
+// announce has the commands of this user find this dev, unless they find another
+// one already.
+func (d *dev) announce() (err error) {
+	d.notice, err = rendezvous.Publish(rendezvous.Path(), rendezvous.Dev{
+		PID: os.Getpid(), Frontends: d.line.Frontends, Web: d.line.Web, NATS: d.line.NATS,
+	})
+	if taken, ok := errors.AsType[*rendezvous.TakenError](err); ok {
+		d.taken = taken
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the commands could not be told where this dev is: %w", err)
+	}
+	return nil
+}
+
+// serve tells that all is ready and waits for the end.
+func (d *dev) serve(cmd *cobra.Command, output outputFormat) error {
+	if d.taken != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%v, and commands go there; reach this one with --frontend %s or PIGEON_FRONTEND\n", d.taken, d.line.Frontends[0])
+	}
+	var err error
+	if output == outputJSON {
+		err = writeJSON(cmd.OutOrStdout(), &d.line)
+	} else {
+		err = d.print(cmd.OutOrStdout())
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case <-cmd.Context().Done():
+		return nil
+	case err := <-d.cluster.Failed():
+		return fmt.Errorf("the cluster is stopped because a part of it failed: %w", err)
+	}
+}
+
+// shownNodes bounds the nodes that the text form lists.
+const shownNodes = 4
+
+func (d *dev) print(out io.Writer) error {
+	f, l := d.flags, &d.line
+	fmt.Fprintf(out, "pigeon is ready after %.2f s: %d frontends, %d groups, %d nodes of %d slots\n\n", l.Took, len(l.Frontends), f.groups, f.nodes, f.spec.Slots)
+	for _, address := range l.Frontends {
+		fmt.Fprintf(out, "  frontend  %-24s applications submit here\n", address)
+	}
+	for i, p := range l.Backends {
+		if i == shownNodes {
+			fmt.Fprintf(out, "  backends  ... and at %d more nodes (-o json lists all)\n", len(l.Backends)-i)
+			break
+		}
+		fmt.Fprintf(out, "  backends  %-24s register here with node %s\n", p.Address, p.Node)
+	}
+	fmt.Fprintf(out, "  web       %s\n  nats      %s\n", l.Web, l.NATS)
+	kept := "removed at the end; keep it with --data DIR"
+	if f.spec.Dir != "" {
+		kept = "kept"
+	}
+	fmt.Fprintf(out, "  data      %s (%s)\n", l.Data, kept)
+	if f.spec.OTLP != "" {
+		fmt.Fprintf(out, "  traces    to %s\n", f.spec.OTLP)
+	}
+	_, err := fmt.Fprint(out, `
+Try in another terminal, Ctrl-C ends it:
+  pigeon run -- echo hello
+  pigeon submit --sleep 2s --tasks 40
+  pigeon status
+`)
+	return err
+}
+
+// close ends what was started, at any stage.
+func (d *dev) close() (err error) {
+	if d.notice != nil {
+		err = d.notice.Withdraw()
+	}
+	if d.web != nil {
+		d.web.Stop()
+	}
+	if d.own != nil {
+		err = errors.Join(err, d.own.close())
+	}
+	if d.cluster != nil {
+		err = errors.Join(err, d.cluster.Close())
+	}
+	return err
+}

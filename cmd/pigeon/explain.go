@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/spf13/cobra"
+)
+
+func explainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "explain JOB",
+		GroupID: groupJobs,
+		Short:   "Tell why a job waits, or why it ended so",
+		Long: `Tells why a job waits or why it ended as it did, what each group holds of it, and
+what would change that.`,
+		Example:           "  pigeon explain JOB\n  pigeon explain JOB -o json",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeJobs,
+	}
+	output := addOutput(cmd)
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := openCluster(cmd)
+		if err != nil {
+			return err
+		}
+		var e *api.Explanation
+		err = c.of(cmd.Context(), args[0], func(ctx context.Context, f frontendAt) (err error) {
+			e, err = f.Explain(ctx, args[0])
+			return err
+		})
+		if err = errors.Join(err, c.close()); err != nil {
+			return err
+		}
+		if *output == outputJSON {
+			return writeJSON(cmd.OutOrStdout(), e)
+		}
+		return printExplanation(cmd.OutOrStdout(), e)
+	}
+	return cmd
+}
+
+func printExplanation(out io.Writer, e *api.Explanation) error {
+	fmt.Fprintf(out, "job %s is %s\n", e.Status.Job, e.Status.State)
+	for _, sentence := range e.Why {
+		fmt.Fprintln(out, "  "+sentence)
+	}
+	if len(e.Groups) > 0 {
+		fmt.Fprintln(out)
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "GROUP\tQUEUED\tRUNNING\tSHORT QUEUE\tLONG QUEUE\tIDLE GENERAL\tIDLE RESERVED\tSERVING\tOLDEST WAIT")
+		for i := range e.Groups {
+			g := &e.Groups[i]
+			if !g.Reachable {
+				fmt.Fprintf(w, "%d\tits master cannot be reached\n", g.Group)
+				continue
+			}
+			fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.3f s\n",
+				g.Group, g.Queued, g.Running, g.AheadShort, g.AheadLong, g.IdleGeneral, g.IdleReserve, g.Serving, g.OldestWait)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	return printTasks(out, e.Tasks)
+}
+
+func printTasks(out io.Writer, tasks []api.TaskStatus) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	fmt.Fprintln(out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TASK\tATTEMPT\tSTATE\tNODE\tELAPSED\tEXIT\tREASON")
+	for i := range tasks {
+		t := &tasks[i]
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%.3f s\t%d\t%s\n", t.Task, t.Attempt, t.State, t.Node, t.Seconds, t.Exit, t.Reason)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// jobFlags say what a job is; submit and run share them.
+type jobFlags struct {
+	flags    *pflag.FlagSet
+	class    string
+	estimate time.Duration
+	key      string
+	retries  int
+	env      []string
+	dir      string
+}
+
+func addJobFlags(cmd *cobra.Command) *jobFlags {
+	fs := cmd.Flags()
+	fs.SetInterspersed(false) // what follows the program's name is the program's
+	j := &jobFlags{flags: fs}
+	fs.StringVar(&j.class, "class", "", "short or long (default: by the estimate, else the frontend's default)")
+	fs.DurationVar(&j.estimate, "estimate", 0, "expected duration of one task; it decides the class when --class is not given")
+	fs.StringVar(&j.key, "key", "", "idempotency key, which becomes the job's id: the same key again is the same job (default: a new one)")
+	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how often a task that fails is tried again, 0 to %d", api.MaxRetries))
+	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours; repeatable")
+	fs.StringVar(&j.dir, "dir", "", "working folder on the node (default: a folder of the attempt's own)")
+	// The error is that of a flag which does not exist, and it does.
+	_ = cmd.RegisterFlagCompletionFunc("class", cobra.FixedCompletions([]string{"short", "long"}, cobra.ShellCompDirectiveNoFileComp))
+	return j
+}
+
+// request makes the job of n tasks; without argv they sleep. ownKey says
+// that the key was made here. What the limits refuse is wrong use: nothing was
+// sent.
+func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Request, ownKey bool, err error) {
+	r = &api.Request{
+		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries,
+		Backend: api.BackendSleep, User: userName(),
+	}
+	payload := api.Payload{Backend: api.BackendSleep, Sleep: sleep}
+	if len(argv) > 0 {
+		exec, err := j.exec(argv)
+		if err != nil {
+			return nil, false, wrongUse(err)
+		}
+		r.Backend, payload = api.BackendExec, api.Payload{Backend: api.BackendExec, Exec: exec}
+		r.Description = strings.Join(argv, " ")
+	}
+	if n < 1 || n > api.MaxTasks {
+		return nil, false, wrongUse(&api.Error{
+			What: fmt.Sprintf("--tasks %d is outside 1 to %d, the limit of a job", n, api.MaxTasks), Tried: "reading what to submit; nothing was sent",
+			Next: "split it into several jobs",
+		})
+	}
+	r.Tasks = make([]api.Task, n)
+	for i := range r.Tasks {
+		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: payload}
+	}
+	if ownKey = r.Key == ""; ownKey {
+		r.Key = ulid.Make().String()
+	}
+	return r, ownKey, wrongUse(r.Validate())
+}
+
+func (j *jobFlags) exec(argv []string) (*api.Exec, error) {
+	e := &api.Exec{Argv: argv, Dir: j.dir}
+	for _, variable := range j.env {
+		name, _, given := strings.Cut(variable, "=")
+		if name == "" {
+			return nil, fmt.Errorf("--env %q names no variable; write KEY=value, or KEY to take it from your environment", variable)
+		}
+		if !given {
+			value, set := os.LookupEnv(name)
+			if !set {
+				return nil, fmt.Errorf("--env %s: your environment has no such variable; write %s=value", name, name)
+			}
+			variable = name + "=" + value
+		}
+		e.Env = append(e.Env, variable)
+	}
+	if j.dir != "" && !filepath.IsAbs(j.dir) {
+		dir, err := filepath.Abs(j.dir)
+		if err != nil {
+			return nil, fmt.Errorf("--dir %s: %w; give a full path", j.dir, err)
+		}
+		e.Dir = dir
+	}
+	return e, nil
+}
+
+// userName is whom a job is said to come from; nothing is decided by it.
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(os.Getuid())
+}
+
+// checkArgv refuses a verb that was given no program.
+func checkArgv(argv []string, verb string) error {
+	if len(argv) == 0 || argv[0] == "" {
+		return errors.New("there is no program to run; write it last: pigeon " + verb + " -- PROGRAM ARGUMENT...")
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+	"github.com/spf13/cobra"
+)
+
+// pieceBytes is how much of a log is asked for at a time.
+const pieceBytes = 256 << 10
+
+// tap copies one output of a task, piece by piece.
+type tap struct {
+	job     string
+	task    int
+	attempt int // 0: the latest
+	stream  string
+	offset  int64
+	write   func(t *tap, data []byte) error
+}
+
+// plainly copies what comes.
+func plainly(w io.Writer) func(*tap, []byte) error {
+	return func(_ *tap, data []byte) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
+// asJSON writes one object for each piece.
+func asJSON(w io.Writer) func(*tap, []byte) error {
+	return func(t *tap, data []byte) error {
+		return writeJSON(w, struct {
+			Job    string `json:"job"`
+			Task   int    `json:"task"`
+			Stream string `json:"stream"`
+			Offset int64  `json:"offset"`
+			Data   string `json:"data"`
+		}{t.job, t.task, t.stream, t.offset, string(data)})
+	}
+}
+
+// pump copies what there is.
+func (t *tap) pump(ctx context.Context, c *clusterClient, at frontendAt) error {
+	for {
+		call, cancel := c.withTimeout(ctx)
+		piece, err := at.TaskLog(call, wire.LogRequest{
+			Job: t.job, Task: t.task, Attempt: t.attempt, Stream: t.stream, Offset: t.offset, Limit: pieceBytes,
+		})
+		cancel()
+		if err != nil {
+			return err
+		}
+		if piece.Size < t.offset { // the latest attempt is another one now
+			t.offset = 0
+			continue
+		}
+		if len(piece.Data) == 0 {
+			return nil
+		}
+		if err := t.write(t, piece.Data); err != nil {
+			return fmt.Errorf("output could not be written: %w", err)
+		}
+		t.offset += int64(len(piece.Data))
+	}
+}
+
+func logsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "logs JOB",
+		GroupID: groupJobs,
+		Short:   "Print what a task of a job wrote",
+		Long: `Prints what a task of an exec job wrote to standard output, or with --stderr to
+standard error. The node that ran it keeps the first MiB of each for an hour after
+its end (settings of the node monitor).`,
+		Example: `  pigeon logs JOB
+  pigeon logs JOB --task 7 --stderr
+  pigeon logs JOB --follow`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeJobs,
+	}
+	output := addOutput(cmd)
+	t := &tap{}
+	fs := cmd.Flags()
+	fs.IntVar(&t.task, "task", 0, "number of the task, from 0")
+	fs.IntVar(&t.attempt, "attempt", 0, "number of the attempt, from 1 (0 = the latest)")
+	stderr := fs.Bool("stderr", false, "standard error instead of standard output")
+	wait := fs.BoolP("follow", "f", false, "go on until the job has ended")
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if t.task < 0 || t.attempt < 0 {
+			return wrongUse(fmt.Errorf("--task %d and --attempt %d must not be negative", t.task, t.attempt))
+		}
+		t.job, t.stream, t.write = args[0], "stdout", plainly(cmd.OutOrStdout())
+		if *stderr {
+			t.stream = "stderr"
+		}
+		if *output == outputJSON {
+			t.write = asJSON(cmd.OutOrStdout())
+		}
+		c, err := openCluster(cmd)
+		if err != nil {
+			return err
+		}
+		return errors.Join(t.run(cmd.Context(), c, *wait), c.close())
+	}
+	return cmd
+}
+
+// run copies what there is, or all that comes.
+func (t *tap) run(ctx context.Context, c *clusterClient, wait bool) error {
+	at, s, err := c.find(ctx, t.job)
+	if err != nil {
+		return err
+	}
+	if t.task >= s.Tasks {
+		return wrongUse(fmt.Errorf("job %s has tasks 0 to %d, not %d; name one of these with --task", t.job, s.Tasks-1, t.task))
+	}
+	if !wait {
+		return t.pump(ctx, c, at)
+	}
+	s, err = follow(ctx, c, at, t.job, []*tap{t})
+	if err == nil && s.State == api.StateFailed {
+		return silentError{exitFailed}
+	}
+	return err
+}

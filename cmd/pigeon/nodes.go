@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/spf13/cobra"
+)
+
+func nodesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "nodes",
+		GroupID: groupCluster,
+		Short:   "Show the nodes of the cluster and their slots",
+		Long: `Shows the nodes as their masters see them: slots, how many of them are reserved for
+short tasks, how many are busy, and which applications have a backend there. With
+--groups, the groups: their queues and workers.`,
+		Example: "  pigeon nodes\n  pigeon nodes --groups\n  pigeon nodes -o json",
+		Args:    cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	groups := cmd.Flags().Bool("groups", false, "groups instead of nodes")
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := openCluster(cmd)
+		if err != nil {
+			return err
+		}
+		states, err := c.groups(cmd.Context())
+		if err = errors.Join(err, c.close()); err != nil {
+			return err
+		}
+		if *output == outputJSON {
+			return writeGroups(cmd.OutOrStdout(), states, *groups)
+		}
+		if *groups {
+			return printGroups(cmd.OutOrStdout(), states)
+		}
+		return printNodes(cmd.OutOrStdout(), states)
+	}
+	return cmd
+}
+
+// groups asks the first frontend that answers; all know the same masters.
+func (c *clusterClient) groups(ctx context.Context) (states []api.MasterState, err error) {
+	for _, f := range c.frontends {
+		call, cancel := c.withTimeout(ctx)
+		states, err = f.Nodes(call)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return states, err
+		}
+	}
+	return nil, err
+}
+
+func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {
+	for i := range states {
+		nodes := states[i].Nodes
+		if groups {
+			states[i].Nodes = nil
+			if err := writeJSON(out, &states[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		for k := range nodes {
+			if err := writeJSON(out, &nodes[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func printNodes(out io.Writer, states []api.MasterState) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NODE\tGROUP\tADDRESS\tSLOTS\tRESERVED\tBUSY\tAPPLICATIONS\tSTATE")
+	for i := range states {
+		for _, n := range states[i].Nodes {
+			state := "up"
+			if !n.Up {
+				state = "unreachable"
+			}
+			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\n", n.ID, n.Group, n.Address, n.Slots, n.Reserved, n.Busy, applications(n.Apps), state)
+		}
+	}
+	return w.Flush()
+}
+
+// applications names those that the slots of a node serve beside the built-in
+// backends.
+func applications(apps []string) string {
+	var names []string
+	for _, a := range apps {
+		if a != "" {
+			names = append(names, a)
+		}
+	}
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ",")
+}
+
+func printGroups(out io.Writer, states []api.MasterState) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "GROUP\tNODES\tWORKERS\tBUSY GENERAL\tBUSY RESERVED\tSHORT QUEUE\tOLDEST\tLONG QUEUE\tOLDEST\tLAUNCHES\tLOST\tREFUSED")
+	for i := range states {
+		s := &states[i]
+		if s.Epoch == 0 {
+			fmt.Fprintf(w, "%d\tits master cannot be reached\n", s.Group)
+			continue
+		}
+		fmt.Fprintf(w, "%d\t%d\t%d\t%d of %d\t%d of %d\t%d\t%.3f s\t%d\t%.3f s\t%d\t%d\t%d\n",
+			s.Group, len(s.Nodes), s.Workers, s.BusyGeneral, s.BusyGeneral+s.IdleGeneral, s.BusyReserved, s.BusyReserved+s.IdleReserved,
+			s.QueuedShort, s.OldestShort, s.QueuedLong, s.OldestLong, s.Launches, s.Lost, s.RefusedLaunch)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,188 @@
+package rendezvous
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxBytes bounds what is read of a file.
+const maxBytes = 64 << 10
+
+// Dev is a running "pigeon dev".
+type Dev struct {
+	PID       int      `json:"pid"`
+	Frontends []string `json:"frontends"` // host:port
+	Web       string   `json:"web"`       // URL
+	NATS      string   `json:"nats"`      // URL
+}
+
+// ErrNone says that no dev of this user runs.
+var ErrNone = errors.New("no pigeon dev of this user runs")
+
+// TakenError says that another dev of this user runs already.
+type TakenError struct{ By Dev }
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("another pigeon dev of this user runs already (process %d)", e.By.PID)
+}
+
+// Path is the file of this user.
+func Path() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "pigeon", "dev.json")
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("pigeon-%d", os.Getuid()), "dev.json")
+}
+
+// Notice is a published Dev.
+type Notice struct {
+	path string
+	file *os.File // holds the lock
+}
+
+// Publish tells the commands of this user of d, until Withdraw or the end of the
+// process. The error is a *TakenError, or about the file.
+func Publish(path string, d Dev) (*Notice, error) {
+	if err := ownFolder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	f, err := lock(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(d)
+	if err == nil {
+		err = errors.Join(f.Truncate(0), writeAll(f, append(text, '\n')))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s cannot be written: %w", path, err), os.Remove(path), f.Close())
+	}
+	return &Notice{path: path, file: f}, nil
+}
+
+func writeAll(f *os.File, text []byte) error {
+	_, err := f.WriteAt(text, 0)
+	return err
+}
+
+// Withdraw takes the notice back; calling it twice is safe.
+func (n *Notice) Withdraw() error {
+	if n.file == nil {
+		return nil
+	}
+	err := errors.Join(os.Remove(n.path), n.file.Close())
+	n.file = nil
+	return err
+}
+
+// Find gives the running dev of this user. The error is ErrNone, with what was
+// found instead, or about the file.
+func Find(path string) (Dev, error) {
+	var d Dev
+	if err := checkFolder(filepath.Dir(path)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return d, fmt.Errorf("%w (there is no %s)", ErrNone, path)
+		}
+		return d, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, fmt.Errorf("%w (there is no %s)", ErrNone, path)
+	}
+	if err != nil {
+		return d, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	locked, err := isLocked(f)
+	if err != nil {
+		return d, fmt.Errorf("%s: its lock cannot be asked for: %w", path, err)
+	}
+	d, err = read(f)
+	switch {
+	case !locked:
+		return Dev{}, fmt.Errorf("%w (%s was left behind by process %d)", ErrNone, path, d.PID)
+	case err != nil:
+		return Dev{}, fmt.Errorf("%s: %w; it may be starting, try again", path, err)
+	}
+	return d, nil
+}
+
+func read(f *os.File) (d Dev, err error) {
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes))
+	if err != nil {
+		return d, err
+	}
+	return d, json.Unmarshal(text, &d)
+}
+
+// tries bounds how often lock starts again because the file was withdrawn in
+// between.
+const tries = 10
+
+// lock opens the file and takes its lock for as long as it is open.
+func lock(path string) (*os.File, error) {
+	for range tries {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		whole := unix.Flock_t{Type: unix.F_WRLCK}
+		if err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &whole); err == nil && isAt(f, path) {
+			return f, nil
+		}
+		taken := &TakenError{}
+		if taken.By, _ = read(f); errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+			return nil, errors.Join(taken, f.Close())
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
+		}
+	}
+	return nil, fmt.Errorf("%s could not be locked: others come and go too fast", path)
+}
+
+// isAt says that the open file still is the one at the path.
+func isAt(f *os.File, path string) bool {
+	opened, err1 := f.Stat()
+	there, err2 := os.Lstat(path)
+	return err1 == nil && err2 == nil && os.SameFile(opened, there)
+}
+
+// isLocked asks without taking the lock, so two who ask do not disturb each
+// other.
+func isLocked(f *os.File) (bool, error) {
+	whole := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &whole); err != nil {
+		return false, err
+	}
+	return whole.Type != unix.F_UNLCK, nil
+}
+
+// ownFolder makes the folder, and refuses one in which another user could have
+// put the file.
+func ownFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return checkFolder(dir)
+}
+
+func checkFolder(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !ok || int(owner.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s is not a folder for this user alone (mode 0700), so what it says is not trusted; remove it, or set XDG_RUNTIME_DIR to another", dir)
+	}
+	return nil
+}

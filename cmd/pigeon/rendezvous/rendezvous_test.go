@@ -1,0 +1,98 @@
+package rendezvous
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func here(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "pigeon", "dev.json")
+}
+
+func TestPublishFindWithdraw(t *testing.T) {
+	path, want := here(t), Dev{PID: 7, Frontends: []string{"127.0.0.1:1"}, Web: "http://127.0.0.1:2", NATS: "nats://127.0.0.1:3"}
+	if _, err := Find(path); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), path) {
+		t.Errorf("before: %v", err)
+	}
+	n, err := Publish(path, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // asking changes nothing
+		if got, err := Find(path); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("found %+v, %v", got, err)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	_, err = Publish(path, Dev{PID: 8})
+	if taken, ok := errors.AsType[*TakenError](err); !ok || taken.By.PID != 7 {
+		t.Errorf("a second dev: %v", err)
+	}
+	if err := errors.Join(n.Withdraw(), n.Withdraw()); err != nil {
+		t.Error(err)
+	}
+	if _, err := Find(path); !errors.Is(err, ErrNone) {
+		t.Errorf("after: %v", err)
+	}
+}
+
+// TestStale: the file of a process that ended without withdrawing it is not
+// believed, and taken over.
+func TestStale(t *testing.T) {
+	path := here(t)
+	n, err := Publish(path, Dev{PID: 7, Frontends: []string{"a long one, so that the next is shorter:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.file.Close(); err != nil { // what the kernel does at the end of a process
+		t.Fatal(err)
+	}
+	if _, err := Find(path); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "process 7") {
+		t.Errorf("found %v", err)
+	}
+	next, err := Publish(path, Dev{PID: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Find(path); err != nil || got.PID != 8 {
+		t.Errorf("found %+v, %v", got, err)
+	}
+	if err := next.Withdraw(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestForeignFolder: a folder that others can write to is not trusted.
+func TestForeignFolder(t *testing.T) {
+	path := here(t)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(path), 0o777); err != nil { //nolint:gosec // the point
+		t.Fatal(err)
+	}
+	if _, err := Find(path); err == nil || errors.Is(err, ErrNone) {
+		t.Errorf("found: %v", err)
+	}
+	if _, err := Publish(path, Dev{}); err == nil {
+		t.Error("published")
+	}
+}
+
+func TestPath(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", "/run/user/5")
+	if got := Path(); got != "/run/user/5/pigeon/dev.json" {
+		t.Error(got)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	if got := Path(); !strings.HasPrefix(got, os.TempDir()) {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/spf13/cobra"
+)
+
+func statusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "status [JOB]...",
+		GroupID: groupJobs,
+		Short:   "Show where jobs stand",
+		Long: `Shows where the named jobs stand, or the newest ones. The exit status tells whether
+they could be looked up; whether they failed is in what is shown.`,
+		Example: `  pigeon status
+  pigeon status JOB -o json
+  pigeon status --limit 5`,
+		ValidArgsFunction: completeJobs,
+	}
+	output := addOutput(cmd)
+	limit := cmd.Flags().Int("limit", 20, "without a job: how many of the newest, of each frontend 10000 at most")
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, jobs []string) error {
+		if *limit < 1 {
+			return wrongUse(fmt.Errorf("--limit %d shows nothing; use 1 or more", *limit))
+		}
+		c, err := openCluster(cmd)
+		if err != nil {
+			return err
+		}
+		return errors.Join(showStatus(cmd, c, jobs, *limit, *output), c.close())
+	}
+	return cmd
+}
+
+func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, limit int, output outputFormat) error {
+	list, err := statusOf(cmd.Context(), c, jobs, limit)
+	if output == outputJSON {
+		for i := range list {
+			err = errors.Join(err, writeJSON(cmd.OutOrStdout(), &list[i]))
+		}
+		return err
+	}
+	switch {
+	case len(jobs) == 1 && len(list) == 1:
+		return errors.Join(err, printStatus(cmd.OutOrStdout(), &list[0]))
+	case len(list) > 0:
+		return errors.Join(err, printStatusTable(cmd.OutOrStdout(), list))
+	case err == nil:
+		fmt.Fprintln(cmd.ErrOrStderr(), "no jobs; 'pigeon submit --sleep 1s --tasks 8' makes one")
+	}
+	return err
+}
+
+// statusOf looks the jobs up, or without any lists the newest. What was found
+// comes beside the error about the rest.
+func statusOf(ctx context.Context, c *clusterClient, jobs []string, limit int) (list []api.Status, err error) {
+	for _, job := range jobs {
+		_, s, missing := c.find(ctx, job)
+		if missing != nil {
+			err = errors.Join(err, missing)
+			continue
+		}
+		list = append(list, s)
+	}
+	if len(jobs) > 0 {
+		return list, err
+	}
+	for _, f := range c.frontends {
+		call, cancel := c.withTimeout(ctx)
+		some, failed := f.List(call, limit)
+		cancel()
+		list, err = append(list, some...), errors.Join(err, failed)
+	}
+	slices.SortStableFunc(list, func(a, b api.Status) int {
+		if a.Submitted != b.Submitted { //nolint:floatcompare // an order, no arithmetic
+			if a.Submitted > b.Submitted {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Job, b.Job)
+	})
+	return list[:min(limit, len(list))], err
+}
+
+func printStatus(out io.Writer, s *api.Status) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "job\t%s\n", s.Job)
+	if s.App != "" {
+		fmt.Fprintf(w, "application\t%s\n", s.App)
+	}
+	fmt.Fprintf(w, "state\t%s\nclass\t%s\n", s.State, s.Class)
+	fmt.Fprintf(w, "tasks\t%d: %d running, %d completed, %d failed\nattempts\t%d\n", s.Tasks, s.Running, s.Completed, s.Failed, s.Attempts)
+	fmt.Fprintf(w, "submitted\t%s\n", clockTime(s.Submitted))
+	if s.Ended > 0 {
+		fmt.Fprintf(w, "ended\t%s, after %.3f s\n", clockTime(s.Ended), s.Seconds)
+	}
+	if s.Reason != "" {
+		fmt.Fprintf(w, "reason\t%s\n", s.Reason)
+	}
+	return w.Flush()
+}
+
+func printStatusTable(out io.Writer, list []api.Status) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "JOB\tSTATE\tCLASS\tTASKS\tRUNNING\tCOMPLETED\tFAILED\tSUBMITTED\tTOOK")
+	for i := range list {
+		s := &list[i]
+		took := "-"
+		if s.State.Ended() {
+			took = fmt.Sprintf("%.3f s", s.Seconds)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", s.Job, s.State, s.Class, s.Tasks, s.Running, s.Completed, s.Failed, clockTime(s.Submitted), took)
+	}
+	return w.Flush()
+}
+
+// clockTime shows Unix seconds in the reader's time zone.
+func clockTime(seconds float64) string {
+	return time.UnixMicro(int64(seconds * 1e6)).Format("2006-01-02 15:04:05")
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Starts the paper's EC2 cluster on this machine, one process for each daemon:
+# NATS, 3 masters, 10 frontends and 120 nodes of one slot. Data and logs go to
+# pigeon-data/ below the current folder. Ctrl-C ends it. PIGEON names the program.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+pigeon=${PIGEON:-pigeon}
+command -v "$pigeon" >/dev/null || { echo "start.sh: there is no program '$pigeon'; run 'make build' and set PIGEON=bin/pigeon" >&2; exit 2; }
+mkdir -p pigeon-data/logs
+
+nodes= others=
+stop() { # nodes first: they hand their last results over
+	trap - EXIT INT TERM HUP
+	for pids in "$nodes" "$others"; do
+		# shellcheck disable=SC2086 # a list of numbers
+		[ -z "$pids" ] || { kill $pids 2>/dev/null || :; wait $pids 2>/dev/null || :; }
+	done
+}
+trap stop EXIT
+trap 'exit 0' INT TERM HUP
+
+start() { # NAME VERB FLAGS...
+	name=$1
+	shift
+	# In a session of its own: a Ctrl-C is for stop, which decides who ends when.
+	setsid "$pigeon" "$@" >>"pigeon-data/logs/$name.log" 2>&1 &
+	last=$!
+}
+start nats nats && others="$others $last"
+for g in 0 1 2; do
+	start master-$g master --config "$here/master.yaml" --group $g --listen 127.0.0.1:207${g}2
+	others="$others $last"
+done
+frontends=
+for i in 0 1 2 3 4 5 6 7 8 9; do
+	start frontend-$i frontend --config "$here/frontend.yaml" --id frontend-$i --data pigeon-data/frontend-$i \
+		--listen 127.0.0.1:208${i}3 --internal-listen 127.0.0.1:208${i}4
+	others="$others $last" frontends="$frontends,127.0.0.1:208${i}3"
+done
+for g in 0 1 2; do
+	n=1
+	while [ $n -le 40 ]; do
+		start node-$g-$n nodemonitor --config "$here/nodemonitor.yaml" --id node-$g-$n --group $g --master 127.0.0.1:207${g}2 \
+			--listen 127.0.$((g + 1)).$n:20501 --internal-listen 127.0.$((g + 1)).$n:20506 --http '' --work-dir pigeon-data/node-$g-$n
+		nodes="$nodes $last" n=$((n + 1))
+	done
+done
+echo "try: $pigeon submit --frontend ${frontends#,} --sleep 1s --tasks 200 --wait"
+wait

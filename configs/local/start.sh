@@ -1,0 +1,34 @@
+#!/bin/sh
+# Starts the local cluster of this folder: NATS, two masters, four nodes and two
+# frontends, one process each. Data go to pigeon-data/ below the current folder,
+# logs to pigeon-data/logs/. Ctrl-C ends it. PIGEON names the program.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+pigeon=${PIGEON:-pigeon}
+command -v "$pigeon" >/dev/null || { echo "start.sh: there is no program '$pigeon'; run 'make build' and set PIGEON=bin/pigeon" >&2; exit 2; }
+mkdir -p pigeon-data/logs
+
+nodes= others=
+stop() { # nodes first: they hand their last results over
+	trap - EXIT INT TERM HUP
+	for pids in "$nodes" "$others"; do
+		# shellcheck disable=SC2086 # a list of numbers
+		[ -z "$pids" ] || { kill $pids 2>/dev/null || :; wait $pids 2>/dev/null || :; }
+	done
+}
+trap stop EXIT
+trap 'exit 0' INT TERM HUP
+
+start() { # NAME VERB FLAGS...
+	name=$1
+	shift
+	# In a session of its own: a Ctrl-C is for stop, which decides who ends when.
+	setsid "$pigeon" "$@" 2>>"pigeon-data/logs/$name.log" &
+	last=$!
+}
+start nats nats && others="$others $last"
+for i in 0 1; do start master-$i master --config "$here/master-$i.yaml" && others="$others $last"; done
+for i in 0 1; do start frontend-$i frontend --config "$here/frontend-$i.yaml" && others="$others $last"; done
+for i in 0 1 2 3; do start node-$i nodemonitor --config "$here/node-$i.yaml" && nodes="$nodes $last"; done
+echo "try: $pigeon run --config $here/client.yaml -- echo hello"
+wait

@@ -1,0 +1,84 @@
+package webpage
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// Source tells about a cluster; a frontend is one.
+type Source interface {
+	// Nodes gives every group with its nodes.
+	Nodes(ctx context.Context) ([]api.MasterState, error)
+	// List gives the newest jobs first, at most limit.
+	List(ctx context.Context, limit int) ([]api.Status, error)
+}
+
+// State is what the page shows.
+type State struct {
+	Time   float64           `json:"time"` // Unix seconds of this machine's clock
+	Groups []api.MasterState `json:"groups"`
+	Jobs   []api.Status      `json:"jobs"` // newest first
+}
+
+// Bounds of a state, and of how often sources are asked.
+const (
+	maxJobs   = 50
+	askWithin = 2 * time.Second
+	keptFor   = 250 * time.Millisecond
+)
+
+// reader asks the sources for states. All fields below mu are guarded by it.
+type reader struct {
+	sources []Source
+
+	mu    sync.Mutex
+	at    time.Time // of the last answer
+	state State
+	err   error
+}
+
+// read gives a state not older than keptFor; only one caller asks at a time.
+func (r *reader) read(ctx context.Context) (State, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.at) > keptFor {
+		r.state, r.err = ask(context.WithoutCancel(ctx), r.sources) // others read it too
+		r.at = time.Now()
+	}
+	return r.state, r.err
+}
+
+// ask puts the answers of all sources together. The groups are those of the
+// first that answers; the jobs are each one's own.
+func ask(ctx context.Context, sources []Source) (State, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	s := State{Time: float64(time.Now().UnixMicro()) / 1e6, Groups: []api.MasterState{}, Jobs: []api.Status{}}
+	var problems []error
+	for _, source := range sources {
+		if len(s.Groups) == 0 {
+			groups, err := source.Nodes(ctx)
+			problems = append(problems, err)
+			s.Groups = append(s.Groups, groups...)
+		}
+		jobs, err := source.List(ctx, maxJobs)
+		problems = append(problems, err)
+		s.Jobs = append(s.Jobs, jobs...)
+	}
+	slices.SortStableFunc(s.Jobs, func(a, b api.Status) int {
+		switch {
+		case a.Submitted > b.Submitted:
+			return -1
+		case a.Submitted < b.Submitted:
+			return 1
+		}
+		return 0
+	})
+	s.Jobs = s.Jobs[:min(maxJobs, len(s.Jobs))]
+	return s, errors.Join(problems...)
+}
