@@ -15,9 +15,10 @@ func (o *owner) ended(s *slot, r *backend.Result) {
 		r.Outcome, r.Reason = sched.Lost, backend.Stopping // nobody asked for its end: it is to run elsewhere
 	}
 	s.ended = r
-	o.step(s, sched.Addr{}, &sched.Message{
+	o.message = sched.Message{
 		Kind: sched.Ended, Job: r.ID.Job, First: r.ID.Task, Attempt: r.ID.Attempt, Outcome: r.Outcome, Reason: r.Reason,
-	})
+	}
+	o.step(s, sched.Addr{}, &o.message)
 	if !s.run.twin {
 		delete(o.runs, r.ID)
 	}

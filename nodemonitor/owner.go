@@ -68,8 +68,9 @@ type owner struct {
 	idles     []wire.Item // to publish after the batch
 	forMaster []wire.Item // to send by Thrift after the batch, in order
 	scratch   []wire.Item
-	epoch     uint64 // highest seen of a master of this group
-	full      bool   // results have no room: launches are refused
+	message   sched.Message // being stepped
+	epoch     uint64        // highest seen of a master of this group
+	full      bool          // results have no room: launches are refused
 	stopping  bool
 	settled   chan struct{} // closed when the last calls have been answered
 	silent    bool          // no more calls

@@ -2,6 +2,7 @@ package nodemonitor
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,7 +151,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("the last snapshot has %d slots, want none", len(last.Slots))
 	}
 	for _, id := range ids {
-		r := find(w.reports, sched.Report, id)
+		r := find(slices.Concat(w.noticed, w.reports), sched.Report, id)
 		if r == nil || r.Msg.Outcome != sched.Lost || r.Msg.Reason != backend.Stopping {
 			t.Errorf("attempt %v was reported as %v", id, r)
 		}
