@@ -1,0 +1,16 @@
+// Package plot draws the figures of a report, each as SVG and PNG.
+//
+//	CDF     distribution of completion times per class, several runs, log axis
+//	Bars    percentiles per load and class, relative to one of the runs
+//	Series  something over time, one line per run
+//
+// A figure is filled in as a small struct and written with WriteFiles(base),
+// which makes base.svg and base.png. Panels (the two classes, say) stand side
+// by side under one title and one legend, which has a strip of its own and so
+// never covers data. A run has the same colour in all panels; the colours are
+// those of Okabe and Ito, told apart by colour-blind readers, and lines differ
+// by dashes too, for print without colour.
+//
+// A figure without data, or with data that its axes cannot show, is an error
+// that names the panel; no file is written then.
+package plot
