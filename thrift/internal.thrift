@@ -41,6 +41,51 @@ struct TPayload {
   4: optional published.TExec process
 }
 
+// A worker of the cluster, and the master of its group when it has one.
+struct TMember {
+  1: optional TRef worker
+  2: optional TRef master
+}
+
+// A reservation on its way from worker to worker. ageNanos as in TMessage.
+struct TProbed {
+  1: optional i64 jobHi = 0
+  2: optional i64 jobLo = 0
+  3: optional TRef owner
+  4: optional i8 jobClass = 0
+  5: optional i32 count = 0
+  6: optional string app = ""
+  7: optional i64 estimateNanos = 0
+  8: optional i64 ageNanos = -1
+  9: optional i64 thresholdNanos = 0
+}
+
+// An attempt at a node, and how long it has run.
+struct TAttained {
+  1: optional i64 jobHi = 0
+  2: optional i64 jobLo = 0
+  3: optional i32 task = 0
+  4: optional i32 attempt = 0
+  5: optional i64 serviceNanos = 0
+  6: optional bool running = false
+}
+
+/*
+ * What only the published rivals say. Each list has at most 100,000 elements.
+ * stamp is an instant by the clock of the one central scheduler, and is compared
+ * only with other stamps of it.
+ */
+struct TMore {
+  1: optional list<TMember> members
+  2: optional list<TProbed> probes
+  3: optional list<i64> bits
+  4: optional i64 stamp = 0
+  5: optional i64 thresholdNanos = 0
+  6: optional i64 queued = 0
+  7: optional i64 workNanos = 0
+  8: optional list<TAttained> slots
+}
+
 /*
  * One message of one core to another, every kind of every policy; kinds are
  * numbered by thrift/wire. Fields 1-49 are the core's, 50 up what the
@@ -78,6 +123,7 @@ struct TMessage {
   28: optional list<TAttempt> kept
   29: optional bool full = false
   30: optional i16 losses = 0
+  31: optional TMore more
 
   // The job's id as its user knows it.
   50: optional string jobName = ""

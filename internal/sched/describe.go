@@ -50,6 +50,9 @@ func Describe(m *Message) string {
 	field(m.Serves != nil, "serves=%q", m.Serves)
 	field(m.Kept != nil, "kept=%v", m.Kept)
 	field(m.Reason != "", "reason=%q", m.Reason)
+	if m.More != nil {
+		field(true, "more=%+v", *m.More)
+	}
 	return b.String()
 }
 

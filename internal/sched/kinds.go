@@ -17,4 +17,6 @@ var kindNames = [numKinds]string{
 	Launch: "Launch", Kill: "Kill", SetReserved: "SetReserved", Idle: "Idle", Refused: "Refused", Report: "Report",
 	WorkerUp: "WorkerUp", WorkerLost: "WorkerLost", WorkerServes: "WorkerServes", EpochIs: "EpochIs",
 	Ended: "Ended", Timeout: "Timeout",
+	Members: "Members", Probe: "Probe", CancelProbe: "CancelProbe", ProbeRejected: "ProbeRejected", GetTask: "GetTask",
+	NoTask: "NoTask", Started: "Started", Steal: "Steal", Stolen: "Stolen", Rotated: "Rotated", LoadShare: "LoadShare", Beat: "Beat",
 }

@@ -114,6 +114,39 @@ const (
 	// Timeout: a timer the core asked for is due. Token.
 	Timeout
 
+	// What only the published rivals say. docs/cores.md draws who says it when.
+
+	// Members (shell to distributor and worker): the live workers of the cluster
+	// in order of their numbers, again whenever they change. More.Members.
+	Members
+	// Probe (distributor to worker): a reservation for a job. Job, Class,
+	// Estimate, App, Owner, Arrival, Count (its tasks not launched yet), More.
+	Probe
+	// CancelProbe (distributor to worker): the job has no task left to bind. Job.
+	CancelProbe
+	// ProbeRejected (worker to distributor): the worker will not queue it. Job,
+	// More.Bits, More.Stamp.
+	ProbeRejected
+	// GetTask (worker to distributor): the reservation is at the head of a free
+	// worker. Job. Answered by Launch or NoTask.
+	GetTask
+	// NoTask (distributor to worker): no task is left. Job, More.
+	NoTask
+	// Started (worker to master): the task began. Job, First, Attempt.
+	Started
+	// Steal (worker to worker): an idle worker asks for reservations. Class.
+	Steal
+	// Stolen (worker to worker): the answer, perhaps empty. More.Probes.
+	Stolen
+	// Rotated (worker to its successor in the ring): reservations that move on.
+	// More.Probes.
+	Rotated
+	// LoadShare (distributor to distributor): a change of the shared state.
+	// More.Load.
+	LoadShare
+	// Beat (worker to master): a node's heartbeat. More.Slots.
+	Beat
+
 	numKinds
 )
 
@@ -152,6 +185,8 @@ type Message struct {
 	Reason string   // in words a user can read
 	Serves []string // applications served, "" for the built-in backends; sorted
 	Kept   []AttemptID
+
+	More *More // what only some policies say, else nil; shared and never changed
 }
 
 // NumKinds is one above the highest kind, for tables and round-trip tests.
@@ -171,7 +206,8 @@ const MaxTasks int32 = 100_000
 func (m *Message) Valid() bool {
 	return m.Class < NumClasses &&
 		m.First >= 0 && m.Count >= 0 && m.First <= MaxTasks && m.Count <= MaxTasks-m.First &&
-		m.Attempt >= 0 && m.Peer.ID >= 0 && m.Peer.ID <= MaxID
+		m.Attempt >= 0 && m.Peer.ID >= 0 && m.Peer.ID <= MaxID &&
+		(m.More == nil || m.More.valid())
 }
 
 // Tasks gives how many tasks the message speaks of, for counting messages as

@@ -57,6 +57,7 @@ func roundTrip(t *rapid.T, kind sched.Kind) {
 		if want.Arrival != 0 {
 			want.Arrival += received - sent
 		}
+		want.More = moved(want.More, here, there, received-sent)
 		b.Items[i].Payloads = once(b.Items[i].Payloads)
 	}
 	if want, is := show(b), show(got); want != is {
@@ -70,7 +71,7 @@ func show(b *wire.Batch) string {
 	fmt.Fprintf(&out, "%v %v %q %d %d %d %v\n", b.Sender, b.Receiver, b.Address, b.Incarnation, b.Epoch, b.Sequence, b.Acknowledged)
 	for i := range b.Items {
 		it := &b.Items[i]
-		fmt.Fprintf(&out, "%v %v %+v\n", it.From, it.To, it.Msg)
+		fmt.Fprintf(&out, "%v %v %s\n", it.From, it.To, showMessage(it.Msg))
 		for _, p := range it.Payloads {
 			fmt.Fprintf(&out, "  %q %x %v %+v\n", p.Backend, p.Message, p.Sleep, p.Exec)
 		}
@@ -79,6 +80,37 @@ func show(b *wire.Batch) string {
 		fmt.Fprintf(&out, "  %+v\n", e)
 	}
 	return out.String()
+}
+
+// showMessage prints what the pointer in a message points to as well.
+func showMessage(m sched.Message) string {
+	more := m.More
+	m.More = nil
+	if more == nil {
+		return fmt.Sprintf("%+v", m)
+	}
+	return fmt.Sprintf("%+v %+v", m, *more)
+}
+
+// moved is what the receiver gets: its own addresses and its own instants.
+func moved(m *sched.More, here, there *names, by sched.Time) *sched.More {
+	if m == nil {
+		return nil
+	}
+	c := *m
+	c.Members, c.Probes = slices.Clone(m.Members), slices.Clone(m.Probes)
+	for i := range c.Members {
+		w := &c.Members[i]
+		w.Worker, w.Master = translate(w.Worker, here, there), translate(w.Master, here, there)
+	}
+	for i := range c.Probes {
+		p := &c.Probes[i]
+		p.Owner = translate(p.Owner, here, there)
+		if p.Arrival != 0 {
+			p.Arrival += by
+		}
+	}
+	return &c
 }
 
 func translate(a sched.Addr, here, there *names) sched.Addr {
@@ -174,6 +206,8 @@ func drawMessage(t *rapid.T, m *sched.Message, here *names) {
 
 func drawField(t *rapid.T, name string, f reflect.Value, here *names) {
 	switch p := f.Addr().Interface().(type) {
+	case **sched.More:
+		*p = drawMore(t, here)
 	case *sched.Kind:
 	case *sched.Class:
 		*p = sched.Class(rapid.IntRange(0, sched.NumClasses-1).Draw(t, name))
@@ -202,7 +236,45 @@ func drawField(t *rapid.T, name string, f reflect.Value, here *names) {
 		*p = rapid.Int32().Draw(t, name)
 	case *sched.Time:
 		*p = sched.Time(rapid.Int64().Draw(t, name))
+	case *int64:
+		*p = rapid.Int64().Draw(t, name)
+	default:
+		drawParts(t, name, f, here)
+	}
+}
+
+// drawParts fills a struct field by field, and a list of up to three.
+func drawParts(t *rapid.T, name string, f reflect.Value, here *names) {
+	switch f.Kind() {
+	case reflect.Struct:
+		for field, value := range f.Fields() {
+			drawField(t, field.Name, value, here)
+		}
+	case reflect.Slice:
+		n := rapid.IntRange(0, 3).Draw(t, name)
+		f.Set(reflect.MakeSlice(f.Type(), n, n))
+		for i := range n {
+			drawField(t, name, f.Index(i), here)
+		}
 	default:
 		t.Fatalf("no way to draw the field %s of type %s", name, f.Type())
 	}
+}
+
+// drawMore fills every field of what only some policies say; often it is nil.
+func drawMore(t *rapid.T, here *names) *sched.More {
+	if rapid.Bool().Draw(t, "no more") {
+		return nil
+	}
+	m := &sched.More{}
+	drawParts(t, "More", reflect.ValueOf(m).Elem(), here)
+	for i := range m.Probes {
+		m.Probes[i].Count = rapid.Int32Range(0, api.MaxTasks).Draw(t, "Count")
+		m.Probes[i].Arrival = sched.Time(rapid.Int64Range(0, int64(5*sched.Second)).Draw(t, "Arrival"))
+	}
+	for i := range m.Slots {
+		m.Slots[i].ID.Task = rapid.Int32Range(0, api.MaxTasks).Draw(t, "Task")
+		m.Slots[i].ID.Attempt = rapid.Int32Range(0, 1<<30).Draw(t, "Attempt")
+	}
+	return m
 }

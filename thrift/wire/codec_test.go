@@ -110,10 +110,29 @@ func TestCheckPeer(t *testing.T) {
 	allowed := map[sched.Kind]bool{
 		sched.Tasks: true, sched.Drop: true, sched.Serves: true, sched.Returned: true, sched.AttemptLost: true, sched.Holding: true,
 		sched.Launch: true, sched.Kill: true, sched.SetReserved: true, sched.Idle: true, sched.Refused: true, sched.Report: true,
+		sched.Probe: true, sched.CancelProbe: true, sched.ProbeRejected: true, sched.GetTask: true, sched.NoTask: true, sched.Started: true,
+		sched.Steal: true, sched.Stolen: true, sched.Rotated: true, sched.LoadShare: true, sched.Beat: true,
 	}
 	for kind := sched.Kind(0); int(kind) <= sched.NumKinds; kind++ {
 		if err := oneItem(sched.Message{Kind: kind}).CheckPeer(); (err == nil) != allowed[kind] {
 			t.Errorf("%v: %v", kind, err)
+		}
+	}
+}
+
+// A list that is too long, or that holds what cannot be, is refused with a reason.
+func TestMoreIsChecked(t *testing.T) {
+	codec := wire.NewCodec(newNames(), at(0))
+	for want, more := range map[string]sched.More{
+		"more than the limit of 100000": {Bits: make([]uint64, wire.MaxListed+1)},
+		"class 7":                       {Probes: []sched.Probed{{}, {Class: 7}}},
+		"-1 tasks":                      {Probes: []sched.Probed{{Count: -1}}},
+		"its attempt 1 of 1 is task 0#-1, which cannot be":  {Slots: []sched.Attained{{ID: sched.AttemptID{Attempt: -1}}}},
+		"its attempt 1 of 1 is task 100001#0, which cannot": {Slots: []sched.Attained{{ID: sched.AttemptID{Task: 100_001}}}},
+	} {
+		it := oneItem(sched.Message{Kind: sched.Stolen, More: &more})
+		if _, err := codec.Append(nil, it); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

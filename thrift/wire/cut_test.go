@@ -3,6 +3,7 @@ package wire_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,16 +107,26 @@ func TestSizeIsABound(t *testing.T) {
 	longest := strings.Repeat("n", api.MaxKeyBytes)
 	all.Msg.Peer = dir.Addr(wire.Ref{Role: sched.Worker, Name: longest, Slot: 1})
 	all.Msg.Owner = dir.Addr(wire.Ref{Role: sched.Worker, Name: longest, Slot: 2})
+	listed := sched.Member{Worker: all.Msg.Peer, Master: all.Msg.Owner}
+	all.Msg.More.Members = []sched.Member{listed, listed}
+	for i := range all.Msg.More.Probes {
+		all.Msg.More.Probes[i].Owner = all.Msg.Owner
+	}
 	all.Payloads[0].Backend, all.Payloads[1].Backend = api.BackendExec, api.BackendSleep
 	check(t, dir, all)
 	rapid.Check(t, func(t *rapid.T) {
 		dir := newNames()
 		check(t, dir, drawItem(t, sched.Launch, &wire.Batch{Sender: node, Receiver: frontend}, dir))
 	})
+	more := func(m sched.More) func(*wire.Item) { return func(it *wire.Item) { it.Msg.More = &m } }
 	for name, grow := range map[string]func(*wire.Item){
-		"kept":   func(it *wire.Item) { it.Msg.Kept = filledList[sched.AttemptID](500) },
-		"serves": func(it *wire.Item) { it.Msg.Serves = filledList[string](500) },
-		"ids":    func(it *wire.Item) { it.TaskIDs = filledList[string](500) },
+		"members":  more(sched.More{Members: slices.Repeat([]sched.Member{listed}, 500)}),
+		"probes":   more(sched.More{Probes: slices.Repeat(all.Msg.More.Probes, 250)}),
+		"bits":     more(sched.More{Bits: filledList[uint64](500)}),
+		"attempts": more(sched.More{Slots: filledList[sched.Attained](500)}),
+		"kept":     func(it *wire.Item) { it.Msg.Kept = filledList[sched.AttemptID](500) },
+		"serves":   func(it *wire.Item) { it.Msg.Serves = filledList[string](500) },
+		"ids":      func(it *wire.Item) { it.TaskIDs = filledList[string](500) },
 		"payloads": func(it *wire.Item) {
 			it.Payloads = filledList[api.Payload](500)
 			for i := range it.Payloads {
@@ -126,7 +137,7 @@ func TestSizeIsABound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			it := wire.Item{From: node, To: frontend, Msg: sched.Message{Kind: sched.Tasks, Count: 500}}
 			grow(&it)
-			check(t, newNames(), it)
+			check(t, dir, it)
 		})
 	}
 }

@@ -22,6 +22,17 @@ func FuzzDecode(f *testing.F) {
 		f.Add(data)
 		f.Add(data[:len(data)/2])
 	}
+	rivals := &wire.Batch{Sender: node, Receiver: frontend, Address: "127.0.0.1:1", Items: []wire.Item{{From: node, To: frontend}}}
+	rivals.Items[0].Msg = sched.Message{Kind: sched.Stolen, More: &sched.More{
+		Members: []sched.Member{{Worker: dir.Addr(node), Master: dir.Addr(master)}},
+		Probes:  []sched.Probed{{Owner: dir.Addr(frontend), Class: sched.Long, Count: 3, App: "a", Arrival: 1}},
+		Bits:    []uint64{1 << 63}, Stamp: 5, Slots: []sched.Attained{{Service: 7, Running: true}},
+	}}
+	data, err := wire.NewCodec(dir, at(0)).Append(nil, rivals)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
 	f.Add([]byte{})
 	f.Add([]byte{15, 0, 7, 12, 0x7f, 0xff, 0xff, 0xff})                             // a list of two thousand million messages
 	f.Add([]byte("\x0f\x00\a0\x00\x00\x00\x01\x03\x00\x01A\f\x00\x11\x00\x00\x00")) // an owner without a name

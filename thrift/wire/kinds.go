@@ -20,6 +20,18 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.Refused:     11,
 	sched.Report:      12,
 
+	sched.Probe:         13,
+	sched.CancelProbe:   14,
+	sched.ProbeRejected: 15,
+	sched.GetTask:       16,
+	sched.NoTask:        17,
+	sched.Started:       18,
+	sched.Steal:         19,
+	sched.Stolen:        20,
+	sched.Rotated:       21,
+	sched.LoadShare:     22,
+	sched.Beat:          23,
+
 	sched.Submit:       64,
 	sched.Cancel:       65,
 	sched.MasterUp:     66,
@@ -35,6 +47,7 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.EpochIs:      76,
 	sched.Ended:        77,
 	sched.Timeout:      78,
+	sched.Members:      79,
 }
 
 // firstOwn is the first number that only a shell says to its own core.

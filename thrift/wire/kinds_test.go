@@ -15,7 +15,8 @@ func TestKindNumbersStay(t *testing.T) {
 		sched.Kill: 8, sched.SetReserved: 9, sched.Idle: 10, sched.Refused: 11, sched.Report: 12, sched.Submit: 64, sched.Cancel: 65,
 		sched.MasterUp: 66, sched.MasterLost: 67, sched.Restored: 68, sched.Placed: 69, sched.NewAttempt: 70, sched.TaskEnded: 71,
 		sched.JobEnded: 72, sched.WorkerUp: 73, sched.WorkerLost: 74, sched.WorkerServes: 75, sched.EpochIs: 76, sched.Ended: 77,
-		sched.Timeout: 78,
+		sched.Timeout: 78, sched.Members: 79, sched.Probe: 13, sched.CancelProbe: 14, sched.ProbeRejected: 15, sched.GetTask: 16,
+		sched.NoTask: 17, sched.Started: 18, sched.Steal: 19, sched.Stolen: 20, sched.Rotated: 21, sched.LoadShare: 22, sched.Beat: 23,
 	}
 	for k := sched.Kind(1); int(k) < sched.NumKinds; k++ {
 		n := kindNumbers[k]

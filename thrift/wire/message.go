@@ -29,13 +29,11 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	t.First, t.Count, t.Attempt = m.First, m.Count, m.Attempt
 	t.JobHi, t.JobLo = bits(m.Job.Hi), bits(m.Job.Lo)
 	t.Key, t.Seq, t.Epoch, t.Token = bits(m.Key), bits(m.Seq), bits(m.Epoch), bits(m.Token)
-	t.EstimateNanos, t.AgeNanos = int64(m.Estimate), noAge
-	if m.Arrival != 0 {
-		t.AgeNanos = max(int64(now-m.Arrival), 0)
-	}
+	t.EstimateNanos, t.AgeNanos = int64(m.Estimate), ageTo(m.Arrival, now)
 	t.App, t.Node, t.Reason, t.Serves = m.App, m.Node, m.Reason, m.Serves
 	t.Kept = attemptsTo(m.Kept)
-	return nil
+	t.More, err = c.moreTo(m.More, now)
+	return err
 }
 
 // messageFrom reads the core's part of t.
@@ -56,21 +54,32 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	m.Job = sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}
 	m.Key, m.Seq, m.Epoch, m.Token = unbits(t.Key), unbits(t.Seq), unbits(t.Epoch), unbits(t.Token)
 	m.Estimate = sched.Time(t.EstimateNanos)
-	if t.AgeNanos >= 0 {
-		m.Arrival = arrivedBefore(now, sched.Time(t.AgeNanos))
-	}
+	m.Arrival = ageFrom(t.AgeNanos, now)
 	m.App, m.Node, m.Reason, m.Serves = t.App, t.Node, t.Reason, t.Serves
 	m.Kept = attemptsFrom(t.Kept)
-	return nil
+	m.More, err = c.moreFrom(t.More, now)
+	return err
 }
 
-// arrivedBefore gives the instant that lies age before now; never 0, which says
-// that no arrival is known.
-func arrivedBefore(now, age sched.Time) sched.Time {
-	if now == age {
-		return -1
+// ageTo gives how long ago an arrival was; 0 stands for an arrival that nobody
+// knows, and noAge for the age of one.
+func ageTo(arrival, now sched.Time) int64 {
+	if arrival == 0 {
+		return noAge
 	}
-	return now - age
+	return max(int64(now-arrival), 0)
+}
+
+// ageFrom is the inverse, by the clock of the receiver.
+func ageFrom(age int64, now sched.Time) sched.Time {
+	switch {
+	case age < 0:
+		return 0
+	case now == sched.Time(age):
+		return -1 // for 0 would say that no arrival is known
+	default:
+		return now - sched.Time(age)
+	}
 }
 
 // checkMessage refuses what no daemon of this version says.
@@ -93,7 +102,7 @@ func checkMessage(t *peer.TMessage) error {
 	case len(t.TaskIds) > 0 && len(t.TaskIds) != max(int(t.Count), 1):
 		return fmt.Errorf("it has %d task ids for %d tasks", len(t.TaskIds), t.Count)
 	}
-	return nil
+	return checkMore(t.More)
 }
 
 // bits and unbits carry a 64-bit unsigned number in Thrift's signed one.

@@ -923,6 +923,1687 @@ func (p *TPayload) String() string {
 }
 
 // Attributes:
+//   - Worker
+//   - Master
+type TMember struct {
+	Worker *TRef `thrift:"worker,1" db:"worker" json:"worker,omitempty"`
+	Master *TRef `thrift:"master,2" db:"master" json:"master,omitempty"`
+}
+
+func NewTMember() *TMember {
+	return &TMember{}
+}
+
+var TMember_Worker_DEFAULT *TRef
+
+func (p *TMember) GetWorker() *TRef {
+	if !p.IsSetWorker() {
+		return TMember_Worker_DEFAULT
+	}
+	return p.Worker
+}
+
+var TMember_Master_DEFAULT *TRef
+
+func (p *TMember) GetMaster() *TRef {
+	if !p.IsSetMaster() {
+		return TMember_Master_DEFAULT
+	}
+	return p.Master
+}
+func (p *TMember) IsSetWorker() bool {
+	return p.Worker != nil
+}
+
+func (p *TMember) IsSetMaster() bool {
+	return p.Master != nil
+}
+
+func (p *TMember) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TMember) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Worker = &TRef{}
+	if err := p.Worker.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Worker), err)
+	}
+	return nil
+}
+
+func (p *TMember) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Master = &TRef{}
+	if err := p.Master.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Master), err)
+	}
+	return nil
+}
+
+func (p *TMember) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TMember"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TMember) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetWorker() {
+		if err := oprot.WriteFieldBegin(ctx, "worker", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:worker: ", p), err)
+		}
+		if err := p.Worker.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Worker), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:worker: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMember) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMaster() {
+		if err := oprot.WriteFieldBegin(ctx, "master", thrift.STRUCT, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:master: ", p), err)
+		}
+		if err := p.Master.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Master), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:master: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMember) Equals(other *TMember) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if !p.Worker.Equals(other.Worker) {
+		return false
+	}
+	if !p.Master.Equals(other.Master) {
+		return false
+	}
+	return true
+}
+
+func (p *TMember) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TMember(%+v)", *p)
+}
+
+// Attributes:
+//   - JobHi
+//   - JobLo
+//   - Owner
+//   - JobClass
+//   - Count
+//   - App
+//   - EstimateNanos
+//   - AgeNanos
+//   - ThresholdNanos
+type TProbed struct {
+	JobHi          int64  `thrift:"jobHi,1" db:"jobHi" json:"jobHi"`
+	JobLo          int64  `thrift:"jobLo,2" db:"jobLo" json:"jobLo"`
+	Owner          *TRef  `thrift:"owner,3" db:"owner" json:"owner,omitempty"`
+	JobClass       int8   `thrift:"jobClass,4" db:"jobClass" json:"jobClass"`
+	Count          int32  `thrift:"count,5" db:"count" json:"count"`
+	App            string `thrift:"app,6" db:"app" json:"app"`
+	EstimateNanos  int64  `thrift:"estimateNanos,7" db:"estimateNanos" json:"estimateNanos"`
+	AgeNanos       int64  `thrift:"ageNanos,8" db:"ageNanos" json:"ageNanos"`
+	ThresholdNanos int64  `thrift:"thresholdNanos,9" db:"thresholdNanos" json:"thresholdNanos"`
+}
+
+func NewTProbed() *TProbed {
+	return &TProbed{
+		AgeNanos: -1,
+	}
+}
+
+var TProbed_JobHi_DEFAULT int64 = 0
+
+func (p *TProbed) GetJobHi() int64 {
+	return p.JobHi
+}
+
+var TProbed_JobLo_DEFAULT int64 = 0
+
+func (p *TProbed) GetJobLo() int64 {
+	return p.JobLo
+}
+
+var TProbed_Owner_DEFAULT *TRef
+
+func (p *TProbed) GetOwner() *TRef {
+	if !p.IsSetOwner() {
+		return TProbed_Owner_DEFAULT
+	}
+	return p.Owner
+}
+
+var TProbed_JobClass_DEFAULT int8 = 0
+
+func (p *TProbed) GetJobClass() int8 {
+	return p.JobClass
+}
+
+var TProbed_Count_DEFAULT int32 = 0
+
+func (p *TProbed) GetCount() int32 {
+	return p.Count
+}
+
+var TProbed_App_DEFAULT string = ""
+
+func (p *TProbed) GetApp() string {
+	return p.App
+}
+
+var TProbed_EstimateNanos_DEFAULT int64 = 0
+
+func (p *TProbed) GetEstimateNanos() int64 {
+	return p.EstimateNanos
+}
+
+var TProbed_AgeNanos_DEFAULT int64 = -1
+
+func (p *TProbed) GetAgeNanos() int64 {
+	return p.AgeNanos
+}
+
+var TProbed_ThresholdNanos_DEFAULT int64 = 0
+
+func (p *TProbed) GetThresholdNanos() int64 {
+	return p.ThresholdNanos
+}
+func (p *TProbed) IsSetJobHi() bool {
+	return p.JobHi != TProbed_JobHi_DEFAULT
+}
+
+func (p *TProbed) IsSetJobLo() bool {
+	return p.JobLo != TProbed_JobLo_DEFAULT
+}
+
+func (p *TProbed) IsSetOwner() bool {
+	return p.Owner != nil
+}
+
+func (p *TProbed) IsSetJobClass() bool {
+	return p.JobClass != TProbed_JobClass_DEFAULT
+}
+
+func (p *TProbed) IsSetCount() bool {
+	return p.Count != TProbed_Count_DEFAULT
+}
+
+func (p *TProbed) IsSetApp() bool {
+	return p.App != TProbed_App_DEFAULT
+}
+
+func (p *TProbed) IsSetEstimateNanos() bool {
+	return p.EstimateNanos != TProbed_EstimateNanos_DEFAULT
+}
+
+func (p *TProbed) IsSetAgeNanos() bool {
+	return p.AgeNanos != TProbed_AgeNanos_DEFAULT
+}
+
+func (p *TProbed) IsSetThresholdNanos() bool {
+	return p.ThresholdNanos != TProbed_ThresholdNanos_DEFAULT
+}
+
+func (p *TProbed) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.BYTE {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TProbed) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobHi = v
+	}
+	return nil
+}
+
+func (p *TProbed) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.JobLo = v
+	}
+	return nil
+}
+
+func (p *TProbed) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Owner = &TRef{}
+	if err := p.Owner.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Owner), err)
+	}
+	return nil
+}
+
+func (p *TProbed) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadByte(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		temp := int8(v)
+		p.JobClass = temp
+	}
+	return nil
+}
+
+func (p *TProbed) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Count = v
+	}
+	return nil
+}
+
+func (p *TProbed) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
+}
+
+func (p *TProbed) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.EstimateNanos = v
+	}
+	return nil
+}
+
+func (p *TProbed) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.AgeNanos = v
+	}
+	return nil
+}
+
+func (p *TProbed) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.ThresholdNanos = v
+	}
+	return nil
+}
+
+func (p *TProbed) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TProbed"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TProbed) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJobHi() {
+		if err := oprot.WriteFieldBegin(ctx, "jobHi", thrift.I64, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobHi: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.JobHi)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobHi (1) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobHi: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TProbed) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJobLo() {
+		if err := oprot.WriteFieldBegin(ctx, "jobLo", thrift.I64, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:jobLo: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.JobLo)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobLo (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:jobLo: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TProbed) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRUCT, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:owner: ", p), err)
+		}
+		if err := p.Owner.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Owner), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TProbed) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJobClass() {
+		if err := oprot.WriteFieldBegin(ctx, "jobClass", thrift.BYTE, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:jobClass: ", p), err)
+		}
+		if err := oprot.WriteByte(ctx, int8(p.JobClass)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobClass (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:jobClass: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TProbed) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCount() {
+		if err := oprot.WriteFieldBegin(ctx, "count", thrift.I32, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:count: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Count)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.count (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:count: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TProbed) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetApp() {
+		if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:app: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.app (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:app: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TProbed) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetEstimateNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "estimateNanos", thrift.I64, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:estimateNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.EstimateNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.estimateNanos (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:estimateNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TProbed) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAgeNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "ageNanos", thrift.I64, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:ageNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.AgeNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.ageNanos (8) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:ageNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TProbed) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetThresholdNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "thresholdNanos", thrift.I64, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:thresholdNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.ThresholdNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.thresholdNanos (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:thresholdNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TProbed) Equals(other *TProbed) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.JobHi != other.JobHi {
+		return false
+	}
+	if p.JobLo != other.JobLo {
+		return false
+	}
+	if !p.Owner.Equals(other.Owner) {
+		return false
+	}
+	if p.JobClass != other.JobClass {
+		return false
+	}
+	if p.Count != other.Count {
+		return false
+	}
+	if p.App != other.App {
+		return false
+	}
+	if p.EstimateNanos != other.EstimateNanos {
+		return false
+	}
+	if p.AgeNanos != other.AgeNanos {
+		return false
+	}
+	if p.ThresholdNanos != other.ThresholdNanos {
+		return false
+	}
+	return true
+}
+
+func (p *TProbed) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TProbed(%+v)", *p)
+}
+
+// Attributes:
+//   - JobHi
+//   - JobLo
+//   - Task
+//   - Attempt
+//   - ServiceNanos
+//   - Running
+type TAttained struct {
+	JobHi        int64 `thrift:"jobHi,1" db:"jobHi" json:"jobHi"`
+	JobLo        int64 `thrift:"jobLo,2" db:"jobLo" json:"jobLo"`
+	Task         int32 `thrift:"task,3" db:"task" json:"task"`
+	Attempt      int32 `thrift:"attempt,4" db:"attempt" json:"attempt"`
+	ServiceNanos int64 `thrift:"serviceNanos,5" db:"serviceNanos" json:"serviceNanos"`
+	Running      bool  `thrift:"running,6" db:"running" json:"running"`
+}
+
+func NewTAttained() *TAttained {
+	return &TAttained{}
+}
+
+var TAttained_JobHi_DEFAULT int64 = 0
+
+func (p *TAttained) GetJobHi() int64 {
+	return p.JobHi
+}
+
+var TAttained_JobLo_DEFAULT int64 = 0
+
+func (p *TAttained) GetJobLo() int64 {
+	return p.JobLo
+}
+
+var TAttained_Task_DEFAULT int32 = 0
+
+func (p *TAttained) GetTask() int32 {
+	return p.Task
+}
+
+var TAttained_Attempt_DEFAULT int32 = 0
+
+func (p *TAttained) GetAttempt() int32 {
+	return p.Attempt
+}
+
+var TAttained_ServiceNanos_DEFAULT int64 = 0
+
+func (p *TAttained) GetServiceNanos() int64 {
+	return p.ServiceNanos
+}
+
+var TAttained_Running_DEFAULT bool = false
+
+func (p *TAttained) GetRunning() bool {
+	return p.Running
+}
+func (p *TAttained) IsSetJobHi() bool {
+	return p.JobHi != TAttained_JobHi_DEFAULT
+}
+
+func (p *TAttained) IsSetJobLo() bool {
+	return p.JobLo != TAttained_JobLo_DEFAULT
+}
+
+func (p *TAttained) IsSetTask() bool {
+	return p.Task != TAttained_Task_DEFAULT
+}
+
+func (p *TAttained) IsSetAttempt() bool {
+	return p.Attempt != TAttained_Attempt_DEFAULT
+}
+
+func (p *TAttained) IsSetServiceNanos() bool {
+	return p.ServiceNanos != TAttained_ServiceNanos_DEFAULT
+}
+
+func (p *TAttained) IsSetRunning() bool {
+	return p.Running != TAttained_Running_DEFAULT
+}
+
+func (p *TAttained) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TAttained) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobHi = v
+	}
+	return nil
+}
+
+func (p *TAttained) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.JobLo = v
+	}
+	return nil
+}
+
+func (p *TAttained) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Task = v
+	}
+	return nil
+}
+
+func (p *TAttained) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Attempt = v
+	}
+	return nil
+}
+
+func (p *TAttained) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.ServiceNanos = v
+	}
+	return nil
+}
+
+func (p *TAttained) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Running = v
+	}
+	return nil
+}
+
+func (p *TAttained) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TAttained"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TAttained) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJobHi() {
+		if err := oprot.WriteFieldBegin(ctx, "jobHi", thrift.I64, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobHi: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.JobHi)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobHi (1) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobHi: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TAttained) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJobLo() {
+		if err := oprot.WriteFieldBegin(ctx, "jobLo", thrift.I64, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:jobLo: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.JobLo)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobLo (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:jobLo: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TAttained) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetTask() {
+		if err := oprot.WriteFieldBegin(ctx, "task", thrift.I32, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:task: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Task)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.task (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:task: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TAttained) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAttempt() {
+		if err := oprot.WriteFieldBegin(ctx, "attempt", thrift.I32, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:attempt: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Attempt)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.attempt (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:attempt: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TAttained) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetServiceNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "serviceNanos", thrift.I64, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:serviceNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.ServiceNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.serviceNanos (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:serviceNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TAttained) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRunning() {
+		if err := oprot.WriteFieldBegin(ctx, "running", thrift.BOOL, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:running: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Running)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.running (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:running: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TAttained) Equals(other *TAttained) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.JobHi != other.JobHi {
+		return false
+	}
+	if p.JobLo != other.JobLo {
+		return false
+	}
+	if p.Task != other.Task {
+		return false
+	}
+	if p.Attempt != other.Attempt {
+		return false
+	}
+	if p.ServiceNanos != other.ServiceNanos {
+		return false
+	}
+	if p.Running != other.Running {
+		return false
+	}
+	return true
+}
+
+func (p *TAttained) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TAttained(%+v)", *p)
+}
+
+// Attributes:
+//   - Members
+//   - Probes
+//   - Bits
+//   - Stamp
+//   - ThresholdNanos
+//   - Queued
+//   - WorkNanos
+//   - Slots
+type TMore struct {
+	Members        []*TMember   `thrift:"members,1" db:"members" json:"members,omitempty"`
+	Probes         []*TProbed   `thrift:"probes,2" db:"probes" json:"probes,omitempty"`
+	Bits           []int64      `thrift:"bits,3" db:"bits" json:"bits,omitempty"`
+	Stamp          int64        `thrift:"stamp,4" db:"stamp" json:"stamp"`
+	ThresholdNanos int64        `thrift:"thresholdNanos,5" db:"thresholdNanos" json:"thresholdNanos"`
+	Queued         int64        `thrift:"queued,6" db:"queued" json:"queued"`
+	WorkNanos      int64        `thrift:"workNanos,7" db:"workNanos" json:"workNanos"`
+	Slots          []*TAttained `thrift:"slots,8" db:"slots" json:"slots,omitempty"`
+}
+
+func NewTMore() *TMore {
+	return &TMore{}
+}
+
+var TMore_Members_DEFAULT []*TMember
+
+func (p *TMore) GetMembers() []*TMember {
+	return p.Members
+}
+
+var TMore_Probes_DEFAULT []*TProbed
+
+func (p *TMore) GetProbes() []*TProbed {
+	return p.Probes
+}
+
+var TMore_Bits_DEFAULT []int64
+
+func (p *TMore) GetBits() []int64 {
+	return p.Bits
+}
+
+var TMore_Stamp_DEFAULT int64 = 0
+
+func (p *TMore) GetStamp() int64 {
+	return p.Stamp
+}
+
+var TMore_ThresholdNanos_DEFAULT int64 = 0
+
+func (p *TMore) GetThresholdNanos() int64 {
+	return p.ThresholdNanos
+}
+
+var TMore_Queued_DEFAULT int64 = 0
+
+func (p *TMore) GetQueued() int64 {
+	return p.Queued
+}
+
+var TMore_WorkNanos_DEFAULT int64 = 0
+
+func (p *TMore) GetWorkNanos() int64 {
+	return p.WorkNanos
+}
+
+var TMore_Slots_DEFAULT []*TAttained
+
+func (p *TMore) GetSlots() []*TAttained {
+	return p.Slots
+}
+func (p *TMore) IsSetMembers() bool {
+	return p.Members != nil
+}
+
+func (p *TMore) IsSetProbes() bool {
+	return p.Probes != nil
+}
+
+func (p *TMore) IsSetBits() bool {
+	return p.Bits != nil
+}
+
+func (p *TMore) IsSetStamp() bool {
+	return p.Stamp != TMore_Stamp_DEFAULT
+}
+
+func (p *TMore) IsSetThresholdNanos() bool {
+	return p.ThresholdNanos != TMore_ThresholdNanos_DEFAULT
+}
+
+func (p *TMore) IsSetQueued() bool {
+	return p.Queued != TMore_Queued_DEFAULT
+}
+
+func (p *TMore) IsSetWorkNanos() bool {
+	return p.WorkNanos != TMore_WorkNanos_DEFAULT
+}
+
+func (p *TMore) IsSetSlots() bool {
+	return p.Slots != nil
+}
+
+func (p *TMore) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TMore) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TMember, 0, size)
+	p.Members = tSlice
+	for i := 0; i < size; i++ {
+		_elem0 := &TMember{}
+		if err := _elem0.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem0), err)
+		}
+		p.Members = append(p.Members, _elem0)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TMore) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TProbed, 0, size)
+	p.Probes = tSlice
+	for i := 0; i < size; i++ {
+		_elem1 := &TProbed{
+			AgeNanos: -1,
+		}
+		if err := _elem1.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem1), err)
+		}
+		p.Probes = append(p.Probes, _elem1)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TMore) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int64, 0, size)
+	p.Bits = tSlice
+	for i := 0; i < size; i++ {
+		var _elem2 int64
+		if v, err := iprot.ReadI64(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem2 = v
+		}
+		p.Bits = append(p.Bits, _elem2)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TMore) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Stamp = v
+	}
+	return nil
+}
+
+func (p *TMore) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.ThresholdNanos = v
+	}
+	return nil
+}
+
+func (p *TMore) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Queued = v
+	}
+	return nil
+}
+
+func (p *TMore) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.WorkNanos = v
+	}
+	return nil
+}
+
+func (p *TMore) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TAttained, 0, size)
+	p.Slots = tSlice
+	for i := 0; i < size; i++ {
+		_elem3 := &TAttained{}
+		if err := _elem3.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem3), err)
+		}
+		p.Slots = append(p.Slots, _elem3)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TMore) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TMore"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TMore) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMembers() {
+		if err := oprot.WriteFieldBegin(ctx, "members", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:members: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Members)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Members {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:members: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMore) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetProbes() {
+		if err := oprot.WriteFieldBegin(ctx, "probes", thrift.LIST, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:probes: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Probes)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Probes {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:probes: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMore) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetBits() {
+		if err := oprot.WriteFieldBegin(ctx, "bits", thrift.LIST, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:bits: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I64, len(p.Bits)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Bits {
+			if err := oprot.WriteI64(ctx, int64(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:bits: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMore) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStamp() {
+		if err := oprot.WriteFieldBegin(ctx, "stamp", thrift.I64, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:stamp: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Stamp)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.stamp (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:stamp: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMore) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetThresholdNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "thresholdNanos", thrift.I64, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:thresholdNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.ThresholdNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.thresholdNanos (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:thresholdNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMore) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetQueued() {
+		if err := oprot.WriteFieldBegin(ctx, "queued", thrift.I64, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:queued: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Queued)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.queued (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:queued: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMore) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetWorkNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "workNanos", thrift.I64, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:workNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.WorkNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.workNanos (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:workNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMore) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSlots() {
+		if err := oprot.WriteFieldBegin(ctx, "slots", thrift.LIST, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:slots: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Slots)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Slots {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:slots: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMore) Equals(other *TMore) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Members) != len(other.Members) {
+		return false
+	}
+	for i, _tgt := range p.Members {
+		_src4 := other.Members[i]
+		if !_tgt.Equals(_src4) {
+			return false
+		}
+	}
+	if len(p.Probes) != len(other.Probes) {
+		return false
+	}
+	for i, _tgt := range p.Probes {
+		_src5 := other.Probes[i]
+		if !_tgt.Equals(_src5) {
+			return false
+		}
+	}
+	if len(p.Bits) != len(other.Bits) {
+		return false
+	}
+	for i, _tgt := range p.Bits {
+		_src6 := other.Bits[i]
+		if _tgt != _src6 {
+			return false
+		}
+	}
+	if p.Stamp != other.Stamp {
+		return false
+	}
+	if p.ThresholdNanos != other.ThresholdNanos {
+		return false
+	}
+	if p.Queued != other.Queued {
+		return false
+	}
+	if p.WorkNanos != other.WorkNanos {
+		return false
+	}
+	if len(p.Slots) != len(other.Slots) {
+		return false
+	}
+	for i, _tgt := range p.Slots {
+		_src7 := other.Slots[i]
+		if !_tgt.Equals(_src7) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *TMore) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TMore(%+v)", *p)
+}
+
+// Attributes:
 //   - Kind
 //   - FromSlot
 //   - ToSlot
@@ -953,6 +2634,7 @@ func (p *TPayload) String() string {
 //   - Kept
 //   - Full
 //   - Losses
+//   - More
 //   - JobName
 //   - OwnerAddress
 //   - SchedulerAddress
@@ -996,7 +2678,8 @@ type TMessage struct {
 	Kept          []*TAttempt `thrift:"kept,28" db:"kept" json:"kept,omitempty"`
 	Full          bool        `thrift:"full,29" db:"full" json:"full"`
 	Losses        int16       `thrift:"losses,30" db:"losses" json:"losses"`
-	// unused fields # 31 to 49
+	More          *TMore      `thrift:"more,31" db:"more" json:"more,omitempty"`
+	// unused fields # 32 to 49
 	JobName          string                   `thrift:"jobName,50" db:"jobName" json:"jobName"`
 	OwnerAddress     string                   `thrift:"ownerAddress,51" db:"ownerAddress" json:"ownerAddress"`
 	SchedulerAddress string                   `thrift:"schedulerAddress,52" db:"schedulerAddress" json:"schedulerAddress"`
@@ -1201,6 +2884,15 @@ func (p *TMessage) GetLosses() int16 {
 	return p.Losses
 }
 
+var TMessage_More_DEFAULT *TMore
+
+func (p *TMessage) GetMore() *TMore {
+	if !p.IsSetMore() {
+		return TMessage_More_DEFAULT
+	}
+	return p.More
+}
+
 var TMessage_JobName_DEFAULT string = ""
 
 func (p *TMessage) GetJobName() string {
@@ -1389,6 +3081,10 @@ func (p *TMessage) IsSetFull() bool {
 
 func (p *TMessage) IsSetLosses() bool {
 	return p.Losses != TMessage_Losses_DEFAULT
+}
+
+func (p *TMessage) IsSetMore() bool {
+	return p.More != nil
 }
 
 func (p *TMessage) IsSetJobName() bool {
@@ -1746,6 +3442,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 30:
 			if fieldTypeId == thrift.I16 {
 				if err := p.ReadField30(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 31:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField31(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -2131,13 +3837,13 @@ func (p *TMessage) ReadField27(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem0 string
+		var _elem8 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem0 = v
+			_elem8 = v
 		}
-		p.Serves = append(p.Serves, _elem0)
+		p.Serves = append(p.Serves, _elem8)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -2153,11 +3859,11 @@ func (p *TMessage) ReadField28(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*TAttempt, 0, size)
 	p.Kept = tSlice
 	for i := 0; i < size; i++ {
-		_elem1 := &TAttempt{}
-		if err := _elem1.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem1), err)
+		_elem9 := &TAttempt{}
+		if err := _elem9.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem9), err)
 		}
-		p.Kept = append(p.Kept, _elem1)
+		p.Kept = append(p.Kept, _elem9)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -2179,6 +3885,14 @@ func (p *TMessage) ReadField30(ctx context.Context, iprot thrift.TProtocol) erro
 		return thrift.PrependError("error reading field 30: ", err)
 	} else {
 		p.Losses = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField31(ctx context.Context, iprot thrift.TProtocol) error {
+	p.More = &TMore{}
+	if err := p.More.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.More), err)
 	}
 	return nil
 }
@@ -2218,11 +3932,11 @@ func (p *TMessage) ReadField53(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*TPayload, 0, size)
 	p.Payloads = tSlice
 	for i := 0; i < size; i++ {
-		_elem2 := &TPayload{}
-		if err := _elem2.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem2), err)
+		_elem10 := &TPayload{}
+		if err := _elem10.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem10), err)
 		}
-		p.Payloads = append(p.Payloads, _elem2)
+		p.Payloads = append(p.Payloads, _elem10)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -2238,13 +3952,13 @@ func (p *TMessage) ReadField54(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]string, 0, size)
 	p.TaskIds = tSlice
 	for i := 0; i < size; i++ {
-		var _elem3 string
+		var _elem11 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem3 = v
+			_elem11 = v
 		}
-		p.TaskIds = append(p.TaskIds, _elem3)
+		p.TaskIds = append(p.TaskIds, _elem11)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -2407,6 +4121,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField30(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField31(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField50(ctx, oprot); err != nil {
@@ -2919,6 +4636,21 @@ func (p *TMessage) writeField30(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField31(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMore() {
+		if err := oprot.WriteFieldBegin(ctx, "more", thrift.STRUCT, 31); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 31:more: ", p), err)
+		}
+		if err := p.More.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.More), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 31:more: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) writeField50(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetJobName() {
 		if err := oprot.WriteFieldBegin(ctx, "jobName", thrift.STRING, 50); err != nil {
@@ -3203,8 +4935,8 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src4 := other.Serves[i]
-		if _tgt != _src4 {
+		_src12 := other.Serves[i]
+		if _tgt != _src12 {
 			return false
 		}
 	}
@@ -3212,8 +4944,8 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	for i, _tgt := range p.Kept {
-		_src5 := other.Kept[i]
-		if !_tgt.Equals(_src5) {
+		_src13 := other.Kept[i]
+		if !_tgt.Equals(_src13) {
 			return false
 		}
 	}
@@ -3221,6 +4953,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.Losses != other.Losses {
+		return false
+	}
+	if !p.More.Equals(other.More) {
 		return false
 	}
 	if p.JobName != other.JobName {
@@ -3236,8 +4971,8 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	for i, _tgt := range p.Payloads {
-		_src6 := other.Payloads[i]
-		if !_tgt.Equals(_src6) {
+		_src14 := other.Payloads[i]
+		if !_tgt.Equals(_src14) {
 			return false
 		}
 	}
@@ -3245,8 +4980,8 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	for i, _tgt := range p.TaskIds {
-		_src7 := other.TaskIds[i]
-		if _tgt != _src7 {
+		_src15 := other.TaskIds[i]
+		if _tgt != _src15 {
 			return false
 		}
 	}
@@ -3529,13 +5264,13 @@ func (p *TBatch) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TMessage, 0, size)
 	p.Messages = tSlice
 	for i := 0; i < size; i++ {
-		_elem8 := &TMessage{
+		_elem16 := &TMessage{
 			AgeNanos: -1,
 		}
-		if err := _elem8.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem8), err)
+		if err := _elem16.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem16), err)
 		}
-		p.Messages = append(p.Messages, _elem8)
+		p.Messages = append(p.Messages, _elem16)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -3551,11 +5286,11 @@ func (p *TBatch) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TAttempt, 0, size)
 	p.Acknowledged = tSlice
 	for i := 0; i < size; i++ {
-		_elem9 := &TAttempt{}
-		if err := _elem9.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem9), err)
+		_elem17 := &TAttempt{}
+		if err := _elem17.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem17), err)
 		}
-		p.Acknowledged = append(p.Acknowledged, _elem9)
+		p.Acknowledged = append(p.Acknowledged, _elem17)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -3756,8 +5491,8 @@ func (p *TBatch) Equals(other *TBatch) bool {
 		return false
 	}
 	for i, _tgt := range p.Messages {
-		_src10 := other.Messages[i]
-		if !_tgt.Equals(_src10) {
+		_src18 := other.Messages[i]
+		if !_tgt.Equals(_src18) {
 			return false
 		}
 	}
@@ -3765,8 +5500,8 @@ func (p *TBatch) Equals(other *TBatch) bool {
 		return false
 	}
 	for i, _tgt := range p.Acknowledged {
-		_src11 := other.Acknowledged[i]
-		if !_tgt.Equals(_src11) {
+		_src19 := other.Acknowledged[i]
+		if !_tgt.Equals(_src19) {
 			return false
 		}
 	}
@@ -4080,11 +5815,11 @@ func (p *TReportsReply) ReadField2(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TAttempt, 0, size)
 	p.Acknowledged = tSlice
 	for i := 0; i < size; i++ {
-		_elem12 := &TAttempt{}
-		if err := _elem12.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem12), err)
+		_elem20 := &TAttempt{}
+		if err := _elem20.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
 		}
-		p.Acknowledged = append(p.Acknowledged, _elem12)
+		p.Acknowledged = append(p.Acknowledged, _elem20)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -4100,11 +5835,11 @@ func (p *TReportsReply) ReadField3(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TJobId, 0, size)
 	p.Unknown = tSlice
 	for i := 0; i < size; i++ {
-		_elem13 := &TJobId{}
-		if err := _elem13.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem13), err)
+		_elem21 := &TJobId{}
+		if err := _elem21.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem21), err)
 		}
-		p.Unknown = append(p.Unknown, _elem13)
+		p.Unknown = append(p.Unknown, _elem21)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -4204,8 +5939,8 @@ func (p *TReportsReply) Equals(other *TReportsReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Acknowledged {
-		_src14 := other.Acknowledged[i]
-		if !_tgt.Equals(_src14) {
+		_src22 := other.Acknowledged[i]
+		if !_tgt.Equals(_src22) {
 			return false
 		}
 	}
@@ -4213,8 +5948,8 @@ func (p *TReportsReply) Equals(other *TReportsReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Unknown {
-		_src15 := other.Unknown[i]
-		if !_tgt.Equals(_src15) {
+		_src23 := other.Unknown[i]
+		if !_tgt.Equals(_src23) {
 			return false
 		}
 	}
@@ -4710,13 +6445,13 @@ func (p *TSlot) ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem16 string
+		var _elem24 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem16 = v
+			_elem24 = v
 		}
-		p.Serves = append(p.Serves, _elem16)
+		p.Serves = append(p.Serves, _elem24)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -4732,11 +6467,11 @@ func (p *TSlot) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TAttempt, 0, size)
 	p.Kept = tSlice
 	for i := 0; i < size; i++ {
-		_elem17 := &TAttempt{}
-		if err := _elem17.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem17), err)
+		_elem25 := &TAttempt{}
+		if err := _elem25.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem25), err)
 		}
-		p.Kept = append(p.Kept, _elem17)
+		p.Kept = append(p.Kept, _elem25)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5090,8 +6825,8 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src18 := other.Serves[i]
-		if _tgt != _src18 {
+		_src26 := other.Serves[i]
+		if _tgt != _src26 {
 			return false
 		}
 	}
@@ -5099,8 +6834,8 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Kept {
-		_src19 := other.Kept[i]
-		if !_tgt.Equals(_src19) {
+		_src27 := other.Kept[i]
+		if !_tgt.Equals(_src27) {
 			return false
 		}
 	}
@@ -5360,11 +7095,11 @@ func (p *THello) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TSlot, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem20 := &TSlot{}
-		if err := _elem20.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
+		_elem28 := &TSlot{}
+		if err := _elem28.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
 		}
-		p.Slots = append(p.Slots, _elem20)
+		p.Slots = append(p.Slots, _elem28)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5380,13 +7115,13 @@ func (p *THello) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem21 string
+		var _elem29 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem21 = v
+			_elem29 = v
 		}
-		p.Serves = append(p.Serves, _elem21)
+		p.Serves = append(p.Serves, _elem29)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5587,8 +7322,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src22 := other.Slots[i]
-		if !_tgt.Equals(_src22) {
+		_src30 := other.Slots[i]
+		if !_tgt.Equals(_src30) {
 			return false
 		}
 	}
@@ -5596,8 +7331,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src23 := other.Serves[i]
-		if _tgt != _src23 {
+		_src31 := other.Serves[i]
+		if _tgt != _src31 {
 			return false
 		}
 	}
@@ -5826,13 +7561,13 @@ func (p *THelloReply) ReadField6(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem24 string
+		var _elem32 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem24 = v
+			_elem32 = v
 		}
-		p.Serves = append(p.Serves, _elem24)
+		p.Serves = append(p.Serves, _elem32)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6013,8 +7748,8 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src25 := other.Serves[i]
-		if _tgt != _src25 {
+		_src33 := other.Serves[i]
+		if _tgt != _src33 {
 			return false
 		}
 	}
@@ -6199,11 +7934,11 @@ func (p *TSnapshot) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*TSlot, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem26 := &TSlot{}
-		if err := _elem26.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
+		_elem34 := &TSlot{}
+		if err := _elem34.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem34), err)
 		}
-		p.Slots = append(p.Slots, _elem26)
+		p.Slots = append(p.Slots, _elem34)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6338,8 +8073,8 @@ func (p *TSnapshot) Equals(other *TSnapshot) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src27 := other.Slots[i]
-		if !_tgt.Equals(_src27) {
+		_src35 := other.Slots[i]
+		if !_tgt.Equals(_src35) {
 			return false
 		}
 	}
@@ -6689,11 +8424,11 @@ func (p *TJobView) ReadField2(ctx context.Context, iprot thrift.TProtocol) error
 	tSlice := make([]*published.TTaskStatus, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem28 := &published.TTaskStatus{}
-		if err := _elem28.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
+		_elem36 := &published.TTaskStatus{}
+		if err := _elem36.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem36), err)
 		}
-		p.Tasks = append(p.Tasks, _elem28)
+		p.Tasks = append(p.Tasks, _elem36)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6771,8 +8506,8 @@ func (p *TJobView) Equals(other *TJobView) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src29 := other.Tasks[i]
-		if !_tgt.Equals(_src29) {
+		_src37 := other.Tasks[i]
+		if !_tgt.Equals(_src37) {
 			return false
 		}
 	}
@@ -6850,57 +8585,11 @@ func (p *PeerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBatchReply, _err error) {
-	var _args30 PeerServiceDeliverArgs
-	_args30.Batch = batch
-	var _result32 PeerServiceDeliverResult
-	var _meta31 thrift.ResponseMeta
-	_meta31, _err = p.Client_().Call(ctx, "deliver", &_args30, &_result32)
-	p.SetLastResponseMeta_(_meta31)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result32.E != nil:
-		return _r, _result32.E
-	}
-
-	if _ret33 := _result32.GetSuccess(); _ret33 != nil {
-		return _ret33, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "deliver failed: unknown result")
-}
-
-// Parameters:
-//   - Hello
-func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THelloReply, _err error) {
-	var _args34 PeerServiceHelloArgs
-	_args34.Hello = hello
-	var _result36 PeerServiceHelloResult
-	var _meta35 thrift.ResponseMeta
-	_meta35, _err = p.Client_().Call(ctx, "hello", &_args34, &_result36)
-	p.SetLastResponseMeta_(_meta35)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result36.E != nil:
-		return _r, _result36.E
-	}
-
-	if _ret37 := _result36.GetSuccess(); _ret37 != nil {
-		return _ret37, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "hello failed: unknown result")
-}
-
-// Parameters:
-//   - Snapshot
-func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (_r *TSnapshotReply, _err error) {
-	var _args38 PeerServiceSnapshotArgs
-	_args38.Snapshot = snapshot
-	var _result40 PeerServiceSnapshotResult
+	var _args38 PeerServiceDeliverArgs
+	_args38.Batch = batch
+	var _result40 PeerServiceDeliverResult
 	var _meta39 thrift.ResponseMeta
-	_meta39, _err = p.Client_().Call(ctx, "snapshot", &_args38, &_result40)
+	_meta39, _err = p.Client_().Call(ctx, "deliver", &_args38, &_result40)
 	p.SetLastResponseMeta_(_meta39)
 	if _err != nil {
 		return
@@ -6913,17 +8602,17 @@ func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (
 	if _ret41 := _result40.GetSuccess(); _ret41 != nil {
 		return _ret41, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "snapshot failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "deliver failed: unknown result")
 }
 
 // Parameters:
-//   - Batch
-func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error) {
-	var _args42 PeerServiceReportsArgs
-	_args42.Batch = batch
-	var _result44 PeerServiceReportsResult
+//   - Hello
+func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THelloReply, _err error) {
+	var _args42 PeerServiceHelloArgs
+	_args42.Hello = hello
+	var _result44 PeerServiceHelloResult
 	var _meta43 thrift.ResponseMeta
-	_meta43, _err = p.Client_().Call(ctx, "reports", &_args42, &_result44)
+	_meta43, _err = p.Client_().Call(ctx, "hello", &_args42, &_result44)
 	p.SetLastResponseMeta_(_meta43)
 	if _err != nil {
 		return
@@ -6936,19 +8625,17 @@ func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TRe
 	if _ret45 := _result44.GetSuccess(); _ret45 != nil {
 		return _ret45, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "reports failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "hello failed: unknown result")
 }
 
 // Parameters:
-//   - Job
-//   - App
-func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
-	var _args46 PeerServiceJobViewArgs
-	_args46.Job = job
-	_args46.App = app
-	var _result48 PeerServiceJobViewResult
+//   - Snapshot
+func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (_r *TSnapshotReply, _err error) {
+	var _args46 PeerServiceSnapshotArgs
+	_args46.Snapshot = snapshot
+	var _result48 PeerServiceSnapshotResult
 	var _meta47 thrift.ResponseMeta
-	_meta47, _err = p.Client_().Call(ctx, "jobView", &_args46, &_result48)
+	_meta47, _err = p.Client_().Call(ctx, "snapshot", &_args46, &_result48)
 	p.SetLastResponseMeta_(_meta47)
 	if _err != nil {
 		return
@@ -6961,14 +8648,17 @@ func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string
 	if _ret49 := _result48.GetSuccess(); _ret49 != nil {
 		return _ret49, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "snapshot failed: unknown result")
 }
 
-func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args50 PeerServiceMasterStateArgs
-	var _result52 PeerServiceMasterStateResult
+// Parameters:
+//   - Batch
+func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error) {
+	var _args50 PeerServiceReportsArgs
+	_args50.Batch = batch
+	var _result52 PeerServiceReportsResult
 	var _meta51 thrift.ResponseMeta
-	_meta51, _err = p.Client_().Call(ctx, "masterState", &_args50, &_result52)
+	_meta51, _err = p.Client_().Call(ctx, "reports", &_args50, &_result52)
 	p.SetLastResponseMeta_(_meta51)
 	if _err != nil {
 		return
@@ -6981,23 +8671,19 @@ func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMas
 	if _ret53 := _result52.GetSuccess(); _ret53 != nil {
 		return _ret53, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "reports failed: unknown result")
 }
 
 // Parameters:
-//   - Attempt
-//   - Stream
-//   - Offset
-//   - Limit
-func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args54 PeerServiceTaskLogArgs
-	_args54.Attempt = attempt
-	_args54.Stream = stream
-	_args54.Offset = offset
-	_args54.Limit = limit
-	var _result56 PeerServiceTaskLogResult
+//   - Job
+//   - App
+func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
+	var _args54 PeerServiceJobViewArgs
+	_args54.Job = job
+	_args54.App = app
+	var _result56 PeerServiceJobViewResult
 	var _meta55 thrift.ResponseMeta
-	_meta55, _err = p.Client_().Call(ctx, "taskLog", &_args54, &_result56)
+	_meta55, _err = p.Client_().Call(ctx, "jobView", &_args54, &_result56)
 	p.SetLastResponseMeta_(_meta55)
 	if _err != nil {
 		return
@@ -7009,6 +8695,55 @@ func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stre
 
 	if _ret57 := _result56.GetSuccess(); _ret57 != nil {
 		return _ret57, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
+}
+
+func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
+	var _args58 PeerServiceMasterStateArgs
+	var _result60 PeerServiceMasterStateResult
+	var _meta59 thrift.ResponseMeta
+	_meta59, _err = p.Client_().Call(ctx, "masterState", &_args58, &_result60)
+	p.SetLastResponseMeta_(_meta59)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result60.E != nil:
+		return _r, _result60.E
+	}
+
+	if _ret61 := _result60.GetSuccess(); _ret61 != nil {
+		return _ret61, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
+}
+
+// Parameters:
+//   - Attempt
+//   - Stream
+//   - Offset
+//   - Limit
+func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
+	var _args62 PeerServiceTaskLogArgs
+	_args62.Attempt = attempt
+	_args62.Stream = stream
+	_args62.Offset = offset
+	_args62.Limit = limit
+	var _result64 PeerServiceTaskLogResult
+	var _meta63 thrift.ResponseMeta
+	_meta63, _err = p.Client_().Call(ctx, "taskLog", &_args62, &_result64)
+	p.SetLastResponseMeta_(_meta63)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result64.E != nil:
+		return _r, _result64.E
+	}
+
+	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
+		return _ret65, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -7033,15 +8768,15 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self58 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self58.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self58.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self58.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self58.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self58.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self58.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self58.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	return self58
+	self66 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self66.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self66.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self66.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self66.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self66.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self66.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self66.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	return self66
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -7054,12 +8789,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x59 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x67 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x59.Write(ctx, oprot)
+	x67.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x59
+	return false, x67
 
 }
 
@@ -7068,7 +8803,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err60 error
+	var _write_err68 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7118,21 +8853,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc61 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc69 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err60 = thrift.WrapTException(err2)
+				_write_err68 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc61.Write(ctx, oprot); _write_err60 == nil && err2 != nil {
-				_write_err60 = thrift.WrapTException(err2)
+			if err2 := _exc69.Write(ctx, oprot); _write_err68 == nil && err2 != nil {
+				_write_err68 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err60 == nil && err2 != nil {
-				_write_err60 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err68 == nil && err2 != nil {
+				_write_err68 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err60 == nil && err2 != nil {
-				_write_err60 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err68 == nil && err2 != nil {
+				_write_err68 = thrift.WrapTException(err2)
 			}
-			if _write_err60 != nil {
-				return false, thrift.WrapTException(_write_err60)
+			if _write_err68 != nil {
+				return false, thrift.WrapTException(_write_err68)
 			}
 			return true, err
 		}
@@ -7141,19 +8876,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err60 = thrift.WrapTException(err2)
+		_write_err68 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err60 == nil && err2 != nil {
-		_write_err60 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err68 == nil && err2 != nil {
+		_write_err68 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err60 == nil && err2 != nil {
-		_write_err60 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err68 == nil && err2 != nil {
+		_write_err68 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err60 == nil && err2 != nil {
-		_write_err60 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err68 == nil && err2 != nil {
+		_write_err68 = thrift.WrapTException(err2)
 	}
-	if _write_err60 != nil {
-		return false, thrift.WrapTException(_write_err60)
+	if _write_err68 != nil {
+		return false, thrift.WrapTException(_write_err68)
 	}
 	return true, err
 }
@@ -7163,7 +8898,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err62 error
+	var _write_err70 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7213,21 +8948,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc63 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc71 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err62 = thrift.WrapTException(err2)
+				_write_err70 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc63.Write(ctx, oprot); _write_err62 == nil && err2 != nil {
-				_write_err62 = thrift.WrapTException(err2)
+			if err2 := _exc71.Write(ctx, oprot); _write_err70 == nil && err2 != nil {
+				_write_err70 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err62 == nil && err2 != nil {
-				_write_err62 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err70 == nil && err2 != nil {
+				_write_err70 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err62 == nil && err2 != nil {
-				_write_err62 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err70 == nil && err2 != nil {
+				_write_err70 = thrift.WrapTException(err2)
 			}
-			if _write_err62 != nil {
-				return false, thrift.WrapTException(_write_err62)
+			if _write_err70 != nil {
+				return false, thrift.WrapTException(_write_err70)
 			}
 			return true, err
 		}
@@ -7236,19 +8971,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err62 = thrift.WrapTException(err2)
+		_write_err70 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err62 == nil && err2 != nil {
-		_write_err62 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err70 == nil && err2 != nil {
+		_write_err70 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err62 == nil && err2 != nil {
-		_write_err62 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err70 == nil && err2 != nil {
+		_write_err70 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err62 == nil && err2 != nil {
-		_write_err62 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err70 == nil && err2 != nil {
+		_write_err70 = thrift.WrapTException(err2)
 	}
-	if _write_err62 != nil {
-		return false, thrift.WrapTException(_write_err62)
+	if _write_err70 != nil {
+		return false, thrift.WrapTException(_write_err70)
 	}
 	return true, err
 }
@@ -7258,7 +8993,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err64 error
+	var _write_err72 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7308,21 +9043,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc65 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc73 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err64 = thrift.WrapTException(err2)
+				_write_err72 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc65.Write(ctx, oprot); _write_err64 == nil && err2 != nil {
-				_write_err64 = thrift.WrapTException(err2)
+			if err2 := _exc73.Write(ctx, oprot); _write_err72 == nil && err2 != nil {
+				_write_err72 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err64 == nil && err2 != nil {
-				_write_err64 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err72 == nil && err2 != nil {
+				_write_err72 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err64 == nil && err2 != nil {
-				_write_err64 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err72 == nil && err2 != nil {
+				_write_err72 = thrift.WrapTException(err2)
 			}
-			if _write_err64 != nil {
-				return false, thrift.WrapTException(_write_err64)
+			if _write_err72 != nil {
+				return false, thrift.WrapTException(_write_err72)
 			}
 			return true, err
 		}
@@ -7331,19 +9066,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err64 = thrift.WrapTException(err2)
+		_write_err72 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err64 == nil && err2 != nil {
-		_write_err64 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err72 == nil && err2 != nil {
+		_write_err72 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err64 == nil && err2 != nil {
-		_write_err64 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err72 == nil && err2 != nil {
+		_write_err72 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err64 == nil && err2 != nil {
-		_write_err64 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err72 == nil && err2 != nil {
+		_write_err72 = thrift.WrapTException(err2)
 	}
-	if _write_err64 != nil {
-		return false, thrift.WrapTException(_write_err64)
+	if _write_err72 != nil {
+		return false, thrift.WrapTException(_write_err72)
 	}
 	return true, err
 }
@@ -7353,7 +9088,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err66 error
+	var _write_err74 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7403,21 +9138,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc67 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc75 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err66 = thrift.WrapTException(err2)
+				_write_err74 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc67.Write(ctx, oprot); _write_err66 == nil && err2 != nil {
-				_write_err66 = thrift.WrapTException(err2)
+			if err2 := _exc75.Write(ctx, oprot); _write_err74 == nil && err2 != nil {
+				_write_err74 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err66 == nil && err2 != nil {
-				_write_err66 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err74 == nil && err2 != nil {
+				_write_err74 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err66 == nil && err2 != nil {
-				_write_err66 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err74 == nil && err2 != nil {
+				_write_err74 = thrift.WrapTException(err2)
 			}
-			if _write_err66 != nil {
-				return false, thrift.WrapTException(_write_err66)
+			if _write_err74 != nil {
+				return false, thrift.WrapTException(_write_err74)
 			}
 			return true, err
 		}
@@ -7426,19 +9161,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err66 = thrift.WrapTException(err2)
+		_write_err74 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err66 == nil && err2 != nil {
-		_write_err66 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err74 == nil && err2 != nil {
+		_write_err74 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err66 == nil && err2 != nil {
-		_write_err66 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err74 == nil && err2 != nil {
+		_write_err74 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err66 == nil && err2 != nil {
-		_write_err66 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err74 == nil && err2 != nil {
+		_write_err74 = thrift.WrapTException(err2)
 	}
-	if _write_err66 != nil {
-		return false, thrift.WrapTException(_write_err66)
+	if _write_err74 != nil {
+		return false, thrift.WrapTException(_write_err74)
 	}
 	return true, err
 }
@@ -7448,7 +9183,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err68 error
+	var _write_err76 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7498,21 +9233,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc69 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc77 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err68 = thrift.WrapTException(err2)
+				_write_err76 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc69.Write(ctx, oprot); _write_err68 == nil && err2 != nil {
-				_write_err68 = thrift.WrapTException(err2)
+			if err2 := _exc77.Write(ctx, oprot); _write_err76 == nil && err2 != nil {
+				_write_err76 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err68 == nil && err2 != nil {
-				_write_err68 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err76 == nil && err2 != nil {
+				_write_err76 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err68 == nil && err2 != nil {
-				_write_err68 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err76 == nil && err2 != nil {
+				_write_err76 = thrift.WrapTException(err2)
 			}
-			if _write_err68 != nil {
-				return false, thrift.WrapTException(_write_err68)
+			if _write_err76 != nil {
+				return false, thrift.WrapTException(_write_err76)
 			}
 			return true, err
 		}
@@ -7521,19 +9256,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err68 = thrift.WrapTException(err2)
+		_write_err76 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err68 == nil && err2 != nil {
-		_write_err68 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err76 == nil && err2 != nil {
+		_write_err76 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err68 == nil && err2 != nil {
-		_write_err68 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err76 == nil && err2 != nil {
+		_write_err76 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err68 == nil && err2 != nil {
-		_write_err68 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err76 == nil && err2 != nil {
+		_write_err76 = thrift.WrapTException(err2)
 	}
-	if _write_err68 != nil {
-		return false, thrift.WrapTException(_write_err68)
+	if _write_err76 != nil {
+		return false, thrift.WrapTException(_write_err76)
 	}
 	return true, err
 }
@@ -7543,7 +9278,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err70 error
+	var _write_err78 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7593,21 +9328,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc71 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc79 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err70 = thrift.WrapTException(err2)
+				_write_err78 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc71.Write(ctx, oprot); _write_err70 == nil && err2 != nil {
-				_write_err70 = thrift.WrapTException(err2)
+			if err2 := _exc79.Write(ctx, oprot); _write_err78 == nil && err2 != nil {
+				_write_err78 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err70 == nil && err2 != nil {
-				_write_err70 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err78 == nil && err2 != nil {
+				_write_err78 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err70 == nil && err2 != nil {
-				_write_err70 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err78 == nil && err2 != nil {
+				_write_err78 = thrift.WrapTException(err2)
 			}
-			if _write_err70 != nil {
-				return false, thrift.WrapTException(_write_err70)
+			if _write_err78 != nil {
+				return false, thrift.WrapTException(_write_err78)
 			}
 			return true, err
 		}
@@ -7616,19 +9351,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err70 = thrift.WrapTException(err2)
+		_write_err78 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err70 == nil && err2 != nil {
-		_write_err70 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err78 == nil && err2 != nil {
+		_write_err78 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err70 == nil && err2 != nil {
-		_write_err70 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err78 == nil && err2 != nil {
+		_write_err78 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err70 == nil && err2 != nil {
-		_write_err70 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err78 == nil && err2 != nil {
+		_write_err78 = thrift.WrapTException(err2)
 	}
-	if _write_err70 != nil {
-		return false, thrift.WrapTException(_write_err70)
+	if _write_err78 != nil {
+		return false, thrift.WrapTException(_write_err78)
 	}
 	return true, err
 }
@@ -7638,7 +9373,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err72 error
+	var _write_err80 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -7688,21 +9423,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc73 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc81 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err72 = thrift.WrapTException(err2)
+				_write_err80 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc73.Write(ctx, oprot); _write_err72 == nil && err2 != nil {
-				_write_err72 = thrift.WrapTException(err2)
+			if err2 := _exc81.Write(ctx, oprot); _write_err80 == nil && err2 != nil {
+				_write_err80 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err72 == nil && err2 != nil {
-				_write_err72 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err80 == nil && err2 != nil {
+				_write_err80 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err72 == nil && err2 != nil {
-				_write_err72 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err80 == nil && err2 != nil {
+				_write_err80 = thrift.WrapTException(err2)
 			}
-			if _write_err72 != nil {
-				return false, thrift.WrapTException(_write_err72)
+			if _write_err80 != nil {
+				return false, thrift.WrapTException(_write_err80)
 			}
 			return true, err
 		}
@@ -7711,19 +9446,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err72 = thrift.WrapTException(err2)
+		_write_err80 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err72 == nil && err2 != nil {
-		_write_err72 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err80 == nil && err2 != nil {
+		_write_err80 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err72 == nil && err2 != nil {
-		_write_err72 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err80 == nil && err2 != nil {
+		_write_err80 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err72 == nil && err2 != nil {
-		_write_err72 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err80 == nil && err2 != nil {
+		_write_err80 = thrift.WrapTException(err2)
 	}
-	if _write_err72 != nil {
-		return false, thrift.WrapTException(_write_err72)
+	if _write_err80 != nil {
+		return false, thrift.WrapTException(_write_err80)
 	}
 	return true, err
 }

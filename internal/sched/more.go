@@ -1,0 +1,56 @@
+package sched
+
+// More is what only the published rivals say: the state that they spread along
+// with their messages. A message carries a pointer to one, which may be shared by
+// many messages and is never changed once sent.
+type More struct {
+	Members   []Member // Members: the cluster
+	Probes    []Probed // Stolen, Rotated: reservations on their way
+	Bits      []uint64 // eagle: bitmap over worker numbers
+	Stamp     Time     // eagle: when Bits was drawn, by the drawer's clock
+	Threshold Time     // peacock: average load at the job's arrival
+	Load      Load     // peacock: the shared state, or a change of it
+	Slots     []Attained
+}
+
+// valid is [Message.Valid] of what a worker or master may say. The list of
+// members comes from the shell alone and is long: who keeps tables by it looks.
+func (m *More) valid() bool {
+	for i := range m.Probes {
+		if p := &m.Probes[i]; p.Class >= NumClasses || p.Count < 0 || p.Count > MaxTasks {
+			return false
+		}
+	}
+	return true
+}
+
+// Member is one live worker of the cluster.
+type Member struct {
+	Worker Addr
+	Master Addr // of its group, zero without one
+}
+
+// Probed is a reservation that moves from worker to worker.
+type Probed struct {
+	Job       JobID
+	Owner     Addr
+	Class     Class
+	Count     int32 // tasks of the job not launched yet, as last known
+	App       string
+	Estimate  Time
+	Arrival   Time
+	Threshold Time
+}
+
+// Load is the state that Peacock's schedulers share: sums over all workers.
+type Load struct {
+	Queued int64 // tasks queued or running
+	Work   Time  // sum of their estimates
+}
+
+// Attained is one task at a node in a Beat: how long it has run.
+type Attained struct {
+	ID      AttemptID
+	Service Time
+	Running bool
+}
