@@ -178,6 +178,13 @@ func Live(o *experiment.Outcome, w *workload.Workload, cpu time.Duration, rss in
 	}
 }
 
+// Unmeasured completes an outcome of a running cluster, whose daemons' use of the
+// machine is not known.
+func Unmeasured(o *experiment.Outcome, w *workload.Workload) {
+	Live(o, w, 0, 0)
+	o.Facts.Live.CPUPerTask = measure.Missing()
+}
+
 // name is what an error calls a job.
 func (r *replay) name(i int) string {
 	return fmt.Sprintf("the job of line %d of %s", r.work.Jobs[i].Line, r.work.Name)

@@ -44,7 +44,7 @@ func described(t *testing.T, trace string, speedup float64) (*experiment.Run, *w
 // TestLiveResemblesSimulated replays a workload and simulates it. The tolerance is
 // wide: other tests share the processors.
 func TestLiveResemblesSimulated(t *testing.T) {
-	run, w := described(t, "gen:ec2,jobs=150,load=0.6", 10)
+	run, w := described(t, "gen:exp,jobs=150,mean=1s,load=0.6", 20)
 	m, err := OnOwn(t.Context(), run, w, Own{})
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestHistoriesAreJoined(t *testing.T) {
 		t.Errorf("%v, busy %d", q, out.Facts.Busy)
 	}
 	for text, says := range map[string]string{
-		`{"time":2,"job":"1","event":"submitted","where":"f"}`:        "before its origin",
+		`{"time":2,"job":"1","event":"submitted","where":"f"}`:      "before its origin",
 		`{"time":2,"job":"-","event":"origin","where":"yesterday"}`: "no instant",
 		`{"time":`: "line 1",
 	} {

@@ -88,3 +88,24 @@ func (r *replay) findFreshKeys(ctx context.Context) error {
 	}
 	return fmt.Errorf("%s was replayed %d times on this cluster, which still knows the jobs; nothing was submitted; start the cluster anew", r.work.Name, maxReplays)
 }
+
+// GroupsOf asks a frontend for the number of workers of each group.
+func GroupsOf(ctx context.Context, address string) ([]int, error) {
+	pool, err := client.New(client.Options{Name: "frontend", Address: address})
+	if err != nil {
+		return nil, fmt.Errorf("the frontend %q cannot be asked: %w; nothing was submitted; give host:port", address, err)
+	}
+	defer pool.Close() //nolint:errcheck // it only closes connections
+	groups, err := wire.NewSchedulerClient(pool).Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the frontend %s does not answer: %w; nothing was submitted", address, err)
+	}
+	var sizes []int
+	for g := range groups {
+		if groups[g].Workers == 0 {
+			return nil, fmt.Errorf("group %d of the cluster has no worker, or its master does not answer; nothing was submitted; start its nodes", g)
+		}
+		sizes = append(sizes, groups[g].Workers)
+	}
+	return sizes, nil
+}

@@ -77,7 +77,9 @@ func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output
 	show := newProgress(cmd.ErrOrStderr())
 	var results []measure.Result
 	err = experiment.InParallel(cmd.Context(), len(runs),
-		func(ctx context.Context, i int) (measure.Result, error) { return simulate(ctx, &runs[i], options, own.clairvoyant) },
+		func(ctx context.Context, i int) (measure.Result, error) {
+			return simulate(ctx, &runs[i], options, own.clairvoyant)
+		},
 		func(i int, r measure.Result) error {
 			if len(runs) > 1 {
 				show.line("%d of %d runs simulated", i+1, len(runs))

@@ -1,0 +1,132 @@
+package experiment
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/plot"
+)
+
+// Agreement sets live runs beside the simulation of the same workload and seed.
+type Agreement struct {
+	Title string // what was run
+	Sim   measure.Result
+	Live  []measure.Result
+	// Completion times in seconds by class (short, long), for the figure; of the
+	// live runs those of all together.
+	SimTimes, LiveTimes [2][]float64
+}
+
+// AgreementRow is one percentile of one class.
+type AgreementRow struct {
+	Class      string  `json:"class"`
+	Percentile string  `json:"percentile"`
+	Sim        float64 `json:"sim"`  // seconds
+	Live       float64 `json:"live"` // median of the runs, seconds
+	Least      float64 `json:"live_min"`
+	Most       float64 `json:"live_max"`
+	Percent    float64 `json:"percent"` // by how much live is above simulated
+}
+
+// Rows gives p50, p90 and p99 of the completion times of each class that has
+// jobs.
+func (a *Agreement) Rows() []AgreementRow {
+	var rows []AgreementRow
+	for _, c := range []struct {
+		name string
+		of   func(*measure.Result) *measure.Summary
+	}{
+		{"short", func(r *measure.Result) *measure.Summary { return &r.Short }},
+		{"long", func(r *measure.Result) *measure.Summary { return &r.Long }},
+	} {
+		if c.of(&a.Sim).Jobs == 0 || len(a.Live) == 0 {
+			continue
+		}
+		for _, p := range []struct {
+			name string
+			of   func(*measure.Distribution) measure.Number
+		}{
+			{"p50", func(d *measure.Distribution) measure.Number { return d.P50 }},
+			{"p90", func(d *measure.Distribution) measure.Number { return d.P90 }},
+			{"p99", func(d *measure.Distribution) measure.Number { return d.P99 }},
+		} {
+			var live []float64
+			for i := range a.Live {
+				live = append(live, float64(p.of(&c.of(&a.Live[i]).Completion)))
+			}
+			slices.Sort(live)
+			row := AgreementRow{Class: c.name, Percentile: p.name, Sim: float64(p.of(&c.of(&a.Sim).Completion)),
+				Live: measure.Percentile(live, 50), Least: live[0], Most: live[len(live)-1]}
+			row.Percent = 100 * (row.Live - row.Sim) / row.Sim
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// Table prints the rows for a terminal.
+func (a *Agreement) Table(out io.Writer) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	live := "live"
+	if n := len(a.Live); n > 1 {
+		live = fmt.Sprintf("live, median of %d\tfrom\tto", n)
+	}
+	fmt.Fprintf(t, "completion time (s)\tsimulated\t%s\tdifference\t\n", live)
+	for _, r := range a.Rows() {
+		fmt.Fprintf(t, "%s %s\t%s\t%s\t", r.Class, r.Percentile, three(r.Sim), three(r.Live))
+		if len(a.Live) > 1 {
+			fmt.Fprintf(t, "%s\t%s\t", three(r.Least), three(r.Most))
+		}
+		fmt.Fprintf(t, "%+.1f %%\t\n", r.Percent)
+	}
+	return t.Flush()
+}
+
+// Markdown writes the rows as a table of Markdown, with a heading and what the
+// live runs took.
+func (a *Agreement) Markdown(out io.Writer) error {
+	fmt.Fprintf(out, "### %s\n\n%d jobs, %d tasks, %d workers in %d groups, load %.3f, seed %d, %d live runs.\n\n",
+		a.Title, a.Sim.Jobs, a.Sim.Tasks, a.Sim.Workers, a.Sim.Groups, float64(a.Sim.Load), a.Sim.Seed, len(a.Live))
+	fmt.Fprintf(out, "| completion time (s) | simulated | live, median | live, from - to | difference |\n| --- | ---: | ---: | ---: | ---: |\n")
+	for _, r := range a.Rows() {
+		fmt.Fprintf(out, "| %s %s | %s | %s | %s - %s | %+.2f %% |\n", r.Class, r.Percentile, three(r.Sim), three(r.Live), three(r.Least), three(r.Most), r.Percent)
+	}
+	fmt.Fprintln(out)
+	for i := range a.Live {
+		l := &a.Live[i]
+		fmt.Fprintf(out, "- run %d: %d of %d jobs completed, %d failed, %d attempts of %d tasks", i+1, l.Completed, l.Jobs, l.Failed, l.Attempts, l.Tasks)
+		if l.Live != nil {
+			fmt.Fprintf(out, ", %.0f us of processor a task, %.0f MiB in all", 1e6*float64(l.CPUPerTask), float64(l.RSSMax)/(1<<20))
+		}
+		fmt.Fprintln(out)
+	}
+	_, err := fmt.Fprintln(out)
+	return err
+}
+
+// Figure writes base.svg and base.png: the distributions of completion times.
+func (a *Agreement) Figure(base string) error {
+	c := plot.CDF{Title: a.Title, XLabel: "completion time (s)"}
+	for class, name := range []string{"short jobs", "long jobs"} {
+		if len(a.SimTimes[class]) == 0 || len(a.LiveTimes[class]) == 0 {
+			continue
+		}
+		c.Panels = append(c.Panels, plot.CDFPanel{Title: name, Curves: []plot.Curve{
+			{Name: "simulated", Values: a.SimTimes[class]}, {Name: "live", Values: a.LiveTimes[class]},
+		}})
+	}
+	return c.WriteFiles(base)
+}
+
+// three shows three significant digits, without an exponent.
+func three(x float64) string {
+	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', min(max(2-int(math.Floor(math.Log10(math.Abs(x)))), 0), 6), 64)
+}

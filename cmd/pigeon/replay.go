@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	local "github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/spf13/cobra"
+)
+
+// replayFlags are those of "pigeon replay" beyond the workload and the cluster.
+type replayFlags struct {
+	*experimentFlags
+	isolation string
+	frontends []string
+	speedup   float64
+	history   string
+	runs      int
+	compare   bool
+	title     string
+	out       string
+	demo      bool
+}
+
+func replayCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "replay",
+		GroupID: groupMeasure,
+		Short:   "Run a workload live, in real time, and measure it as sim does",
+		Long: `Starts a cluster on this machine (or uses a running one), submits every job of
+the workload when it is due, with sleeping tasks, and prints what pigeon sim prints.
+Ctrl-C ends it cleanly and prints what was measured until then.`,
+		Example: `  pigeon replay --demo                               half a minute, with a plot
+  pigeon replay --trace jobs.tr --speedup 10 -o json
+  pigeon replay --trace jobs.tr --isolation process  a process for each daemon
+  pigeon replay --jobs 500 --frontend 127.0.0.1:20503
+  pigeon replay --trace jobs.tr --runs 3 --compare-sim --out out/jobs`,
+		Args: cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	fs := cmd.Flags()
+	f := &replayFlags{experimentFlags: addExperimentFlags(fs)}
+	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "goroutine: all daemons in this process; process: one for each, every node on 127.0.<group>.<node>")
+	fs.StringSliceVar(&f.frontends, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
+	fs.Float64Var(&f.speedup, "speedup", 1, "divide arrivals and durations by this; results are multiplied back")
+	fs.StringVar(&f.history, "history", "", "file for every task's life, one JSON object per event")
+	fs.IntVar(&f.runs, "runs", 1, "repeat every run so often")
+	fs.BoolVar(&f.compare, "compare-sim", false, "set the live runs beside the simulation of the same workload and seed")
+	fs.StringVar(&f.out, "out", "", "base path of files for the comparison: .jsonl, .md, .svg and .png")
+	fs.StringVar(&f.title, "title", "", "heading of the comparison (default: the trace)")
+	fs.BoolVar(&f.demo, "demo", false, "what make run shows: a sped-up workload in this process, next to its simulation")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if f.demo {
+			f.setDemo()
+		}
+		runs, err := f.check(cmd)
+		if err != nil {
+			return err
+		}
+		show := &replayShow{cmd: cmd, flags: f, output: *output, progress: newProgress(cmd.ErrOrStderr())}
+		return show.all(runs)
+	}
+	return cmd
+}
+
+// check gives the runs that the flags ask for; what it refuses is wrong use.
+func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
+	if i := local.Isolation(f.isolation); i != local.Goroutine && i != local.Process {
+		return nil, wrongUse(fmt.Errorf("--isolation %q does not exist; use %s or %s", f.isolation, local.Goroutine, local.Process))
+	}
+	if !(f.speedup >= 0.001 && f.speedup <= 1e9) {
+		return nil, wrongUse(fmt.Errorf("--speedup %v is outside 0.001 to 1e9", f.speedup))
+	}
+	if f.runs < 1 || f.runs > 1000 {
+		return nil, wrongUse(fmt.Errorf("--runs %d is outside 1 to 1000", f.runs))
+	}
+	if len(f.frontends) > 0 {
+		if err := f.adopt(cmd.Context()); err != nil {
+			return nil, wrongUse(err)
+		}
+	}
+	f.workload.options.Speedup = f.speedup
+	_, runs, err := f.describe()
+	if err != nil {
+		return nil, err
+	}
+	if f.history != "" && (len(runs)*f.runs > 1 || len(f.frontends) > 0) {
+		return nil, wrongUse(fmt.Errorf("--history %s is written by one run on a cluster of its own; leave --runs, --seeds and --frontend out", f.history))
+	}
+	return runs, nil
+}
+
+// adopt takes the sizes of a running cluster.
+func (f *replayFlags) adopt(ctx context.Context) error {
+	sizes, err := replay.GroupsOf(ctx, f.frontends[0])
+	if err != nil {
+		return err
+	}
+	f.sizes, f.desc.Frontends = sizes, len(f.frontends)
+	return nil
+}
+
+// replayShow makes the runs and shows them.
+type replayShow struct {
+	cmd      *cobra.Command
+	flags    *replayFlags
+	output   outputFormat
+	progress *progress
+	said     time.Duration // when the demo last said how far it is, without a terminal
+}
+
+func (s *replayShow) all(runs []experiment.Run) error {
+	f := s.flags
+	files, err := openFiles(f.history)
+	if err != nil {
+		return wrongUse(err)
+	}
+	defer files.close() //nolint:errcheck // a write that failed was told
+	if f.out != "" {
+		if err := os.MkdirAll(filepath.Dir(f.out), 0o755); err != nil {
+			return wrongUse(fmt.Errorf("--out: %w", err))
+		}
+	}
+	incomplete := false
+	for i := range runs {
+		w, err := runs[i].Workload()
+		if err != nil {
+			return wrongUse(err)
+		}
+		a := &experiment.Agreement{Title: f.title}
+		if a.Title == "" {
+			a.Title = w.Name
+		}
+		for k := range f.runs {
+			partial, err := s.one(&runs[i], w, k, a, files)
+			if err != nil {
+				return fmt.Errorf("the replay did not come to its end: %w", err)
+			}
+			incomplete = incomplete || partial
+			if partial {
+				break
+			}
+		}
+		if err := s.compare(&runs[i], w, a); err != nil {
+			return err
+		}
+		if s.cmd.Context().Err() != nil {
+			break
+		}
+	}
+	if incomplete {
+		return silentError{exitFailed}
+	}
+	return nil
+}
+
+// one makes one live run and prints its result.
+func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *experiment.Agreement, files outputFiles) (partial bool, err error) {
+	f := s.flags
+	s.announce(run, w, k)
+	var got replay.Replayed
+	if len(f.frontends) > 0 {
+		r, err := replay.Run(s.cmd.Context(), w, replay.Options{Frontends: f.frontends, Progress: s.draw})
+		if err != nil {
+			return false, err
+		}
+		got = *r
+		replay.Unmeasured(got.Outcome, w)
+	} else {
+		m, err := replay.OnOwn(s.cmd.Context(), run, w, replay.Own{Isolation: local.Isolation(f.isolation), Progress: s.draw})
+		if err != nil {
+			return false, err
+		}
+		got = m.Replayed
+		if dst := files.writer(0); dst != nil {
+			if err := replay.WriteHistory(dst, m.Events); err != nil {
+				return false, err
+			}
+		}
+	}
+	s.progress.clear()
+	result := run.Result(w, got.Outcome)
+	if got.Lateness > replay.Late {
+		fmt.Fprintf(s.cmd.ErrOrStderr(), "a job was submitted %v after it was due: this machine was too busy to keep the workload's times\n", got.Lateness.Round(time.Millisecond))
+	}
+	a.Live = append(a.Live, result)
+	short, long := run.Completions(w, got.Outcome)
+	a.LiveTimes[0], a.LiveTimes[1] = append(a.LiveTimes[0], short...), append(a.LiveTimes[1], long...)
+	if s.output == outputJSON {
+		return result.Partial, writeJSON(s.cmd.OutOrStdout(), result)
+	}
+	if f.demo {
+		return result.Partial, nil // its own words follow
+	}
+	return result.Partial, printResults(s.cmd.OutOrStdout(), []measure.Result{result})
+}
+
+// announce says what begins, where a person looks on.
+func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) {
+	d := run.Description
+	if s.progress.out == nil && !s.flags.demo {
+		return
+	}
+	where := fmt.Sprintf("on a cluster of %d frontends, %d masters and %d workers", d.Frontends, len(d.Groups), d.Workers())
+	last := time.Duration(w.Jobs[len(w.Jobs)-1].Arrival)
+	fmt.Fprintf(s.cmd.ErrOrStderr(), "replaying %d jobs (%d tasks) that arrive within %v, %s, run %d of %d\n",
+		len(w.Jobs), w.Tasks(), last.Round(time.Second), where, k+1, s.flags.runs)
+}
+
+// sayEvery is how often the demo says how far it is where there is no terminal.
+const sayEvery = 5 * time.Second
+
+func (s *replayShow) draw(p replay.Progress) {
+	line := fmt.Sprintf("%5.1f s  %d of %d jobs submitted, %d completed; about %.0f s left",
+		p.Elapsed.Seconds(), p.Submitted, p.Jobs, p.Ended, p.Left.Seconds())
+	s.progress.line("%s", line)
+	if s.flags.demo && s.progress.out == nil && p.Elapsed >= s.said+sayEvery {
+		s.said = p.Elapsed
+		fmt.Fprintln(s.cmd.ErrOrStderr(), line)
+	}
+}
+
+// compare simulates what was run live, and sets both side by side.
+func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *experiment.Agreement) error {
+	f := s.flags
+	if !f.compare || len(a.Live) == 0 || a.Live[0].Completed == 0 {
+		return nil
+	}
+	out, err := run.Simulate(s.cmd.Context(), w, experiment.SimOptions{Delay: time.Duration(500 * float64(time.Microsecond) / f.speedup)})
+	if err != nil {
+		return err
+	}
+	a.Sim = run.Result(w, out)
+	a.SimTimes[0], a.SimTimes[1] = run.Completions(w, out)
+	if f.out != "" {
+		if err := writeAgreement(f.out, a); err != nil {
+			return err
+		}
+	}
+	if s.output == outputJSON {
+		return writeJSON(s.cmd.OutOrStdout(), a.Sim)
+	}
+	dst := s.cmd.OutOrStdout()
+	fmt.Fprintln(dst)
+	if err := a.Table(dst); err != nil {
+		return err
+	}
+	if f.demo {
+		return s.demoEnd(a)
+	}
+	if f.out != "" {
+		fmt.Fprintf(dst, "\nwritten: %[1]s.jsonl, %[1]s.md, %[1]s.svg, %[1]s.png\n", f.out)
+	}
+	return nil
+}
+
+// writeAgreement writes the results, the table and the figure.
+func writeAgreement(base string, a *experiment.Agreement) error {
+	lines, err := os.Create(base + ".jsonl")
+	if err != nil {
+		return fmt.Errorf("the results cannot be written: %w; name another place by --out", err)
+	}
+	defer lines.Close()
+	for _, r := range append([]measure.Result{a.Sim}, a.Live...) {
+		if err := writeJSON(lines, r); err != nil {
+			return err
+		}
+	}
+	table, err := os.Create(base + ".md")
+	if err != nil {
+		return err
+	}
+	defer table.Close()
+	if err := a.Markdown(table); err != nil {
+		return err
+	}
+	return a.Figure(base)
+}
+
+// The demo: as many jobs as make about half a minute, sped up so that short ones
+// still take thirty times as long as scheduling them.
+const (
+	demoTrace   = "gen:ec2,jobs=3000"
+	demoSpeedup = 12
+)
+
+func (f *replayFlags) setDemo() {
+	for flag, set := range map[string]func(){
+		"trace":   func() { f.desc.Trace = demoTrace },
+		"speedup": func() { f.speedup = demoSpeedup },
+		"out":     func() { f.out = filepath.Join("out", "run") },
+	} {
+		if !f.flags.Changed(flag) {
+			set()
+		}
+	}
+	f.compare = true
+	f.title = fmt.Sprintf("Completion times, live and simulated (%s)", f.desc.Trace)
+}
+
+// demoEnd says what was seen and what to try next.
+func (s *replayShow) demoEnd(a *experiment.Agreement) error {
+	f, l := s.flags, &a.Live[0]
+	svg, err := filepath.Abs(f.out + ".svg")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.cmd.OutOrStdout(), `
+%d jobs (%d tasks) on %d live workers: %d completed, %d failed. Times are those of the workload,
+which ran %g times as fast. At a load of %.0f %%, %.0f %% of the short jobs did not wait at all.
+All of it, %d frontends, %d masters, %d node monitors, NATS and the load generator, used %.1f s
+of processor in %.1f s, on %d processors.
+
+The plot: %s (and .png)
+
+Try next:
+  bin/pigeon sim --seeds 5                       the same cluster, five seeds, in a second
+  bin/pigeon dev                                 a cluster to submit jobs to
+  bin/pigeon replay --load 0.5 --speedup 20      less load, faster
+`, l.Jobs, l.Tasks, l.Workers, l.Completed, l.Failed, f.speedup, 100*float64(l.Load), 100*float64(l.Short.Unqueued),
+		f.desc.Frontends, l.Groups, l.Workers, float64(l.CPUPerTask)*float64(l.Tasks), float64(l.Wall), runtime.NumCPU(), svg)
+	return err
+}
