@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/config"
@@ -106,6 +107,29 @@ func addLogFlags(fs *pflag.FlagSet, level string) func(io.Writer) (*slog.Logger,
 	fs.StringVar(&level, "log-level", level, "least that is logged: debug, info, warn or error")
 	format := fs.String("log-format", "text", "form of the log: text or json")
 	return func(w io.Writer) (*slog.Logger, error) { return telemetry.NewLogger(w, level, *format) }
+}
+
+// silenceable gives a log that from a call of hush on tells errors only.
+func silenceable(log *slog.Logger) (quiet *slog.Logger, hush func()) {
+	h := &hushHandler{Handler: log.Handler(), hushed: new(atomic.Bool)}
+	return slog.New(h), func() { h.hushed.Store(true) }
+}
+
+type hushHandler struct {
+	slog.Handler
+	hushed *atomic.Bool
+}
+
+func (h *hushHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return (l >= slog.LevelError || !h.hushed.Load()) && h.Handler.Enabled(ctx, l)
+}
+
+func (h *hushHandler) WithAttrs(a []slog.Attr) slog.Handler {
+	return &hushHandler{h.Handler.WithAttrs(a), h.hushed}
+}
+
+func (h *hushHandler) WithGroup(name string) slog.Handler {
+	return &hushHandler{h.Handler.WithGroup(name), h.hushed}
 }
 
 // serve runs a daemon until ctx ends, which is no error, and tells when it is

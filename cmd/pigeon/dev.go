@@ -67,13 +67,16 @@ Ctrl-C ends it and everything that runs in it.`,
 		if err != nil {
 			return wrongUse(err)
 		}
+		log, hush := silenceable(log)
 		flags.spec.Log = log
 		d, err := startDev(cmd.Context(), flags)
 		if err != nil {
 			return err
 		}
 		d.line.Took = time.Since(began).Seconds()
-		return errors.Join(d.serve(cmd, *output), d.close())
+		err = d.serve(cmd, *output)
+		hush() // parts that stop one after another miss each other
+		return errors.Join(err, d.close())
 	}
 	return cmd
 }

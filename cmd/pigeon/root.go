@@ -36,7 +36,6 @@ func verbs(roles []role) []*cobra.Command {
 		cancelCommand(),
 		simCommand(),
 		replayCommand(),
-		natsCommand(),
 		traceCommand(),
 		configCommand(roles),
 		doctorCommand(),

@@ -74,6 +74,10 @@ func (r *Request) bad(what, next string) error {
 	if name == "" {
 		name = r.Description
 	}
-	return &Error{Problem: Invalid, What: what, Subject: fmt.Sprintf("job %q of application %q", name, r.App),
+	subject := fmt.Sprintf("job %q", name)
+	if r.App != "" {
+		subject += fmt.Sprintf(" of application %q", r.App)
+	}
+	return &Error{Problem: Invalid, What: what, Subject: subject,
 		Tried: "submitting it; nothing was accepted", Next: next}
 }
