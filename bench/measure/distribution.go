@@ -41,11 +41,11 @@ type Distribution struct {
 	P99  Number `json:"p99"`
 }
 
-type real interface{ ~int64 | ~float64 }
+type numeric interface{ ~int64 | ~float64 }
 
 // Describe sums up a sample in any order, each value multiplied by unit. It
 // sorts the sample in place.
-func Describe[T real](sample []T, unit float64) Distribution {
+func Describe[T numeric](sample []T, unit float64) Distribution {
 	slices.Sort(sample)
 	sum := 0.0
 	for _, x := range sample {
@@ -61,7 +61,7 @@ func Describe[T real](sample []T, unit float64) Distribution {
 // Percentile interpolates linearly between the order statistics of a sorted
 // sample: for n values, p percent lies at position (n-1) p/100 counted from 0.
 // It is NaN for an empty sample.
-func Percentile[T real](sorted []T, p float64) float64 {
+func Percentile[T numeric](sorted []T, p float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()
 	}

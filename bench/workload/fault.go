@@ -27,8 +27,7 @@ func (r *Reader) badSeconds(t token, what string, err error) error {
 // readError passes on what the file itself reports, and turns a token that
 // outgrew the scanner into a fault of the trace.
 func (r *Reader) readError(err error) error {
-	var long *longToken
-	if errors.As(err, &long) {
+	if long, ok := errors.AsType[*longToken](err); ok {
 		return r.fault(long.token, fmt.Sprintf("numbers of at most %d characters (the limit)", maxToken))
 	}
 	return fmt.Errorf("cannot read trace %s: after line %d: %w; no job was run; check the file and its disk", r.name, r.scan.line-1, err)

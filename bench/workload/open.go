@@ -16,6 +16,6 @@ func Open(spec string) (*Workload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the trace: %w; no job was run; give the path of a trace file, or gen:ec2 for a generated one", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // only read
 	return Read(file, spec)
 }

@@ -49,12 +49,9 @@ func (s *scanner) next() (token, error) {
 	}
 	for n := 0; ; n++ {
 		c, err := s.src.ReadByte()
-		if err != nil && !errors.Is(err, io.EOF) {
-			return t, err
-		}
 		t.text = s.buf[:n]
 		if err != nil {
-			return t, nil
+			return t, unlessEnd(err)
 		}
 		if isSpace(c) {
 			return t, s.src.UnreadByte()
@@ -73,11 +70,9 @@ func (s *scanner) start() (token, error) {
 		c, err := s.src.ReadByte()
 		at := token{line: s.line, column: s.column}
 		switch {
-		case errors.Is(err, io.EOF):
-			at.kind = tokenEnd
-			return at, nil
 		case err != nil:
-			return at, err
+			at.kind = tokenEnd
+			return at, unlessEnd(err)
 		case c == '\n':
 			s.line++
 			s.column = 1
@@ -88,6 +83,15 @@ func (s *scanner) start() (token, error) {
 		}
 		s.column++
 	}
+}
+
+// unlessEnd is no error at the end of the file, which the next call meets
+// again.
+func unlessEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 func isSpace(c byte) bool {

@@ -33,11 +33,11 @@ func parseSpec(full, arguments string) *spec {
 		}
 		key, value, ok := strings.Cut(part, "=")
 		if !ok {
-			s.fail("%q has no value; write %s=VALUE", part, part)
+			s.failf("%q has no value; write %s=VALUE", part, part)
 			continue
 		}
 		if s.find(key) != nil {
-			s.fail("key %q is given twice; leave one out", key)
+			s.failf("key %q is given twice; leave one out", key)
 			continue
 		}
 		s.given = append(s.given, pair{key: strings.TrimSpace(key), value: strings.TrimSpace(value)})
@@ -54,8 +54,8 @@ func (s *spec) find(key string) *pair {
 	return nil
 }
 
-// fail keeps the first fault.
-func (s *spec) fail(format string, args ...any) {
+// failf keeps the first fault.
+func (s *spec) failf(format string, args ...any) {
 	if s.failed == nil {
 		s.failed = fmt.Errorf("cannot generate %s: %s (no job was run)", s.full, fmt.Sprintf(format, args...))
 	}
@@ -79,7 +79,7 @@ func (s *spec) whole(key string, def, least, most int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		s.fail("%s=%s is not a whole number from %d to %d; the default is %d", key, text, least, most, def)
+		s.failf("%s=%s is not a whole number from %d to %d; the default is %d", key, text, least, most, def)
 		return def
 	}
 	return n
@@ -92,7 +92,7 @@ func (s *spec) seed() uint64 {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		s.fail("seed=%s is not a whole number from 0 to 2^64-1; the default is 1", text)
+		s.failf("seed=%s is not a whole number from 0 to 2^64-1; the default is 1", text)
 	}
 	return n
 }
@@ -105,7 +105,7 @@ func (s *spec) number(key string, def, least, most float64) float64 {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) || x < least || x > most {
-		s.fail("%s=%s is not a number from %g to %g; the default is %g", key, text, least, most, def)
+		s.failf("%s=%s is not a number from %g to %g; the default is %g", key, text, least, most, def)
 		return def
 	}
 	return x
@@ -119,7 +119,7 @@ func (s *spec) duration(key string, def time.Duration) float64 {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Microsecond || d > 1000*time.Hour {
-		s.fail("%s=%s is not a duration from 1us to 1000h, such as 100ms; the default is %v", key, text, def)
+		s.failf("%s=%s is not a duration from 1us to 1000h, such as 100ms; the default is %v", key, text, def)
 		return float64(def)
 	}
 	return float64(d)
@@ -132,7 +132,7 @@ func (s *spec) flag(key string) bool {
 	}
 	on, err := strconv.ParseBool(text)
 	if err != nil {
-		s.fail("%s=%s is not true or false; the default is false", key, text)
+		s.failf("%s=%s is not true or false; the default is false", key, text)
 	}
 	return on
 }
@@ -141,7 +141,7 @@ func (s *spec) flag(key string) bool {
 func (s *spec) err() error {
 	for _, p := range s.given {
 		if !p.used {
-			s.fail("it has no key %q; did you mean %q? Its keys are %s", p.key, nearest.Word(p.key, s.known), strings.Join(s.known, ", "))
+			s.failf("it has no key %q; did you mean %q? Its keys are %s", p.key, nearest.Word(p.key, s.known), strings.Join(s.known, ", "))
 		}
 	}
 	return s.failed
