@@ -5,56 +5,17 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/nearest"
-	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
-
-// entry is a policy and the parameters that mean something to it.
-type entry struct {
-	policy     sched.Policy
-	parameters []parameter
-}
-
-// parameter is a key that a user can give, and what its value changes.
-type parameter struct {
-	key string
-	set func(p *sched.Params, value string) error
-}
-
-// table lists the policies. A new one is one line here.
-func table() []entry {
-	return []entry{
-		{pigeon.Policy(), []parameter{weight, reserved}},
-	}
-}
-
-// weight is W of Pigeon's section 3.3.
-var weight = parameter{"weight", func(p *sched.Params, value string) (err error) {
-	if p.Weight, err = strconv.Atoi(value); err != nil || p.Weight < 0 {
-		return fmt.Errorf("use a whole number: 0 (infinite: short tasks always first) or more")
-	}
-	return nil
-}}
-
-// reserved is the share of each group's slots that serve short tasks only.
-var reserved = parameter{"reserved", func(p *sched.Params, value string) (err error) {
-	if p.Reserved, err = strconv.ParseFloat(value, 64); err != nil || !isShare(p.Reserved) {
-		return fmt.Errorf("use a share from 0 to below 1, such as 0.1")
-	}
-	return nil
-}}
-
-func isShare(x float64) bool { return x >= 0 && x < 1 } // not so for NaN
 
 // Names lists the policies.
 func Names() []string {
 	var names []string
 	for _, e := range table() {
-		names = append(names, e.policy.Name)
+		names = append(names, e.name)
 	}
 	return names
 }
@@ -68,6 +29,7 @@ func Configure(spec string, p sched.Params) (sched.Policy, sched.Params, error) 
 	if err != nil {
 		return sched.Policy{}, p, err
 	}
+	build, parameters := e.open(&p)
 	var given []string
 	for pair := range strings.SplitSeq(list, ",") {
 		key, value, ok := strings.Cut(pair, "=")
@@ -80,36 +42,39 @@ func Configure(spec string, p sched.Params) (sched.Policy, sched.Params, error) 
 			return sched.Policy{}, p, fmt.Errorf("policy %s: parameter %q is given twice; leave one out", name, key)
 		}
 		given = append(given, key)
-		if err := e.set(&p, key, value); err != nil {
+		if err := set(name, parameters, key, value); err != nil {
 			return sched.Policy{}, p, err
 		}
 	}
-	return e.policy, p, check(name, p)
+	return build(), p, check(name, p)
 }
 
 func find(name string) (entry, error) {
 	entries := table()
 	for _, e := range entries {
-		if e.policy.Name == name {
+		if e.name == name {
 			return e, nil
 		}
 	}
 	return entry{}, fmt.Errorf("policy %q is unknown; did you mean %q? There are %s", name, nearest.Word(name, Names()), strings.Join(Names(), ", "))
 }
 
-func (e *entry) set(p *sched.Params, key, value string) error {
+func set(policy string, parameters []parameter, key, value string) error {
 	var keys []string
-	for _, known := range e.parameters {
+	for _, known := range parameters {
 		if known.key == key {
-			if err := known.set(p, value); err != nil {
-				return fmt.Errorf("policy %s: parameter %s=%q: %w", e.policy.Name, key, value, err)
+			if err := known.set(value); err != nil {
+				return fmt.Errorf("policy %s: parameter %s=%q: %w", policy, key, value, err)
 			}
 			return nil
 		}
 		keys = append(keys, known.key)
 	}
+	if len(keys) == 0 {
+		return fmt.Errorf("policy %s has no parameter %q; it has none at all", policy, key)
+	}
 	return fmt.Errorf("policy %s has no parameter %q; did you mean %q? Its parameters are %s",
-		e.policy.Name, key, nearest.Word(key, keys), strings.Join(keys, ", "))
+		policy, key, nearest.Word(key, keys), strings.Join(keys, ", "))
 }
 
 // check refuses what came from elsewhere than the specification.

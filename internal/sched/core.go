@@ -12,7 +12,12 @@ type Core interface {
 // Policy makes the cores of one scheduling policy. A nil constructor means that
 // the policy has no such role.
 type Policy struct {
-	Name           string
+	Name string
+	// Central says that one master holds the workers of all groups.
+	Central bool
+	// Acquainted says that workers speak to each other: they are told Members, as
+	// distributors are.
+	Acquainted     bool
 	NewDistributor func(DistributorConfig) Core
 	NewMaster      func(MasterConfig) Core
 	NewWorker      func(WorkerConfig) Core
