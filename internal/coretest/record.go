@@ -70,7 +70,11 @@ func (c *Cluster) History(after int) (text string, last int) {
 	slices.SortFunc(steps, func(a, b step) int { return a.num - b.num })
 	var b strings.Builder
 	for _, s := range steps {
-		fmt.Fprintf(&b, "%s <- %s: %s\n", s.at, s.from, sched.Describe(&s.msg))
+		from := s.from.String()
+		if s.from == (sched.Addr{}) {
+			from = "shell"
+		}
+		fmt.Fprintf(&b, "%s <- %s: %s\n", s.at, from, sched.Describe(&s.msg))
 		for _, line := range s.lines {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}

@@ -36,6 +36,36 @@ func cluster(t *rapid.T) coretest.Config {
 	}
 }
 
+// weightWatch counts, for each master, the short tasks in a row that general
+// workers took from the queues while long ones waited.
+type weightWatch struct {
+	weight   int
+	reserved map[sched.Core]map[sched.Addr]bool
+	passed   map[sched.Core]int
+}
+
+// observe sees a master's step. What an idle notice launches comes from a queue.
+func (w *weightWatch) observe(master sched.Core, in *sched.Message, out []sched.Action) error {
+	if w.reserved[master] == nil {
+		w.reserved[master] = map[sched.Addr]bool{}
+	}
+	for _, a := range out {
+		switch {
+		case a.Msg.Kind == sched.SetReserved:
+			w.reserved[master][a.To] = a.Msg.Reserved
+		case in.Kind != sched.Idle || a.Msg.Kind != sched.Launch || w.reserved[master][a.To]:
+		case a.Msg.Class == sched.Long || master.(*pigeon.Master).Index().Queued(sched.Long) == 0:
+			w.passed[master] = 0
+		default:
+			w.passed[master]++
+		}
+	}
+	if w.weight > 0 && w.passed[master] >= w.weight {
+		return fmt.Errorf("general workers took %d short tasks in a row, and W is %d", w.passed[master], w.weight)
+	}
+	return nil
+}
+
 // atRest: after everything, workers idle + busy = workers registered, and none is
 // busy.
 func atRest(master sched.Core, workers int) error {
@@ -48,7 +78,30 @@ func atRest(master sched.Core, workers int) error {
 }
 
 // design.md, section 2: execution is at least once, acceptance exactly once,
-// whatever comes late, twice or never, and whoever dies.
+// whatever comes late, twice or never, and whoever dies. Go test's -short makes
+// it shorter; -rapid.checks=N multiplies it.
 func TestNothingIsLost(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { coretest.Chaos(t, cluster(t), []string{"", "app"}) })
+	rounds := 25
+	if testing.Short() {
+		rounds = 2
+	}
+	for range rounds {
+		rapid.Check(t, func(t *rapid.T) { coretest.Chaos(t, cluster(t), []string{"", "app"}) })
+	}
+}
+
+// The same with one application, where every worker serves every task: W holds in
+// any window of tasks taken from the queues.
+func TestWeightWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := cluster(t)
+		w := weightWatch{cfg.Params.Weight, map[sched.Core]map[sched.Addr]bool{}, map[sched.Core]int{}}
+		cfg.Observe = w.observe
+		for _, g := range cfg.Groups {
+			for i := range g {
+				g[i] = coretest.Node{Slots: g[i].Slots, Serves: []string{""}}
+			}
+		}
+		coretest.Chaos(t, cfg, []string{""})
+	})
 }

@@ -139,7 +139,7 @@ func TestLostAttempts(t *testing.T) {
 	describe(t, lost(3),
 		"Persist TaskEnded job="+idOne+` tasks=0+0#3 failed reason="task 0 was lost 3 times, the last time because n1 died"`,
 		"Persist JobEnded job="+idOne+` failed reason="task 0 was lost 3 times, the last time because n1 died"`,
-		"Forget None job="+idOne, "Send to master 0: Drop job="+idOne+" tasks=0+1#0")
+		"Forget job="+idOne, "Send to master 0: Drop job="+idOne+" tasks=0+1#0")
 }
 
 // design.md, section 2, rule 7: "Tasks of a group without a master for 5 s are taken

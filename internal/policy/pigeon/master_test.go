@@ -174,10 +174,10 @@ func TestServesAndReturned(t *testing.T) {
 		`Send to distributor 0: AttemptLost job=`+id+` tasks=0+0#1 reason="gone"`,
 		`Send to distributor -1: Serves serves=[""]`,
 		`Send to distributor 0: Returned job=`+id+` tasks=1+2#1`,
-		`Forget None job=`+id)
+		`Forget job=`+id)
 	describe(t, r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, App: "a", Count: 2, Attempt: 2, Owner: owner}),
 		`Send to distributor 0: Returned job=`+id+` tasks=0+2#2`,
-		`Forget None job=`+id)
+		`Forget job=`+id)
 }
 
 func describe(t *testing.T, actions []sched.Action, want ...string) {
@@ -198,6 +198,6 @@ func TestFullQueueReturns(t *testing.T) {
 	r.tasks(1, sched.Short, 4)
 	id := sched.JobID{Lo: 2}.String()
 	describe(t, r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 3, Attempt: 1, Owner: owner}),
-		`Send to distributor 0: Returned job=`+id+` tasks=0+3#1 full`, `Forget None job=`+id)
+		`Send to distributor 0: Returned job=`+id+` tasks=0+3#1 full`, `Forget job=`+id)
 	describe(t, r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 2, Attempt: 1, Owner: owner}))
 }

@@ -97,7 +97,7 @@ func TestNothingIsForgottenThatWaits(t *testing.T) {
 		}
 	}
 	want(t, "the end of the wait", launches(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})), "0:1/1")
-	describe(t, r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2}), "Forget None job="+idOne)
+	describe(t, r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2}), "Forget job="+idOne)
 }
 
 // A slot is told its kind when it registers, whatever an earlier master told it:
@@ -157,7 +157,7 @@ func TestLostReports(t *testing.T) {
 	r.tasks(1, sched.Short, 2)
 	r.ends(0)
 	describe(t, r.step(sched.Addr{}, lost(0)),
-		"Send to distributor 0: AttemptLost job="+idOne+` tasks=1+0#1 reason="gone"`, "Forget None job="+idOne,
+		"Send to distributor 0: AttemptLost job="+idOne+` tasks=1+0#1 reason="gone"`, "Forget job="+idOne,
 		"Send to distributor 0: AttemptLost job="+idOne+` tasks=0+0#1 reason="gone"`, "Send to distributor -1: Serves serves=[]")
 
 	f := follower(t, kept(0, 3, 1))
