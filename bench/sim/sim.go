@@ -131,11 +131,22 @@ func newEngine(w *workload.Workload, cfg Config) *engine {
 		a := sched.Addr{Role: sched.Distributor, ID: int32(i)}
 		e.add(a, cfg.Policy.NewDistributor(sched.DistributorConfig{Self: a, Seed: cfg.Seed, Params: cfg.Params}))
 	}
-	for g, size := range cfg.Groups {
+	groups := cfg.Groups
+	if cfg.Policy.Central {
+		groups = []int{sum(groups)}
+	}
+	for g, size := range groups {
 		e.addGroup(int32(g), size)
 	}
 	e.runs.init(len(e.group))
 	return e
+}
+
+func sum(list []int) (total int) {
+	for _, n := range list {
+		total += n
+	}
+	return total
 }
 
 func (e *engine) add(a sched.Addr, c sched.Core) { e.cores[a.Role] = append(e.cores[a.Role], c) }
@@ -152,8 +163,9 @@ func (e *engine) addGroup(g int32, size int) {
 	}
 }
 
-// boot registers workers with masters and masters with distributors, at time 0
-// and without delay, before anything is counted.
+// boot registers workers with masters and masters with distributors, and tells
+// those who speak to workers which there are, at time 0 and without delay,
+// before anything is counted.
 func (e *engine) boot() {
 	delay := e.cfg.Delay
 	e.cfg.Delay = 0
@@ -175,8 +187,38 @@ func (e *engine) boot() {
 			e.deliver(shell, sched.Addr{Role: sched.Distributor, ID: int32(d)}, &up)
 		}
 	}
+	e.acquaint()
+	for e.mail.size > 0 {
+		e.deliverMail()
+	}
 	e.cfg.Delay = delay
 	e.counting = true
+}
+
+// acquaint tells those who speak to workers themselves which there are. All get
+// one list.
+func (e *engine) acquaint() {
+	p := &e.cfg.Policy
+	if p.NewMaster != nil && !p.Central {
+		return
+	}
+	members := make([]sched.Member, len(e.group))
+	for i, g := range e.group {
+		members[i].Worker = sched.Addr{Role: sched.Worker, ID: int32(i)}
+		if p.NewMaster != nil {
+			members[i].Master = sched.Addr{Role: sched.Master, ID: g}
+		}
+	}
+	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: members}}
+	told := []sched.Role{sched.Distributor}
+	if p.Acquainted {
+		told = append(told, sched.Worker)
+	}
+	for _, role := range told {
+		for id := range e.cores[role] {
+			e.deliver(sched.Addr{}, sched.Addr{Role: role, ID: int32(id)}, &m)
+		}
+	}
 }
 
 // step takes the next event; false when there is none.
