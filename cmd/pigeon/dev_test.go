@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/webpage"
+)
+
+// program runs the whole program, as main does.
+func program(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// succeed runs the program and gives its output without the last line break.
+func succeed(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, errs := program(t, args...)
+	if code != exitDone {
+		t.Fatalf("pigeon %s: status %d: %s", strings.Join(args, " "), code, errs)
+	}
+	return strings.TrimRight(out, "\n")
+}
+
+// lines decodes JSON Lines.
+func lines[T any](t *testing.T, text string) (list []T) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var v T
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// background is a verb that runs until it is stopped.
+type background struct {
+	first string // the first line it printed
+	stop  func() (code int, stderr string)
+}
+
+// start runs a verb in the background and waits for its first line; at the end
+// of the test it is stopped, unless the test did, and must have nothing to say.
+func start(t *testing.T, args ...string) background {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r, w := io.Pipe()
+	var errs bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, args, strings.NewReader(""), w, &errs)
+		_ = w.Close() // never fails
+	}()
+	out := bufio.NewReader(r)
+	first, err := out.ReadString('\n')
+	rest := make(chan struct{})
+	go func() {
+		defer close(rest)
+		_, _ = io.Copy(io.Discard, out) // the pipe's own error is its end
+	}()
+	stop := sync.OnceValues(func() (int, string) {
+		cancel()
+		code := <-ended
+		<-rest
+		return code, errs.String()
+	})
+	if err != nil {
+		code, said := stop()
+		t.Fatalf("pigeon %s: status %d before it was ready: %s", strings.Join(args, " "), code, said)
+	}
+	asked := false // the test has stopped it and looks at what it said
+	t.Cleanup(func() {
+		if code, said := stop(); !asked && (code != exitDone || said != "") {
+			t.Errorf("pigeon %s: status %d: %s", strings.Join(args, " "), code, said)
+		}
+	})
+	return background{first: first, stop: func() (int, string) { asked = true; return stop() }}
+}
+
+// runDev runs "pigeon dev" for a user of its own.
+func runDev(t *testing.T, args ...string) (background, devLine) {
+	t.Helper()
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("PIGEON_FRONTEND", "")
+	b := start(t, append([]string{"dev", "-o", "json"}, args...)...)
+	return b, lines[devLine](t, b.first)[0]
+}
+
+// TestDevTellsWhereItIs: the contract of its one line, the web page, and that
+// nothing is left at the end.
+func TestDevTellsWhereItIs(t *testing.T) {
+	b, line := runDev(t, "--frontends", "2")
+	if !line.Ready || len(line.Frontends) != 2 || !strings.HasPrefix(line.NATS, "nats://127.0.0.1:") || len(line.Backends) != 4 {
+		t.Errorf("%+v", line)
+	}
+	if page := httpGet(t, line.Web); !strings.Contains(page, "<title>Pigeon</title>") {
+		t.Errorf("the page is %q", page)
+	}
+	var s webpage.State
+	if err := json.Unmarshal([]byte(httpGet(t, line.Web+"api/state")), &s); err != nil || len(s.Groups) != 2 || s.Groups[0].Workers != 8 || len(s.Groups[1].Nodes) != 2 {
+		t.Errorf("%+v, %v", s, err)
+	}
+
+	other := start(t, "dev", "-o", "json", "--nodes", "2", "--slots", "1")
+	if code, said := other.stop(); code != exitDone || !strings.Contains(said, "another pigeon dev") {
+		t.Errorf("a second dev: %d %s", code, said)
+	}
+	t.Run("commands find the first", func(t *testing.T) {
+		if n := len(lines[api.Node](t, succeed(t, "nodes", "-o", "json"))); n != 4 {
+			t.Errorf("%d nodes", n)
+		}
+	})
+
+	if code, said := b.stop(); code != exitDone || said != "" {
+		t.Errorf("status %d: %s", code, said)
+	}
+	for _, path := range []string{line.Data, rendezvous.Path()} {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", path, err)
+		}
+	}
+}
+
+func httpGet(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close = true
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }() // only read
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %s %v", url, answer.StatusCode, body, err)
+	}
+	return string(body)
+}
+
+// TestDevKeepsData: with --data the next dev knows the jobs of the last, and
+// their keys.
+func TestDevKeepsData(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	b, _ := runDev(t, "--data", data)
+	succeed(t, "submit", "--key", "once", "--sleep", "1ms", "--wait")
+	if code, said := b.stop(); code != exitDone {
+		t.Fatal(said)
+	}
+	runDev(t, "--data", data)
+	if s := lines[api.Status](t, succeed(t, "status", "once", "-o", "json"))[0]; s.State != api.StateCompleted {
+		t.Errorf("%+v", s)
+	}
+	if r := lines[submitted](t, succeed(t, "submit", "--key", "once", "--sleep", "1ms", "-o", "json"))[0]; !r.Duplicate {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestDevRefuses(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"dev --nodes 1 --groups 2", "--nodes 1"},
+		{"dev --slots 0", "--slots 0"},
+		{"dev --web 0.0.0.0:0", "loopback"},
+		{"dev --listen example.org:1", "loopback"},
+		{"dev --log-level loud", "loud"},
+	} {
+		if code, out, errs := program(t, strings.Fields(c.args)...); code != exitUsage || out != "" || !strings.Contains(errs, c.want) {
+			t.Errorf("pigeon %s: %d %q %s", c.args, code, out, errs)
+		}
+	}
+}

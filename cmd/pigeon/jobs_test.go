@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// TestJobs is the life of jobs as their user sees it, on one cluster.
+func TestJobs(t *testing.T) {
+	_, line := runDev(t, "--frontends", "2", "--groups", "1", "--nodes", "2", "--slots", "2")
+	t.Run("output", testOutput)
+	t.Run("run", testRun)
+	t.Run("failed tasks", testFailedTasks)
+	t.Run("keys", testKeys)
+	t.Run("cancel", testCancel)
+	t.Run("contract", testContract)
+	t.Run("mistakes", testMistakes)
+	t.Run("too many tasks over the wire", func(t *testing.T) { testTooManyTasks(t, line.Frontends) })
+	t.Run("completion", testCompletion)
+}
+
+func testOutput(t *testing.T) {
+	job := succeed(t, "submit", "--tasks", "3", "--env", "WHO=me", "--wait", "--", "sh", "-c", "echo $WHO $PIGEON_TASK; echo oh >&2")
+	if got := succeed(t, "logs", job, "--task", "2"); got != "me 2" {
+		t.Errorf("stdout %q", got)
+	}
+	if got := succeed(t, "logs", job, "--task", "1", "--attempt", "1", "--stderr"); got != "oh" {
+		t.Errorf("stderr %q", got)
+	}
+	if got := succeed(t, "logs", job, "-o", "json"); !strings.Contains(got, `"stream":"stdout","offset":0,"data":"me 0\n"`) {
+		t.Errorf("json %q", got)
+	}
+	if code, _, errs := program(t, "logs", job, "--task", "3"); code != exitUsage || !strings.Contains(errs, "tasks 0 to 2") {
+		t.Errorf("%d %s", code, errs)
+	}
+
+	// Followed from before its end: the task ends when the test lets it.
+	gate := filepath.Join(t.TempDir(), "gate")
+	job = succeed(t, "submit", "--", "sh", "-c", "echo before; while ! [ -e "+gate+" ]; do sleep 0.01; done; echo after")
+	followed := make(chan string, 1)
+	go func() {
+		_, out, errs := program(t, "logs", job, "--follow")
+		followed <- out + errs
+	}()
+	waitFor(t, "its first line", func() bool {
+		code, out, _ := program(t, "logs", job)
+		return code == exitDone && out == "before\n"
+	})
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-followed; got != "before\nafter\n" {
+		t.Errorf("followed %q", got)
+	}
+}
+
+// waitFor polls what another process, or another goroutine behind a socket, does.
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: not in time", what)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func testRun(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args           []string
+		code           int
+		stdout, stderr string // of stderr a part
+	}{
+		{[]string{"run", "--", "echo", "hello"}, 0, "hello\n", ""},
+		{[]string{"run", "echo", "-n", "no dashes"}, 0, "no dashes", ""},
+		{[]string{"run", "--dir", dir, "--", "pwd"}, 0, dir + "\n", ""},
+		{[]string{"run", "--", "sh", "-c", "echo out; echo err >&2; exit 3"}, 3, "out\n", "err\n"},
+		{[]string{"run", "--", "sh", "-c", "kill -9 $$"}, 137, "", ""},
+		{[]string{"run", "--", "no-such-program"}, exitFailed, "", `"no-such-program" was not found`},
+		{[]string{"run", "--dir", "/no/such/folder", "--", "true"}, exitFailed, "", "/no/such/folder"},
+		// It fails once, and finds its own trace the second time.
+		{[]string{"run", "--retries", "1", "--dir", dir, "--", "sh", "-c", "if [ -e again ]; then echo ok; else touch again; exit 9; fi"}, 0, "ok\n", ""},
+	} {
+		code, out, errs := program(t, c.args...)
+		if code != c.code || out != c.stdout || !strings.Contains(errs, c.stderr) || c.stderr == "" && errs != "" {
+			t.Errorf("pigeon %s: status %d, stdout %q, stderr %q", strings.Join(c.args, " "), code, out, errs)
+		}
+	}
+
+	// Ctrl-C cancels.
+	ctx, cancel := context.WithCancel(t.Context())
+	started := &signalWriter{written: make(chan struct{})}
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"run", "--key", "interrupted", "--", "sh", "-c", "echo on; sleep 600"}, strings.NewReader(""), started, started)
+	}()
+	<-started.written
+	cancel()
+	if code := <-ended; code != exitInterrupted {
+		t.Errorf("interrupted: status %d", code)
+	}
+	if s := statusOfJob(t, "interrupted"); s.State != api.StateCancelled {
+		t.Errorf("interrupted: %+v", s)
+	}
+}
+
+// signalWriter tells of the first write.
+type signalWriter struct{ written chan struct{} }
+
+func (w *signalWriter) Write(p []byte) (int, error) {
+	select {
+	case <-w.written:
+	default:
+		close(w.written)
+	}
+	return len(p), nil
+}
+
+func statusOfJob(t *testing.T, job string) api.Status {
+	t.Helper()
+	return lines[api.Status](t, succeed(t, "status", job, "-o", "json"))[0]
+}
+
+func testFailedTasks(t *testing.T) {
+	code, out, errs := program(t, "submit", "--tasks", "4", "--wait", "-o", "json", "--", "sh", "-c", "test $PIGEON_TASK -ne 2 || exit 7")
+	if code != exitFailed || errs != "" {
+		t.Fatalf("%d %s", code, errs)
+	}
+	s := lines[api.Status](t, out)[1]
+	if s.State != api.StateFailed || s.Completed != 3 || s.Failed != 1 || !strings.Contains(s.Reason, "status 7") {
+		t.Errorf("%+v", s)
+	}
+	e := lines[api.Explanation](t, succeed(t, "explain", s.Job, "-o", "json"))[0]
+	if len(e.Tasks) != 1 || e.Tasks[0].Task != 2 || e.Tasks[0].Exit != 7 || !strings.Contains(e.Why[0], "1 of 4 tasks failed") {
+		t.Errorf("%+v", e)
+	}
+	for verb, want := range map[string]string{"explain": "TASK  ATTEMPT", "status": "reason"} {
+		if text := succeed(t, verb, s.Job); !strings.Contains(text, want) || !strings.Contains(text, "status 7") {
+			t.Errorf("pigeon %s:\n%s", verb, text)
+		}
+	}
+}
+
+func testKeys(t *testing.T) {
+	for i, want := range []bool{false, true} {
+		r := lines[submitted](t, succeed(t, "submit", "--key", "nightly", "--sleep", "1ms", "-o", "json"))[0]
+		if r.Job != "nightly" || r.Duplicate != want {
+			t.Errorf("time %d: %+v", i, r)
+		}
+	}
+	if s := statusOfJob(t, "nightly"); s.Tasks != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func testCancel(t *testing.T) {
+	job := succeed(t, "submit", "--class", "long", "--sleep", "10m", "--tasks", "50")
+	waitFor(t, "running", func() bool { return statusOfJob(t, job).Running == 4-reservedOf(t) })
+	e := lines[api.Explanation](t, succeed(t, "explain", job, "-o", "json"))[0]
+	if why := strings.Join(e.Why, " "); !strings.Contains(why, "wait among") || !strings.Contains(why, "declared by the submitter") || e.Groups[0].Queued == 0 {
+		t.Errorf("%+v", e)
+	}
+	if got := succeed(t, "cancel", job); !strings.Contains(got, "is cancelled") {
+		t.Error(got)
+	}
+	if got := lines[api.Status](t, succeed(t, "cancel", job, "-o", "json"))[0]; got.State != api.StateCancelled {
+		t.Errorf("%+v", got)
+	}
+	waitFor(t, "idle slots", func() bool {
+		busy := 0
+		for _, n := range lines[api.Node](t, succeed(t, "nodes", "-o", "json")) {
+			busy += n.Busy
+		}
+		return busy == 0
+	})
+	if got := succeed(t, "explain", job); !strings.Contains(got, "cancelled by its user") {
+		t.Error(got)
+	}
+}
+
+func reservedOf(t *testing.T) (n int) {
+	t.Helper()
+	for _, node := range lines[api.Node](t, succeed(t, "nodes", "-o", "json")) {
+		n += node.Reserved
+	}
+	return n
+}
+
+// testContract: the keys that others script against.
+func testContract(t *testing.T) {
+	job := succeed(t, "submit", "--sleep", "1ms", "--estimate", "5s", "--wait")
+	var keys map[string]any
+	if err := json.Unmarshal([]byte(succeed(t, "status", job, "-o", "json")), &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"job", "state", "class", "tasks", "running", "completed", "failed", "submitted", "ended", "reason"} {
+		if _, there := keys[key]; !there {
+			t.Errorf("status lacks %q: %v", key, keys)
+		}
+	}
+	if keys["state"] != "completed" || keys["class"] != "long" {
+		t.Errorf("%v", keys)
+	}
+	list := lines[api.Status](t, succeed(t, "status", "--limit", "3", "-o", "json"))
+	if len(list) != 3 || list[0].Job != job || list[1].Submitted < list[2].Submitted {
+		t.Errorf("the newest jobs: %+v", list)
+	}
+	for verb, want := range map[string]string{"nodes": "node-0-001", "nodes --groups": "LAUNCHES", "status": job} {
+		if got := succeed(t, strings.Fields(verb)...); !strings.Contains(got, want) {
+			t.Errorf("pigeon %s:\n%s", verb, got)
+		}
+	}
+	if g := lines[api.MasterState](t, succeed(t, "nodes", "--groups", "-o", "json")); len(g) != 1 || g[0].Workers != 4 || g[0].Nodes != nil {
+		t.Errorf("groups: %+v", g)
+	}
+}
+
+func testMistakes(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"submit", exitUsage, "no program"},
+		{"run", exitUsage, "no program"},
+		{"submit --sleep 1s -- true", exitUsage, "both --sleep"},
+		{"submit --sleep -1s", exitUsage, "less than nothing"},
+		{"submit --estimate -1s -- true", exitUsage, "estimate is -1s"},
+		{"submit --class medium -- true", exitUsage, `"medium"`},
+		{"submit --retries 101 -- true", exitUsage, "0 to 100"},
+		{"submit --tasks 100001 -- true", exitUsage, "limit"},
+		{"submit --tasks 0 -- true", exitUsage, "--tasks 0"},
+		{"submit --env NO_SUCH_VARIABLE -- true", exitUsage, "NO_SUCH_VARIABLE"},
+		{"submit --env =x -- true", exitUsage, "names no variable"},
+		{"submit --frontend nowhere -- true", exitUsage, "host:port"},
+		{"status nope", exitFailed, `"nope": no such job`},
+		{"explain nope", exitFailed, `"nope": no such job`},
+		{"cancel nope", exitFailed, `"nope": no such job`},
+		{"logs nope", exitFailed, `"nope": no such job`},
+		{"logs nope --task -1", exitUsage, "negative"},
+		{"status --limit 0", exitUsage, "--limit 0"},
+		{"status --frontend 127.0.0.1:1", exitFailed, "frontend at 127.0.0.1:1"},
+	} {
+		if code, out, errs := program(t, strings.Fields(c.args)...); code != c.code || out != "" || !strings.Contains(errs, c.want) {
+			t.Errorf("pigeon %s: status %d, %q, %s", c.args, code, out, errs)
+		}
+	}
+}
+
+// testTooManyTasks: the frontend itself refuses, naming the limit, and serves on.
+func testTooManyTasks(t *testing.T, frontends []string) {
+	c, err := dialCluster(frontends[:1], 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	r := &api.Request{Key: "huge", Backend: api.BackendSleep, Tasks: make([]api.Task, api.MaxTasks+1)}
+	for i := range r.Tasks {
+		r.Tasks[i] = api.Task{ID: fmt.Sprint(i), Payload: api.Payload{Backend: api.BackendSleep}}
+	}
+	if _, _, _, err := c.submit(t.Context(), r, false); !hasProblem(err, api.Invalid) || !strings.Contains(err.Error(), "limit of 100000") {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err := c.find(t.Context(), "huge"); !hasProblem(err, api.NotFound) {
+		t.Errorf("it was accepted: %v", err)
+	}
+}
+
+func testCompletion(t *testing.T) {
+	job := succeed(t, "submit", "--sleep", "1ms")
+	for _, verb := range []string{"status", "explain", "cancel", "logs"} {
+		offered := strings.Split(succeed(t, "__complete", verb, job[:20]), "\n")
+		if !slices.ContainsFunc(offered, func(s string) bool { return strings.HasPrefix(s, job+"\t") }) {
+			t.Errorf("pigeon %s offers %q", verb, offered)
+		}
+	}
+}
+
+// TestNoCluster: what happened, what was tried, what to do.
+func TestNoCluster(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("PIGEON_FRONTEND", "")
+	code, _, errs := program(t, "status")
+	for _, part := range []string{"no cluster found", "--frontend", "PIGEON_FRONTEND", "dev.json", "pigeon dev"} {
+		if code != exitUsage || !strings.Contains(errs, part) {
+			t.Errorf("status %d without %q: %s", code, part, errs)
+		}
+	}
+}
+
+// TestWhichCluster: flag before variable before file before the running dev.
+func TestWhichCluster(t *testing.T) {
+	runDev(t, "--groups", "1", "--nodes", "1", "--slots", "1")
+	succeed(t, "nodes")
+	file := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "pigeon", "client.yaml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(`frontend: ["127.0.0.1:1"]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asks := func(want string, args ...string) {
+		t.Helper()
+		if _, _, errs := program(t, append([]string{"nodes"}, args...)...); !strings.Contains(errs, "frontend at "+want) {
+			t.Errorf("%v: %s", args, errs)
+		}
+	}
+	asks("127.0.0.1:1")
+	t.Setenv("PIGEON_FRONTEND", "127.0.0.1:2")
+	asks("127.0.0.1:2")
+	asks("127.0.0.1:3", "--frontend", "127.0.0.1:3")
+}
