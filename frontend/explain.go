@@ -13,74 +13,53 @@ import (
 // Explain tells why a job waits, or why it ended as it did, with counts and what
 // would change it.
 func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, error) {
-	s, app, ok, err := f.look(ctx, name)
+	s, err := f.look(ctx, "explaining it", name)
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
-		if s, err = f.endedStatus(sched.NewJobID(f.cfg.ID, name), name); err != nil {
-			return nil, err
-		}
-	}
-	e := &api.Explanation{}
-	views := f.running(ctx, &s, app)
-	e.Status = s
-	e.Why, e.Tasks, err = f.reasons(ctx, name)
+	views := f.running(ctx, &s)
+	id := sched.NewJobID(f.cfg.ID, name)
+	e, err := ask(ctx, f, "explaining it", name, func(o *owner) *api.Explanation { return o.reasons(id) })
 	if err != nil {
 		return nil, err
 	}
+	e.Status = s.status
 	for i := range views {
 		e.Groups = append(e.Groups, views[i].Share)
 		e.Tasks = append(e.Tasks, views[i].Tasks...)
 	}
-	if s.State.Ended() {
-		e.Why = append([]string{endSentence(&s)}, e.Why...)
+	if s.status.State.Ended() {
+		e.Why = append([]string{endSentence(&s.status)}, e.Why...)
 		return e, nil
 	}
-	e.Why = append(waitSentences(&s, app, views), e.Why...)
+	e.Why = append(waitSentences(&s.status, views), e.Why...)
 	return e, nil
-}
-
-// reasons gives what the owner knows: how the class was found, which tasks are
-// held here, and the failed tasks.
-func (f *Frontend) reasons(ctx context.Context, name string) (why []string, tasks []api.TaskStatus, err error) {
-	id := sched.NewJobID(f.cfg.ID, name)
-	done := make(chan struct{})
-	if err := f.post(func() {
-		defer close(done)
-		why, tasks = f.owner.reasons(id)
-	}); err != nil {
-		return nil, nil, f.busy(err)
-	}
-	select {
-	case <-done:
-		return why, tasks, nil
-	case <-ctx.Done():
-		return nil, nil, f.late("explaining it", name)
-	}
 }
 
 // explainedTasks bounds the tasks that an explanation lists.
 const explainedTasks = 100
 
-func (o *owner) reasons(id sched.JobID) (why []string, tasks []api.TaskStatus) {
-	j := o.jobs[id]
+// reasons gives what the owner knows: how the class was found, which tasks are
+// held here, and the failed tasks.
+func (o *owner) reasons(id sched.JobID) *api.Explanation {
+	e := &api.Explanation{Groups: []api.GroupShare{}}
+	j := o.known(id)
 	if j == nil {
-		return nil, nil
+		return e
 	}
 	if j.sub != nil {
-		why = append(why, fmt.Sprintf("It is a %s job: %s.", j.sub.Class, j.sub.Why))
+		e.Why = append(e.Why, fmt.Sprintf("It is a %s job: %s.", j.sub.Class, j.sub.Why))
 	}
 	if l := o.core.Ledger().Job(id); l != nil && l.Unplaced > 0 {
-		why = append(why, fmt.Sprintf("%d of its tasks are held at frontend %s: no group that can be reached has a live worker for %s. They go out as soon as one has.",
+		e.Why = append(e.Why, fmt.Sprintf("%d of its tasks are held at frontend %s: no group that can be reached has a live worker for %s. They go out as soon as one has.",
 			l.Unplaced, o.cfg.ID, workFor(l)))
 	}
 	for t := range j.reports {
-		if r := &j.reports[t]; r.failed && len(tasks) < explainedTasks {
-			tasks = append(tasks, api.TaskStatus{Task: t, Attempt: int(r.attempt), State: "failed", Node: o.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Exit: int(r.exit)})
+		if r := &j.reports[t]; r.failed && len(e.Tasks) < explainedTasks {
+			e.Tasks = append(e.Tasks, api.TaskStatus{Task: t, Attempt: int(r.attempt), State: "failed", Node: o.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Exit: int(r.exit)})
 		}
 	}
-	return why, tasks
+	return e
 }
 
 func workFor(l *ledger.Job) string {
@@ -103,7 +82,7 @@ func endSentence(s *api.Status) string {
 
 // waitSentences says what the groups hold of an unfinished job and what it waits
 // for there.
-func waitSentences(s *api.Status, app string, views []wire.JobView) []string {
+func waitSentences(s *api.Status, views []wire.JobView) []string {
 	var why []string
 	queued := 0
 	for i := range views {

@@ -16,10 +16,12 @@ type job struct {
 	status    api.Status          // Running is asked of the masters
 	arrived   sched.Time          // at the core, for completion times
 	durable   bool                // its acceptance is on the disk
-	ended     bool                // its end is on the disk
-	waiting   []chan api.Status   // told when it has ended
-	accepting []func(error)       // told when its acceptance is on the disk
-	reports   []taskReport        // by task, of accepted results
+	final     *api.Status         // how it ended, from when that is decided on
+	ended     bool                // its end is on the disk: status has it
+	endedAt   time.Time
+	waiting   []chan api.Status // told when it has ended
+	accepting []func(error)     // told when its acceptance is on the disk
+	reports   []taskReport      // by task, of accepted results
 	trace     jobTrace
 }
 

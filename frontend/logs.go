@@ -33,40 +33,47 @@ func (f *Frontend) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChun
 	})
 }
 
+// ran is where a task ran, as the owner knows it.
+type ran struct {
+	tasks int // of the job; -1 when nothing is known of it
+	app   string
+	node  string // that reported the task's result, "" while it did not
+	ended bool   // there is a result
+}
+
+func (o *owner) ran(id sched.JobID, task int) ran {
+	j := o.known(id)
+	if j == nil {
+		return ran{tasks: -1}
+	}
+	r := ran{tasks: len(j.reports)}
+	if j.sub != nil {
+		r.app = needs(&j.sub.Request)
+	}
+	if task >= 0 && task < r.tasks {
+		r.node, r.ended = o.nodes.name(j.reports[task].node), j.reports[task].attempt > 0
+	}
+	return r
+}
+
 // whereRan gives the node that runs or ran the task.
 func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequest) (node string, err error) {
-	done := make(chan struct{})
-	tasks, app := -1, ""
-	if err := f.post(func() {
-		defer close(done)
-		j := f.owner.jobs[id]
-		if j == nil {
-			return
-		}
-		tasks = len(j.reports)
-		if j.sub != nil {
-			app = needs(&j.sub.Request)
-		}
-		if r.Task >= 0 && r.Task < tasks {
-			node = f.owner.nodes.name(j.reports[r.Task].node)
-		}
-	}); err != nil {
-		return "", f.busy(err)
-	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-		return "", f.late("finding its node", r.Job)
+	at, err := ask(ctx, f, "finding its node", r.Job, func(o *owner) ran { return o.ran(id, r.Task) })
+	if err != nil {
+		return "", err
 	}
 	switch {
-	case tasks < 0:
+	case at.tasks < 0:
 		return "", &api.Error{Problem: api.NotFound, What: "no such job, or its logs are gone", Subject: fmt.Sprintf("job %q", r.Job), Tried: "finding its node", Next: "check the id with `pigeon status`"}
-	case r.Task < 0 || r.Task >= tasks:
-		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it has tasks 0 to %d, not %d", tasks-1, r.Task), Subject: fmt.Sprintf("job %q", r.Job), Next: "name one of these"}
-	case node != "":
-		return node, nil
+	case r.Task < 0 || r.Task >= at.tasks:
+		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it has tasks 0 to %d, not %d", at.tasks-1, r.Task), Subject: fmt.Sprintf("job %q", r.Job), Next: "name one of these"}
+	case at.node != "":
+		return at.node, nil
+	case at.ended:
+		return "", &api.Error{Problem: api.NotFound, What: "its result is older than the last start of this frontend, which does not know where it ran any more", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
+			Tried: "finding its node", Next: "look into the work folders of the nodes"}
 	}
-	for _, v := range f.views(ctx, id, app) {
+	for _, v := range f.views(ctx, id, at.app) {
 		for _, t := range v.Tasks {
 			if t.Task == r.Task {
 				node, _, _ = strings.Cut(t.Node, "/")

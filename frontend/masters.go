@@ -17,6 +17,10 @@ import (
 // helloEvery is how often a frontend says hello to each master: its heartbeat.
 const helloEvery = time.Second
 
+// missedToLoss is how many hellos in a row must fail at least before a master is
+// lost: time alone also passes while this process does not run.
+const missedToLoss = 3
+
 // settleAfter is how long a starting frontend waits for all masters before it
 // distributes over those that have answered.
 const settleAfter = time.Second
@@ -30,10 +34,12 @@ type master struct {
 	incarnation int64 // 0: never reached
 	epoch       uint64
 	serves      []string
-	up          bool       // the core was told that it is up
-	lost        bool       // the core was told that it is lost
-	heard       time.Time  // of its last answer, or of the start
-	out         *link.Link // numbers its batches within this process, so it stays for good
+	up          bool          // the core was told that it is up
+	lost        bool          // the core was told that it is lost
+	heard       time.Time     // of its last answer, or of the start
+	missed      int           // hellos in a row without an answer
+	early       []*wire.Batch // of an incarnation that is not known yet
+	out         *link.Link    // numbers its batches within this process, so it stays for good
 	pending     []wire.Item
 }
 
@@ -104,14 +110,15 @@ func (f *Frontend) tell(do func(), err error) error {
 func (o *owner) greeted(m *master, reply wire.HelloReply, err error) {
 	now := time.Now()
 	if err != nil {
-		if !m.lost && now.Sub(m.heard) >= o.cfg.MasterLost {
+		m.missed++
+		if !m.lost && m.missed >= missedToLoss && now.Sub(m.heard) >= o.cfg.MasterLost {
 			m.up, m.lost = false, true
 			o.log.Warn("group without a master: its tasks are distributed again", "group", m.group, "address", m.address, "after", o.cfg.MasterLost)
 			o.stepShell(&sched.Message{Kind: sched.MasterLost, Peer: m.addr()})
 		}
 		return
 	}
-	m.heard = now
+	m.heard, m.missed = now, 0
 	if m.incarnation != reply.Incarnation {
 		o.connect(m, reply)
 		return
@@ -132,12 +139,18 @@ func (o *owner) connect(m *master, reply wire.HelloReply) {
 	m.out.Reset(reply.Incarnation)
 	m.incarnation, m.epoch, m.serves, m.up = reply.Incarnation, reply.Epoch, reply.Serves, false
 	o.log.Info("master reached", "group", m.group, "address", m.address, "epoch", reply.Epoch)
-	if o.settled {
+	switch {
+	case o.settled:
 		o.masterUp(m)
-		return
-	}
-	if !slices.ContainsFunc(o.masters, func(m *master) bool { return m.incarnation == 0 }) {
+	case !slices.ContainsFunc(o.masters, func(m *master) bool { return m.incarnation == 0 }):
 		o.settle()
+	}
+	early := m.early
+	m.early = nil
+	for _, b := range early {
+		if b.Incarnation == m.incarnation {
+			o.take(b)
+		}
 	}
 }
 

@@ -79,11 +79,18 @@ func (e *meter) taskEnded(c sched.Class, since sched.Time, elapsed time.Duration
 
 func (e *meter) jobEnded(j *job) {
 	for i, s := range endStates {
-		if j.status.State == s {
+		if j.final.State == s {
 			e.ends[i].Inc()
 		}
 	}
-	if j.status.State == api.StateCompleted {
-		e.completion[j.sub.Class].Observe(j.status.Seconds)
+	if j.final.State == api.StateCompleted {
+		e.completion[j.sub.Class].Observe(j.final.Seconds)
 	}
+}
+
+// watchRelay shows what becomes of the messages to applications.
+func (e *meter) watchRelay(r *relay) {
+	e.metrics.GaugeFunc("messages_waiting", "Messages that wait for their application.", func() float64 { return float64(r.stats().waiting) })
+	e.metrics.CounterFunc("messages_delivered_total", "Messages that their application took.", func() float64 { return float64(r.stats().delivered) })
+	e.metrics.CounterFunc("messages_lost_total", "Messages given up: their application did not answer, or could not be reached for too long.", func() float64 { return float64(r.stats().lost) })
 }

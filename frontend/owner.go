@@ -22,38 +22,37 @@ type distributorCore interface {
 
 // owner is everything that only the owner goroutine touches.
 type owner struct {
-	cfg      Config
-	log      *slog.Logger
-	self     wire.Ref
-	addr     sched.Addr
-	core     distributorCore
-	steps    *runloop.Stepper
-	clock    runloop.Clock
-	timers   *runloop.Timers
-	roster   *roster.Roster
-	journal  *journal.Journal
-	urge     func(...func()) error
-	fail     func(error) // ends the daemon
-	ready    func()      // called when masters were given to the core for the first time
-	jobs     map[sched.JobID]*job
-	ended    []sched.JobID // oldest first, bounded by keepEnded
-	masters  []*master     // by group; the slice never changes
-	nodes    *nodeNames
-	dirty    []*master // with items to send after the batch
-	batch    batchResult
-	current  *wire.Item // the report being stepped
-	reporter string     // the node it came from
-	relay    *relay
-	acker    *acker
-	meter    *meter
-	spans    *spans
-	history  *history // nil when none is written
-	settled  bool     // masters were given to the core for the first time
+	cfg       Config
+	log       *slog.Logger
+	self      wire.Ref
+	addr      sched.Addr
+	core      distributorCore
+	steps     *runloop.Stepper
+	clock     runloop.Clock
+	timers    *runloop.Timers
+	roster    *roster.Roster
+	journal   *journal.Journal
+	urge      func(...func()) error
+	fail      func(error) // ends the daemon
+	ready     func()      // called when masters were given to the core for the first time
+	internal  string      // where this frontend serves other daemons
+	scheduler string      // where it serves applications
+	jobs      map[sched.JobID]*job
+	ended     endedJobs
+	masters   []*master // by group; the slice never changes
+	nodes     *nodeNames
+	dirty     []*master // with items to send after the batch
+	batch     batchResult
+	writing   *batchResult // the last that is on its way to the disk, nil when none is
+	current   *wire.Item   // the report being stepped
+	reporter  string       // the node it came from
+	relay     *relay
+	acker     *acker
+	meter     *meter
+	spans     *spans
+	history   *history // nil when none is written
+	settled   bool     // masters were given to the core for the first time
 }
-
-// keepEnded bounds the ended jobs kept in memory; older ones are looked up in
-// the journal.
-const keepEnded = 10_000
 
 // batchResult is what one batch of inputs wants done once its records are on
 // the disk.
@@ -63,7 +62,8 @@ type batchResult struct {
 	acks    map[string][]sched.AttemptID // by node
 	ended   []*job
 	told    []builtinEnd
-	replies []func() // answers to Reports calls
+	replies []func(error) // answers to Reports calls
+	after   []batchResult // that came later and had nothing to write
 }
 
 func (b *batchResult) acknowledge(node string, id sched.AttemptID) {
@@ -113,7 +113,7 @@ func (o *owner) send(a *sched.Action) {
 	if a.Msg.Kind == sched.Tasks {
 		j := o.jobs[a.Msg.Job]
 		it.JobName, it.User = j.status.Job, j.sub.Request.User
-		it.OwnerAddress, it.SchedulerAddress = o.relay.internal, o.relay.scheduler
+		it.OwnerAddress, it.SchedulerAddress = o.internal, o.scheduler
 		it.Trace = j.trace.carrier
 		it.Payloads, it.TaskIDs = j.cargo(a.Msg.First, a.Msg.Count)
 	}
@@ -139,6 +139,7 @@ func (o *owner) persist(m *sched.Message) {
 		j.status.Attempts++
 		o.meter.retried(m.Outcome)
 		o.tellLife(j, m.First, m.Attempt-1, m.Outcome.String())
+		o.spans.again(j, o.reportOf(m), m)
 	case sched.TaskEnded:
 		r.Kind, r.At = journal.TaskEnded, time.Now().UnixNano()
 		o.taskEnded(j, m, &r)
@@ -148,16 +149,24 @@ func (o *owner) persist(m *sched.Message) {
 	case sched.JobEnded:
 		r.Kind = journal.JobEnded
 		r.Ended = o.jobEnded(j, m)
-		o.tellLife(j, -1, 0, string(j.status.State))
+		o.tellLife(j, -1, 0, string(j.final.State))
 	}
 	o.batch.records = append(o.batch.records, r)
+}
+
+// reportOf gives the report being stepped if it is of the task of m.
+func (o *owner) reportOf(m *sched.Message) *wire.Item {
+	if it := o.current; it != nil && it.Msg.Job == m.Job && it.Msg.First == m.First {
+		return it
+	}
+	return nil
 }
 
 // taskEnded books an accepted result.
 func (o *owner) taskEnded(j *job, m *sched.Message, r *journal.Record) {
 	rep := &j.reports[m.First]
 	rep.attempt, rep.failed = m.Attempt, m.Outcome == sched.Failed
-	if it := o.current; it != nil && it.Msg.Job == m.Job && it.Msg.First == m.First {
+	if it := o.reportOf(m); it != nil {
 		rep.elapsed, rep.node = it.Elapsed, o.nodes.index(o.reporter)
 		r.Elapsed, rep.exit = it.Elapsed, int16(it.Exit) //nolint:gosec // at most 128 + a signal's number
 		o.meter.taskEnded(j.sub.Class, o.clock.Now()-j.arrived, it.Elapsed)
@@ -176,7 +185,7 @@ func (o *owner) taskEnded(j *job, m *sched.Message, r *journal.Record) {
 		status = 1
 	}
 	o.batch.told = append(o.batch.told, builtinEnd{app: j.sub.Request.App, status: status, task: wire.TaskRef{
-		Task: j.sub.Request.Tasks[m.First].ID, Job: j.status.Job, App: j.sub.Request.App, Scheduler: o.relay.scheduler,
+		Task: j.sub.Request.Tasks[m.First].ID, Job: j.status.Job, App: j.sub.Request.App, Scheduler: o.scheduler,
 		HT: j.sub.Class == sched.Short,
 	}})
 }
@@ -184,79 +193,12 @@ func (o *owner) taskEnded(j *job, m *sched.Message, r *journal.Record) {
 // jobEnded books the end of a job; it is told when it is on the disk.
 func (o *owner) jobEnded(j *job, m *sched.Message) *journal.Ended {
 	now := time.Now()
-	s := &j.status
+	s := j.status
 	s.State = map[sched.Outcome]api.State{sched.Done: api.StateCompleted, sched.Failed: api.StateFailed, sched.Killed: api.StateCancelled}[m.Outcome]
 	s.Reason, s.Ended, s.Running = m.Reason, unixSeconds(now), 0
 	s.Seconds = (o.clock.Now() - j.arrived).Seconds()
+	j.final = &s
 	o.meter.jobEnded(j)
 	o.batch.ended = append(o.batch.ended, j)
-	return &journal.Ended{Job: j.id, Key: s.Job, At: now.UnixNano(), Status: *s}
-}
-
-// flush sends what the batch decided and hands its records to the journal.
-func (o *owner) flush() {
-	for _, m := range o.dirty {
-		m.flush(o.log)
-	}
-	o.dirty = o.dirty[:0]
-	o.commit()
-	o.history.flush()
-	o.meter.publish(o)
-}
-
-// commit hands the batch to the journal; what waits for the disk goes on in
-// durable.
-func (o *owner) commit() {
-	b := o.batch
-	if len(b.records) == 0 && len(b.acks) == 0 && len(b.replies) == 0 {
-		return
-	}
-	o.batch = batchResult{}
-	if len(b.records) == 0 {
-		o.durable(&b)
-		return
-	}
-	err := o.journal.Append(b.records, func(err error) {
-		if err != nil {
-			o.fail(err)
-			return
-		}
-		_ = o.urge(func() { o.durable(&b) }) // a stopped daemon told nobody; it does after its restart
-	})
-	if err != nil {
-		o.fail(err) // what the core has accepted must not get ahead of the journal
-	}
-}
-
-// durable tells the outside what is on the disk now.
-func (o *owner) durable(b *batchResult) {
-	if o.history != nil {
-		o.history.write(b.life)
-	}
-	for _, reply := range b.replies {
-		reply()
-	}
-	o.acker.acknowledge(b.acks)
-	for _, t := range b.told {
-		o.relay.tell(t)
-	}
-	for _, j := range b.ended {
-		o.retire(j)
-	}
-}
-
-// retire lets go of an ended job and tells who waits for it.
-func (o *owner) retire(j *job) {
-	j.ended = true
-	j.sub = nil
-	o.spans.ended(j)
-	for _, w := range j.waiting {
-		w <- j.status
-	}
-	j.waiting = nil
-	o.ended = append(o.ended, j.id)
-	if len(o.ended) > keepEnded {
-		delete(o.jobs, o.ended[0])
-		o.ended = o.ended[1:]
-	}
+	return &journal.Ended{Job: j.id, Key: s.Job, At: now.UnixNano(), Status: s}
 }

@@ -2,46 +2,62 @@ package frontend
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Bounds of what waits for one application, and of how long it is tried.
+// Bounds of what waits for applications, and of how long it does.
 const (
-	relayQueue   = 100_000
 	relayApps    = 10_000
-	relayTries   = 5
+	relayQueue   = 100_000   // messages for one application
+	relayBytes   = 256 << 20 // of all messages
 	relayTimeout = 5 * time.Second
+	relayWait    = time.Minute // for an application that cannot be reached
 )
 
-// relay delivers frontendMessage calls to applications, in order, each once: a
-// call that may have been executed is never repeated.
+// relay delivers frontendMessage calls to applications, in order, each once:
+//
+//	waiting ──call answered──────────────────────────────▶ delivered
+//	   │  ▲────application cannot be reached────┐
+//	   │  └────────at its address of then───────┘
+//	   ├──call sent and not answered (it may have been executed)──▶ lost
+//	   └──unreachable for relayWait───────────────────────────────▶ lost
+//
+// One goroutine for each application makes its calls.
 type relay struct {
-	log       *slog.Logger
-	internal  string // where this frontend serves other daemons
-	scheduler string // where it serves applications
+	log     *slog.Logger
+	patient time.Duration // relayWait, shorter in tests
 
 	mu     sync.Mutex
 	apps   map[string]*appQueue
+	bytes  int // of what waits
+	count  relayStats
 	closed bool
 	all    sync.WaitGroup
-	lost   uint64 // messages given up
 }
 
-// appQueue is what waits for one application.
+// relayStats are counts since the start, but for waiting.
+type relayStats struct {
+	waiting         int
+	delivered, lost uint64
+}
+
+// appQueue is what waits for one application. All but wake is guarded by the
+// relay's mu.
 type appQueue struct {
+	app     string
 	address string
 	pool    *client.Pool
 	waiting []appMessage
-	wake    chan struct{}
+	used    time.Time     // registered, or given a message
+	wake    chan struct{} // of size 1: something waits, or the address is new
+	ctx     context.Context
 	stop    context.CancelFunc
 }
 
@@ -49,40 +65,73 @@ type appMessage struct {
 	task   wire.TaskRef
 	status int32
 	body   []byte
+	since  time.Time
 }
 
-func newRelay(log *slog.Logger) *relay { return &relay{log: log, apps: map[string]*appQueue{}} }
+func (m *appMessage) size() int { return len(m.body) + 200 } // about what the rest takes
+
+func newRelay(log *slog.Logger) *relay {
+	return &relay{log: log, patient: relayWait, apps: map[string]*appQueue{}}
+}
 
 // register says where an application listens; a new address replaces the old
-// one and what waits goes there.
-func (r *relay) register(app, address string) error {
+// one, and what waits goes there. forgotten names an application that had to make
+// room, "" for none.
+func (r *relay) register(app, address string) (forgotten string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old := r.apps[app]
+	q := r.apps[app]
+	if q != nil && q.address == address {
+		q.used = time.Now()
+		return "", nil
+	}
+	pool, err := client.New(client.Options{Name: fmt.Sprintf("application %q", app), Address: address, MaxConns: 1, FailFast: true, BackoffMax: 2 * relayPause})
+	if err != nil {
+		return "", err
+	}
 	switch {
 	case r.closed:
-		return errors.New("the frontend is stopping")
-	case old != nil && old.address == address:
-		return nil
-	case old == nil && len(r.apps) >= relayApps:
-		return &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d applications are registered, which is the limit", relayApps), Subject: fmt.Sprintf("application %q", app),
+		_ = pool.Close() // never used; it has no error
+		return "", r.gone(app)
+	case q != nil:
+		old := q.pool
+		r.all.Go(func() { _ = old.Close() }) // it waits for the call that it ends
+		q.address, q.pool, q.used = address, pool, time.Now()
+		q.poke()
+		return "", nil
+	case len(r.apps) >= relayApps:
+		if forgotten, err = r.makeRoom(app); err != nil {
+			_ = pool.Close() // never used
+			return "", err
+		}
+	}
+	q = &appQueue{app: app, address: address, pool: pool, used: time.Now(), wake: make(chan struct{}, 1)}
+	q.ctx, q.stop = context.WithCancel(context.Background())
+	r.apps[app] = q
+	r.all.Go(func() { r.run(q) })
+	return forgotten, nil
+}
+
+// makeRoom forgets the application that was used the longest ago, of those for
+// which nothing waits. It needs the lock.
+func (r *relay) makeRoom(app string) (forgotten string, err error) {
+	var idlest *appQueue
+	for _, q := range r.apps {
+		if len(q.waiting) == 0 && (idlest == nil || q.used.Before(idlest.used)) {
+			idlest = q
+		}
+	}
+	if idlest == nil {
+		return "", &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d applications are registered, which is the limit, and messages wait for all", relayApps), Subject: fmt.Sprintf("application %q", app),
 			Tried: "registering it", Next: "use another frontend", RetryAfter: time.Minute}
 	}
-	pool, err := client.New(client.Options{Name: fmt.Sprintf("application %q", app), Address: address, MaxConns: 1, CallTimeout: relayTimeout})
-	if err != nil {
-		return err
-	}
-	q := &appQueue{address: address, pool: pool, wake: make(chan struct{}, 1)}
-	if old != nil {
-		q.waiting, old.waiting = old.waiting, nil
-		old.stop()
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	q.stop = cancel
-	r.apps[app] = q
-	q.wake <- struct{}{}
-	r.all.Go(func() { r.run(ctx, app, q) })
-	return nil
+	delete(r.apps, idlest.app)
+	idlest.stop()
+	return idlest.app, nil
+}
+
+func (r *relay) gone(app string) error {
+	return &api.Error{Problem: api.NotReady, What: "the frontend is stopping", Subject: fmt.Sprintf("application %q", app), Next: "try again when it is back"}
 }
 
 // say queues a message for an application. Without one registered there is
@@ -92,83 +141,49 @@ func (r *relay) say(app string, m appMessage) error {
 	defer r.mu.Unlock()
 	q := r.apps[app]
 	switch {
+	case r.closed:
+		return r.gone(app)
 	case q == nil:
 		return &api.Error{Problem: api.NotFound, What: "no application of that name has registered where it listens", Subject: fmt.Sprintf("application %q", app),
 			Tried: fmt.Sprintf("passing a message of task %s on", m.task.Task), Next: "call registerFrontend first"}
 	case len(q.waiting) >= relayQueue:
-		return &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d messages wait for the application, which is the limit", relayQueue), Subject: fmt.Sprintf("application %q at %s", app, q.address),
-			Tried: "queueing one more", Next: "see whether the application still answers", RetryAfter: time.Second}
+		return r.full(q, fmt.Sprintf("%d messages wait for it, which is the limit", relayQueue))
+	case r.bytes+m.size() > relayBytes:
+		return r.full(q, fmt.Sprintf("%d bytes of messages wait for applications; the limit is %d", r.bytes, relayBytes))
 	}
+	m.since = time.Now()
+	q.used = m.since
 	q.waiting = append(q.waiting, m)
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+	r.bytes += m.size()
+	r.count.waiting++
+	q.poke()
 	return nil
 }
 
+func (r *relay) full(q *appQueue, what string) error {
+	r.count.lost++
+	return &api.Error{Problem: api.Busy, What: what, Subject: fmt.Sprintf("application %q at %s", q.app, q.address),
+		Tried: "queueing one more", Next: "see whether the application still answers", RetryAfter: time.Second}
+}
+
 // tell queues the end of a task of a built-in backend, if its application wants
-// to hear of it.
+// to hear of it. What finds no room is counted.
 func (r *relay) tell(t builtinEnd) {
-	if err := r.say(t.app, appMessage{task: t.task, status: t.status}); err != nil {
-		var e *api.Error
-		if errors.As(err, &e) && e.Problem == api.Busy {
-			r.log.Warn("the end of a task was not passed on", "problem", err)
-		}
+	if r.knows(t.app) {
+		_ = r.say(t.app, appMessage{task: t.task, status: t.status})
 	}
 }
 
-func (r *relay) run(ctx context.Context, app string, q *appQueue) {
-	defer func() { _ = q.pool.Close() }()
-	to := wire.NewFrontendClient(q.pool)
-	for {
-		select {
-		case <-q.wake:
-		case <-ctx.Done():
-			return
-		}
-		for ctx.Err() == nil {
-			m, ok := r.next(q)
-			if !ok {
-				break
-			}
-			if err := deliver(ctx, to, m); err != nil {
-				r.gaveUp(app, q, m, err)
-			}
-		}
-	}
-}
-
-func (r *relay) next(q *appQueue) (appMessage, bool) {
+func (r *relay) knows(app string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(q.waiting) == 0 {
-		q.waiting = nil
-		return appMessage{}, false
-	}
-	m := q.waiting[0]
-	q.waiting[0] = appMessage{}
-	q.waiting = q.waiting[1:]
-	return m, true
+	return r.apps[app] != nil
 }
 
-// deliver makes one call; only a call that was never sent is tried again.
-func deliver(ctx context.Context, to *wire.FrontendClient, m appMessage) (err error) {
-	for range relayTries {
-		err = to.FrontendMessage(ctx, m.task, m.status, m.body)
-		var failed *client.CallError
-		if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || failed.Sent {
-			return err
-		}
-	}
-	return err
-}
-
-func (r *relay) gaveUp(app string, q *appQueue, m appMessage, err error) {
+func (r *relay) stats() relayStats {
 	r.mu.Lock()
-	r.lost++
-	r.mu.Unlock()
-	r.log.Warn("a message was not delivered to its application", "application", app, "address", q.address, "job", m.task.Job, "task", m.task.Task, "problem", err)
+	defer r.mu.Unlock()
+	return r.count
 }
 
 // close ends all deliveries and waits for them.
@@ -182,18 +197,9 @@ func (r *relay) close() {
 	r.all.Wait()
 }
 
-// RegisterFrontend says where an application listens.
-func (f *Frontend) RegisterFrontend(_ context.Context, app, address string) error {
-	if app == "" || len(app) > api.MaxKeyBytes {
-		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its name is empty or longer than %d bytes", api.MaxKeyBytes), Subject: fmt.Sprintf("application at %s", address), Next: "give it a name"}
+func (q *appQueue) poke() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
 	}
-	if err := f.relay.register(app, address); err != nil {
-		return err
-	}
-	return f.journal.Append([]journal.Record{{Kind: journal.AppAt, App: app, Socket: address}}, nil)
-}
-
-// FrontendMessage passes on what a backend says to its application.
-func (f *Frontend) FrontendMessage(_ context.Context, app string, task wire.TaskRef, status int32, message []byte) error {
-	return f.relay.say(app, appMessage{task: task, status: status, body: message})
 }

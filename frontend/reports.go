@@ -18,11 +18,23 @@ func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, e
 	})
 }
 
-// take steps a master's messages.
+// maxEarly bounds the batches that are kept of a master whose answer to our hello
+// was not read yet.
+const maxEarly = 100
+
+// take steps a master's messages. A master that has just registered this frontend
+// may speak before the answer to the hello was read; what it says is kept until
+// then. Batches of a master that was replaced are never stepped.
 func (o *owner) take(b *wire.Batch) {
 	from := o.roster.Addr(b.Sender)
-	if from.Role != sched.Master || int(from.ID) >= len(o.masters) || o.masters[from.ID].incarnation != b.Incarnation {
-		return // of a master that was replaced since
+	if from.Role != sched.Master || int(from.ID) >= len(o.masters) {
+		return // of no master of ours
+	}
+	if m := o.masters[from.ID]; m.incarnation != b.Incarnation {
+		if len(m.early) < maxEarly {
+			m.early = append(m.early, b)
+		}
+		return
 	}
 	for i := range b.Items {
 		o.step(from, &b.Items[i].Msg)
@@ -54,7 +66,7 @@ func (o *owner) reported(b *wire.Batch, ack bool) (unknown []sched.JobID) {
 		if it.Msg.Kind != sched.Report {
 			continue
 		}
-		if o.jobs[it.Msg.Job] == nil {
+		if o.known(it.Msg.Job) == nil {
 			unknown = append(unknown, it.Msg.Job)
 		}
 		o.current, o.reporter = it, node
@@ -71,7 +83,11 @@ func (o *owner) reported(b *wire.Batch, ack bool) (unknown []sched.JobID) {
 // Reports takes repeated reports over Thrift and answers when they are on the
 // disk.
 func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsReply, error) {
-	done := make(chan wire.ReportsReply, 1)
+	type answer struct {
+		reply wire.ReportsReply
+		err   error
+	}
+	done := make(chan answer, 1)
 	if err := f.post(func() {
 		o := f.owner
 		reply := wire.ReportsReply{Incarnation: f.incarnation, Unknown: o.reported(b, false)}
@@ -79,13 +95,13 @@ func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsRepl
 			reply.Acknowledged = append(reply.Acknowledged, b.Items[i].Msg.AttemptID())
 		}
 		o.meter.repeatedReports(len(b.Items))
-		o.batch.replies = append(o.batch.replies, func() { done <- reply })
+		o.batch.replies = append(o.batch.replies, func(err error) { done <- answer{reply, err} })
 	}); err != nil {
 		return wire.ReportsReply{}, f.busy(err)
 	}
 	select {
-	case r := <-done:
-		return r, nil
+	case a := <-done:
+		return a.reply, a.err
 	case <-ctx.Done():
 		return wire.ReportsReply{}, f.late("journaling its results", fmt.Sprintf("reports of node %s", b.Sender.Name))
 	}

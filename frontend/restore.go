@@ -8,12 +8,12 @@ import (
 )
 
 // restore gives one unfinished job of the journal back to the core: its
-// submission, then what was recorded of it since, in order. Completion times of
-// restored jobs count from the restart, since no clock of the former process can
-// be read.
+// submission, then what was recorded of it since, in order. Its age is told by
+// this host's wall clock, since no other clock outlives a process.
 func (o *owner) restore(found *journal.Job) error {
 	j := newJob(found.Submission.Job, found.Submission)
-	j.durable, j.arrived = true, o.clock.Now()
+	age := max(0, time.Since(time.Unix(0, found.Submission.Submitted)))
+	j.durable, j.arrived = true, o.clock.Now()-sched.Time(age)
 	o.jobs[j.id] = j
 	o.spans.began(j)
 	m := j.submit()
@@ -57,7 +57,7 @@ func (o *owner) restoreEvent(j *job, r *journal.Record) {
 func (o *owner) restored(rep *journal.Report) {
 	o.stepShell(&sched.Message{Kind: sched.Restored})
 	for app, address := range rep.Apps {
-		if err := o.relay.register(app, address); err != nil {
+		if _, err := o.relay.register(app, address); err != nil {
 			o.log.Warn("a registered application was not taken over from the journal", "application", app, "address", address, "problem", err)
 		}
 	}

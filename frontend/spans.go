@@ -2,25 +2,34 @@ package frontend
 
 import (
 	"context"
+	"fmt"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // spans records the frontend's stages: "job", the root of everything that
-// happens to a job, and "reported", the acceptance of a task's result, below the
-// node's "running". Sampling is decided here, once per job.
+// happens to a job; "reported", the taking of an attempt's report, below the
+// node's "running"; and "lost", of an attempt that was lost without one, below the
+// job. Sampling is decided here, once per job.
 type spans struct{ tracing *telemetry.Tracing }
 
-// began starts the span of a job and keeps what its tasks carry.
+// began starts the span of a job and keeps what its tasks carry. The context is
+// written into the submission too: after a restart of the frontend the job goes
+// on in the same trace, below the span that began it, and sampled or not as it
+// was.
 func (s *spans) began(j *job) {
 	r := &j.sub.Request
 	ctx, span := s.tracing.Root(context.Background(), telemetry.Carrier(r.Trace), "job")
+	if c := span.SpanContext(); c.IsValid() {
+		r.Trace = api.Trace{Traceparent: fmt.Sprintf("00-%s-%s-%s", c.TraceID(), c.SpanID(), c.TraceFlags()), Tracestate: c.TraceState().String()}
+	}
 	if !span.IsRecording() {
 		return
 	}
@@ -36,14 +45,35 @@ func (s *spans) began(j *job) {
 	}
 }
 
-// reported records the acceptance of a result.
+// reported records the taking of a report that ended an attempt.
 func (s *spans) reported(j *job, it *wire.Item) {
-	if j.trace.end == nil {
-		return
+	if j.trace.end != nil {
+		s.mark(api.Trace(it.Trace), "reported", j, &it.Msg)
 	}
-	_, span := s.tracing.Start(telemetry.Carrier(it.Trace).Context(context.Background()), "reported",
-		trace.WithAttributes(attribute.String("job", j.status.Job), attribute.Int("task", int(it.Msg.First)),
-			attribute.Int("attempt", int(it.Msg.Attempt)), attribute.String("outcome", it.Msg.Outcome.String())))
+}
+
+// again records why a task has a new attempt: the report of the one before, or
+// its loss without one.
+func (s *spans) again(j *job, it *wire.Item, m *sched.Message) {
+	switch {
+	case j.trace.end == nil:
+	case it != nil:
+		s.mark(api.Trace(it.Trace), "reported", j, &it.Msg)
+	default:
+		lost := *m
+		lost.Attempt--
+		s.mark(j.trace.carrier, "lost", j, &lost)
+	}
+}
+
+// mark records an instant.
+func (s *spans) mark(parent api.Trace, name string, j *job, m *sched.Message) {
+	_, span := s.tracing.Start(telemetry.Carrier(parent).Context(context.Background()), name,
+		trace.WithAttributes(attribute.String("job", j.status.Job), attribute.Int("task", int(m.First)),
+			attribute.Int("attempt", int(m.Attempt)), attribute.String("outcome", m.Outcome.String())))
+	if m.Outcome != sched.Done {
+		span.SetStatus(codes.Error, m.Reason)
+	}
 	span.End()
 }
 
@@ -52,5 +82,13 @@ func (s *spans) ended(j *job) {
 	if j.trace.end != nil {
 		j.trace.end(j.status)
 		j.trace.end = nil
+	}
+}
+
+// endSpans ends the spans of the jobs that go on in the next process, so that
+// what was recorded of them has its root.
+func (o *owner) endSpans() {
+	for _, j := range o.jobs {
+		o.spans.ended(j)
 	}
 }

@@ -1,7 +1,9 @@
 package frontend
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -23,53 +25,59 @@ const (
 	listLimit   = 10_000
 )
 
-// look gives what the owner knows of a job; false when it knows nothing.
-func (f *Frontend) look(ctx context.Context, name string) (s api.Status, app string, ok bool, err error) {
+// listAsks is how many jobs of a list the masters are asked about at a time.
+const listAsks = 16
+
+// seen is what the owner shows of a job.
+type seen struct {
+	status api.Status
+	app    string // that its tasks need a backend of, "" for none
+	known  bool
+}
+
+// see gives what the owner knows of a job, zero when it knows nothing.
+func (o *owner) see(id sched.JobID) seen {
+	j := o.known(id)
+	if j == nil {
+		return seen{}
+	}
+	s := seen{status: j.status, known: true}
+	if j.sub != nil {
+		s.app = needs(&j.sub.Request)
+	}
+	return s
+}
+
+// look gives what is known of a job, in memory or in the journal.
+func (f *Frontend) look(ctx context.Context, tried, name string) (seen, error) {
 	id := sched.NewJobID(f.cfg.ID, name)
-	done := make(chan struct{})
-	if err := f.post(func() {
-		defer close(done)
-		if j := f.owner.jobs[id]; j != nil {
-			s, ok = j.status, true
-			if j.sub != nil {
-				app = needs(&j.sub.Request)
-			}
-		}
-	}); err != nil {
-		return s, "", false, f.busy(err)
+	s, err := ask(ctx, f, tried, name, func(o *owner) seen { return o.see(id) })
+	if err == nil && !s.known {
+		s.status, err = f.endedStatus(id, name)
 	}
-	select {
-	case <-done:
-		return s, app, ok, nil
-	case <-ctx.Done():
-		return api.Status{}, "", false, f.late("looking it up", name)
-	}
+	return s, err
 }
 
 // Status tells where a job stands; the masters are asked what runs of it.
 func (f *Frontend) Status(ctx context.Context, name string) (api.Status, error) {
-	s, app, ok, err := f.look(ctx, name)
-	if err != nil {
-		return api.Status{}, err
+	s, err := f.look(ctx, "looking it up", name)
+	if err == nil {
+		f.running(ctx, &s)
 	}
-	if !ok {
-		return f.endedStatus(sched.NewJobID(f.cfg.ID, name), name)
-	}
-	f.running(ctx, &s, app)
-	return s, nil
+	return s.status, err
 }
 
 // running completes the status of an unfinished job.
-func (f *Frontend) running(ctx context.Context, s *api.Status, app string) []wire.JobView {
-	if s.State.Ended() {
+func (f *Frontend) running(ctx context.Context, s *seen) []wire.JobView {
+	if s.status.State.Ended() {
 		return nil
 	}
-	views := f.views(ctx, sched.NewJobID(f.cfg.ID, s.Job), app)
+	views := f.views(ctx, sched.NewJobID(f.cfg.ID, s.status.Job), s.app)
 	for i := range views {
-		s.Running += views[i].Share.Running
+		s.status.Running += views[i].Share.Running
 	}
-	if s.Running > 0 || s.Completed+s.Failed > 0 {
-		s.State = api.StateRunning
+	if s.status.Running > 0 || s.status.Completed+s.status.Failed > 0 {
+		s.status.State = api.StateRunning
 	}
 	return views
 }
@@ -94,41 +102,46 @@ func (f *Frontend) views(ctx context.Context, id sched.JobID, app string) []wire
 	return views
 }
 
-// List gives the newest jobs first.
+// List gives the newest jobs first. All masters together are asked for no longer
+// than askTimeout; what one does not tell in time is shown as not running.
 func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 	if limit <= 0 {
 		limit = listDefault
 	}
-	limit = min(limit, listLimit)
-	var list []api.Status
-	done := make(chan struct{})
-	if err := f.post(func() {
-		defer close(done)
-		for _, j := range f.owner.jobs {
-			list = append(list, j.status)
-		}
-	}); err != nil {
-		return nil, f.busy(err)
+	list, err := ask(ctx, f, "listing jobs", "*", (*owner).seeAll)
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-		return nil, f.late("listing jobs", "*")
-	}
-	slices.SortFunc(list, func(a, b api.Status) int {
-		switch {
-		case a.Submitted > b.Submitted:
-			return -1
-		case a.Submitted < b.Submitted:
-			return 1
-		}
-		return strings.Compare(a.Job, b.Job)
+	slices.SortFunc(list, func(a, b seen) int {
+		return cmp.Or(cmp.Compare(b.status.Submitted, a.status.Submitted), strings.Compare(a.status.Job, b.status.Job))
 	})
-	list = list[:min(limit, len(list))]
+	list = list[:min(limit, listLimit, len(list))]
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	places := make(chan struct{}, listAsks)
+	var all sync.WaitGroup
 	for i := range list {
-		f.running(ctx, &list[i], list[i].App)
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			f.running(ctx, &list[i])
+		})
 	}
-	return list, nil
+	all.Wait()
+	statuses := make([]api.Status, len(list))
+	for i := range list {
+		statuses[i] = list[i].status
+	}
+	return statuses, nil
+}
+
+func (o *owner) seeAll() []seen {
+	o.forget()
+	list := make([]seen, 0, len(o.jobs))
+	for id := range o.jobs { // sorted by who asks
+		list = append(list, o.see(id))
+	}
+	return list
 }
 
 // Wait answers when the job has ended or the time is up.
@@ -137,7 +150,7 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 	done := make(chan api.Status, 1)
 	unknown := make(chan struct{})
 	if err := f.post(func() {
-		switch j := f.owner.jobs[id]; {
+		switch j := f.owner.known(id); {
 		case j == nil:
 			close(unknown)
 		case j.ended:
@@ -157,6 +170,8 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 		return f.endedStatus(id, name)
 	case <-timer.C:
 	case <-ctx.Done():
+	case <-f.stopping:
+		return api.Status{}, f.leaving(fmt.Sprintf("waiting for the end of job %q", name))
 	}
 	f.unwait(id, done)
 	return f.Status(context.WithoutCancel(ctx), name)

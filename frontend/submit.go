@@ -63,15 +63,10 @@ func (f *Frontend) defaultClass() sched.Class {
 	return sched.Short
 }
 
-// busy turns a full or closed inbox into an answer.
-func (f *Frontend) busy(err error) error {
-	return &api.Error{Problem: api.Busy, What: err.Error(), Subject: "frontend " + f.cfg.ID, Next: "try again", RetryAfter: 100 * time.Millisecond}
-}
-
 // accept enters a job, unless its key is known. answer is called once: when the
 // acceptance is on the disk, or with the reason why it is refused.
 func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err error)) {
-	if j := o.jobs[sub.Job]; j != nil {
+	if j := o.known(sub.Job); j != nil {
 		if j.durable {
 			answer(true, nil)
 			return
@@ -79,14 +74,13 @@ func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err 
 		j.accepting = append(j.accepting, func(err error) { answer(true, err) })
 		return
 	}
-	if n := o.core.Ledger().Tasks(); n+len(sub.Request.Tasks) > o.cfg.MaxTasks {
-		answer(false, &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d tasks are unfinished and %d more would pass the limit of %d", n, len(sub.Request.Tasks), o.cfg.MaxTasks),
-			Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, o.cfg.ID), Tried: "accepting it; nothing was accepted",
-			Next: "submit it later or to another frontend, or raise max_tasks", RetryAfter: time.Second})
+	if err := o.room(sub); err != nil {
+		answer(false, err)
 		o.meter.refused()
 		return
 	}
 	j := newJob(sub.Job, sub)
+	o.spans.began(j) // before it is journaled, with the context that its tasks carry
 	j.accepting = []func(error){func(err error) { answer(false, err) }}
 	err := o.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) {
 		if err := o.urge(func() { o.accepted(j, err) }); err != nil {
@@ -101,10 +95,26 @@ func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err 
 	}
 	o.jobs[j.id] = j
 	j.arrived = o.clock.Now()
-	o.spans.began(j)
 	o.meter.accepted(j)
 	m := j.submit()
 	o.stepShell(&m)
+}
+
+// room says why a job has no place beside the unfinished ones, nil when it has.
+func (o *owner) room(sub *journal.Submission) error {
+	n, more := o.core.Ledger().Tasks(), len(sub.Request.Tasks)
+	if n+more <= o.cfg.MaxTasks {
+		return nil
+	}
+	e := &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d tasks are unfinished and %d more would pass the limit of %d (max_tasks)", n, more, o.cfg.MaxTasks),
+		Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, o.cfg.ID), Tried: "accepting it; nothing was accepted",
+		Next: "submit it later or to another frontend, or raise max_tasks", RetryAfter: time.Second}
+	if more > o.cfg.MaxTasks {
+		e.Problem, e.RetryAfter = api.Invalid, 0
+		e.What = fmt.Sprintf("it has %d tasks, and this frontend holds %d at most (max_tasks)", more, o.cfg.MaxTasks)
+		e.Next = "split it into several jobs, or raise max_tasks"
+	}
+	return e
 }
 
 // accepted goes on when the acceptance of a job is on the disk, or could not be
@@ -113,6 +123,8 @@ func (o *owner) accepted(j *job, err error) {
 	j.durable = err == nil
 	if j.durable {
 		o.wasSubmitted(j)
+	} else {
+		o.fail(err) // the core distributes a job that nobody would know after a restart
 	}
 	for _, answer := range j.accepting {
 		answer(err)
@@ -126,7 +138,7 @@ func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) 
 	id := sched.NewJobID(f.cfg.ID, name)
 	done := make(chan api.Status, 1)
 	if err := f.post(func() {
-		j := f.owner.jobs[id]
+		j := f.owner.known(id)
 		switch {
 		case j == nil:
 			close(done)
@@ -148,10 +160,6 @@ func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) 
 	case <-ctx.Done():
 		return api.Status{}, f.late("cancelling it", name)
 	}
-}
-
-func (f *Frontend) late(tried, name string) error {
-	return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("job %q", name), Tried: tried, Next: "try again"}
 }
 
 // endedStatus looks for a job among those that ended longer ago.

@@ -18,6 +18,9 @@
 // A lost node's slots are lost workers to the core; a node that says hello with
 // a new incarnation loses its old slots first. Two nodes with one name: the one
 // that lives keeps it, the other is refused with a word on which one holds it.
+// Nothing is launched at a node that messages do not reach, also when its own
+// reach the master. What a frontend sends before it has registered is ignored: it
+// registers with its next hello and then sends all that the group is to hold.
 //
 // # Epochs
 //

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -30,17 +31,20 @@ type rangeCargo struct {
 
 func newCargo() *cargo { return &cargo{jobs: map[sched.JobID]*jobCargo{}} }
 
-// load keeps what came with tasks.
+// load keeps what came with tasks. What came last counts, also for the job: its
+// owner may listen elsewhere by now, and a node that registered with a task of
+// the job told less. A range that comes again takes the place of the first.
 func (c *cargo) load(it *wire.Item) {
 	j := c.jobs[it.Msg.Job]
 	if j == nil {
-		j = &jobCargo{extra: it.Extra}
-		j.extra.Payloads, j.extra.TaskIDs = nil, nil
+		j = &jobCargo{}
 		c.jobs[it.Msg.Job] = j
 	}
-	j.ranges = append(j.ranges, rangeCargo{
-		first: it.Msg.First, count: it.Msg.Count, payloads: it.Payloads, taskIDs: it.TaskIDs, arrived: time.Now(),
-	})
+	j.extra = it.Extra
+	j.extra.Payloads, j.extra.TaskIDs = nil, nil
+	r := rangeCargo{first: it.Msg.First, count: it.Msg.Count, payloads: it.Payloads, taskIDs: it.TaskIDs, arrived: time.Now()}
+	j.ranges = slices.DeleteFunc(j.ranges, func(old rangeCargo) bool { return old.first == r.first && old.count == r.count })
+	j.ranges = append(j.ranges, r)
 }
 
 // adopt keeps the name of a job that a registering node runs.
@@ -75,14 +79,6 @@ func (c *cargo) unload(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
 		return e, r.arrived
 	}
 	return e, arrived
-}
-
-// name gives the job's id as its user knows it.
-func (c *cargo) name(id sched.JobID) string {
-	if j := c.jobs[id]; j != nil && j.extra.JobName != "" {
-		return j.extra.JobName
-	}
-	return id.String()
 }
 
 func (c *cargo) drop(id sched.JobID) { delete(c.jobs, id) }

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -41,10 +39,11 @@ type Master struct {
 	tracing     *telemetry.Tracing
 	recording   func() error // closes it
 	ready       chan struct{}
+	claimed     atomic.Bool // Run or Close was called
 }
 
 // New gives a master that listens and does not serve yet. The error names the
-// setting or the address that cannot work.
+// setting or the address that cannot work. Run, or Close, must follow.
 func New(cfg Config, log *slog.Logger) (*Master, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("master: %w", err)
@@ -110,7 +109,7 @@ func (m *Master) listen() (err error) {
 	if err != nil || m.cfg.HTTP == "" {
 		return err
 	}
-	m.web = telemetry.NewServer(telemetry.ServerOptions{Addr: m.cfg.HTTP, Gatherer: m.owner.meter.metrics.Registry, Ready: func() error { return nil }, Logger: m.log})
+	m.web = telemetry.NewServer(telemetry.ServerOptions{Addr: m.cfg.HTTP, Gatherer: m.owner.meter.metrics.Registry, Ready: m.readiness, Logger: m.log})
 	m.web.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) { return m.MasterState(ctx) }))
 	return m.web.Start()
 }
@@ -149,92 +148,4 @@ func (m *Master) HTTP() string {
 		return ""
 	}
 	return m.web.Addr()
-}
-
-// Run serves until ctx is done and returns when everything it started is gone.
-// The error is what ended it before.
-func (m *Master) Run(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	var all, owner sync.WaitGroup
-	loopCtx, stopLoop := context.WithCancel(context.Background())
-	owner.Go(func() { m.loop.Run(loopCtx) })
-	var served error
-	all.Go(func() {
-		defer stop()
-		served = m.server.Run(ctx)
-	})
-	all.Go(func() { m.sweep(ctx) })
-	heard, err := m.listenToNotices()
-	if err == nil {
-		close(m.ready)
-		<-ctx.Done()
-	}
-	stop()
-	all.Wait()
-	err = errors.Join(err, served, heard())
-	stopLoop()
-	owner.Wait()
-	return errors.Join(err, m.release())
-}
-
-// listenToNotices subscribes to the group's idle notices; the function ends it.
-func (m *Master) listenToNotices() (end func() error, err error) {
-	if m.cfg.NATS == "" {
-		return func() error { return nil }, nil
-	}
-	conn, err := notice.Connect(notice.Options{URL: m.cfg.NATS, Name: fmt.Sprintf("master-%d", m.cfg.Group), Log: m.log})
-	if err != nil {
-		return func() error { return nil }, err
-	}
-	return conn.Close, conn.Subscribe(notice.IdleSubject(m.cfg.Cluster, m.cfg.Group), m.noticed)
-}
-
-// noticed takes one batch of idle notices.
-func (m *Master) noticed(data []byte) {
-	b, err := m.codec.Decode(data)
-	if err == nil {
-		err = b.CheckPeer()
-	}
-	if err == nil {
-		err = m.loop.Post(func() { m.owner.take(b) })
-	}
-	if err != nil {
-		m.owner.meter.garbled.Inc() // the node's next snapshot says the same
-	}
-}
-
-// sweep looks for lost nodes, often enough to be late by a quarter at most.
-func (m *Master) sweep(ctx context.Context) {
-	tick := time.NewTicker(m.cfg.LostAfter / 4)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			m.urge(m.owner.sweep)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// release closes what New opened; it is safe at any stage.
-func (m *Master) release() (err error) {
-	if m.server != nil {
-		err = m.server.Close()
-	}
-	if m.web != nil {
-		m.web.Stop()
-	}
-	for _, out := range m.outlets {
-		err = errors.Join(err, out.shut())
-	}
-	if m.tracing != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		err = errors.Join(err, m.tracing.Shutdown(ctx))
-	}
-	if m.recording != nil {
-		err = errors.Join(err, m.recording())
-	}
-	return err
 }

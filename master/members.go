@@ -41,18 +41,20 @@ func (o *owner) helloNode(h *wire.Hello) wire.HelloReply {
 		case old.incarnation == h.Incarnation:
 			old.heard = time.Now()
 			return o.welcome("") // its earlier hello was taken, the answer was lost
-		case old.address != h.Address && time.Since(old.heard) < o.cfg.LostAfter:
+		case old.address != h.Address && o.alive(old.out, old.heard):
 			return o.welcome(fmt.Sprintf("a node named %q at %s is registered in group %d and alive, so the node at %s was refused; give one of them another id",
 				name, old.address, o.cfg.Group, h.Address))
 		}
 		o.loseNode(old, "its node monitor was restarted")
 	}
-	n := &node{id: name, incarnation: h.Incarnation, address: h.Address, slots: map[int32]sched.Addr{}, serves: map[int32][]string{}, heard: time.Now(), up: true}
 	out, err := o.open(wire.Ref{Role: sched.Worker, Name: name}, h.Address, h.Incarnation)
 	if err != nil {
 		return o.welcome(err.Error())
 	}
-	n.out = out
+	n := &node{
+		id: name, incarnation: h.Incarnation, address: h.Address, out: out, slots: map[int32]sched.Addr{}, serves: map[int32][]string{}, heard: time.Now(),
+		up: out.link.Stats().Status == link.Up, // a node that reaches us is not always reached by us
+	}
 	o.nodes[name] = n
 	for i := range h.Slots {
 		o.slotUp(n, &h.Slots[i], h.Serves)
@@ -61,8 +63,18 @@ func (o *owner) helloNode(h *wire.Hello) wire.HelloReply {
 	return o.welcome("")
 }
 
+// alive says that a registered peer was heard of lately and can be reached, so
+// that another one of its name is an impostor and not its successor.
+func (o *owner) alive(out *outlet, heard time.Time) bool {
+	return time.Since(heard) < o.cfg.LostAfter && out.link.Stats().Status == link.Up
+}
+
 // slotUp registers one slot with the core.
 func (o *owner) slotUp(n *node, s *wire.Slot, nodeServes []string) {
+	if _, twice := n.slots[s.Slot]; twice {
+		o.log.Error("a node names a slot twice; the first counts", "node", n.id, "slot", s.Slot)
+		return
+	}
 	ref := wire.Ref{Role: sched.Worker, Name: n.id, Slot: s.Slot}
 	w := o.roster.Renew(ref)
 	if w == (sched.Addr{}) {
@@ -72,7 +84,7 @@ func (o *owner) slotUp(n *node, s *wire.Slot, nodeServes []string) {
 	n.slots[s.Slot], n.serves[s.Slot] = w, serves(s, nodeServes)
 	m := sched.Message{
 		Kind: sched.WorkerUp, Peer: w, Node: n.id, Seq: s.Seq, Reserved: s.Reserved, Fixed: s.Fixed, Kept: s.Kept,
-		Serves: n.serves[s.Slot],
+		Serves: n.servesNow(s.Slot),
 	}
 	if s.Running.Attempt > 0 {
 		o.cargo.adopt(s)
@@ -81,6 +93,15 @@ func (o *owner) slotUp(n *node, s *wire.Slot, nodeServes []string) {
 	}
 	o.nodeOf[w.ID] = n
 	o.stepShell(&m)
+}
+
+// servesNow gives what a slot can be given: nothing while its node cannot be
+// reached.
+func (n *node) servesNow(slot int32) []string {
+	if !n.up {
+		return []string{}
+	}
+	return n.serves[slot]
 }
 
 func serves(s *wire.Slot, nodeServes []string) []string {
@@ -99,6 +120,7 @@ func (o *owner) loseNode(n *node, reason string) {
 		o.slotLost(n, slot, reason)
 	}
 	delete(o.nodes, n.id)
+	n.out.discard(n.incarnation) // a launch must not arrive after its attempt was given up
 }
 
 func (o *owner) slotLost(n *node, slot int32, reason string) {
@@ -137,9 +159,7 @@ func (o *owner) snapshot(s *wire.Snapshot) wire.SnapshotReply {
 		}
 		if sl.Serves != nil {
 			n.serves[sl.Slot] = serves(sl, nil)
-			if n.up {
-				o.stepShell(&sched.Message{Kind: sched.WorkerServes, Peer: w, Serves: n.serves[sl.Slot]})
-			}
+			o.stepShell(&sched.Message{Kind: sched.WorkerServes, Peer: w, Serves: n.servesNow(sl.Slot)})
 		}
 		if sl.Running.Attempt == 0 {
 			o.step(w, &sched.Message{Kind: sched.Idle, Seq: sl.Seq})
@@ -162,7 +182,7 @@ func (o *owner) helloFrontend(h *wire.Hello) wire.HelloReply {
 	case old != nil && old.incarnation == h.Incarnation && old.address == h.Address:
 		old.heard = time.Now()
 		return o.welcome("")
-	case old != nil && old.incarnation != h.Incarnation && old.address != h.Address && time.Since(old.heard) < o.cfg.LostAfter:
+	case old != nil && old.incarnation != h.Incarnation && old.address != h.Address && o.alive(old.out, old.heard):
 		return o.welcome(fmt.Sprintf("a frontend named %q at %s is registered in group %d and alive, so the frontend at %s was refused; give one of them another id",
 			name, old.address, o.cfg.Group, h.Address))
 	}
@@ -195,11 +215,24 @@ func (o *owner) raiseEpoch(seen uint64) {
 	}
 }
 
-// sweep loses the nodes that have not been heard of.
+// sweepsToLoss is how often nodes are looked for within the time after which a
+// silent one is lost, so that it is found late by a quarter at most.
+const sweepsToLoss = 4
+
+// sweep loses the nodes that have not been heard of. Time in which this process
+// did not run itself, because its machine slept or was overloaded, does not
+// count: what nodes said meanwhile waits to be read.
 func (o *owner) sweep() {
+	now, every := time.Now(), o.cfg.LostAfter/sweepsToLoss
+	var away time.Duration
+	if late := now.Sub(o.swept) - every; !o.swept.IsZero() && late > every {
+		away = late
+	}
+	o.swept = now
 	var lost []*node
 	for _, n := range o.nodes {
-		if time.Since(n.heard) >= o.cfg.LostAfter {
+		n.heard = n.heard.Add(away)
+		if now.Sub(n.heard) >= o.cfg.LostAfter {
 			lost = append(lost, n)
 		}
 	}
@@ -219,31 +252,29 @@ func (o *owner) linkState(peer wire.Ref, s link.State) {
 	switch s.Status {
 	case link.Up:
 		n.up = true
-		o.serve(n, func(slot int32) []string { return n.serves[slot] })
+		o.serve(n)
 	case link.Down:
 		o.log.Warn("node cannot be reached; nothing is launched there meanwhile", "node", n.id, "problem", s.Err)
 		n.up = false
-		o.serve(n, func(int32) []string { return []string{} })
+		o.serve(n)
 	case link.Lost:
 		o.loseNode(n, fmt.Sprintf("it could not be reached for %v", o.cfg.LostAfter))
 	}
 }
 
 // serve tells the core what the slots of a node serve now.
-func (o *owner) serve(n *node, by func(slot int32) []string) {
+func (o *owner) serve(n *node) {
 	for _, slot := range sortedSlots(n.slots) {
-		o.stepShell(&sched.Message{Kind: sched.WorkerServes, Peer: n.slots[slot], Serves: by(slot)})
+		o.stepShell(&sched.Message{Kind: sched.WorkerServes, Peer: n.slots[slot], Serves: n.servesNow(slot)})
 	}
 }
 
-// refusedBy takes a peer's word that it does not know this master (any more): a
-// node is lost, so that it registers again; a frontend hears it at its next
-// hello.
+// refusedBy takes a peer's word that it will never take some messages. A node is
+// lost, so that it registers again and its tasks are tried elsewhere. To a
+// frontend the rest is sent all the same.
 func (o *owner) refusedBy(peer wire.Ref, messages int, why error) {
 	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "problem", why)
 	if n := o.nodes[peer.Name]; peer.Role == sched.Worker && n != nil {
 		o.loseNode(n, "it refused the master's messages: "+why.Error())
-	} else if peer.Role == sched.Distributor {
-		delete(o.frontends, peer.Name)
 	}
 }

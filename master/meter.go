@@ -47,7 +47,7 @@ func newMeter(now func() sched.Time) *meter {
 		launches: m.Counters("launches_total", "Tasks launched at workers.", "class", classes...),
 		waits:    m.Latencies("queued_seconds", "Time from a task's arrival at the master to its launch.", "class", classes...),
 		notices:  m.Counter("idle_notices_total", "Idle notices taken, from NATS and Thrift."),
-		stale:    m.Counter("stale_batches_total", "Batches and notices of nodes that were lost or restarted, ignored."),
+		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
 		garbled:  m.Counter("garbled_notices_total", "Notices that could not be read."),
 	}
 	e.picture.Store(&picture{oldest: [sched.NumClasses]sched.Time{-1, -1}})
@@ -118,7 +118,7 @@ func (o *owner) state() api.MasterState {
 		QueuedShort: x.Queued(sched.Short), QueuedLong: x.Queued(sched.Long),
 		OldestShort: o.oldest(sched.Short), OldestLong: o.oldest(sched.Long),
 		IdleGeneral: x.Idle(queue.General), IdleReserved: x.Idle(queue.Reserved),
-		Launches: counts.Launches, Lost: counts.Lost, RefusedLaunch: counts.Refused,
+		Launches: counts.Launches, Lost: counts.Lost, RefusedLaunch: counts.Refused, Nodes: []api.Node{},
 	}
 	general, reserved := o.core.Workers(queue.General), o.core.Workers(queue.Reserved)
 	s.Workers = general + reserved

@@ -30,6 +30,12 @@ func (out *outlet) flush(log *slog.Logger) {
 	}
 }
 
+// discard drops what the peer of that incarnation was not sent yet.
+func (out *outlet) discard(incarnation int64) {
+	out.pending = nil
+	out.link.Reset(incarnation)
+}
+
 // shut ends the way; it returns when its goroutine is gone.
 func (out *outlet) shut() error { return errors.Join(out.link.Close(), out.pool.Close()) }
 
@@ -49,8 +55,7 @@ func (m *Master) open(peer wire.Ref, address string, incarnation int64) (*outlet
 		}
 		m.outlets[peer] = out
 	}
-	out.pending = nil
-	out.link.Reset(incarnation)
+	out.discard(incarnation)
 	return out, nil
 }
 

@@ -2,6 +2,7 @@ package master
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/queue"
@@ -41,6 +42,7 @@ type owner struct {
 	frontends   map[string]*frontend
 	nodeOf      map[int32]*node // by worker
 	dirty       []*outlet       // with items to send after the batch
+	swept       time.Time       // when nodes were looked for last
 	meter       *meter
 	spans       *spans
 }
@@ -57,6 +59,10 @@ func (o *owner) stepShell(m *sched.Message) { o.step(sched.Addr{}, m) }
 func (o *owner) take(b *wire.Batch) {
 	switch b.Sender.Role {
 	case sched.Distributor:
+		if f := o.frontends[b.Sender.Name]; f == nil || f.incarnation != b.Incarnation {
+			o.meter.stale.Inc()
+			return // it registers with its next hello, and then sends all that this group is to hold
+		}
 		from := o.roster.Addr(b.Sender.Daemon())
 		for i := range b.Items {
 			o.takeTasks(from, &b.Items[i])
@@ -64,6 +70,7 @@ func (o *owner) take(b *wire.Batch) {
 	case sched.Worker:
 		n := o.nodes[b.Sender.Name]
 		if n == nil || n.incarnation != b.Incarnation {
+			o.meter.stale.Inc()
 			return // of a node that was lost, or not registered yet
 		}
 		for i := range b.Items {
@@ -78,6 +85,9 @@ func (o *owner) take(b *wire.Batch) {
 
 func (o *owner) takeTasks(from sched.Addr, it *wire.Item) {
 	if it.Msg.Kind == sched.Tasks {
+		if !it.Msg.Valid() || it.Msg.Attempt < 1 || it.Msg.Count < 1 {
+			return // the core would ignore it, and never say that its cargo can go
+		}
 		it.Msg.Owner = from // reports go to who sent the tasks
 		o.cargo.load(it)
 	}

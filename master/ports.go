@@ -2,10 +2,12 @@ package master
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -24,7 +26,11 @@ func ask[T any](ctx context.Context, m *Master, question func(*owner) T) (answer
 	}
 }
 
+// busy says why the owner does not answer.
 func (m *Master) busy(err error) error {
+	if errors.Is(err, runloop.ErrClosed) {
+		return &api.Error{Problem: api.NotReady, What: err.Error(), Subject: fmt.Sprintf("master of group %d", m.cfg.Group), Next: "try again when it is back"}
+	}
 	return &api.Error{Problem: api.Busy, What: err.Error(), Subject: fmt.Sprintf("master of group %d", m.cfg.Group), Next: "try again", RetryAfter: retryAfter}
 }
 

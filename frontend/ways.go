@@ -1,0 +1,51 @@
+package frontend
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// knowMasters makes the connections to the masters; the first call dials.
+func (f *Frontend) knowMasters() error {
+	for g, address := range f.cfg.Masters {
+		pool, err := client.New(client.Options{Name: fmt.Sprintf("master of group %d", g), Address: address, MaxConns: 8, BackoffMax: 200 * time.Millisecond})
+		if err != nil {
+			return fmt.Errorf("masters: the address %q of group %d: %w", address, g, err)
+		}
+		f.pools = append(f.pools, pool)
+		f.masters = append(f.masters, &master{group: g, address: address, peer: wire.NewPeerClient(pool, f.codec), heard: time.Now()})
+	}
+	f.owner.masters = f.masters
+	return nil
+}
+
+// openLinks makes the queues of messages to the masters.
+func (f *Frontend) openLinks() error {
+	for _, m := range f.masters {
+		l, err := link.New(m.peer, link.Options{
+			Self: f.self, Peer: roster.MasterRef(m.group), Address: f.owner.internal, Incarnation: f.incarnation, Probe: -1,
+			OnState: func(s link.State) { f.log.Info("way to a master", "group", m.group, "state", s.String()) },
+			OnRefused: func(n int, why error) {
+				_ = f.urge(func() { f.owner.refusedBy(m, n, why) })
+			},
+		})
+		if err != nil {
+			return err
+		}
+		m.out = l
+	}
+	return nil
+}
+
+// refusedBy takes a master's word that it will never take some messages: the next
+// hello registers this frontend anew, and what the master should hold is sent
+// again.
+func (o *owner) refusedBy(m *master, messages int, why error) {
+	o.log.Error("a master refused messages", "group", m.group, "messages", messages, "problem", why)
+	m.incarnation = 0
+}

@@ -1,0 +1,213 @@
+package daemontest
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Peer is a node monitor or a frontend that does only what a test has it do. It
+// serves and calls over real Thrift, and keeps what it is sent.
+type Peer struct {
+	t           testing.TB
+	Ref         wire.Ref
+	Group       int
+	Incarnation int64
+	Names       *roster.Roster
+	Codec       *wire.Codec
+	address     string
+	server      *Process
+	master      *wire.PeerClient
+	inbox       *link.Inbox
+	sequence    atomic.Uint64
+
+	// Refuse is the problem that batches are answered with, "" for none.
+	Refuse atomic.Pointer[string]
+
+	mu      sync.Mutex
+	items   []wire.Item
+	batches []*wire.Batch
+}
+
+var _ wire.BatchReceiver = (*Peer)(nil)
+
+// Node gives a node monitor of the name that knows the master at the address.
+func Node(t testing.TB, name, master string) *Peer {
+	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, "127.0.0.1:0")
+}
+
+// NodeAt is Node with an address of its own.
+func NodeAt(t testing.TB, name, master, listen string) *Peer {
+	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, listen)
+}
+
+// Frontend gives a frontend of the name that knows the master at the address.
+func Frontend(t testing.TB, name, master string) *Peer {
+	return newPeer(t, wire.Ref{Role: sched.Distributor, Name: name}, master, "127.0.0.1:0")
+}
+
+func newPeer(t testing.TB, ref wire.Ref, master, listen string) *Peer {
+	t.Helper()
+	names := roster.New()
+	p := &Peer{t: t, Ref: ref, Incarnation: rand.Int64N(1<<62) + 1, Names: names, Codec: wire.NewCodec(names, runloop.NewClock().Now)}
+	p.inbox = link.NewInbox(p.Incarnation)
+	p.master = Dial(t, master, p.Codec)
+	p.serve(listen)
+	return p
+}
+
+func (p *Peer) serve(listen string) {
+	p.t.Helper()
+	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: p}, p.Codec), server.Options{
+		Name: p.Ref.String(), Address: listen, MaxFrame: wire.MaxBatchBytes, Log: Log(p.t),
+	})
+	if err == nil {
+		err = s.Listen()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.address = s.Addr().String()
+	p.server = Run(p.t, s)
+}
+
+// Close ends the peer's service; it can still call others.
+func (p *Peer) Close() { p.server.Stop() }
+
+// Reopen serves again where the peer did before Close, as the same process.
+func (p *Peer) Reopen() { p.serve(p.address) }
+
+// Dial gives a client of a daemon's internal service.
+func Dial(t testing.TB, address string, codec *wire.Codec) *wire.PeerClient {
+	t.Helper()
+	pool, err := client.New(client.Options{Name: "peer", Address: address, MaxConns: 4, BackoffMax: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() }) // it has no error
+	return wire.NewPeerClient(pool, codec)
+}
+
+// Address is where the peer serves.
+func (p *Peer) Address() string { return p.address }
+
+// Master calls the peer's master.
+func (p *Peer) Master() *wire.PeerClient { return p.master }
+
+// Deliver keeps what the master sends.
+func (p *Peer) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	return p.inbox.Accept(b, func(b *wire.Batch) (string, error) {
+		if why := p.Refuse.Load(); why != nil {
+			return *why, nil
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.batches = append(p.batches, b)
+		p.items = append(p.items, b.Items...)
+		return "", nil
+	})
+}
+
+// Got gives what came of the kind so far, in order.
+func (p *Peer) Got(kind sched.Kind) []wire.Item {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.items), func(it wire.Item) bool { return it.Msg.Kind != kind })
+}
+
+// AwaitGot waits until n messages of the kind have come and gives them.
+func (p *Peer) AwaitGot(kind sched.Kind, n int) []wire.Item {
+	p.t.Helper()
+	Await(p.t, "messages "+kind.String()+" for "+p.Ref.String(), func() bool { return len(p.Got(kind)) >= n })
+	return p.Got(kind)
+}
+
+// Epoch gives the epoch of the last batch that came.
+func (p *Peer) Epoch() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.batches) == 0 {
+		return 0
+	}
+	return p.batches[len(p.batches)-1].Epoch
+}
+
+// Hello introduces the peer, with what h says beside who speaks.
+func (p *Peer) Hello(h wire.Hello) wire.HelloReply {
+	p.t.Helper()
+	h.Sender, h.Incarnation, h.Address, h.Group = p.Ref, p.Incarnation, p.Address(), p.Group
+	r, err := p.master.Hello(p.t.Context(), &h)
+	if err != nil {
+		p.t.Fatalf("%s says hello: %v", p.Ref, err)
+	}
+	return r
+}
+
+// Register is Hello that must be accepted.
+func (p *Peer) Register(h wire.Hello) wire.HelloReply {
+	p.t.Helper()
+	r := p.Hello(h)
+	if !r.Accepted {
+		p.t.Fatalf("the hello of %s was refused: %s", p.Ref, r.Problem)
+	}
+	return r
+}
+
+// Snapshot sends a heartbeat with these slots.
+func (p *Peer) Snapshot(slots ...wire.Slot) wire.SnapshotReply {
+	p.t.Helper()
+	r, err := p.master.Snapshot(p.t.Context(), &wire.Snapshot{Sender: p.Ref, Incarnation: p.Incarnation, Slots: slots})
+	if err != nil {
+		p.t.Fatalf("the snapshot of %s: %v", p.Ref, err)
+	}
+	return r
+}
+
+// Send delivers messages to the master as one batch. Those that name no sender
+// are the peer's own.
+func (p *Peer) Send(items ...wire.Item) {
+	p.t.Helper()
+	for i := range items {
+		if items[i].From == (wire.Ref{}) {
+			items[i].From = p.Ref
+		}
+		items[i].To = roster.MasterRef(p.Group)
+	}
+	b := &wire.Batch{
+		Sender: p.Ref, Receiver: roster.MasterRef(p.Group), Address: p.Address(), Incarnation: p.Incarnation,
+		Sequence: p.sequence.Add(1), Items: items,
+	}
+	if _, err := p.master.Deliver(p.t.Context(), b); err != nil {
+		p.t.Fatalf("%s delivers to its master: %v", p.Ref, err)
+	}
+}
+
+// Slots gives n idle slots that serve the built-in backends, of sequence number
+// seq.
+func Slots(n int, seq uint64) []wire.Slot {
+	slots := make([]wire.Slot, n)
+	for i := range slots {
+		slots[i] = wire.Slot{Slot: int32(i), Seq: seq, Serves: []string{""}} //nolint:gosec // few
+	}
+	return slots
+}
+
+// Tasks gives a message for the first count tasks of a job.
+func Tasks(job uint64, count int32) wire.Item {
+	return wire.Item{
+		Msg:   sched.Message{Kind: sched.Tasks, Job: sched.JobID{Hi: 1, Lo: job}, Count: count, Attempt: 1},
+		Extra: wire.Extra{JobName: "job", OwnerAddress: "127.0.0.1:1", SchedulerAddress: "127.0.0.1:2", User: "user"},
+	}
+}

@@ -1,0 +1,114 @@
+package daemontest
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/notice"
+)
+
+// patience bounds every wait. A test that needs it has failed.
+const patience = 30 * time.Second
+
+// Daemon is what the daemons have in common.
+type Daemon interface {
+	Run(ctx context.Context) error
+	Ready() <-chan struct{}
+}
+
+// Process is a daemon that runs.
+type Process struct {
+	t    testing.TB
+	stop context.CancelFunc
+	done chan struct{}
+	err  error // set before done is closed
+	once sync.Once
+}
+
+// Run runs a daemon until Stop, or the end of the test, and returns when it is
+// ready. A daemon that ends by itself before fails the test.
+func Run(t testing.TB, d Daemon) *Process {
+	t.Helper()
+	p := Begin(t, d)
+	select {
+	case <-d.Ready():
+	case <-p.done:
+		t.Fatalf("the daemon ended before it was ready: %v", p.err)
+	case <-time.After(patience):
+		t.Fatal("the daemon is not ready")
+	}
+	return p
+}
+
+// Begin is Run for a daemon that may not become ready.
+func Begin(t testing.TB, d Daemon) *Process {
+	ctx, stop := context.WithCancel(context.Background())
+	p := &Process{t: t, stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		p.err = d.Run(ctx)
+	}()
+	t.Cleanup(p.Stop)
+	return p
+}
+
+// Stop ends the daemon and returns when it is gone; an error of it fails the
+// test. It is safe to call twice.
+func (p *Process) Stop() {
+	p.t.Helper()
+	p.once.Do(func() {
+		p.stop()
+		if err := p.wait(); err != nil {
+			p.t.Errorf("the daemon did not end cleanly: %v", err)
+		}
+	})
+}
+
+// End waits for a daemon that ends by itself and gives its error.
+func (p *Process) End() (err error) {
+	p.t.Helper()
+	p.once.Do(func() { err = p.wait() })
+	return err
+}
+
+func (p *Process) wait() error {
+	p.t.Helper()
+	select {
+	case <-p.done:
+		return p.err
+	case <-time.After(patience):
+		p.t.Fatal("the daemon did not end")
+		return nil
+	}
+}
+
+// Await polls until the condition holds.
+func Await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); !holds(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v in vain: %s", patience, what)
+		}
+	}
+}
+
+// NATS starts a server for the test.
+func NATS(t testing.TB) *notice.Embedded {
+	t.Helper()
+	e, err := notice.StartEmbedded("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() }) // safe twice; it has no error
+	return e
+}
+
+// Log gives a logger that writes to the test's log.
+func Log(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
+}

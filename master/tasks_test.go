@@ -1,0 +1,239 @@
+package master_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Epochs: 1 above the highest reported, raised later by whoever reports more, and
+// every launch carries it.
+func TestEpochs(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	if r := f.Register(wire.Hello{Epoch: 6}); r.Epoch != 7 {
+		t.Errorf("after a report of epoch 6 the master works under %d", r.Epoch)
+	}
+	n := daemontest.Node(t, "n1", m.Addr())
+	if r := n.Register(wire.Hello{Epoch: 3, Slots: daemontest.Slots(1, 1)}); r.Epoch != 7 {
+		t.Errorf("after a report of epoch 3 the master works under %d", r.Epoch)
+	}
+	f.Send(daemontest.Tasks(1, 2))
+	if l := n.AwaitGot(sched.Launch, 1)[0].Msg; l.Epoch != 7 {
+		t.Errorf("%s", sched.Describe(&l))
+	}
+	if r := daemontest.Node(t, "n2", m.Addr()).Register(wire.Hello{Epoch: 20}); r.Epoch != 21 {
+		t.Errorf("after a report of epoch 20 the master works under %d", r.Epoch)
+	}
+	n.Send(from(n, 0, sched.Message{Kind: sched.Idle, Seq: 3}))
+	if l := n.AwaitGot(sched.Launch, 2)[1].Msg; l.Epoch != 21 || n.Epoch() != 21 {
+		t.Errorf("%s in a batch of epoch %d", sched.Describe(&l), n.Epoch())
+	}
+	if r := n.Snapshot(daemontest.Slots(1, 1)...); r.Epoch != 21 {
+		t.Errorf("a snapshot is answered %+v", r)
+	}
+}
+
+// Each launch carries what its own task is to do, and its own name.
+func TestCargo(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(3, 1)})
+	it := daemontest.Tasks(1, 3)
+	it.Trace = api.Trace{Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
+	it.TaskIDs = []string{"a", "b", "c"}
+	for _, word := range it.TaskIDs {
+		it.Payloads = append(it.Payloads, api.Payload{Message: []byte("do " + word)})
+	}
+	f.Send(it)
+	launches := n.AwaitGot(sched.Launch, 3)
+	for i, l := range launches {
+		want := it.TaskIDs[l.Msg.First]
+		if got := string(l.Payload(0).Message); got != "do "+want || l.TaskID(l.Msg.First, 0) != want {
+			t.Errorf("launch %d: task %d is told %q and named %q", i, l.Msg.First, got, l.TaskID(l.Msg.First, 0))
+		}
+		if l.JobName != "job" || l.User != "user" || l.OwnerAddress != "127.0.0.1:1" || l.SchedulerAddress != "127.0.0.1:2" || l.Trace != it.Trace {
+			t.Errorf("launch %d carries %+v", i, l.Extra)
+		}
+	}
+	// Another attempt, by a frontend that serves elsewhere since.
+	again := daemontest.Tasks(1, 1)
+	again.Msg.First, again.Msg.Attempt, again.Msg.Head = 1, 2, true
+	again.TaskIDs, again.Payloads, again.SchedulerAddress = []string{"b"}, []api.Payload{{Message: []byte("do it")}}, "127.0.0.1:3"
+	f.Send(again)
+	n.Send(from(n, 0, sched.Message{Kind: sched.Idle, Seq: 3}))
+	l := n.AwaitGot(sched.Launch, 4)[3]
+	if l.Msg.First != 1 || l.Msg.Attempt != 2 || string(l.Payload(0).Message) != "do it" || l.SchedulerAddress != "127.0.0.1:3" {
+		t.Errorf("the second attempt is launched with %+v", l)
+	}
+}
+
+// A launch that its slot refused goes to the head of its queue and out again.
+func TestRefusedLaunch(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	f.Send(daemontest.Tasks(1, 2))
+	l := n.AwaitGot(sched.Launch, 1)[0].Msg
+	n.Send(
+		from(n, 0, sched.Message{Kind: sched.Refused, Job: l.Job, First: l.First, Attempt: l.Attempt, Seq: 2, Reason: "no"}),
+		from(n, 0, sched.Message{Kind: sched.Idle, Seq: 2}))
+	again := n.AwaitGot(sched.Launch, 2)[1].Msg
+	if again.First != l.First || again.Attempt != l.Attempt || again.Seq != 2 {
+		t.Errorf("after the refusal of %s comes %s", sched.Describe(&l), sched.Describe(&again))
+	}
+	if s := m.state(); s.RefusedLaunch != 1 || s.Launches != 2 || s.QueuedShort != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A node that will not take what it is sent is lost, so that its tasks go
+// elsewhere; to a frontend the rest is sent.
+func TestRefusedBatches(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	no := "it does not like it"
+	n.Refuse.Store(&no)
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	m.await("the node is lost", func(s api.MasterState) bool { return s.Workers == 0 })
+
+	f.Refuse.Store(&no)
+	n.Refuse.Store(nil)
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 2)})
+	f.Send(daemontest.Tasks(1, 1))
+	n.AwaitGot(sched.Launch, 1)
+	f.Refuse.Store(nil)
+	n.Snapshot() // the slot is withdrawn: its attempt is lost
+	f.AwaitGot(sched.AttemptLost, 1)
+}
+
+// What an unregistered frontend sends is not stepped: it registers and sends all
+// again, marked as sent again.
+func TestTasksOfAnUnregisteredFrontend(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Send(daemontest.Tasks(1, 1))
+	f.Register(wire.Hello{})
+	f.Send(daemontest.Tasks(2, 1))
+	if l := n.AwaitGot(sched.Launch, 1)[0].Msg; l.Job.Lo != 2 {
+		t.Errorf("launched was %s", sched.Describe(&l))
+	}
+	if s := m.state(); s.QueuedShort != 0 {
+		t.Errorf("%d tasks wait", s.QueuedShort)
+	}
+}
+
+// The start of a master that follows another: tasks that were sent before wait
+// until the nodes have told what runs, a second at most; what runs or has ended is
+// not launched again; new tasks are launched at once.
+func TestRecovery(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{Epoch: 1})
+	resent := daemontest.Tasks(1, 4)
+	resent.Msg.Resent = true
+	resent.SchedulerAddress = "127.0.0.1:20"
+	f.Send(resent)
+	n := daemontest.Node(t, "n1", m.Addr())
+	slots := daemontest.Slots(3, 9)
+	slots[0].Running = sched.AttemptID{Job: resent.Msg.Job, Task: 2, Attempt: 1}
+	slots[0].Owner, slots[0].OwnerAddress, slots[0].JobName = f.Ref, f.Address(), "job"
+	slots[1].Kept = []sched.AttemptID{{Job: resent.Msg.Job, Task: 0, Attempt: 1}}
+	began := time.Now()
+	if r := n.Register(wire.Hello{Epoch: 1, Slots: slots}); r.Epoch != 2 {
+		t.Errorf("epoch %d", r.Epoch)
+	}
+	f.Send(daemontest.Tasks(2, 1))
+	if l := n.AwaitGot(sched.Launch, 1)[0].Msg; l.Job.Lo != 2 || time.Since(began) > time.Second {
+		t.Errorf("a new task is to be launched at once, and %s was after %v", sched.Describe(&l), time.Since(began))
+	}
+	if h := f.AwaitGot(sched.Holding, 1)[0].Msg; h.First != 2 || h.Attempt != 1 {
+		t.Errorf("the owner of what runs is asked %s", sched.Describe(&h))
+	}
+	if v, err := m.client.JobView(t.Context(), resent.Msg.Job, ""); err != nil || v.Share.Queued != 2 || v.Share.Running != 1 {
+		t.Errorf("meanwhile the master shows %+v, %v", v, err)
+	}
+	second := n.AwaitGot(sched.Launch, 2)[1]
+	if second.Msg.Job.Lo != 1 || second.Msg.First != 1 || second.SchedulerAddress != "127.0.0.1:20" {
+		t.Errorf("after the wait %+v is launched", second)
+	}
+	n.Send(from(n, 0, sched.Message{Kind: sched.Idle, Seq: 11}))
+	n.AwaitGot(sched.Launch, 3)
+	n.Send(from(n, 1, sched.Message{Kind: sched.Idle, Seq: 11}), from(n, 2, sched.Message{Kind: sched.Idle, Seq: 11}))
+	m.await("nothing is left", func(s api.MasterState) bool { return s.IdleGeneral == 2 && s.QueuedShort == 0 })
+	if s := m.state(); s.Launches != 3 {
+		t.Errorf("%d launches, want 3", s.Launches)
+	}
+	var launched []int32
+	for _, l := range n.Got(sched.Launch) {
+		if l.Msg.Job.Lo == 1 {
+			launched = append(launched, l.Msg.First)
+		}
+	}
+	if !slices.Equal(launched, []int32{1, 3}) {
+		t.Errorf("of four tasks, one running and one ended, %v were launched, want 1 and 3", launched)
+	}
+}
+
+// Tasks sent twice are held once, and their cargo too.
+func TestTasksTwice(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	f.Send(daemontest.Tasks(1, 3))
+	f.Send(daemontest.Tasks(1, 3))
+	m.await("one runs and two wait", func(s api.MasterState) bool { return s.QueuedShort == 2 && s.BusyGeneral == 1 })
+	for seq := uint64(3); seq < 9; seq += 2 {
+		n.Send(from(n, 0, sched.Message{Kind: sched.Idle, Seq: seq}))
+	}
+	m.await("all have run", func(s api.MasterState) bool { return s.QueuedShort == 0 && s.IdleGeneral == 1 })
+	if s := m.state(); s.Launches != 3 {
+		t.Errorf("%d launches of 3 tasks", s.Launches)
+	}
+	f.Send(wire.Item{Msg: sched.Message{Kind: sched.Drop, Job: sched.JobID{Hi: 1, Lo: 1}}}, wire.Item{Msg: sched.Message{Kind: sched.Tasks, Job: sched.JobID{Hi: 1, Lo: 9}, Attempt: 1}})
+	m.await("nothing is held", func(s api.MasterState) bool { return s.Launches == 3 })
+}
+
+// A full queue gives tasks back, to be tried later.
+func TestFullQueue(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter, cfg.MaxTasks = patient(), 10
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	f.Send(daemontest.Tasks(1, 10), daemontest.Tasks(2, 2))
+	if r := f.AwaitGot(sched.Returned, 1)[0].Msg; !r.Full || r.Job.Lo != 2 || r.Count != 2 {
+		t.Errorf("given back is %s", sched.Describe(&r))
+	}
+}
