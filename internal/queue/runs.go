@@ -2,23 +2,27 @@ package queue
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Job is what a master keeps of a job while it holds a task of it.
+// Job is what a master keeps of a job while it holds a task of it. There may be as
+// many as tasks: it is 64 bytes.
 type Job struct {
 	ID       sched.JobID
-	Owner    sched.Addr // distributor that its reports go to
 	App      *App
 	Estimate sched.Time
-	Arrival  sched.Time
+	runs     *Run  // all waiting runs of the job, newest first
+	OwnerID  int32 // distributor that its reports go to
 	Queued   int32 // tasks waiting here
 	Running  int32 // tasks launched and not known to have ended
-	Class    sched.Class
 
 	RunningFirst, RunningLast int32 // ids of the workers that run it, kept by the master
-	runs                      *Run  // all waiting runs of the job, newest first
+
+	Class sched.Class
 }
 
+// Owner gives the distributor that the job's reports go to.
+func (j *Job) Owner() sched.Addr { return sched.Addr{Role: sched.Distributor, ID: j.OwnerID} }
+
 // Run is the tasks First..First+Count-1 of a job, waiting together. Count is
-// never zero while it is queued.
+// never zero while it is queued. It is 64 bytes.
 type Run struct {
 	Job         *Job
 	First       int32

@@ -44,16 +44,18 @@ type weightWatch struct {
 	passed   map[sched.Core]int
 }
 
-// observe sees a master's step. What an idle notice launches comes from a queue.
+// observe sees a master's step. Tasks that come in, or in again, may find a worker
+// idle; all other launches are taken from the queues.
 func (w *weightWatch) observe(master sched.Core, in *sched.Message, out []sched.Action) error {
 	if w.reserved[master] == nil {
 		w.reserved[master] = map[sched.Addr]bool{}
 	}
+	arrived := in.Kind == sched.Tasks || in.Kind == sched.Refused || in.Kind == sched.Timeout
 	for _, a := range out {
 		switch {
 		case a.Msg.Kind == sched.SetReserved:
 			w.reserved[master][a.To] = a.Msg.Reserved
-		case in.Kind != sched.Idle || a.Msg.Kind != sched.Launch || w.reserved[master][a.To]:
+		case arrived || a.Msg.Kind != sched.Launch || w.reserved[master][a.To]:
 		case a.Msg.Class == sched.Long || master.(*pigeon.Master).Index().Queued(sched.Long) == 0:
 			w.passed[master] = 0
 		default:

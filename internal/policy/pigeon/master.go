@@ -136,7 +136,7 @@ func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
 
 // newJob enters the job of a message.
 func (s *Master) newJob(m *sched.Message) *queue.Job {
-	j := &queue.Job{ID: m.Job, Owner: m.Owner, App: s.index.Hold(m.App), Class: m.Class, Estimate: m.Estimate, Arrival: m.Arrival}
+	j := &queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(m.App), Class: m.Class, Estimate: m.Estimate}
 	s.jobs[m.Job] = j
 	return j
 }
@@ -202,7 +202,7 @@ func (s *Master) launch(w *worker, j *queue.Job, task, attempt int32, out *sched
 	s.counts.Launches++
 	m := out.Send(w.addr, sched.Launch)
 	m.Job, m.First, m.Attempt, m.Class, m.App = j.ID, task, attempt, j.Class, j.App.Name
-	m.Owner, m.Estimate, m.Seq, m.Epoch = j.Owner, j.Estimate, w.seq, s.epoch
+	m.Owner, m.Estimate, m.Seq, m.Epoch = j.Owner(), j.Estimate, w.seq, s.epoch
 }
 
 // idle takes the notice that a slot is free since sequence number Seq; an older
@@ -214,7 +214,7 @@ func (s *Master) idle(w *worker, m *sched.Message, out *sched.Actions) {
 	}
 	w.seq = m.Seq
 	if w.job != nil {
-		w.ended.add(sched.AttemptID{Job: w.job.ID, Task: w.task, Attempt: w.attempt}, w.job.Owner)
+		w.ended.add(sched.AttemptID{Job: w.job.ID, Task: w.task, Attempt: w.attempt}, w.job.Owner())
 		s.vacate(w, out)
 	}
 	if !w.Listed() {
@@ -275,7 +275,7 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 	j := w.job
 	s.unlink(w)
 	if j.App.Workers == 0 {
-		s.giveBack(j.Owner, j.ID, m.First, 1, m.Attempt, false, out)
+		s.giveBack(j.Owner(), j.ID, m.First, 1, m.Attempt, false, out)
 		s.forget(j.ID, out)
 		return
 	}

@@ -80,7 +80,7 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	s.index.RemoveIdle(&w.Idler)
 	if j := w.job; j != nil {
 		s.counts.Lost++
-		s.tellLost(j.Owner, sched.AttemptID{Job: j.ID, Task: w.task, Attempt: w.attempt}, m.Reason, out)
+		s.tellLost(j.Owner(), sched.AttemptID{Job: j.ID, Task: w.task, Attempt: w.attempt}, m.Reason, out)
 		s.vacate(w, out)
 	}
 	w.ended.each(func(id sched.AttemptID, owner sched.Addr) { s.tellLost(owner, id, m.Reason, out) })
@@ -131,7 +131,7 @@ func (s *Master) leave(service *queue.Service, out *sched.Actions) {
 			s.announce(out)
 		}
 		s.index.TakeAll(a, func(r *queue.Run) {
-			s.giveBack(r.Job.Owner, r.Job.ID, r.First, r.Count, r.Attempt, false, out)
+			s.giveBack(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false, out)
 			s.forget(r.Job.ID, out)
 		})
 	})

@@ -14,12 +14,32 @@ const recoverWait = sched.Second
 // were sent to its predecessor wait apart, while nodes tell which of them run or
 // have ended.
 type recovery struct {
-	started bool            // the wait has begun
-	over    bool            // it is over, or there was none
-	waiting []sched.Message // Tasks sent again, in order of arrival
-	tasks   int             // in waiting
+	started bool        // the wait has begun
+	over    bool        // it is over, or there was none
+	waiting []sentAgain // in order of arrival
+	tasks   int         // in waiting
 	gone    map[sched.JobID][]gone
 	forgot  []sched.JobID // jobs to forget, unless tasks of them wait here
+}
+
+// sentAgain is a Tasks message that waits, in a third of its size: there may be as
+// many as tasks.
+type sentAgain struct {
+	job                   sched.JobID
+	app                   string
+	estimate              sched.Time
+	owner                 int32
+	first, count, attempt int32
+	class                 sched.Class
+	head                  bool
+}
+
+// message gives it back, cut to some of its tasks.
+func (w *sentAgain) message(first, count int32) sched.Message {
+	return sched.Message{
+		Kind: sched.Tasks, Job: w.job, App: w.app, Estimate: w.estimate, Owner: sched.Addr{Role: sched.Distributor, ID: w.owner},
+		First: first, Count: count, Attempt: w.attempt, Class: w.class, Head: w.head, Resent: true,
+	}
 }
 
 // gone is a range of tasks that are not to be launched when the wait is over:
@@ -34,7 +54,10 @@ func (g *gone) covers(task, attempt int32, at int) bool {
 }
 
 func (r *recovery) add(m *sched.Message) {
-	r.waiting = append(r.waiting, *m)
+	r.waiting = append(r.waiting, sentAgain{
+		job: m.Job, app: m.App, estimate: m.Estimate, owner: m.Owner.ID,
+		first: m.First, count: m.Count, attempt: m.Attempt, class: m.Class, head: m.Head,
+	})
 	r.tasks += int(m.Count)
 }
 
@@ -63,18 +86,19 @@ func (r *recovery) note(job sched.JobID, g gone) {
 
 // each calls f with every message that waits, cut to what is still to be run.
 func (r *recovery) each(f func(sched.Message)) {
-	for i, m := range r.waiting {
-		gone := r.gone[m.Job]
+	for i := range r.waiting {
+		w := &r.waiting[i]
+		gone := r.gone[w.job]
 		isGone := func(task int32) bool {
 			for k := range gone {
-				if gone[k].covers(task, m.Attempt, i) {
+				if gone[k].covers(task, w.attempt, i) {
 					return true
 				}
 			}
 			return false
 		}
-		end := m.First + m.Count
-		for at := m.First; at < end; {
+		end := w.first + w.count
+		for at := w.first; at < end; {
 			first := at
 			for at < end && !isGone(at) {
 				at++
@@ -83,9 +107,7 @@ func (r *recovery) each(f func(sched.Message)) {
 				at++
 				continue
 			}
-			part := m
-			part.First, part.Count = first, at-first
-			f(part)
+			f(w.message(first, at-first))
 		}
 	}
 }
@@ -99,7 +121,7 @@ func (s *Master) recovered(now sched.Time, out *sched.Actions) {
 	s.recovery = recovery{over: true}
 	r.each(func(m sched.Message) { s.take(now, &m, out) })
 	for i := range r.waiting {
-		s.forget(r.waiting[i].Job, out)
+		s.forget(r.waiting[i].job, out)
 	}
 	for _, id := range r.forgot {
 		s.forget(id, out)
