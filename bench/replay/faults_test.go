@@ -1,0 +1,234 @@
+package replay
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// rounds is how often a daemon of each role is killed; `make chaos` asks for ten.
+var rounds = flag.Int("rounds", 1, "how often TestNothingIsLost kills a daemon of each role")
+
+// down is how long a killed daemon stays away: less and more than the two seconds
+// after which a node is taken for lost, by turns.
+func down(round int) time.Duration {
+	return []time.Duration{200, 2500, 600}[round%3] * time.Millisecond
+}
+
+// TestNothingIsLost: a workload runs on a cluster of processes while one daemon
+// after another, of each role in turn, is killed without warning and started
+// again. Every accepted job completes, every task has exactly one accepted result,
+// and in the end every worker is idle.
+func TestNothingIsLost(t *testing.T) {
+	run, w := faultWorkload(t)
+	spec := Spec(run)
+	spec.Isolation, spec.History, spec.Dir = cluster.Process, true, t.TempDir()
+	c, err := cluster.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // the first Close is checked
+	ctx, stop := context.WithCancel(t.Context())
+	faults := make(chan error, 1)
+	go func() { faults <- killInTurn(ctx, c, run.Description) }()
+
+	got, err := Run(t.Context(), w, Options{Frontends: c.Frontends(), Failed: c.Failed()})
+	if err != nil {
+		t.Fatalf("%v (after %v)", err, time.Since(got.began()))
+	}
+	select {
+	case err := <-faults:
+		if err != nil {
+			t.Error(err)
+		}
+	default:
+		t.Error("the workload ended before the faults did: it is too short for this machine")
+	}
+	stop()
+	r := run.Result(w, got.Outcome)
+	if r.Completed != len(w.Jobs) || r.Failed != 0 {
+		t.Errorf("%d of %d jobs completed, %d failed", r.Completed, len(w.Jobs), r.Failed)
+	}
+	if err := everyWorkerIsIdle(t.Context(), c, run.Description); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	events, err := ReadHistories(c.Histories(), got.Began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkOnce(t, w, events)
+	t.Logf("%d jobs, %d tasks, %d attempts", len(w.Jobs), w.Tasks(), r.Attempts)
+}
+
+func (r *Replayed) began() time.Time {
+	if r == nil {
+		return time.Time{}
+	}
+	return r.Began
+}
+
+// faultWorkload lasts for about ten seconds of arrivals a round.
+func faultWorkload(t *testing.T) (*experiment.Run, *workload.Workload) {
+	t.Helper()
+	d := &experiment.Description{
+		Trace:    fmt.Sprintf("gen:uniform,jobs=%d,mean=100ms,fanout=5,load=0.7", 100**rounds),
+		Policies: []string{"pigeon"}, Groups: []int{3, 3}, Frontends: 2, Reserved: 0.3, Cutoff: time.Second, Seed: 1, Seeds: 1,
+	}
+	runs, err := d.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := runs[0].Workload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &runs[0], w
+}
+
+// killInTurn kills and restarts one daemon at a time, and goes on to the next
+// when the cluster has taken it back and has all its workers.
+func killInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Description) error {
+	for round := range *rounds {
+		for _, f := range []struct {
+			role cluster.Role
+			n    int
+		}{{cluster.NodeMonitor, d.Workers()}, {cluster.Master, len(d.Groups)}, {cluster.Frontend, d.Frontends}} {
+			victim := round % f.n
+			before := map[string]bool{}
+			err := askUntil(ctx, c, func(groups []api.MasterState) error {
+				before = incarnations(groups)
+				return complete(groups, d)
+			})
+			if err == nil {
+				err = c.Kill(f.role, victim)
+			}
+			if err == nil && sleep(ctx, down(round)) {
+				err = c.Restart(f.role, victim)
+			}
+			if err == nil {
+				err = askUntil(ctx, c, func(groups []api.MasterState) error {
+					if f.role != cluster.Frontend && len(before) == len(incarnations(groups, before)) {
+						return fmt.Errorf("it has not registered again")
+					}
+					return complete(groups, d)
+				})
+			}
+			if err != nil {
+				return fmt.Errorf("%s %d, killed in round %d: %w", f.role, victim, round, err)
+			}
+		}
+	}
+	return nil
+}
+
+// incarnations names every daemon behind the groups so that a new incarnation
+// has a new name: masters take new epochs, nodes new ports. With others, they are
+// the names in all of them.
+func incarnations(groups []api.MasterState, others ...map[string]bool) map[string]bool {
+	names := map[string]bool{}
+	keep := func(name string) {
+		for _, o := range others {
+			if !o[name] {
+				return
+			}
+		}
+		names[name] = true
+	}
+	for g := range groups {
+		keep(fmt.Sprintf("master %d, epoch %d", g, groups[g].Epoch))
+		for _, n := range groups[g].Nodes {
+			keep(n.ID + " at " + n.Address)
+		}
+	}
+	return names
+}
+
+// healWithin bounds how long the cluster may take to have all its workers back.
+const healWithin = 30 * time.Second
+
+// askUntil asks every frontend for the groups until each shows what is wanted.
+func askUntil(ctx context.Context, c *cluster.Cluster, wanted func([]api.MasterState) error) error {
+	ctx, cancel := context.WithTimeout(ctx, healWithin)
+	defer cancel()
+	for _, address := range c.Frontends() {
+		pool, err := client.New(client.Options{Address: address, BackoffMax: 100 * time.Millisecond})
+		if err != nil {
+			return err
+		}
+		defer pool.Close() //nolint:errcheck // it only closes connections
+		for scheduler := wire.NewSchedulerClient(pool); ; {
+			groups, err := scheduler.Nodes(ctx)
+			if err == nil {
+				err = wanted(groups)
+			}
+			if err == nil {
+				break
+			}
+			if !sleep(ctx, 20*time.Millisecond) {
+				return fmt.Errorf("frontend %s: %w", address, err)
+			}
+		}
+	}
+	return nil
+}
+
+// complete says which group lacks workers.
+func complete(groups []api.MasterState, d *experiment.Description) error {
+	for g := range groups {
+		if s := &groups[g]; s.Workers != d.Groups[g] {
+			return fmt.Errorf("group %d has %d of %d workers", g, s.Workers, d.Groups[g])
+		}
+	}
+	return nil
+}
+
+func everyWorkerIsIdle(ctx context.Context, c *cluster.Cluster, d *experiment.Description) error {
+	return askUntil(ctx, c, func(groups []api.MasterState) error {
+		for g := range groups {
+			s := &groups[g]
+			idle, busy := s.IdleGeneral+s.IdleReserved, s.BusyGeneral+s.BusyReserved
+			if s.Workers != d.Groups[g] || idle != s.Workers || busy != 0 || s.QueuedShort+s.QueuedLong != 0 {
+				return fmt.Errorf("group %d: %d workers of %d, %d idle, %d busy, %d tasks queued", g, s.Workers, d.Groups[g], idle, busy, s.QueuedShort+s.QueuedLong)
+			}
+		}
+		return nil
+	})
+}
+
+// checkOnce: no task has two accepted results, and none is missing but those
+// that a frontend had accepted in the instant before it was killed, whose lines
+// died with it (its journal has them: the job completed).
+func checkOnce(t *testing.T, w *workload.Workload, events []measure.Event) {
+	t.Helper()
+	type task struct {
+		job  string
+		task int
+	}
+	accepted := map[task]int{}
+	for _, e := range events {
+		if e.Event == measure.Reported {
+			accepted[task{e.Job, e.Task}]++
+		}
+	}
+	for id, n := range accepted {
+		if n != 1 {
+			t.Errorf("task %d of job %s has %d accepted results", id.task, id.job, n)
+		}
+	}
+	if missing := w.Tasks() - len(accepted); missing < 0 || missing > 20**rounds {
+		t.Errorf("the histories lack %d of %d tasks", missing, w.Tasks())
+	}
+}
