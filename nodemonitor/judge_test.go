@@ -58,7 +58,7 @@ func TestLastJudge(t *testing.T) {
 				return
 			}
 			w.await("the refusal", func() bool { return find(w.linked, sched.Refused, id) != nil })
-			w.await("the idle notice behind it", func() bool { return !c.idle || w.linked[len(w.linked)-1].Msg.Kind == sched.Idle })
+			w.await("the idle notice behind it", func() bool { return !c.idle || last(w.linked).Msg.Kind == sched.Idle })
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if r := find(w.linked, sched.Refused, id); !strings.Contains(r.Msg.Reason, c.reason) || r.From.Slot != c.slot {
@@ -158,7 +158,7 @@ func TestHelloRefused(t *testing.T) {
 		t.Errorf("/healthz is %d", status)
 	}
 	w.update(func() { w.refuse = "" })
-	<-n.Ready()
+	await(t, n.Ready())
 	if status, body := n.get("/readyz"); status != 200 {
 		t.Errorf("/readyz is %d %q", status, body)
 	}

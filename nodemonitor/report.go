@@ -101,6 +101,7 @@ func (o *owner) repeat() {
 	o.release()
 	for _, f := range o.frontends {
 		switch {
+		case f.dirty: // the end of this batch sees to it
 		case f.fresh.n == 0 && !o.due(f):
 		case f.failures%2 == 1 && o.publish(f):
 			f.failures++

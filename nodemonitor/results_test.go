@@ -199,8 +199,8 @@ func TestFullOfResults(t *testing.T) {
 			})
 			w.update(func() { w.ack = true })
 			w.await("the slot is offered again", func() bool {
-				last := w.linked[len(w.linked)-1]
-				return last.Msg.Kind == sched.Idle && last.From.Slot == 1 && last.Msg.Seq == 1
+				free := last(w.linked)
+				return free.Msg.Kind == sched.Idle && free.From.Slot == 1 && free.Msg.Seq == 1
 			})
 			n.deliver(w.launch(1, 1, second, sleepFor(0)))
 			w.await("the second runs", func() bool { return find(w.noticed, sched.Report, second) != nil })
@@ -222,8 +222,8 @@ func TestKnownAttempt(t *testing.T) {
 	w.await("its result is told again", func() bool { return len(w.noticed) == 2 })
 	n.deliver(w.launch(2, 2, runs, sleepFor(0)))
 	w.await("the slot is free again", func() bool {
-		last := w.idles[len(w.idles)-1]
-		return last.From.Slot == 2 && last.Msg.Seq == 4
+		free := last(w.idles)
+		return free.From.Slot == 2 && free.Msg.Seq == 4
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()

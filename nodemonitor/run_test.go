@@ -71,8 +71,8 @@ func TestWithoutNATS(t *testing.T) {
 				n.deliver(w.launch(0, uint64(2*task), id, sleepFor(0)))
 				w.await("the report is called in", func() bool { return find(w.reports, sched.Report, id) != nil })
 				w.await("the master is told", func() bool {
-					last := len(w.linked) - 1
-					return last >= 0 && w.linked[last].Msg.Kind == sched.Idle && w.linked[last].Msg.Seq == uint64(2*task+2)
+					free := last(w.linked)
+					return free.Msg.Kind == sched.Idle && free.Msg.Seq == uint64(2*task+2)
 				})
 			}
 			n.until("the results are forgotten", func(o *owner) bool { return len(o.results.index) == 0 })

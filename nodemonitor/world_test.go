@@ -92,6 +92,10 @@ func (w *world) startNATS() {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { w.conn.Close() })
+	// What is published before the subscription is made goes nowhere.
+	for !w.conn.Connected() {
+		time.Sleep(time.Millisecond)
+	}
 	for subject, list := range map[string]*[]wire.Item{
 		notice.IdleSubject(testCluster, testGroup): &w.idles, notice.ReportSubject(testCluster, w.frontend.Name): &w.noticed,
 	} {
@@ -147,9 +151,7 @@ func (w *world) await(what string, holds func() bool) {
 	w.t.Helper()
 	enough := time.After(20 * time.Second)
 	for {
-		w.mu.Lock()
-		ok, changed := holds(), w.changed
-		w.mu.Unlock()
+		ok, changed := w.ask(holds)
 		if ok {
 			return
 		}
@@ -161,6 +163,22 @@ func (w *world) await(what string, holds func() bool) {
 			w.t.Fatalf("not within 20 s: %s\nlinked %v\nidles %v\nreports %v\nnoticed %v", what, kinds(w.linked), kinds(w.idles), kinds(w.reports), kinds(w.noticed))
 		}
 	}
+}
+
+// ask frees the lock also when the condition panics, or the end of the test would
+// wait for it.
+func (w *world) ask(holds func() bool) (bool, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return holds(), w.changed
+}
+
+// last gives the item that came last, none when nothing came.
+func last(items []wire.Item) (it wire.Item) {
+	if len(items) > 0 {
+		it = items[len(items)-1]
+	}
+	return it
 }
 
 func kinds(items []wire.Item) (out []string) {
@@ -237,11 +255,7 @@ func (w *world) config(change func(*Config)) Config {
 func (w *world) start(change func(*Config)) *testNode {
 	w.t.Helper()
 	n := w.run(w.config(change))
-	select {
-	case <-n.Ready():
-	case <-time.After(20 * time.Second):
-		w.t.Fatal("the node is not ready within 20 s")
-	}
+	await(w.t, n.Ready())
 	if w.nats != nil {
 		n.until("the node has reached NATS", func(*owner) bool { return n.notices.conn.Connected() })
 	}
@@ -364,4 +378,15 @@ func (n *testNode) get(path string) (status int, body string) {
 		n.w.t.Fatal(err)
 	}
 	return r.StatusCode, string(data)
+}
+
+// await takes from a channel.
+func await[T any](t testing.TB, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing within 20 s")
+	}
+	return v
 }
