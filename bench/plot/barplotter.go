@@ -14,7 +14,7 @@ import (
 // bar is one bar, 1 wide around x.
 type bar struct {
 	x, ratio float64
-	run      int
+	color    color.Color
 }
 
 // bars draws ratios: from 0 on a linear axis, from 1 on a logarithmic one,
@@ -40,7 +40,7 @@ func (b bars) Plot(c draw.Canvas, p *gonum.Plot) {
 	label.YAlign, label.Rotation = text.YCenter, math.Pi/2
 	for _, i := range b.items {
 		end := y(i.ratio)
-		fill(c, runColor(i.run), x(i.x-0.45), x(i.x+0.45), min(foot, end), max(foot, end))
+		fill(c, i.color, x(i.x-0.45), x(i.x+0.45), min(foot, end), max(foot, end))
 		at := vg.Point{X: x(i.x), Y: max(foot, end) + 2}
 		c.FillText(label, at, strconv.FormatFloat(i.ratio, 'g', significant(i.ratio), 64))
 	}

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 
 	gonum "gonum.org/v1/plot"
@@ -16,7 +17,10 @@ type Bars struct {
 	Runs []string
 	// Reference is the index in Runs of what the others are divided by.
 	Reference int
-	Panels    []BarPanel
+	// Bounds says that the last so many of Runs are what no run passes: they are
+	// grey.
+	Bounds int
+	Panels []BarPanel
 }
 
 // BarPanel is one class.
@@ -54,7 +58,7 @@ func (b Bars) WriteFiles(base string) error {
 	}
 	for i, name := range b.Runs {
 		f.legend = append(f.legend, entry{name, func(c draw.Canvas) {
-			fill(c, runColor(i), c.Min.X+sampleWidth/3, c.Max.X, c.Min.Y, c.Max.Y)
+			fill(c, b.color(i), c.Min.X+sampleWidth/3, c.Max.X, c.Min.Y, c.Max.Y)
 		}})
 	}
 	return f.writeFiles(base)
@@ -65,6 +69,13 @@ func (b Bars) reference() string {
 		return ""
 	}
 	return b.Runs[b.Reference]
+}
+
+func (b Bars) color(run int) color.Color {
+	if first := len(b.Runs) - b.Bounds; run >= first {
+		return boundColor(run - first)
+	}
+	return runColor(run)
 }
 
 // panelWidth gives each bar room enough to be told from its neighbours.
@@ -129,7 +140,7 @@ func (b Bars) layout(panel BarPanel) (layout, error) {
 			l.labels = append(l.labels, gonum.Tick{Value: l.width + float64(len(b.Runs)-1)/2, Label: c.Label})
 			for run, v := range c.Values {
 				if v > 0 && finite(v) {
-					l.bars.items = append(l.bars.items, bar{x: l.width + float64(run), ratio: v / reference, run: run})
+					l.bars.items = append(l.bars.items, bar{x: l.width + float64(run), ratio: v / reference, color: b.color(run)})
 				}
 			}
 			l.width += float64(len(b.Runs)) + 1

@@ -7,6 +7,7 @@ import (
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // CDF shows cumulative distributions on a logarithmic axis.
@@ -28,6 +29,8 @@ type CDFPanel struct {
 type Curve struct {
 	Name   string
 	Values []float64
+	// Bound says that it is what no run passes: it is grey.
+	Bound bool
 }
 
 // maxSteps bounds the points of a curve: a curve of more values shows its
@@ -49,8 +52,11 @@ func (c CDF) WriteFiles(base string) error {
 		}
 		f.panels = append(f.panels, p)
 	}
-	for i, name := range runs {
-		f.legend = append(f.legend, lineEntry(i, name))
+	for i, name := range runs.runs {
+		f.legend = append(f.legend, styledEntry(runLine(i), name))
+	}
+	for i, name := range runs.bounds {
+		f.legend = append(f.legend, styledEntry(boundLine(i), name))
 	}
 	return f.writeFiles(base)
 }
@@ -73,14 +79,20 @@ func (c CDFPanel) draw(xLabel, yLabel string, runs *names) (*gonum.Plot, error) 
 		if !slices.ContainsFunc(curve.Values, finite) || slices.ContainsFunc(curve.Values, func(x float64) bool { return !finite(x) }) {
 			return nil, fmt.Errorf("curve %q of panel %q holds a value that is not finite", curve.Name, c.Title)
 		}
-		line := &plotter.Line{XYs: steps(curve.Values, least), LineStyle: runLine(runs.index(curve.Name))}
-		p.Add(line)
+		p.Add(&plotter.Line{XYs: steps(curve.Values, least), LineStyle: curve.style(runs)})
 	}
 	p.Y.Min, p.Y.Max = 0, 1
 	if p.X.Max <= p.X.Min { // one value only
 		p.X.Min, p.X.Max = p.X.Min/2, p.X.Max*2
 	}
 	return p, nil
+}
+
+func (c Curve) style(runs *names) draw.LineStyle {
+	if c.Bound {
+		return boundLine(runs.bound(c.Name))
+	}
+	return runLine(runs.index(c.Name))
 }
 
 func leastPositive(curves []Curve) float64 {

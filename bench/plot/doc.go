@@ -2,7 +2,7 @@
 //
 //	CDF     distribution of completion times per class, several runs, log axis
 //	Bars    percentiles per load and class, relative to one of the runs
-//	Series  something over time, one line per run
+//	Series  quantities over time (or over another number), one line per run
 //
 // A figure is filled in as a small struct and written with WriteFiles(base),
 // which makes base.svg and base.png. Panels (the two classes, say) stand side
@@ -10,6 +10,8 @@
 // never covers data. A run has the same colour in all panels; the colours are
 // those of Okabe and Ito, told apart by colour-blind readers, and lines differ
 // by dashes too, for print without colour.
+//
+// Bounds, which no run passes, are grey.
 //
 // A figure without data, or with data that its axes cannot show, is an error
 // that names the panel; no file is written then.

@@ -43,10 +43,10 @@ type entry struct {
 	sample func(c draw.Canvas)
 }
 
-// lineEntry is the legend entry of a run drawn as a line.
-func lineEntry(i int, name string) entry {
+// styledEntry is the legend entry of what is drawn as a line.
+func styledEntry(style draw.LineStyle, name string) entry {
 	return entry{name, func(c draw.Canvas) {
-		c.StrokeLine2(runLine(i), c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
+		c.StrokeLine2(style, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
 	}}
 }
 
@@ -165,15 +165,18 @@ func (f *figure) drawLegend(c draw.Canvas, rows [][]entry) {
 	}
 }
 
-// names numbers runs by first appearance, so that a name has one colour.
-type names []string
+// names numbers runs by first appearance, so that a name has one colour; bounds
+// are numbered apart.
+type names struct{ runs, bounds []string }
 
-func (n *names) index(name string) int {
-	for i, have := range *n {
-		if have == name {
-			return i
-		}
+func (n *names) index(name string) int { return indexIn(&n.runs, name) }
+
+func (n *names) bound(name string) int { return indexIn(&n.bounds, name) }
+
+func indexIn(list *[]string, name string) int {
+	if i := slices.Index(*list, name); i >= 0 {
+		return i
 	}
-	*n = append(*n, name)
-	return len(*n) - 1
+	*list = append(*list, name)
+	return len(*list) - 1
 }

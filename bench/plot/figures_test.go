@@ -47,8 +47,8 @@ func cdfFigure(t *testing.T) CDF {
 	for _, workers := range []int{60, 90, 105, 120} {
 		short, long := completions(t, workers)
 		name := strconv.Itoa(workers) + " workers"
-		f.Panels[0].Curves = append(f.Panels[0].Curves, Curve{name, short})
-		f.Panels[1].Curves = append(f.Panels[1].Curves, Curve{name, long})
+		f.Panels[0].Curves = append(f.Panels[0].Curves, Curve{Name: name, Values: short})
+		f.Panels[1].Curves = append(f.Panels[1].Curves, Curve{Name: name, Values: long})
 	}
 	return f
 }
@@ -76,16 +76,42 @@ func barsFigure() Bars {
 }
 
 func seriesFigure() Series {
-	f := Series{Title: "Utilization", YLabel: "busy workers"}
+	f := Series{Title: "Utilization", Panels: []SeriesPanel{{YLabel: "busy workers"}}}
 	for r, name := range []string{"pigeon", "sparrow"} {
 		l := Line{Name: name}
 		for s := range 300 {
 			l.Times = append(l.Times, float64(s))
 			l.Values = append(l.Values, math.Round(90+25*math.Sin(float64(s)/(20+float64(r)*7))))
 		}
-		f.Lines = append(f.Lines, l)
+		f.Panels[0].Lines = append(f.Panels[0].Lines, l)
 	}
 	return f
+}
+
+func oneLine(l Line) Series { return Series{Panels: []SeriesPanel{{Lines: []Line{l}}}} }
+
+// Bounds are grey in every kind of figure, and take no colour from the runs.
+func TestBoundsAreGrey(t *testing.T) {
+	values := []float64{1, 2, 3}
+	for name, figure := range map[string]writer{
+		"cdf bound": CDF{Panels: []CDFPanel{{"p", []Curve{{Name: "b", Values: []float64{1, 1.5, 2}, Bound: true}, {Name: "a", Values: values}}}}},
+		"bars bound": Bars{Runs: []string{"a", "b"}, Bounds: 1,
+			Panels: []BarPanel{{"short", []Group{{"load", []Cluster{{"p50", []float64{2, 1}}}}}}}},
+		"series bound": Series{Panels: []SeriesPanel{{Lines: []Line{
+			{Name: "b", Times: values, Values: values, Kind: Straight, Bound: true},
+			{Name: "a", Times: values, Values: []float64{3, 1, 3}, Kind: Straight},
+			{Name: "a, simulated", Times: values, Values: []float64{2, 2, 2}, Kind: Marks, Of: "a"}}}}},
+	} {
+		base := filepath.Join(folder(t), name)
+		if err := figure.WriteFiles(base); err != nil {
+			t.Fatal(err)
+		}
+		colors := colorsOf(t, base+".png")
+		if !colors[color.RGBA(runColor(0))] || !colors[color.RGBA(boundColor(0))] || colors[color.RGBA(runColor(1))] {
+			t.Errorf("%s: the run is blue %v, the bound grey %v, something vermilion %v",
+				name, colors[color.RGBA(runColor(0))], colors[color.RGBA(boundColor(0))], colors[color.RGBA(runColor(1))])
+		}
+	}
 }
 
 // Set PIGEON_FIGURES to a folder to keep the figures and look at them.
@@ -182,18 +208,19 @@ func TestFiguresThatCannotBeDrawn(t *testing.T) {
 		want   string
 	}{
 		"no panels":        {CDF{}, "0 panels"},
-		"too many panels":  {CDF{Panels: repeat(CDFPanel{"p", []Curve{{"a", []float64{1}}}}, MaxPanels+1)}, "1 to 8"},
+		"too many panels":  {CDF{Panels: repeat(CDFPanel{"p", []Curve{{Name: "a", Values: []float64{1}}}}, MaxPanels+1)}, "1 to 8"},
 		"no values":        {CDF{Panels: []CDFPanel{{Title: "empty"}}}, `"empty" has no value above 0`},
-		"NaN":              {CDF{Panels: []CDFPanel{{"p", []Curve{{"a", []float64{1, math.NaN()}}}}}}, "not finite"},
+		"NaN":              {CDF{Panels: []CDFPanel{{"p", []Curve{{Name: "a", Values: []float64{1, math.NaN()}}}}}}, "not finite"},
 		"no bars":          {Bars{Runs: []string{"a"}, Panels: []BarPanel{{Title: "p"}}}, "no bar"},
 		"values missing":   {twoRuns(0, 1), "1 values for 2 runs"},
 		"no reference":     {twoRuns(2, 1, 2), "reference 2"},
 		"reference of 0":   {twoRuns(0, 0, 2), "no reference above 0"},
 		"reference of NaN": {twoRuns(1, 1, math.NaN()), "no reference above 0"},
 		"no lines":         {Series{}, "0 panels"},
-		"uneven line":      {Series{Lines: []Line{{"a", []float64{1}, nil}}}, "1 times and 0 values"},
-		"back in time":     {Series{Lines: []Line{{"a", []float64{2, 1}, []float64{1, 1}}}}, "goes back in time"},
-		"infinite":         {Series{Lines: []Line{{"a", []float64{1}, []float64{math.Inf(1)}}}}, "not finite"},
+		"empty panel":      {Series{Panels: []SeriesPanel{{Title: "p"}}}, `"p" has no line`},
+		"uneven line":      {oneLine(Line{Name: "a", Times: []float64{1}}), "1 times and 0 values"},
+		"back in time":     {oneLine(Line{Name: "a", Times: []float64{2, 1}, Values: []float64{1, 1}}), "goes back in time"},
+		"infinite":         {oneLine(Line{Name: "a", Times: []float64{1}, Values: []float64{math.Inf(1)}}), "not finite"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			base := filepath.Join(t.TempDir(), "figure")
@@ -221,10 +248,10 @@ func repeat[T any](x T, n int) (xs []T) {
 
 func TestFiguresOfOneValue(t *testing.T) {
 	for name, figure := range map[string]writer{
-		"cdf":    CDF{Panels: []CDFPanel{{"p", []Curve{{"a", []float64{2, 2}}, {"none", nil}}}}},
-		"zeros":  CDF{Panels: []CDFPanel{{"p", []Curve{{"a", []float64{0, 0, 3}}}}}},
+		"cdf":    CDF{Panels: []CDFPanel{{"p", []Curve{{Name: "a", Values: []float64{2, 2}}, {Name: "none"}}}}},
+		"zeros":  CDF{Panels: []CDFPanel{{"p", []Curve{{Name: "a", Values: []float64{0, 0, 3}}}}}},
 		"bars":   Bars{Runs: []string{"a", "b"}, Panels: []BarPanel{{"p", []Group{{"l", []Cluster{{"p50", []float64{1, math.NaN()}}}}}}}},
-		"series": Series{Lines: []Line{{"a", []float64{0}, []float64{0}}}},
+		"series": oneLine(Line{Name: "a", Times: []float64{0}, Values: []float64{0}}),
 	} {
 		if err := figure.WriteFiles(filepath.Join(t.TempDir(), name)); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -2,52 +2,135 @@ package plot
 
 import (
 	"fmt"
+	"image/color"
 	"slices"
 
+	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
-// Series shows quantities over time.
+// Series shows quantities over time, or over something else that XLabel names.
 type Series struct {
+	Title string
+	// XLabel is "time (s)" by default.
+	XLabel string
+	Panels []SeriesPanel // one below the other
+}
+
+// SeriesPanel is one quantity.
+type SeriesPanel struct {
 	Title string
 	// YLabel names the quantity and its unit: "busy workers".
 	YLabel string
 	Lines  []Line
 }
 
+// Kind is how a line is drawn.
+type Kind int
+
+// The kinds.
+const (
+	Steps    Kind = iota // each value holds until the next
+	Straight             // values are joined
+	Marks                // values stand alone
+)
+
 // Line is one run: Values[i] holds from Times[i] (seconds, ascending) on.
 type Line struct {
 	Name          string
 	Times, Values []float64
+	Kind          Kind
+	// Bound says that it is what no run passes: it is grey.
+	Bound bool
+	// Of, if set, is the line whose colour this one shares.
+	Of string
 }
 
 // WriteFiles writes base.svg and base.png.
 func (s Series) WriteFiles(base string) error {
-	p := newPanel("", "time (s)", s.YLabel)
+	if s.XLabel == "" {
+		s.XLabel = "time (s)"
+	}
+	f := figure{title: s.Title, panelWidth: 7.2 * vg.Inch, stacked: true}
+	var runs names
+	var shown []string
+	for i, panel := range s.Panels {
+		xLabel := ""
+		if i == len(s.Panels)-1 {
+			xLabel = s.XLabel
+		}
+		p, err := panel.draw(xLabel, &runs)
+		if err != nil {
+			return fmt.Errorf("cannot draw %s: %w; no file was written", base, err)
+		}
+		f.panels = append(f.panels, p)
+		for _, l := range panel.Lines {
+			if !slices.Contains(shown, l.Name) {
+				shown = append(shown, l.Name)
+				f.legend = append(f.legend, l.entry(&runs))
+			}
+		}
+	}
+	return f.writeFiles(base)
+}
+
+func (s SeriesPanel) draw(xLabel string, runs *names) (*gonum.Plot, error) {
+	p := newPanel(s.Title, xLabel, s.YLabel)
 	p.X.Tick.Marker, p.Y.Tick.Marker = niceTicks{}, niceTicks{}
 	grid := plotter.NewGrid()
 	grid.Horizontal, grid.Vertical = gridLine(), gridLine()
 	p.Add(grid)
-	f := figure{title: s.Title, panelWidth: 7.2 * vg.Inch}
-	for i, l := range s.Lines {
-		if err := l.check(); err != nil {
-			return fmt.Errorf("cannot draw %s: %w; no file was written", base, err)
-		}
-		line := &plotter.Line{XYs: l.points(), LineStyle: runLine(i), StepStyle: plotter.PostStep}
-		line.Width = 1.1
-		p.Add(line)
-		f.legend = append(f.legend, lineEntry(i, l.Name))
+	if len(s.Lines) == 0 {
+		return nil, fmt.Errorf("panel %q has no line", s.Title)
 	}
-	if len(s.Lines) > 0 {
-		f.panels = append(f.panels, p)
+	for _, l := range s.Lines {
+		if err := l.check(); err != nil {
+			return nil, err
+		}
+		p.Add(l.plotter(runs))
 	}
 	p.Y.Min = min(p.Y.Min, 0)
 	p.Y.Max += (p.Y.Max - p.Y.Min) * 0.04
 	if p.Y.Max == p.Y.Min {
 		p.Y.Max++
 	}
-	return f.writeFiles(base)
+	return p, nil
+}
+
+func (l Line) plotter(runs *names) gonum.Plotter {
+	style := l.style(runs)
+	if l.Kind == Marks {
+		return &plotter.Scatter{XYs: l.points(), GlyphStyle: mark(style.Color)}
+	}
+	line := &plotter.Line{XYs: l.points(), LineStyle: style}
+	if l.Kind == Steps {
+		line.StepStyle, line.Width = plotter.PostStep, 1.1
+	}
+	return line
+}
+
+func (l Line) style(runs *names) draw.LineStyle {
+	switch {
+	case l.Bound:
+		return boundLine(runs.bound(l.Name))
+	case l.Of != "":
+		return runLine(runs.index(l.Of))
+	}
+	return runLine(runs.index(l.Name))
+}
+
+func (l Line) entry(runs *names) entry {
+	style := l.style(runs)
+	if l.Kind != Marks {
+		return styledEntry(style, l.Name)
+	}
+	return entry{l.Name, func(c draw.Canvas) { c.DrawGlyph(mark(style.Color), c.Center()) }}
+}
+
+func mark(c color.Color) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: c, Radius: 3, Shape: draw.CircleGlyph{}}
 }
 
 // maxPoints bounds the points of a line; one of more values shows their means

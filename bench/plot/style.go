@@ -44,6 +44,18 @@ func runLine(i int) draw.LineStyle {
 	return draw.LineStyle{Color: runColor(i), Width: lineWidth, Dashes: dashes[i%len(dashes)]}
 }
 
+// boundColor is the grey of bound i; bounds are no runs.
+func boundColor(i int) color.NRGBA {
+	greys := [...]color.NRGBA{{0x9c, 0x9c, 0x9c, 0xff}, {0x5a, 0x5a, 0x5a, 0xff}}
+	return greys[i%len(greys)]
+}
+
+// boundLine is the line style of bound i, thinner than that of a run.
+func boundLine(i int) draw.LineStyle {
+	dashes := [...][]vg.Length{{4, 2}, {1.5, 2}}
+	return draw.LineStyle{Color: boundColor(i), Width: 1.2, Dashes: dashes[i%len(dashes)]}
+}
+
 func gridLine() draw.LineStyle {
 	return draw.LineStyle{Color: color.Gray{0xe2}, Width: 0.6}
 }
