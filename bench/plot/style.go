@@ -19,7 +19,8 @@ const (
 )
 
 // runColor is the colour of run i: the palette of Okabe and Ito without its
-// yellow, which is faint on white, then three of Paul Tol's muted colours.
+// yellow, which is faint on white, then three of Paul Tol's muted colours, and
+// a grey between those of the bounds.
 // From the twelfth run on colours repeat.
 func runColor(i int) color.NRGBA {
 	palette := [...]color.NRGBA{
@@ -30,10 +31,10 @@ func runColor(i int) color.NRGBA {
 		{0xcc, 0x79, 0xa7, 0xff}, // reddish purple
 		{0x56, 0xb4, 0xe9, 0xff}, // sky blue
 		{0x00, 0x00, 0x00, 0xff}, // black
-		{0x80, 0x80, 0x80, 0xff}, // grey
 		{0x88, 0x22, 0x55, 0xff}, // wine
 		{0x99, 0x99, 0x33, 0xff}, // olive
 		{0x33, 0x22, 0x88, 0xff}, // indigo
+		{0x80, 0x80, 0x80, 0xff}, // grey
 	}
 	return palette[i%len(palette)]
 }
@@ -46,7 +47,7 @@ func runLine(i int) draw.LineStyle {
 
 // boundColor is the grey of bound i; bounds are no runs.
 func boundColor(i int) color.NRGBA {
-	greys := [...]color.NRGBA{{0x9c, 0x9c, 0x9c, 0xff}, {0x5a, 0x5a, 0x5a, 0xff}}
+	greys := [...]color.NRGBA{{0xb8, 0xb8, 0xb8, 0xff}, {0x5a, 0x5a, 0x5a, 0xff}}
 	return greys[i%len(greys)]
 }
 
