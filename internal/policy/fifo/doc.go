@@ -1,0 +1,44 @@
+// Package fifo is one central queue over all workers with zero decision time, in
+// order of arrival: YARN's FIFO in the Kairos paper's comparison.
+//
+//	distributor, worker   Pigeon's
+//	master                Pigeon's, one for all workers, to which every task is
+//	                      short and no worker reserved: one queue is left
+//
+// The worked example of the Pigeon paper's section 4.1 (four workers, jobs
+// {20,1,1,10,10,10}, {2}, {2}) completes at 20, 12 and 13.
+package fifo
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Name is how the policy is asked for.
+const Name = "fifo"
+
+// Policy gives the policy's cores.
+func Policy() sched.Policy {
+	p := pigeon.Policy()
+	p.Name, p.Central = Name, true
+	p.NewMaster = func(c sched.MasterConfig) sched.Core { return NewMaster(c) }
+	return p
+}
+
+// Master is Pigeon's, blind to the classes.
+type Master struct{ *pigeon.Master }
+
+var _ sched.Core = Master{}
+
+// NewMaster gives a master without workers.
+func NewMaster(c sched.MasterConfig) Master {
+	c.Params.Weight, c.Params.Reserved = 0, 0
+	return Master{pigeon.NewMaster(c)}
+}
+
+// Step implements [sched.Core].
+func (s Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	blind := *m
+	blind.Class = sched.Short
+	s.Master.Step(now, from, &blind, out)
+}

@@ -1,0 +1,137 @@
+package hawk
+
+import (
+	"math/rand/v2"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/probing"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Worker is one slot that steals when it turns idle.
+type Worker struct {
+	*probing.Worker
+	cfg     sched.WorkerConfig
+	tries   int
+	rand    *rand.Rand
+	general []sched.Member
+	left    int        // workers it may still ask in this turn to idle
+	asked   sched.Addr // whose answer it waits for, zero for nobody
+}
+
+// NewWorker gives an idle slot that knows no other.
+func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
+	return &Worker{
+		Worker: probing.NewWorker(cfg, probing.Rules{}), cfg: cfg, tries: o.Tries,
+		rand: sched.Rand(cfg.Seed, uint64(cfg.Self.ID)), //nolint:gosec // an id is not negative
+	}
+}
+
+// Step implements [sched.Core].
+func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if !m.Valid() {
+		return
+	}
+	was := w.Free()
+	switch m.Kind {
+	case sched.Members:
+		w.acquaint(m)
+	case sched.Steal:
+		w.give(from, out)
+	case sched.Stolen:
+		w.stolen(from, m, out)
+	default:
+		w.Worker.Step(now, from, m, out)
+	}
+	switch {
+	case !w.Free():
+		w.left = 0
+	case !was: // it turned idle
+		w.left = w.tries
+		w.steal(out)
+	}
+}
+
+// acquaint takes the list of live workers, of which the reserved ones are first.
+// Whom it had asked may be gone.
+func (w *Worker) acquaint(m *sched.Message) {
+	w.asked = sched.Addr{}
+	if m.More != nil {
+		list := m.More.Members
+		w.general = list[probing.Reserved(w.cfg.Params.Reserved, len(list)):]
+	}
+}
+
+// steal asks the next random general worker.
+func (w *Worker) steal(out *sched.Actions) {
+	if w.left == 0 || w.asked != (sched.Addr{}) || len(w.general) == 0 {
+		return
+	}
+	w.left--
+	victim := w.general[w.rand.IntN(len(w.general))].Worker
+	if victim == w.cfg.Self {
+		if len(w.general) == 1 {
+			return
+		}
+		victim = w.other()
+	}
+	w.asked = victim
+	out.Send(victim, sched.Steal).Class = sched.Short
+}
+
+// other draws until it is another worker, which there is.
+func (w *Worker) other() sched.Addr {
+	for {
+		if v := w.general[w.rand.IntN(len(w.general))].Worker; v != w.cfg.Self {
+			return v
+		}
+	}
+}
+
+// give hands over the first run of short reservations behind long work.
+func (w *Worker) give(thief sched.Addr, out *sched.Actions) {
+	if thief.Role != sched.Worker {
+		return
+	}
+	answer := out.Send(thief, sched.Stolen)
+	if first, end := w.behindLong(); first < end {
+		answer.More = &sched.More{Probes: w.Take(first, end)}
+	}
+}
+
+// behindLong finds it.
+func (w *Worker) behindLong() (first, end int) {
+	q, _ := w.Queue()
+	if w.Long() == 0 {
+		return 0, 0 // no long work, nothing behind it
+	}
+	n := q.Len()
+	isLong := func(i int) bool { return q.At(i).Class == sched.Long }
+	if !w.RunsLong() {
+		for first < n && !isLong(first) {
+			first++
+		}
+	}
+	for first < n && isLong(first) {
+		first++
+	}
+	for end = first; end < n && !isLong(end); end++ {
+	}
+	return first, end
+}
+
+// stolen takes the answer: reservations are served like any other, and after an
+// empty one the next worker is asked.
+func (w *Worker) stolen(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if m.More != nil {
+		for i := range m.More.Probes {
+			w.Reserve(m.More.Probes[i], out)
+		}
+	}
+	if from != w.asked {
+		return
+	}
+	w.asked = sched.Addr{}
+	if w.Free() {
+		w.steal(out)
+	}
+}

@@ -1,0 +1,58 @@
+package leastwait
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Distributor gives long jobs to the central scheduler and short ones to a
+// distributor that probes. The first is Pigeon's, with one group. Each class has
+// a ledger of its own; a job is in one of them.
+type Distributor struct{ by [sched.NumClasses]owner }
+
+// owner is a distributor with its book.
+type owner interface {
+	sched.Core
+	Ledger() *ledger.Ledger
+	Valid() error
+}
+
+// NewDistributor gives a distributor with the given one for short jobs.
+func NewDistributor(cfg sched.DistributorConfig, short owner) *Distributor {
+	return &Distributor{by: [...]owner{sched.Short: short, sched.Long: pigeon.NewDistributor(cfg)}}
+}
+
+// Step implements [sched.Core]. What speaks of a job goes to the distributor that
+// has it, or, when none has (any more), to the one of its class; what speaks of
+// none goes to both, which ignore what they do not know.
+func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	switch {
+	case !m.Valid():
+	case m.Job == sched.JobID{}:
+		for _, o := range d.by {
+			o.Step(now, from, m, out)
+		}
+	default:
+		d.of(m).Step(now, from, m, out)
+	}
+}
+
+func (d *Distributor) of(m *sched.Message) owner {
+	for _, o := range d.by {
+		if o.Ledger().Job(m.Job) != nil {
+			return o
+		}
+	}
+	return d.by[m.Class]
+}
+
+// Valid checks the invariants between steps.
+func (d *Distributor) Valid() error {
+	for _, o := range d.by {
+		if err := o.Valid(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package leastwait
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Master is the central scheduler.
+type Master struct {
+	cfg     sched.MasterConfig
+	share   bool      // hand out the view of who has long work
+	workers []*worker // by id; nil when lost
+	alive   int
+	divided bool // each worker's partition is that of the workers alive
+	within  heap // general workers whose task is within its estimate, by when their work is done
+	others  heap // all other general workers, by the work assigned
+	tasks   map[sched.AttemptID]*task
+	jobs    map[sched.JobID]int // tasks here
+	serves  []string            // as announced
+	view    []uint64            // bitmap of the workers with long work
+}
+
+// worker is what the master knows of a slot.
+type worker struct {
+	addr     sched.Addr
+	general  bool
+	assigned []*task    // not started, in the order in which they were assigned
+	waiting  sched.Time // sum of their estimates
+	running  *task
+	done     sched.Time // when the running task ends by its estimate
+	in       *heap      // nil for none
+	key      sched.Time
+	place    int
+}
+
+// task is an attempt that was assigned and has not ended.
+type task struct {
+	msg  sched.Message // as it came, of this one task
+	left int32         // tasks of its message that were not assigned before it
+	at   *worker
+}
+
+// New gives a master without workers. With share set, each launch carries a bitmap
+// of the workers that had long work before its job was placed.
+func New(cfg sched.MasterConfig, share bool) *Master {
+	return &Master{cfg: cfg, share: share, tasks: make(map[sched.AttemptID]*task), jobs: make(map[sched.JobID]int)}
+}
+
+// Step implements [sched.Core].
+func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if !m.Valid() {
+		return
+	}
+	switch m.Kind {
+	case sched.Tasks:
+		s.arrive(now, m, out)
+	case sched.Started:
+		s.started(now, from, m)
+	case sched.Idle:
+		s.ended(now, from, m, out)
+	case sched.Drop:
+		s.drop(now, m, out)
+	case sched.WorkerUp:
+		s.workerUp(m, out)
+	case sched.WorkerLost:
+		s.workerLost(now, m, out)
+	}
+}
+
+// arrive places the tasks of a message one by one.
+func (s *Master) arrive(now sched.Time, m *sched.Message, out *sched.Actions) {
+	if m.Attempt < 1 {
+		return
+	}
+	more := s.snapshot(now)
+	for i := range m.Count {
+		t := &task{msg: *m, left: m.Count - i}
+		t.msg.First, t.msg.Count = m.First+i, 1
+		if t.msg.Estimate <= 0 {
+			t.msg.Estimate = s.cfg.Params.Cutoff // none was given
+		}
+		if id := t.msg.AttemptID(); s.tasks[id] == nil { // else it came twice
+			s.tasks[id] = t
+			s.jobs[id.Job]++
+			s.place(now, t, more, out)
+		}
+	}
+}
+
+// place assigns a task to the worker with the least waiting time; without one it
+// goes back.
+func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Actions) {
+	w := s.least(now)
+	if t.at = w; w == nil {
+		r := out.Send(t.msg.Owner, sched.Returned)
+		r.Job, r.First, r.Count, r.Attempt = t.msg.Job, t.msg.First, 1, t.msg.Attempt
+		s.forget(t, out)
+		return
+	}
+	w.assigned = append(w.assigned, t)
+	w.waiting += t.msg.Estimate
+	s.rank(now, w)
+	s.mark(w)
+	l := out.Send(w.addr, sched.Launch)
+	m := &t.msg
+	l.Job, l.First, l.Attempt, l.Class, l.App = m.Job, m.First, m.Attempt, m.Class, m.App
+	l.Owner, l.Estimate, l.Arrival, l.Count, l.More = m.Owner, m.Estimate, m.Arrival, t.left, more
+}
+
+// least gives the general worker with the least waiting time, nil without one.
+func (s *Master) least(now sched.Time) *worker {
+	s.divide(now)
+	for w := s.within.top(); w != nil && w.done <= now; w = s.within.top() {
+		s.rank(now, w)
+	}
+	a, b := s.within.top(), s.others.top()
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case a.key-now < b.key || (a.key-now == b.key && a.addr.ID < b.addr.ID):
+		return a
+	default:
+		return b
+	}
+}
+
+// rank puts a worker where its waiting time belongs.
+func (s *Master) rank(now sched.Time, w *worker) {
+	if w.in != nil {
+		w.in.remove(w)
+	}
+	switch {
+	case !w.general:
+	case w.running != nil && w.done > now:
+		s.within.push(w, w.done+w.waiting)
+	default:
+		s.others.push(w, w.waiting)
+	}
+}
+
+// started moves a task from assigned to running.
+func (s *Master) started(now sched.Time, from sched.Addr, m *sched.Message) {
+	t := s.tasks[m.AttemptID()]
+	if t == nil || t.at.addr != from || t.at.running == t {
+		return
+	}
+	w := t.at
+	s.unassign(w, t)
+	w.running, w.done = t, now+t.msg.Estimate
+	s.rank(now, w)
+	s.mark(w)
+}
+
+func (s *Master) unassign(w *worker, t *task) {
+	if i := slices.Index(w.assigned, t); i >= 0 {
+		w.assigned = slices.Delete(w.assigned, i, i+1)
+		w.waiting -= t.msg.Estimate
+	}
+}
+
+// ended takes the end of a task at its worker.
+func (s *Master) ended(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if t := s.tasks[m.AttemptID()]; t != nil && t.at.addr == from {
+		s.remove(now, t, out)
+	}
+}
+
+// remove takes a task out.
+func (s *Master) remove(now sched.Time, t *task, out *sched.Actions) {
+	w := t.at
+	s.unassign(w, t)
+	if w.running == t {
+		w.running = nil
+	}
+	s.rank(now, w)
+	s.mark(w)
+	s.forget(t, out)
+}
+
+// forget drops a task that is at no worker, and its job with the last of them.
+func (s *Master) forget(t *task, out *sched.Actions) {
+	id := t.msg.AttemptID()
+	delete(s.tasks, id)
+	if s.jobs[id.Job]--; s.jobs[id.Job] == 0 {
+		delete(s.jobs, id.Job)
+		out.Do(sched.Forget).Job = id.Job
+	}
+}
+
+// drop kills what is no longer wanted. What runs is taken out when its worker
+// says that it ended.
+func (s *Master) drop(now sched.Time, m *sched.Message, out *sched.Actions) {
+	if s.jobs[m.Job] == 0 {
+		return
+	}
+	first, end := m.First, m.First+m.Count
+	if m.Count == 0 {
+		first, end = 0, sched.MaxTasks
+	}
+	unwanted := func(t *task) bool { return t.msg.Job == m.Job && t.msg.First >= first && t.msg.First < end }
+	for _, w := range s.workers {
+		if w == nil {
+			continue
+		}
+		if w.running != nil && unwanted(w.running) {
+			kill(w.running, out)
+		}
+		for _, t := range slices.Clone(w.assigned) {
+			if unwanted(t) {
+				kill(t, out)
+				s.remove(now, t, out)
+			}
+		}
+	}
+}
+
+func kill(t *task, out *sched.Actions) {
+	k := out.Send(t.at.addr, sched.Kill)
+	k.Job, k.First, k.Attempt = t.msg.Job, t.msg.First, t.msg.Attempt
+}

@@ -1,0 +1,208 @@
+package probing
+
+import (
+	"math"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Options are how a distributor probes.
+type Options struct {
+	Ratio    float64 // probes for each task
+	Least    int     // probes for each job, at least
+	Repeated bool    // a worker may be drawn twice for the same tasks
+	Cancel   bool    // withdraw the reservations when the last task is bound
+}
+
+// Distributor probes workers for each job and hands its tasks to those that ask
+// first. Its state is the ledger, what is bound to whom, and who is alive.
+type Distributor struct {
+	cfg      sched.DistributorConfig
+	o        Options
+	led      *ledger.Ledger
+	jobs     map[sched.JobID]*Job
+	members  []sched.Member // ascending
+	scratch  scratch
+	restored bool // false while the journal is being read
+}
+
+// NewDistributor gives a distributor that knows no worker yet.
+func NewDistributor(cfg sched.DistributorConfig, o Options) *Distributor {
+	return &Distributor{cfg: cfg, o: o, led: ledger.New(), jobs: make(map[sched.JobID]*Job), restored: true}
+}
+
+// Ledger gives the book of what is owed, for the shell to read between steps.
+func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
+
+// Job gives an unfinished job, nil when there is none.
+func (d *Distributor) Job(id sched.JobID) *Job { return d.jobs[id] }
+
+// Members gives the live workers in ascending order.
+func (d *Distributor) Members() []sched.Member { return d.members }
+
+// Step implements [sched.Core].
+func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if !m.Valid() {
+		return
+	}
+	switch m.Kind {
+	case sched.Submit:
+		d.submit(now, m, out)
+	case sched.GetTask:
+		d.getTask(from, m, out)
+	case sched.Report:
+		_, v := d.led.Report(m, out)
+		d.settle(m, v, out)
+	case sched.Refused:
+		d.refused(from, m, out)
+	case sched.Cancel:
+		d.cancel(m, out)
+	case sched.Members:
+		d.acquaint(m, out)
+	case sched.NewAttempt, sched.TaskEnded:
+		if !d.restored {
+			d.led.Restore(m)
+		}
+	case sched.Restored:
+		d.restore(out)
+	}
+}
+
+func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Actions) {
+	entry := d.led.Submit(now, m)
+	if entry == nil {
+		return
+	}
+	if entry.Estimate <= 0 {
+		entry.Estimate = d.cfg.Params.Cutoff // where an order needs one and none is given
+	}
+	j := newJob(entry, sched.Rand(d.cfg.Seed, entry.Key))
+	d.jobs[entry.ID] = j
+	if m.Resent {
+		d.restored = false
+		return
+	}
+	d.probe(j, out)
+}
+
+// probe sends reservations for the job's unbound tasks: Ratio for each, Least for
+// the job. Without workers they are sent when there are some.
+func (d *Distributor) probe(j *Job, out *sched.Actions) {
+	if !d.restored || j.unbound == 0 {
+		return
+	}
+	n := max(int(math.Ceil(float64(d.o.Ratio*float64(j.unbound)))), d.o.Least)
+	if j.waiting = len(d.members) == 0; j.waiting {
+		return
+	}
+	d.draw(j.rand, n, func(i int) { d.Probe(j, d.members[i].Worker, 1, out) })
+}
+
+// Probe sends one reservation; try counts how often it was sent, from 1.
+func (d *Distributor) Probe(j *Job, to sched.Addr, try int32, out *sched.Actions) {
+	m := out.Send(to, sched.Probe)
+	m.Job, m.Class, m.Estimate, m.App, m.Owner = j.ID, j.Class, j.Estimate, j.App, d.cfg.Self
+	m.Arrival, m.Count, m.Attempt = j.Arrival, j.unbound, try
+	if d.o.Cancel {
+		j.probed = append(j.probed, to.ID)
+	}
+}
+
+// getTask binds the next unbound task to the worker that asks. A worker that is
+// not known (any more) gets none, and another reservation replaces its own.
+func (d *Distributor) getTask(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if from.Role != sched.Worker {
+		return
+	}
+	j := d.jobs[m.Job]
+	if !d.restored {
+		j = nil // it is probed for anew
+	}
+	if known := d.alive(from.ID); j == nil || j.unbound == 0 || !known {
+		answer := out.Send(from, sched.NoTask)
+		answer.Job, answer.Seq = m.Job, m.Seq
+		if j != nil && !known {
+			d.probe(j, out)
+		}
+		return
+	}
+	task := j.bind(from.ID)
+	l := out.Send(from, sched.Launch)
+	l.Job, l.First, l.Attempt, l.Class, l.App = j.ID, task, j.Tasks[task].Attempt, j.Class, j.App
+	l.Owner, l.Estimate, l.Count, l.Seq = d.cfg.Self, j.Estimate, j.unbound, m.Seq
+	if d.o.Cancel {
+		d.withdraw(j, from.ID, out)
+	}
+}
+
+// withdraw notes that the worker's reservation was used, and takes the others
+// back when no task is left for them.
+func (d *Distributor) withdraw(j *Job, used int32, out *sched.Actions) {
+	if i := slices.Index(j.probed, used); i >= 0 {
+		j.probed = slices.Delete(j.probed, i, i+1)
+	}
+	if j.unbound > 0 {
+		return
+	}
+	for _, id := range j.probed {
+		out.Send(sched.Addr{Role: sched.Worker, ID: id}, sched.CancelProbe).Job = j.ID
+	}
+	j.probed = j.probed[:0]
+}
+
+// settle acts on the ledger's verdict about an attempt.
+func (d *Distributor) settle(m *sched.Message, v ledger.Verdict, out *sched.Actions) {
+	j := d.jobs[m.Job]
+	switch v {
+	case ledger.Again:
+		j.free(m.First)
+		d.probe(j, out)
+	case ledger.Accepted:
+		// Another attempt may be running: it is not wanted any more.
+		if t := &j.Tasks[m.First]; t.Attempt != m.Attempt {
+			d.kill(j, m.First, out)
+		}
+		j.end(m.First)
+		if d.led.Job(m.Job) == nil {
+			delete(d.jobs, m.Job)
+		}
+	}
+}
+
+// kill stops a task where it runs.
+func (d *Distributor) kill(j *Job, task int32, out *sched.Actions) {
+	if j.bound[task] != nobody {
+		k := out.Send(sched.Addr{Role: sched.Worker, ID: j.bound[task]}, sched.Kill)
+		k.Job, k.First, k.Attempt = j.ID, task, j.Tasks[task].Attempt
+	}
+}
+
+// refused takes a task back from a worker that did not want it any more.
+func (d *Distributor) refused(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	j := d.jobs[m.Job]
+	if j == nil || !j.Has(m.First) || from.Role != sched.Worker {
+		return
+	}
+	if t := &j.Tasks[m.First]; t.Outcome == sched.Unfinished && t.Attempt == m.Attempt && j.bound[m.First] == from.ID {
+		j.free(m.First)
+		d.probe(j, out)
+	}
+}
+
+func (d *Distributor) cancel(m *sched.Message, out *sched.Actions) {
+	j := d.jobs[m.Job]
+	if j == nil {
+		return
+	}
+	r := out.Do(sched.Persist)
+	r.Kind, r.Job, r.Reason = sched.Cancel, j.ID, m.Reason
+	for i := range j.Tasks {
+		if j.Tasks[i].Outcome == sched.Unfinished {
+			d.kill(j, int32(i), out)
+		}
+	}
+	d.led.Cancel(j.Job, m.Reason, out)
+	delete(d.jobs, j.ID)
+}

@@ -1,0 +1,87 @@
+package probing
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// nobody is whom an unbound task is bound to.
+const nobody = -1
+
+// Job is a job in the ledger and where its tasks are.
+type Job struct {
+	*ledger.Job
+	rand    *rand.Rand // its draws
+	bound   []int32    // the worker of each task, or nobody
+	next    int32      // no task below is unbound
+	unbound int32      // unfinished tasks that are bound to nobody
+	waiting bool       // to be probed for when there are workers
+	probed  []int32    // workers with a reservation, when they are to be withdrawn
+}
+
+func newJob(entry *ledger.Job, r *rand.Rand) *Job {
+	j := &Job{Job: entry, rand: r, bound: make([]int32, len(entry.Tasks)), unbound: int32(entry.Unfinished())}
+	for i := range j.bound {
+		j.bound[i] = nobody
+	}
+	return j
+}
+
+// Unbound gives how many tasks still wait for a worker to ask.
+func (j *Job) Unbound() int32 { return j.unbound }
+
+// Draw gives a number from 0 to below n from the job's own source.
+func (j *Job) Draw(n int) int { return j.rand.IntN(n) }
+
+func (j *Job) isUnbound(task int32) bool {
+	return j.bound[task] == nobody && j.Tasks[task].Outcome == sched.Unfinished
+}
+
+// bind gives the first unbound task, of which there is one, to the worker.
+func (j *Job) bind(worker int32) int32 {
+	for !j.isUnbound(j.next) {
+		j.next++
+	}
+	task := j.next
+	j.bound[task] = worker
+	j.unbound--
+	return task
+}
+
+// free takes an unfinished task back.
+func (j *Job) free(task int32) {
+	if j.bound[task] != nobody {
+		j.bound[task] = nobody
+		j.unbound++
+		j.next = min(j.next, task)
+	}
+}
+
+// end notes that the task has ended; it may have been unbound, when an attempt
+// that nobody counted on ended it.
+func (j *Job) end(task int32) {
+	if j.bound[task] == nobody {
+		j.unbound--
+	}
+	j.bound[task] = nobody
+}
+
+func (j *Job) valid() error {
+	var unbound int32
+	for i := range j.bound {
+		if !j.isUnbound(int32(i)) {
+			continue
+		}
+		unbound++
+		if int32(i) < j.next {
+			return fmt.Errorf("job %s: task %d is unbound and the next is said to be %d", j.ID, i, j.next)
+		}
+	}
+	if unbound != j.unbound {
+		return fmt.Errorf("job %s: %d tasks are unbound, counted as %d", j.ID, unbound, j.unbound)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package probing
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// acquaint takes the list of live workers. What was bound to one that is gone is
+// lost, and so are all reservations there.
+func (d *Distributor) acquaint(m *sched.Message, out *sched.Actions) {
+	if m.More == nil || !wellFormed(m.More.Members) {
+		return
+	}
+	old := d.members
+	d.members = m.More.Members
+	lost := slices.ContainsFunc(old, func(o sched.Member) bool { return !d.alive(o.Worker.ID) })
+	d.led.Each(func(entry *ledger.Job) {
+		j := d.jobs[entry.ID]
+		again := lost || j.waiting
+		if lost {
+			d.loseTasks(j, out)
+		}
+		if again && d.jobs[entry.ID] != nil {
+			d.probe(j, out)
+		}
+	})
+}
+
+// loseTasks frees the tasks that are bound to workers that are gone.
+func (d *Distributor) loseTasks(j *Job, out *sched.Actions) {
+	for i := range j.bound {
+		if b := j.bound[i]; b == nobody || d.alive(b) {
+			continue
+		}
+		m := sched.Message{Kind: sched.AttemptLost, Job: j.ID, First: int32(i), Attempt: j.Tasks[i].Attempt, Reason: "its worker was lost"}
+		switch _, v := d.led.Lost(&m, out); v {
+		case ledger.Again:
+			j.free(m.First)
+		case ledger.Accepted:
+			j.end(m.First)
+		}
+	}
+	if d.led.Job(j.ID) == nil {
+		delete(d.jobs, j.ID)
+	}
+}
+
+// restore ends the reading of the journal. It does not tell where tasks run.
+func (d *Distributor) restore(out *sched.Actions) {
+	d.restored = true
+	d.led.CloseRestored(out)
+	for id := range d.jobs { // nothing is sent from here: the order does not matter
+		if d.led.Job(id) == nil {
+			delete(d.jobs, id)
+		}
+	}
+	d.led.Each(func(entry *ledger.Job) {
+		j := newJob(entry, d.jobs[entry.ID].rand)
+		d.jobs[entry.ID] = j
+		for i := range j.Tasks {
+			if j.isUnbound(int32(i)) {
+				d.led.Retry(entry, int32(i), "its frontend was started again", out)
+			}
+		}
+		d.probe(j, out)
+	})
+}
+
+func (d *Distributor) alive(id int32) bool {
+	_, found := slices.BinarySearchFunc(d.members, id, func(m sched.Member, id int32) int { return int(m.Worker.ID) - int(id) })
+	return found
+}
+
+// wellFormed says that these are workers in ascending order.
+func wellFormed(members []sched.Member) bool {
+	for i, m := range members {
+		if m.Worker.Role != sched.Worker || m.Worker.ID < 0 || (i > 0 && m.Worker.ID <= members[i-1].Worker.ID) {
+			return false
+		}
+	}
+	return true
+}
+
+// Reserved gives how many of the workers, the first of them, are reserved for
+// short tasks: round(share x workers).
+func Reserved(share float64, workers int) int {
+	return int(math.Floor(float64(share*float64(workers)) + 0.5))
+}
+
+// draw calls f with n workers, as indices: distinct ones unless Repeated says
+// otherwise. When there are fewer workers than probes, whole rounds over all of
+// them go first.
+func (d *Distributor) draw(r *rand.Rand, n int, f func(i int)) {
+	if d.o.Repeated {
+		for range n {
+			f(r.IntN(len(d.members)))
+		}
+		return
+	}
+	for ; n > 0; n -= len(d.members) {
+		d.scratch.distinct(r, min(n, len(d.members)), len(d.members), f)
+	}
+}
+
+// scratch is the identity permutation between draws, so that a draw of k numbers
+// costs k and depends on its source alone.
+type scratch struct {
+	list []int32
+	undo []int
+}
+
+// distinct calls f with k different numbers from 0 to below n, in random order.
+func (s *scratch) distinct(r *rand.Rand, k, n int, f func(int)) {
+	for len(s.list) < n {
+		s.list = append(s.list, int32(len(s.list)))
+	}
+	s.undo = s.undo[:0]
+	for i := range k {
+		o := i + r.IntN(n-i)
+		s.undo = append(s.undo, o)
+		s.list[i], s.list[o] = s.list[o], s.list[i]
+		f(int(s.list[i]))
+	}
+	for i := k - 1; i >= 0; i-- {
+		o := s.undo[i]
+		s.list[i], s.list[o] = s.list[o], s.list[i]
+	}
+}

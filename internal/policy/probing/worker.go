@@ -1,0 +1,225 @@
+package probing
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Rules are in which order a worker serves its queue. The zero value is first
+// come, first served.
+type Rules struct {
+	// Next gives the entry to serve of a queue that is not empty; nil is the head.
+	Next func(q *Queue) int
+	// Took is told when a task of the entry at i starts; nil for nobody.
+	Took func(q *Queue, i int)
+	// Sticky keeps a reservation in its place while its job has unbound tasks.
+	Sticky bool
+}
+
+// Worker is one slot with a queue of reservations and assigned tasks. It runs one
+// task at a time; the entry that it asks a task for stays in the queue until the
+// answer.
+//
+// The sequence number grows with every question, so that an answer to an earlier
+// one is recognised.
+type Worker struct {
+	cfg     sched.WorkerConfig
+	rules   Rules
+	queue   Queue
+	long    int // assigned long tasks that wait or run
+	seq     uint64
+	asking  bool
+	at      int // the entry asked for
+	busy    bool
+	class   sched.Class // of the task that runs
+	central bool        // it was assigned by the central scheduler
+	owner   sched.Addr
+	current sched.AttemptID // running, or the last that ran
+}
+
+// NewWorker gives an idle slot.
+func NewWorker(cfg sched.WorkerConfig, rules Rules) *Worker {
+	if rules.Next == nil {
+		rules.Next = func(*Queue) int { return 0 }
+	}
+	if rules.Took == nil {
+		rules.Took = func(*Queue, int) {}
+	}
+	return &Worker{cfg: cfg, rules: rules, seq: cfg.Seq}
+}
+
+// Queue gives what waits, and the entry for which a task was asked when there is
+// one, else -1.
+func (w *Worker) Queue() (q *Queue, asked int) {
+	if !w.asking {
+		return &w.queue, -1
+	}
+	return &w.queue, w.at
+}
+
+// Free says that the worker neither runs a task nor asks for one.
+func (w *Worker) Free() bool { return !w.busy && !w.asking }
+
+// RunsLong says that a long task runs here.
+func (w *Worker) RunsLong() bool { return w.busy && w.class == sched.Long }
+
+// Long gives how many assigned long tasks wait and run here.
+func (w *Worker) Long() int { return w.long }
+
+// Step implements [sched.Core].
+func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if !m.Valid() {
+		return
+	}
+	switch m.Kind {
+	case sched.Probe:
+		w.Reserve(sched.Probed{
+			Job: m.Job, Owner: m.Owner, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
+		}, out)
+	case sched.CancelProbe:
+		w.forget(func(e *Entry) bool { return !e.Assigned() && e.Job == m.Job })
+	case sched.Launch:
+		w.launch(from, m, out)
+	case sched.NoTask:
+		if w.asking && m.Seq == w.seq {
+			w.asking = false
+			w.queue.Remove(w.at, w.at+1)
+			w.next(out)
+		}
+	case sched.Ended:
+		w.ended(m, out)
+	case sched.Kill:
+		w.kill(m, out)
+	}
+}
+
+// Reserve puts a reservation at the tail of the queue.
+func (w *Worker) Reserve(p sched.Probed, out *sched.Actions) {
+	w.queue.Push(Entry{Probed: p})
+	w.next(out)
+}
+
+// next serves the queue when the worker is free: an assigned task starts, a
+// reservation asks its owner for one.
+func (w *Worker) next(out *sched.Actions) {
+	if !w.Free() || w.queue.Len() == 0 {
+		return
+	}
+	w.at = w.rules.Next(&w.queue)
+	e := w.queue.At(w.at)
+	if e.Assigned() {
+		w.rules.Took(&w.queue, w.at)
+		s := out.Send(w.cfg.Master, sched.Started)
+		s.Job, s.First, s.Attempt = e.Job, e.First, e.Attempt
+		w.central = true
+		w.start(e.ID(), e.Class, e.Owner, out)
+		w.queue.Remove(w.at, w.at+1)
+		return
+	}
+	w.asking = true
+	w.seq++
+	ask := out.Send(e.Owner, sched.GetTask)
+	ask.Job, ask.Seq = e.Job, w.seq
+}
+
+func (w *Worker) start(id sched.AttemptID, class sched.Class, owner sched.Addr, out *sched.Actions) {
+	w.busy, w.current, w.class, w.owner = true, id, class, owner
+	w.act(sched.Start, out)
+}
+
+func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
+	m := out.Do(kind)
+	m.Job, m.First, m.Attempt, m.Owner, m.Class = w.current.Job, w.current.Task, w.current.Attempt, w.owner, w.class
+}
+
+// launch takes a task: the answer of a distributor that was asked, or an
+// assignment of the central scheduler, which waits its turn.
+func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	switch {
+	case m.Attempt < 1 || m.AttemptID() == w.current:
+		return // came again: it was accepted
+	case from.Role == sched.Master:
+		w.assign(m, out)
+	case !w.asking || m.Seq != w.seq || w.queue.At(w.at).Job != m.Job:
+		r := out.Send(from, sched.Refused)
+		r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, "the slot did not wait for it"
+	default:
+		w.asking, w.central = false, false
+		w.rules.Took(&w.queue, w.at)
+		if e := w.queue.At(w.at); w.rules.Sticky && m.Count > 0 {
+			e.Count = m.Count
+		} else {
+			w.queue.Remove(w.at, w.at+1)
+		}
+		w.start(m.AttemptID(), m.Class, m.Owner, out)
+	}
+}
+
+// assign queues a task of the central scheduler, unless it waits already.
+func (w *Worker) assign(m *sched.Message, out *sched.Actions) {
+	for i := range w.queue.Len() {
+		if w.queue.At(i).ID() == m.AttemptID() {
+			return
+		}
+	}
+	w.queue.Push(Entry{First: m.First, Attempt: m.Attempt, Probed: sched.Probed{
+		Job: m.Job, Owner: m.Owner, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
+	}})
+	w.long++
+	w.next(out)
+}
+
+// ended reports to the distributor directly, and to the central scheduler when
+// the task came from there.
+func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
+	if !w.busy || w.current != m.AttemptID() {
+		return
+	}
+	w.busy = false
+	r := out.Send(w.owner, sched.Report)
+	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = m.Job, m.First, m.Attempt, m.Outcome, m.Reason
+	if w.central {
+		w.long--
+		idle := out.Send(w.cfg.Master, sched.Idle)
+		idle.Job, idle.First, idle.Attempt = m.Job, m.First, m.Attempt
+	}
+	w.next(out)
+}
+
+// kill stops the attempt that runs, or forgets the one that waits.
+func (w *Worker) kill(m *sched.Message, out *sched.Actions) {
+	if w.busy && w.current == m.AttemptID() {
+		w.act(sched.Stop, out)
+		return
+	}
+	w.forget(func(e *Entry) bool { return e.Assigned() && e.ID() == m.AttemptID() })
+}
+
+// forget takes entries out of the queue, but not the one a task was asked for:
+// its answer is under way.
+func (w *Worker) forget(which func(*Entry) bool) {
+	for i := w.queue.Len() - 1; i >= 0; i-- {
+		e := w.queue.At(i)
+		if (w.asking && i == w.at) || !which(e) {
+			continue
+		}
+		if e.Assigned() {
+			w.long--
+		}
+		w.queue.Remove(i, i+1)
+		if w.asking && i < w.at {
+			w.at--
+		}
+	}
+}
+
+// Take removes the entries from i to below end and gives them, for another
+// worker to serve. They are reservations, and none is being asked for.
+func (w *Worker) Take(i, end int) []sched.Probed {
+	list := make([]sched.Probed, 0, end-i)
+	for k := i; k < end; k++ {
+		list = append(list, w.queue.At(k).Probed)
+	}
+	w.queue.Remove(i, end)
+	if w.asking && i < w.at {
+		w.at -= end - i
+	}
+	return list
+}
