@@ -42,7 +42,7 @@ func (c *Cluster) crash(d *daemon, out []sched.Action) bool {
 		}
 	}
 	c.crashAfter = -1
-	c.KillDistributor(d.id, 0)
+	c.KillDistributor(d.id, 0, 0)
 	return true
 }
 

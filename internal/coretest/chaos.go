@@ -110,7 +110,7 @@ func (c *chaos) loseMaster() { c.LoseMaster(c.pick(len(c.distributors), "distrib
 func (c *chaos) crash()      { c.crashAfter = c.pick(3, "records") }
 func (c *chaos) burst()      { c.DeliverAll() }
 func (c *chaos) killDistributor() {
-	c.KillDistributor(c.pick(len(c.distributors), "distributor"), c.keep())
+	c.KillDistributor(c.pick(len(c.distributors), "distributor"), c.keep(), c.pick(6, "unwritten"))
 }
 
 func (c *chaos) endSome() {

@@ -14,6 +14,24 @@ type job struct {
 // persist enters a record into a distributor's journal.
 func (c *Cluster) persist(d *daemon, m *sched.Message) {
 	d.journal = append(d.journal, *m)
+	c.count(d, m)
+}
+
+// recount counts the results of a distributor's jobs after its journal was cut.
+func (c *Cluster) recount(d *daemon) {
+	for _, j := range c.jobs {
+		if j.owner == d.id {
+			clear(j.results)
+			j.ended = 0
+		}
+	}
+	for i := range d.journal {
+		c.count(d, &d.journal[i])
+	}
+}
+
+// count enters a record into what is known of its job.
+func (c *Cluster) count(d *daemon, m *sched.Message) {
 	j := c.byID[m.Job]
 	if j == nil {
 		c.failf("%s journals a job that nobody submitted: %s", d.place, sched.Describe(m))

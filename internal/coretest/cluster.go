@@ -52,6 +52,7 @@ type daemon struct {
 	core        *recorded
 
 	journal []sched.Message // distributor
+	synced  int             // distributor: records that are on its disk
 	lost    map[int]bool    // distributor: masters it was told are lost
 
 	epoch      uint64 // master

@@ -158,6 +158,7 @@ func (c *Cluster) toDistributor(e envelope) {
 	}
 	c.step(d, from, &e.msg)
 	if e.msg.Kind == sched.Report && d.alive && c.nodes[e.from.id].incarnation == e.fromInc {
+		d.synced = len(d.journal)
 		c.nodes[e.from.id].acknowledge(e.msg.AttemptID())
 	}
 }

@@ -89,10 +89,14 @@ func (c *Cluster) StartDistributor(i int) {
 }
 
 // KillDistributor ends a distributor; the first messages of each of its links may
-// still arrive.
-func (c *Cluster) KillDistributor(i, keep int) {
-	c.distributors[i].alive = false
-	c.cut(c.distributors[i].place, keep)
+// still arrive. Its journal loses up to so many records that nothing waited for:
+// those after the last job that was accepted and the last report acknowledged.
+func (c *Cluster) KillDistributor(i, keep, unwritten int) {
+	d := c.distributors[i]
+	d.alive = false
+	d.journal = d.journal[:max(d.synced, len(d.journal)-unwritten)]
+	c.cut(d.place, keep)
+	c.recount(d)
 }
 
 // Submit gives a distributor a new job.
@@ -102,6 +106,7 @@ func (c *Cluster) Submit(d int, m sched.Message) {
 	c.byID[m.Job] = &job{id: m.Job, owner: d, results: make([]int, m.Count)}
 	c.jobs = append(c.jobs, c.byID[m.Job])
 	dist.journal = append(dist.journal, m)
+	dist.synced = len(dist.journal)
 	c.step(dist, sched.Addr{}, &m)
 }
 

@@ -212,7 +212,7 @@ func (s *script) process(verb, what, which string) error {
 	}{
 		"node":        {len(s.nodes), s.StartNode, func(i int) { s.KillNode(i, 0) }},
 		"master":      {len(s.masters), s.StartMaster, func(i int) { s.KillMaster(i, 0) }},
-		"distributor": {len(s.distributors), s.StartDistributor, func(i int) { s.KillDistributor(i, 0) }},
+		"distributor": {len(s.distributors), s.StartDistributor, func(i int) { s.KillDistributor(i, 0, 0) }},
 	}
 	i, err := number(which, all[what].count)
 	if err != nil {

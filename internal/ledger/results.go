@@ -26,6 +26,7 @@ func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 		return j, Ignored
 	}
 	t := &j.Tasks[m.First]
+	t.catchUp(m.Attempt)
 	switch {
 	case m.Outcome == sched.Done:
 		l.end(j, m.First, m.Attempt, sched.Done, m.Reason, out)
@@ -53,10 +54,29 @@ func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 		return nil, Ignored
 	}
 	t := &j.Tasks[m.First]
-	if t.Outcome != sched.Unfinished || t.Attempt != m.Attempt {
+	if t.Outcome != sched.Unfinished {
+		return j, Ignored
+	}
+	if t.catchUp(m.Attempt); t.Attempt != m.Attempt {
 		return j, Ignored
 	}
 	return j, l.lose(j, m, out)
+}
+
+// catchUp takes a later attempt for the one that counts. Attempts are numbered
+// here alone; one that is not known was numbered before the process died, and its
+// record, for which nothing waited, died with it.
+func (t *Task) catchUp(attempt int32) { t.Attempt = max(t.Attempt, attempt) }
+
+// Return takes a task back that its group never launched (Returned): it is
+// unplaced, unless it is held elsewhere or has a later attempt.
+func (j *Job) Return(task, attempt int32, master int16) {
+	t := &j.Tasks[task]
+	if t.Outcome != sched.Unfinished || t.Place != master || attempt < t.Attempt {
+		return
+	}
+	t.catchUp(attempt)
+	j.Unplace(task)
 }
 
 func (l *Ledger) lose(j *Job, m *sched.Message, out *sched.Actions) Verdict {

@@ -83,7 +83,7 @@ func atRest(master sched.Core, workers int) error {
 // whatever comes late, twice or never, and whoever dies. Go test's -short makes
 // it shorter; -rapid.checks=N multiplies it.
 func TestNothingIsLost(t *testing.T) {
-	rounds := 25
+	rounds := 10
 	if testing.Short() {
 		rounds = 2
 	}

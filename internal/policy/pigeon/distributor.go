@@ -164,9 +164,7 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 		return
 	}
 	for i := m.First; i < m.First+m.Count && j.Has(i); i++ {
-		if t := &j.Tasks[i]; t.Attempt == m.Attempt && t.Place == int16(from.ID) {
-			j.Unplace(i)
-		}
+		j.Return(i, m.Attempt, int16(from.ID))
 	}
 	if !m.Full {
 		d.placeExcept(j, from, out)

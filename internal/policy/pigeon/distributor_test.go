@@ -192,3 +192,42 @@ func TestRestoredBeforeItsMasters(t *testing.T) {
 		t.Error("the job goes on")
 	}
 }
+
+// A distributor that dies loses the records that nothing waited for, such as that of
+// a new attempt which a master already has. What it hears of that attempt after its
+// restart counts.
+func TestAttemptsAheadOfTheJournal(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		m    sched.Message
+	}{
+		{"lost", sched.Message{Kind: sched.AttemptLost, Job: jobOne, Attempt: 2}},
+		{"failed", sched.Message{Kind: sched.Report, Job: jobOne, Attempt: 2, Outcome: sched.Failed}},
+	} {
+		f := newFrontend(t, 1)
+		f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1, Retries: 1})
+		if again := sent(f.step(group(0), &c.m)); len(again) != 1 || again[0].Msg.Attempt != 3 {
+			t.Errorf("%s: attempt 2 gives %v, want attempt 3", c.name, again)
+		}
+	}
+	f := newFrontend(t, 1)
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1})
+	f.step(group(0), &sched.Message{Kind: sched.Returned, Job: jobOne, Count: 1, Attempt: 2})
+	if again := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})); len(again) != 1 || again[0].Msg.Attempt != 2 {
+		t.Errorf("attempt 2 handed back gives %v, want it again", again)
+	}
+}
+
+// What a group hands back late, of a task that is elsewhere by now, means nothing.
+func TestReturnedLate(t *testing.T) {
+	f := newFrontend(t, 2)
+	at := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1}))[0].To
+	other := group(1 - at.ID)
+	back := &sched.Message{Kind: sched.Returned, Job: jobOne, Count: 1, Attempt: 1}
+	if moved := sent(f.step(at, back)); len(moved) != 1 || moved[0].To != other {
+		t.Fatalf("sent %v, want it at %s", moved, other)
+	}
+	if got := f.step(at, back); len(got) != 0 {
+		t.Errorf("the same message again gives %v", got)
+	}
+}
