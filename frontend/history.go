@@ -20,7 +20,9 @@ import (
 //
 // A line is written when what it tells is on the disk of the journal, so a result
 // is never told twice; those of the instant before a kill may be missing. A task's
-// start is its report less the time it ran, all by this frontend's clock.
+// start is its report less the time it ran, all by this frontend's clock. A start
+// and a report also have "clock", when the attempt began and ended by the wall
+// clock of its node, in nanoseconds since 1970: of use on one host only.
 type history struct {
 	file  io.Closer
 	out   *bufio.Writer
@@ -36,6 +38,7 @@ type lifeEvent struct {
 	attempt int32
 	event   string
 	where   string // "" for this frontend
+	clock   int64  // by the node's wall clock, 0 for none
 }
 
 func openHistory(path, frontend string) (*history, error) {
@@ -63,6 +66,9 @@ func (h *history) add(e lifeEvent) {
 	}
 	b = appendText(append(b, `,"event":`...), e.event)
 	b = appendText(append(b, `,"where":`...), where)
+	if e.clock != 0 {
+		b = strconv.AppendInt(append(b, `,"clock":`...), e.clock, 10)
+	}
 	h.line = append(b, '}', '\n')
 	_, _ = h.out.Write(h.line) // a bufio.Writer keeps its first error for Flush
 }
@@ -102,13 +108,23 @@ func (o *owner) tellResult(j *job, m *sched.Message) {
 	if o.history == nil {
 		return
 	}
+	reported := lifeEvent{at: o.clock.Now(), job: j.status.Job, task: m.First, attempt: m.Attempt, event: "reported"}
 	if it := o.current; it != nil {
-		o.batch.life = append(o.batch.life, lifeEvent{
-			at: o.clock.Now() - sched.Time(it.Elapsed), job: j.status.Job, task: m.First, attempt: m.Attempt,
-			event: "started", where: fmt.Sprintf("worker %s/%d", o.reporter, it.From.Slot),
-		})
+		started := reported
+		started.at -= sched.Time(it.Elapsed)
+		started.event, started.where = "started", fmt.Sprintf("worker %s/%d", o.reporter, it.From.Slot)
+		started.clock, reported.clock = unixNano(it.Started), unixNano(it.Finished)
+		o.batch.life = append(o.batch.life, started)
 	}
-	o.tellLife(j, m.First, m.Attempt, "reported")
+	o.batch.life = append(o.batch.life, reported)
+}
+
+// unixNano is 0 for no instant.
+func unixNano(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
 }
 
 // wasSubmitted writes that a job is on the disk.

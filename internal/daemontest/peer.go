@@ -89,6 +89,9 @@ func (p *Peer) Close() { p.server.Stop() }
 // Reopen serves again where the peer did before Close, as the same process.
 func (p *Peer) Reopen() { p.serve(p.address) }
 
+// Codec gives a codec with a directory and a clock of its own.
+func Codec() *wire.Codec { return wire.NewCodec(roster.New(), runloop.NewClock().Now) }
+
 // Dial gives a client of a daemon's internal service.
 func Dial(t testing.TB, address string, codec *wire.Codec) *wire.PeerClient {
 	t.Helper()

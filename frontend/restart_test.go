@@ -1,0 +1,228 @@
+package frontend_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/master"
+)
+
+// A frontend that is stopped in the middle goes on after its restart: nothing is
+// lost, and nothing is launched twice although its master held its tasks all the
+// time.
+func TestFrontendRestart(t *testing.T) {
+	w := newWorld(t)
+	m := w.master()
+	w.node(0, 4)
+	f := w.frontend()
+	began := time.Now()
+	for i := range 6 {
+		w.submit(f, sleeps(fmt.Sprint("job-", i), 5, 50*time.Millisecond))
+	}
+	daemontest.Await(t, "some have run and some wait", func() bool { s := m.state(t); return s.Launches >= 5 && s.QueuedShort >= 5 })
+	f = w.againFrontend(f)
+	for i := range 6 {
+		s := w.done(f, fmt.Sprint("job-", i))
+		if s.Attempts != 5 || s.Seconds <= 0 || s.Seconds > time.Since(began).Seconds()+0.01 || s.Ended < s.Submitted {
+			t.Errorf("%+v after %v", s, time.Since(began))
+		}
+	}
+	if l := m.state(t).Launches; l != 30 {
+		t.Errorf("%d launches of 30 tasks", l)
+	}
+	f = w.againFrontend(f)
+	s, err := f.Status(t.Context(), "job-3")
+	if err != nil || s.State != api.StateCompleted || s.Completed != 5 {
+		t.Errorf("an ended job after another restart: %+v, %v", s, err)
+	}
+	if _, duplicate, err := f.Submit(t.Context(), sleeps("job-3", 5, 0)); err != nil || !duplicate {
+		t.Errorf("its key again: duplicate %v, %v", duplicate, err)
+	}
+	if s, err := f.Wait(t.Context(), "job-3", time.Second); err != nil || s.Completed != 5 {
+		t.Errorf("waiting for it: %+v, %v", s, err)
+	}
+	if l := m.state(t).Launches; l != 30 {
+		t.Errorf("%d launches after the job was submitted again", l)
+	}
+}
+
+// The completion time of a job goes on over a restart.
+func TestResumedJobsAge(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	w.submit(f, sleeps("old", 1, 0)) // held: there is no node
+	accepted := time.Now()
+	f = w.againFrontend(f)
+	age := time.Since(accepted).Seconds()
+	w.node(0, 1)
+	if s := w.done(f, "old"); s.Seconds < age || s.Seconds > s.Ended-s.Submitted+0.01 {
+		t.Errorf("completion %v s of a job that was %v s old when the frontend was back: %+v", s.Seconds, age, s)
+	}
+}
+
+// A data folder that was emptied is a frontend that nobody knows: its masters take
+// what it sends for new.
+func TestEmptiedFolder(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	w.node(0, 2)
+	f := w.frontend()
+	w.done(f, w.submit(f, sleeps("a", 20, 0)))
+	f.cfg.Data = t.TempDir()
+	f = w.againFrontend(f)
+	w.done(f, w.submit(f, sleeps("b", 20, 0)))
+}
+
+// Results that come while their frontend is down are kept by the nodes.
+func TestResultsWaitForTheirFrontend(t *testing.T) {
+	for _, nats := range []bool{true, false} {
+		t.Run(fmt.Sprint("NATS ", nats), func(t *testing.T) {
+			w := &world{t: t}
+			if nats {
+				w = newWorld(t)
+			}
+			m := w.master()
+			w.node(0, 4)
+			f := w.frontend()
+			w.submit(f, sleeps("job", 8, 100*time.Millisecond))
+			daemontest.Await(t, "it runs", func() bool { return m.state(t).Launches >= 4 })
+			f.process.Stop()
+			daemontest.Await(t, "all has run meanwhile", func() bool { s := m.state(t); return s.Launches == 8 && s.BusyGeneral+s.BusyReserved == 0 })
+			f = w.runFrontend(f.cfg)
+			if s := w.done(f, "job"); s.Attempts != 8 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// A master that is restarted is sent what it is to hold, and launches nothing
+// that runs or has ended.
+func TestMasterRestart(t *testing.T) {
+	w := newWorld(t)
+	m := w.master()
+	w.node(0, 4)
+	f := w.frontend()
+	for i := range 4 {
+		w.submit(f, sleeps(fmt.Sprint("job-", i), 5, 300*time.Millisecond))
+	}
+	daemontest.Await(t, "some run and some wait", func() bool { return m.state(t).QueuedShort >= 12 })
+	before := m.state(t)
+	m = w.again(m)
+	w.submit(f, sleeps("new", 2, 0))
+	for i := range 4 {
+		if s := w.done(f, fmt.Sprint("job-", i)); s.Attempts != 5 {
+			t.Errorf("%+v", s)
+		}
+	}
+	w.done(f, "new")
+	after := m.state(t)
+	if after.Epoch != before.Epoch+1 {
+		t.Errorf("epoch %d after %d", after.Epoch, before.Epoch)
+	}
+	if l := before.Launches + after.Launches; l != 22 {
+		t.Errorf("%d + %d launches of 22 tasks", before.Launches, after.Launches)
+	}
+}
+
+// The tasks of a group whose master stays away are distributed again, as new
+// attempts that count as no loss.
+func TestMasterLost(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	gone := w.master()
+	w.node(0, 2)
+	f := w.frontend(func(c *frontend.Config) { c.MasterLost = time.Second })
+	w.node(1, 1)
+	daemontest.Await(t, "both groups serve", func() bool {
+		states, err := f.Nodes(t.Context())
+		return err == nil && states[0].Workers == 2 && states[1].Workers == 1
+	})
+	daemontest.Await(t, "a job waits at the group that will go", func() bool {
+		w.submit(f, sleeps("", 6, 30*time.Millisecond))
+		return gone.state(t).QueuedShort >= 6
+	})
+	gone.process.Stop()
+	list, err := f.List(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		w.done(f, s.Job)
+	}
+}
+
+// A group whose master was never there gets nothing; a job that a former
+// configuration had placed there is taken back.
+func TestMasterNeverReached(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	gone := w.master(func(c *master.Config) { c.HTTP = "" })
+	w.node(1, 1)
+	f := w.frontend(func(c *frontend.Config) { c.MasterLost = time.Second })
+	w.submit(f, sleeps("job", 4, 10*time.Second))
+	daemontest.Await(t, "it is placed at the group that will go", func() bool { s := gone.state(t); return s.QueuedShort+s.BusyGeneral == 4 })
+	f.process.Stop()
+	gone.process.Stop()
+	w.node(0, 4)
+	f = w.runFrontend(f.cfg)
+	daemontest.Await(t, "it runs in the other group", func() bool { s, err := f.Status(t.Context(), "job"); return err == nil && s.Running == 4 })
+	e, err := f.Explain(t.Context(), "job")
+	if err != nil || len(e.Groups) != 2 || !e.Groups[0].Reachable || e.Groups[1].Reachable {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := f.Cancel(t.Context(), "job"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A job that no group can run is held, says so, and goes out when a worker comes.
+func TestHeldUntilAWorkerComes(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	w.submit(f, sleeps("job", 3, 0))
+	e, err := f.Explain(t.Context(), "job")
+	if err != nil || !strings.Contains(strings.Join(e.Why, " "), "3 of its tasks are held at frontend frontend-0") {
+		t.Errorf("%+v, %v", e, err)
+	}
+	w.node(0, 1)
+	w.done(f, "job")
+}
+
+// A cancelled job stays cancelled over restarts of both; what runs is killed and
+// later results are only counted.
+func TestCancel(t *testing.T) {
+	w := newWorld(t)
+	m := w.master()
+	w.node(0, 2)
+	f := w.frontend()
+	w.submit(f, sleeps("job", 50, time.Hour))
+	daemontest.Await(t, "it runs", func() bool {
+		s, err := f.Status(t.Context(), "job")
+		return err == nil && s.Running == 2 && s.State == api.StateRunning
+	})
+	s, err := f.Cancel(t.Context(), "job")
+	if err != nil || s.State != api.StateCancelled || s.Reason == "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	daemontest.Await(t, "nothing is left of it", func() bool { s := m.state(t); return s.QueuedShort == 0 && s.BusyGeneral+s.BusyReserved == 0 })
+	for range 2 {
+		if s, err = f.Cancel(t.Context(), "job"); err != nil || s.State != api.StateCancelled {
+			t.Errorf("again: %+v, %v", s, err)
+		}
+		f = w.againFrontend(f)
+	}
+	_, err = f.Cancel(t.Context(), "nobody")
+	var e *api.Error
+	if !errors.As(err, &e) || e.Problem != api.NotFound {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,230 @@
+package frontend_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+func TestWait(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	w.submit(f, sleeps("job", 2, 0))
+	if s, err := f.Wait(t.Context(), "job", time.Millisecond); err != nil || s.State != api.StateQueued || s.Tasks != 2 {
+		t.Errorf("a wait that is over gives %+v, %v", s, err)
+	}
+	_, err := f.Wait(t.Context(), "nobody", time.Minute)
+	var e *api.Error
+	if !errors.As(err, &e) || e.Problem != api.NotFound {
+		t.Errorf("waiting for an unknown job: %v", err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s, err := f.Wait(gone, "job", time.Minute); err != nil || s.State.Ended() {
+		t.Errorf("a caller that is gone: %+v, %v", s, err)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { w.done(f, "job") })
+	}
+	w.node(0, 1)
+	all.Wait()
+}
+
+// A frontend that stops lets its callers go at once.
+func TestWaitersLeaveWithTheFrontend(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	w.submit(f, sleeps("job", 2, 0))
+	answers := make(chan error, 10)
+	for range cap(answers) {
+		go func() {
+			_, err := f.Wait(t.Context(), "job", time.Hour)
+			answers <- err
+		}()
+	}
+	f.process.Stop()
+	for range cap(answers) {
+		var e *api.Error
+		if err := <-answers; !errors.As(err, &e) || e.Problem != api.NotReady {
+			t.Errorf("a waiter is told %v", err)
+		}
+	}
+	_, err := f.Status(t.Context(), "job")
+	var e *api.Error
+	if !errors.As(err, &e) || e.Problem != api.NotReady || strings.Contains(e.Error(), "full") {
+		t.Errorf("a frontend that is gone answers %v", err)
+	}
+}
+
+// A list is the newest first, bounded, and as quick with a master away.
+func TestList(t *testing.T) {
+	w := newWorld(t)
+	m := w.master()
+	f := w.frontend()
+	for i := range 30 {
+		w.submit(f, sleeps(fmt.Sprintf("job-%02d", i), 1, 0))
+	}
+	m.process.Stop()
+	list, err := f.List(t.Context(), 20)
+	if err != nil || len(list) != 20 {
+		t.Fatalf("%d jobs: %v", len(list), err)
+	}
+	if !slices.IsSortedFunc(list, func(a, b api.Status) int { return strings.Compare(b.Job, a.Job) }) || list[0].Job != "job-29" {
+		t.Errorf("%+v", list)
+	}
+	if list, err = f.List(t.Context(), 0); err != nil || len(list) != 30 {
+		t.Errorf("%d jobs: %v", len(list), err)
+	}
+}
+
+// Explain says why a job waits, and why it ended as it did.
+func TestExplain(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	w.node(0, 2)
+	blocker := sleeps("blocker", 2, time.Hour)
+	w.submit(f, blocker)
+	daemontest.Await(t, "both slots are busy", func() bool { s, err := f.Status(t.Context(), "blocker"); return err == nil && s.Running == 2 })
+	long := sleeps("long", 3, 0)
+	long.Class = "long"
+	w.submit(f, long)
+	w.submit(f, sleeps("short", 4, 0))
+	for id, words := range map[string][]string{
+		"long":    {"0 of 3 tasks have ended", "long job", "general workers"},
+		"short":   {"0 of 4 tasks have ended", "short job", "all 2 workers", "4 of its tasks wait"},
+		"blocker": {"2 run"},
+	} {
+		daemontest.Await(t, id+" is explained", func() bool {
+			e, err := f.Explain(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Join(e.Why, " ")
+			return len(e.Groups) == 1 && e.Groups[0].Reachable && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+		})
+	}
+	if _, err := f.Cancel(t.Context(), "blocker"); err != nil {
+		t.Error(err)
+	}
+	w.done(f, "long")
+	failed := &api.Request{Key: "failed", Backend: api.BackendExec, Tasks: []api.Task{{Payload: api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: []string{"sh", "-c", "exit 3"}}}}}}
+	if _, err := f.Wait(t.Context(), w.submit(f, failed), 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for id, word := range map[string]string{"long": "It completed: all 3 tasks succeeded", "blocker": "It was cancelled (cancelled by its user)", "failed": "It failed: 1 of 1 tasks failed"} {
+		e, err := f.Explain(t.Context(), id)
+		if err != nil || len(e.Why) == 0 || !strings.Contains(e.Why[0], word) || e.Groups == nil {
+			t.Errorf("%s: %+v, %v", id, e, err)
+		}
+		if id == "failed" && (len(e.Tasks) != 1 || e.Tasks[0].Exit != 3 || e.Tasks[0].Node == "") {
+			t.Errorf("the failed task is shown as %+v", e.Tasks)
+		}
+	}
+	if _, err := f.Explain(t.Context(), "nobody"); err == nil {
+		t.Error("an unknown job is explained")
+	}
+}
+
+func TestTaskLog(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	w.node(0, 1)
+	f := w.frontend()
+	r := &api.Request{Key: "job", Backend: api.BackendExec, Tasks: make([]api.Task, 2)}
+	for i := range r.Tasks {
+		r.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: []string{"sh", "-c", fmt.Sprintf("echo out %d; echo err >&2", i)}}}
+	}
+	w.done(f, w.submit(f, r))
+	for stream, want := range map[string]string{"stdout": "out 1\n", "stderr": "err\n"} {
+		c, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Task: 1, Stream: stream, Limit: 1000})
+		if err != nil || string(c.Data) != want || !c.Ended {
+			t.Errorf("%s: %+v, %v", stream, c, err)
+		}
+	}
+	w.submit(f, sleeps("busy", 1, time.Hour))
+	w.submit(f, sleeps("waits", 1, 0))
+	for _, c := range []struct {
+		request wire.LogRequest
+		problem api.Problem
+	}{
+		{wire.LogRequest{Job: "nobody", Stream: "stdout"}, api.NotFound},
+		{wire.LogRequest{Job: "job", Task: 2, Stream: "stdout"}, api.NotFound},
+		{wire.LogRequest{Job: "job", Task: -1, Stream: "stdout"}, api.NotFound},
+		{wire.LogRequest{Job: "waits", Stream: "stdout"}, api.NotReady},
+	} {
+		_, err := f.TaskLog(t.Context(), c.request)
+		var e *api.Error
+		if !errors.As(err, &e) || e.Problem != c.problem {
+			t.Errorf("%+v: %v", c.request, err)
+		}
+	}
+	if _, err := f.Cancel(t.Context(), "busy"); err != nil {
+		t.Error(err)
+	}
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	return a.StatusCode, string(text)
+}
+
+func TestHTTP(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	w.node(0, 2)
+	f := w.frontend(func(c *frontend.Config) { c.HTTP = "127.0.0.1:0" })
+	w.done(f, w.submit(f, sleeps("job", 3, time.Millisecond)))
+	_, _, err := f.Submit(t.Context(), sleeps("none", 0, 0))
+	if err == nil {
+		t.Error("a job without tasks was accepted")
+	}
+	code, text := get(t, "http://"+f.HTTP()+"/status")
+	var list []api.Status
+	if err := json.Unmarshal([]byte(text), &list); err != nil || code != http.StatusOK || len(list) != 1 || list[0].Completed != 3 {
+		t.Errorf("%d %s: %v", code, text, err)
+	}
+	if code, text := get(t, "http://"+f.HTTP()+"/readyz"); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	_, text = get(t, "http://"+f.HTTP()+"/metrics")
+	for _, line := range []string{
+		`pigeon_frontend_jobs_accepted_total{class="short"} 1`, `pigeon_frontend_jobs_ended_total{state="completed"} 1`, "pigeon_frontend_jobs_refused_total 1",
+		"pigeon_frontend_unfinished_tasks 0", `pigeon_frontend_completion_seconds_count{class="short"} 1`, `pigeon_frontend_queueing_seconds_count{class="short"} 3`,
+		"pigeon_frontend_messages_waiting 0",
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("the metrics have no %q", line)
+		}
+	}
+}

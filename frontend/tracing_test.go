@@ -1,0 +1,318 @@
+package frontend_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+)
+
+// receiver is an OTLP receiver that keeps all spans.
+type receiver struct {
+	collector.UnimplementedTraceServiceServer
+	mu    sync.Mutex
+	spans []*otlp.Span
+}
+
+func (r *receiver) Export(_ context.Context, req *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, resource := range req.ResourceSpans {
+		for _, scope := range resource.ScopeSpans {
+			r.spans = append(r.spans, scope.Spans...)
+		}
+	}
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+func newReceiver(t *testing.T) (*receiver, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &receiver{}
+	s := grpc.NewServer()
+	collector.RegisterTraceServiceServer(s, r)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	t.Cleanup(func() {
+		s.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return r, l.Addr().String()
+}
+
+// tree is a job's spans.
+type tree struct {
+	root     *otlp.Span
+	children map[string][]*otlp.Span // by the parent's id
+	spans    int
+}
+
+func text(s *otlp.Span, key string) string {
+	for _, a := range s.Attributes {
+		if a.Key == key {
+			return a.Value.GetStringValue()
+		}
+	}
+	return ""
+}
+
+func number(s *otlp.Span, key string) int64 {
+	for _, a := range s.Attributes {
+		if a.Key == key {
+			return a.Value.GetIntValue()
+		}
+	}
+	return -1
+}
+
+// trees sorts the spans into jobs and fails for one that has no place: an orphan,
+// or a second root.
+func (r *receiver) trees(t *testing.T) map[string]*tree {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	byTrace, ids := map[string]*tree{}, map[string]*otlp.Span{}
+	for _, s := range r.spans {
+		id := string(s.SpanId)
+		if ids[id] != nil {
+			t.Errorf("span %q came twice", s.Name)
+		}
+		ids[id] = s
+		tr := byTrace[string(s.TraceId)]
+		if tr == nil {
+			tr = &tree{children: map[string][]*otlp.Span{}}
+			byTrace[string(s.TraceId)] = tr
+		}
+		tr.spans++
+		if len(s.ParentSpanId) > 0 {
+			tr.children[string(s.ParentSpanId)] = append(tr.children[string(s.ParentSpanId)], s)
+			continue
+		}
+		if tr.root != nil {
+			t.Errorf("two roots in one trace: %q and %q", tr.root.Name, s.Name)
+		}
+		tr.root = s
+	}
+	for _, s := range r.spans {
+		if parent := ids[string(s.ParentSpanId)]; len(s.ParentSpanId) > 0 && (parent == nil || string(parent.TraceId) != string(s.TraceId)) {
+			t.Errorf("orphan: span %q of job %q", s.Name, text(s, "job"))
+		}
+	}
+	jobs := map[string]*tree{}
+	for _, tr := range byTrace {
+		if tr.root != nil {
+			jobs[text(tr.root, "job")] = tr
+		}
+	}
+	return jobs
+}
+
+// stages lists the attempts of a job as "task/attempt: stage stage ...", each
+// stage within the one before.
+func (tr *tree) stages(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	for _, first := range tr.children[string(tr.root.SpanId)] {
+		line := fmt.Sprintf("%d/%d:", number(first, "task"), number(first, "attempt"))
+		for s := first; s != nil; {
+			line += " " + s.Name
+			if number(s, "task") != number(first, "task") || number(s, "attempt") != number(first, "attempt") || text(s, "job") != text(tr.root, "job") {
+				t.Errorf("span %q of %s is of another attempt", s.Name, line)
+			}
+			if s.EndTimeUnixNano < s.StartTimeUnixNano || s.StartTimeUnixNano < tr.root.StartTimeUnixNano {
+				t.Errorf("span %q of %s is from %d to %d, the job began at %d", s.Name, line, s.StartTimeUnixNano, s.EndTimeUnixNano, tr.root.StartTimeUnixNano)
+			}
+			below := tr.children[string(s.SpanId)]
+			if len(below) > 1 {
+				t.Errorf("%d stages follow %s", len(below), line)
+			}
+			s = nil
+			if len(below) > 0 {
+				s = below[0]
+			}
+		}
+		list = append(list, line)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// The spans of a workload over NATS, masters, nodes and a frontend are one tree
+// for each job: below its root each attempt, queued, launched, running, reported;
+// also of attempts that were lost with their node or failed and were retried.
+func TestTraces(t *testing.T) {
+	r, address := newReceiver(t)
+	w := newWorld(t)
+	w.otlp = address
+	for g := range 2 {
+		w.master()
+		w.node(g, 4)
+	}
+	f := w.frontend()
+	for i := range 50 {
+		job := sleeps(fmt.Sprintf("job-%02d", i), 1+i%6, time.Millisecond)
+		w.submit(f, job)
+	}
+	w.submit(f, &api.Request{Key: "retried", Backend: api.BackendExec, Retries: 1, Tasks: []api.Task{{Payload: api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: []string{"sh", "-c", "exit 1"}}}}}})
+	for i := range 50 {
+		w.done(f, fmt.Sprintf("job-%02d", i))
+	}
+	if s, err := f.Wait(t.Context(), "retried", 30*time.Second); err != nil || s.State != api.StateFailed {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	stopAll(t, w, f)
+	jobs := r.trees(t)
+	if len(jobs) != 51 {
+		t.Fatalf("%d jobs were traced, want 51", len(jobs))
+	}
+	whole := " queued launched running reported"
+	for i := range 50 {
+		id := fmt.Sprintf("job-%02d", i)
+		got := jobs[id].stages(t)
+		var want []string
+		for task := range 1 + i%6 {
+			want = append(want, fmt.Sprintf("%d/1:%s", task, whole))
+		}
+		if jobs[id].root.Name != "job" || text(jobs[id].root, "state") != "completed" || !slices.Equal(got, want) {
+			t.Errorf("%s (%s): %q, want %q", id, text(jobs[id].root, "state"), got, want)
+		}
+	}
+	if got, want := jobs["retried"].stages(t), []string{"0/1:" + whole, "0/2:" + whole}; !slices.Equal(got, want) {
+		t.Errorf("retried: %q, want %q", got, want)
+	}
+}
+
+// An attempt that is lost with its node and its successor are siblings; a node
+// that cannot be asked any more leaves the stage "lost".
+func TestTraceOfALostAttempt(t *testing.T) {
+	r, address := newReceiver(t)
+	w := newWorld(t)
+	w.otlp = address
+	m := w.master()
+	n := w.node(0, 1, func(c *nodemonitor.Config) { c.Grace = 0 })
+	f := w.frontend()
+	w.submit(f, sleeps("job", 1, 200*time.Millisecond))
+	daemontest.Await(t, "it runs", func() bool { s := m.state(t); return s.BusyGeneral == 1 })
+	n.process.Stop()
+	w.node(0, 1)
+	s := w.done(f, "job")
+	stopAll(t, w, f)
+	tr := r.trees(t)["job"]
+	if tr == nil || s.Attempts != 2 {
+		t.Fatalf("%+v", s)
+	}
+	got := tr.stages(t)
+	if want := "0/2: queued launched running reported"; !slices.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	first := slices.DeleteFunc(got, func(line string) bool { return line[:3] != "0/1" })
+	slices.Sort(first)
+	reported, told := []string{"0/1: queued launched running reported"}, []string{"0/1: lost", "0/1: queued launched running"}
+	if !slices.Equal(first, reported) && !slices.Equal(first, told) {
+		t.Errorf("the lost attempt: %q, want %q or %q", first, reported, told)
+	}
+}
+
+// With a ratio whole jobs are in or out, and stay so over a restart.
+func TestTraceRatio(t *testing.T) {
+	r, address := newReceiver(t)
+	w := newWorld(t)
+	w.otlp = address
+	w.master()
+	f := w.frontend(func(c *frontend.Config) { c.TraceRatio = 0.5 })
+	for i := range 40 {
+		w.submit(f, sleeps(fmt.Sprintf("job-%02d", i), 3, 0))
+	}
+	f = w.againFrontend(f)
+	w.node(0, 4)
+	for i := range 40 {
+		w.done(f, fmt.Sprintf("job-%02d", i))
+	}
+	stopAll(t, w, f)
+	jobs := r.trees(t)
+	if len(jobs) < 5 || len(jobs) > 35 {
+		t.Errorf("%d of 40 jobs were traced with a ratio of 0.5", len(jobs))
+	}
+	for id, tr := range jobs {
+		// The restart began a second span "job" below the first, and all stages
+		// are below that.
+		if tr.spans != 2+3*4 {
+			t.Errorf("%s has %d spans, want 14", id, tr.spans)
+		}
+		again := tr.children[string(tr.root.SpanId)]
+		if len(again) != 1 || again[0].Name != "job" || len(tr.children[string(again[0].SpanId)]) != 3 {
+			t.Errorf("%s: %v", id, again)
+		}
+	}
+}
+
+// An application's own decision counts; without tracing nothing is exported.
+func TestTraceOfTheApplication(t *testing.T) {
+	r, address := newReceiver(t)
+	w := newWorld(t)
+	w.otlp = address
+	w.master()
+	w.node(0, 1)
+	f := w.frontend(func(c *frontend.Config) { c.TraceRatio = 0 })
+	const sampled, not = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319d-b7ad6b7169203332-00"
+	for key, parent := range map[string]string{"sampled": sampled, "not": not, "undecided": ""} {
+		job := sleeps(key, 1, 0)
+		job.Trace.Traceparent = parent
+		w.done(f, w.submit(f, job))
+	}
+	stopAll(t, w, f)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.spans) != 5 {
+		t.Errorf("%d spans, want 5", len(r.spans))
+	}
+	for _, s := range r.spans {
+		if fmt.Sprintf("%x", s.TraceId) != sampled[3:35] || text(s, "job") != "sampled" {
+			t.Errorf("%q of job %q", s.Name, text(s, "job"))
+		}
+		if s.Name == "job" && fmt.Sprintf("%x", s.ParentSpanId) != sampled[36:52] {
+			t.Errorf("the job is below %x", s.ParentSpanId)
+		}
+	}
+}
+
+func TestTracingOff(t *testing.T) {
+	r, _ := newReceiver(t)
+	w := newWorld(t)
+	w.master()
+	w.node(0, 1)
+	f := w.frontend()
+	job := sleeps("job", 1, 0)
+	job.Trace.Traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	w.done(f, w.submit(f, job))
+	stopAll(t, w, f)
+	if len(r.spans) != 0 {
+		t.Errorf("%d spans without tracing", len(r.spans))
+	}
+}
+
+// stopAll ends every daemon of the world, so that all spans are exported.
+func stopAll(t *testing.T, w *world, f *frontOf) {
+	t.Helper()
+	f.process.Stop()
+	for _, p := range w.running {
+		p.Stop()
+	}
+}

@@ -1,0 +1,185 @@
+package frontend_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// world is a cluster in this process, every port a free one, to which a test adds
+// what it needs.
+type world struct {
+	t       testing.TB
+	nats    *notice.Embedded // nil: none
+	otlp    string
+	masters []string              // addresses, by group
+	running []*daemontest.Process // nodes and masters, nodes before their masters
+}
+
+func newWorld(t testing.TB) *world { return &world{t: t, nats: daemontest.NATS(t)} }
+
+func (w *world) url() string {
+	if w.nats == nil {
+		return ""
+	}
+	return w.nats.URL()
+}
+
+// masterOf is a master that runs.
+type masterOf struct {
+	*master.Master
+	cfg     master.Config
+	process *daemontest.Process
+}
+
+// master starts the master of the next group.
+func (w *world) master(change ...func(*master.Config)) *masterOf {
+	w.t.Helper()
+	cfg := master.Default()
+	cfg.Group, cfg.Listen, cfg.NATS, cfg.OTLP, cfg.HTTP = len(w.masters), "127.0.0.1:0", w.url(), w.otlp, ""
+	for _, c := range change {
+		c(&cfg)
+	}
+	m := w.runMaster(cfg)
+	w.masters = append(w.masters, m.Addr())
+	return m
+}
+
+func (w *world) runMaster(cfg master.Config) *masterOf {
+	w.t.Helper()
+	m, err := master.New(cfg, daemontest.Log(w.t))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cfg.Listen = m.Addr()
+	p := daemontest.Run(w.t, m)
+	w.running = append(w.running, p)
+	return &masterOf{m, cfg, p}
+}
+
+// again starts a master anew where it was.
+func (w *world) again(m *masterOf) *masterOf {
+	w.t.Helper()
+	m.process.Stop()
+	return w.runMaster(m.cfg)
+}
+
+// state gives a master's figures.
+func (m *masterOf) state(t testing.TB) api.MasterState {
+	t.Helper()
+	s, err := m.MasterState(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// nodeOf is a node monitor that runs.
+type nodeOf struct {
+	*nodemonitor.NodeMonitor
+	process *daemontest.Process
+}
+
+// node starts a node monitor of the group with so many slots.
+func (w *world) node(group, slots int, change ...func(*nodemonitor.Config)) *nodeOf {
+	w.t.Helper()
+	cfg := nodemonitor.Default()
+	cfg.ID, cfg.Group, cfg.Slots, cfg.Master = fmt.Sprintf("n-%d-%d", group, time.Now().UnixNano()), group, slots, w.masters[group]
+	cfg.Listen, cfg.HTTP, cfg.NATS, cfg.OTLP, cfg.WorkDir = "127.0.0.1:0", "", w.url(), w.otlp, w.t.TempDir()
+	cfg.Heartbeat = 200 * time.Millisecond
+	for _, c := range change {
+		c(&cfg)
+	}
+	n, err := nodemonitor.New(cfg, nodemonitor.Deps{Log: daemontest.Log(w.t)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p := daemontest.Run(w.t, n)
+	w.running = append([]*daemontest.Process{p}, w.running...)
+	return &nodeOf{n, p}
+}
+
+// frontOf is a frontend that runs.
+type frontOf struct {
+	*frontend.Frontend
+	cfg     frontend.Config
+	process *daemontest.Process
+}
+
+// settings are those of a frontend of this world.
+func (w *world) settings() frontend.Config {
+	cfg := frontend.Default()
+	cfg.Listen, cfg.InternalListen, cfg.HTTP, cfg.NATS, cfg.OTLP = "127.0.0.1:0", "127.0.0.1:0", "", w.url(), w.otlp
+	cfg.Masters, cfg.Data = w.masters, w.t.TempDir()
+	return cfg
+}
+
+func (w *world) frontend(change ...func(*frontend.Config)) *frontOf {
+	w.t.Helper()
+	cfg := w.settings()
+	for _, c := range change {
+		c(&cfg)
+	}
+	return w.runFrontend(cfg)
+}
+
+func (w *world) runFrontend(cfg frontend.Config) *frontOf {
+	w.t.Helper()
+	f, err := frontend.New(cfg, daemontest.Log(w.t))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cfg.Listen, cfg.InternalListen = f.Addr(), f.InternalAddr()
+	return &frontOf{f, cfg, daemontest.Run(w.t, f)}
+}
+
+// againFrontend starts a frontend anew, with its data and where it was.
+func (w *world) againFrontend(f *frontOf) *frontOf {
+	w.t.Helper()
+	f.process.Stop()
+	return w.runFrontend(f.cfg)
+}
+
+// sleeps is a job of so many sleeping tasks.
+func sleeps(key string, tasks int, d time.Duration) *api.Request {
+	r := &api.Request{App: "app", Key: key, Backend: api.BackendSleep, Tasks: make([]api.Task, tasks)}
+	for i := range r.Tasks {
+		r.Tasks[i].Payload = api.Payload{Backend: api.BackendSleep, Sleep: d}
+	}
+	return r
+}
+
+func (w *world) submit(f *frontOf, r *api.Request) string {
+	w.t.Helper()
+	id, _, err := f.Submit(w.t.Context(), r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+// done waits for the end of a job, which must be that all its tasks completed.
+func (w *world) done(f *frontOf, id string) api.Status {
+	w.t.Helper()
+	s, err := f.Wait(w.t.Context(), id, 30*time.Second)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if s.State != api.StateCompleted || s.Completed != s.Tasks || s.Failed != 0 {
+		w.t.Fatalf("job %s: %+v", id, s)
+	}
+	return s
+}
+
+// peer calls a daemon's internal service.
+func (w *world) peer(address string) *wire.PeerClient {
+	return daemontest.Dial(w.t, address, daemontest.Codec())
+}
