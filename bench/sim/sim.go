@@ -323,7 +323,9 @@ func (e *engine) act(self sched.Addr, a *sched.Action) {
 func (e *engine) send(self sched.Addr, a *sched.Action) {
 	if a.To.ID == sched.Everyone {
 		for id := range e.cores[a.To.Role] {
-			e.post(self, sched.Addr{Role: a.To.Role, ID: int32(id)}, &a.Msg)
+			if to := (sched.Addr{Role: a.To.Role, ID: int32(id)}); to != self {
+				e.post(self, to, &a.Msg)
+			}
 		}
 		return
 	}

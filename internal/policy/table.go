@@ -1,7 +1,15 @@
 package policy
 
 import (
+	"math"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/eagle"
+	"github.com/pigeon-sched/pigeon/internal/policy/fifo"
+	"github.com/pigeon-sched/pigeon/internal/policy/hawk"
+	"github.com/pigeon-sched/pigeon/internal/policy/peacock"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/policy/priority"
+	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -18,9 +26,51 @@ type entry struct {
 func table() []entry {
 	return []entry{
 		{pigeon.Name, openPigeon},
+		{sparrow.Name, openSparrow},
+		{hawk.Name, openHawk},
+		{eagle.Name, openEagle},
+		{fifo.Name, openFIFO},
+		{priority.Name, openPriority},
+		{peacock.Name, openPeacock},
 	}
 }
 
 func openPigeon(p *sched.Params) (func() sched.Policy, []parameter) {
 	return pigeon.Policy, []parameter{weight(p), reserved(p)}
+}
+
+func openPeacock(*sched.Params) (func() sched.Policy, []parameter) {
+	o := &peacock.Options{}
+	return func() sched.Policy { return peacock.Policy(*o) }, []parameter{span("interval", &o.Interval)}
+}
+
+func openFIFO(*sched.Params) (func() sched.Policy, []parameter) { return fifo.Policy, nil }
+
+func openPriority(p *sched.Params) (func() sched.Policy, []parameter) {
+	return priority.Policy, []parameter{reserved(p)}
+}
+
+// Bounds of what rivals can be asked for.
+const (
+	maxRatio = 100    // probes for each task
+	maxLeast = 10_000 // probes for each job
+	maxTries = 10_000 // workers asked per turn to idle
+)
+
+func openSparrow(*sched.Params) (func() sched.Policy, []parameter) {
+	o := sparrow.Defaults()
+	return func() sched.Policy { return sparrow.Policy(o) }, []parameter{number("ratio", &o.Ratio, 1, maxRatio), choice("cancel", &o.Cancel)}
+}
+
+func openHawk(p *sched.Params) (func() sched.Policy, []parameter) {
+	o := hawk.Defaults()
+	return func() sched.Policy { return hawk.Policy(o) },
+		[]parameter{reserved(p), number("ratio", &o.Ratio, 1, maxRatio), whole("tries", &o.Tries, 0, maxTries)}
+}
+
+func openEagle(p *sched.Params) (func() sched.Policy, []parameter) {
+	o := eagle.Defaults()
+	return func() sched.Policy { return eagle.Policy(o) }, []parameter{
+		reserved(p), number("ratio", &o.Ratio, 1, maxRatio), whole("least", &o.Least, 1, maxLeast), number("slack", &o.Slack, 0, math.MaxInt32),
+	}
 }

@@ -1,0 +1,92 @@
+package peacock
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/policy/probing"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Distributor is that of the probing policies, with one probe per task to workers
+// drawn with repetition, and with the shared state on all that it says to them.
+type Distributor struct {
+	cfg      sched.DistributorConfig
+	inner    *probing.Distributor
+	share    share
+	restored bool // false while the journal is being read
+}
+
+// NewDistributor gives a distributor that knows no worker yet.
+func NewDistributor(cfg sched.DistributorConfig) *Distributor {
+	return &Distributor{
+		cfg: cfg, inner: probing.NewDistributor(cfg, probing.Options{Ratio: 1, Repeated: true}), share: newShare(), restored: true,
+	}
+}
+
+// Ledger gives the book of what is owed, for the shell to read between steps.
+func (d *Distributor) Ledger() *ledger.Ledger { return d.inner.Ledger() }
+
+// Step implements [sched.Core].
+func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if !m.Valid() {
+		return
+	}
+	if m.Kind == sched.LoadShare {
+		if from != d.cfg.Self {
+			d.share.hear(from, m)
+		}
+		return
+	}
+	before := len(out.List())
+	d.inner.Step(now, from, m, out)
+	if changed := d.count(m, out.List()[before:]); changed {
+		d.share.tell(out)
+	}
+	d.state().ride(out.List()[before:], d.estimateOf)
+}
+
+// count follows the tasks that are owed: the records of a step say which have
+// ended. It says whether the shared state has changed.
+func (d *Distributor) count(m *sched.Message, did []sched.Action) (changed bool) {
+	switch m.Kind {
+	case sched.Submit:
+		d.restored = d.restored && !m.Resent
+		if d.restored {
+			changed = d.enter(d.Ledger().Job(m.Job))
+		}
+	case sched.Restored:
+		d.restored = true
+		d.Ledger().Each(func(j *ledger.Job) { changed = d.enter(j) || changed })
+	}
+	for i := range did {
+		switch a := &did[i]; {
+		case a.Kind != sched.Persist:
+		case a.Msg.Kind == sched.TaskEnded:
+			changed = d.share.ended(a.Msg.Job) || changed
+		case a.Msg.Kind == sched.JobEnded:
+			changed = d.share.forget(a.Msg.Job) || changed
+		}
+	}
+	return changed
+}
+
+// enter counts a job in; false for one that was counted.
+func (d *Distributor) enter(j *ledger.Job) bool {
+	if j == nil || d.share.jobs[j.ID] != nil {
+		return false
+	}
+	d.share.enter(j.ID, int64(j.Unfinished()), d.estimateOf(j.Estimate))
+	return true
+}
+
+// estimateOf is the estimate that the policy goes by: the cutoff stands in where
+// the submitter gave none.
+func (d *Distributor) estimateOf(given sched.Time) sched.Time {
+	if given <= 0 {
+		given = d.cfg.Params.Cutoff
+	}
+	return bounded(given)
+}
+
+func (d *Distributor) state() state {
+	return state{load: d.share.all, workers: max(1, int64(len(d.inner.Members())))}
+}

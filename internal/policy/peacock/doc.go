@@ -1,0 +1,70 @@
+// Package peacock is the rival "Peacock: Probe-Based Scheduling of Jobs by
+// Rotating Between Elastic Queues" (Euro-Par 2018): probes wait in short queues
+// that put themselves in order, and what does not fit moves on around a ring.
+//
+//	distributor ──Probe──▶ worker ──Rotated──▶ its successor ──▶ …
+//	     ▲  │ ▲              │ head of the queue, when the slot is free
+//	     │  │ └──GetTask─────┘
+//	     │  └────Launch, or NoTask──▶ worker ──Report──▶ distributor
+//	     └──LoadShare── the other distributors
+//
+// There is no master. A job sends one probe per task. A probe fixes no task: the
+// worker asks for one when the probe is at the head and the slot is free.
+//
+// # A worked example
+//
+// Average load 10 s over the cluster; a worker runs a task with 4 s to go, and a
+// probe L of 6 s waits (arrived at 0, threshold 10 s: deadline 10 s). At 2 s comes
+// a probe S of 1 s with threshold 10 s: it is shorter, and 2 s + 1 s is within L's
+// deadline, so it passes L and is first; its wait is 4 s. At 2 s comes M of 7 s
+// too: it is longer than L and stays behind it; its wait of 4 + 1 + 6 = 11 s would
+// end at 13 s, after its deadline of 12 s, so it is marked and leaves at the
+// next tick.
+//
+// # What the paper leaves open
+//
+// Probes of equal arrival count as later than those that wait. A probe that
+// arrived earlier stays behind q by the mirror image of the rule by which q
+// would have passed it. The shared state that a worker heard last counts: clocks
+// of two schedulers are not compared. A probe's threshold is the state after its
+// own job was added to it.
+//
+// # Failures
+//
+// The paper has none. A lost worker takes the probes in its queue with it, and
+// nobody knows which these were, so each distributor sends a probe for every task
+// that it has not launched; those that turn out to be too many find no task. The
+// worker's attempts are lost and tried again the same way. A batch that rotates
+// is kept until the successor has it, and goes to the next one when it is lost.
+// A distributor that starts again probes for all that its journal owes and that
+// no worker says it runs. A worker that waits for the answer of a distributor
+// that is gone gets a NoTask from its own shell.
+package peacock
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Name is how the policy is asked for.
+const Name = "peacock"
+
+// Options are the policy's own numbers.
+type Options struct {
+	// Interval is how often marked probes move on; the ticks are its multiples.
+	// 0 is DefaultInterval cutoffs. The paper has 1 s, on traces whose cutoff is
+	// 1129 s.
+	Interval sched.Time
+}
+
+// Policy gives the policy's cores.
+func Policy(o Options) sched.Policy {
+	return sched.Policy{
+		Name:           Name,
+		Acquainted:     true,
+		NewDistributor: func(c sched.DistributorConfig) sched.Core { return NewDistributor(c) },
+		NewWorker:      func(c sched.WorkerConfig) sched.Core { return NewWorker(c, o) },
+	}
+}
+
+var (
+	_ sched.Core = (*Distributor)(nil)
+	_ sched.Core = (*Worker)(nil)
+)

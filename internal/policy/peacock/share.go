@@ -1,0 +1,103 @@
+package peacock
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// share is a distributor's knowledge of the shared state: its own jobs, and what
+// the others last said of theirs. Each tells its whole part and not what changed,
+// so an update that comes twice does no harm.
+type share struct {
+	jobs  map[sched.JobID]*part // of the own part
+	own   sched.Load
+	peers []sched.Load // by distributor id
+	all   sched.Load   // own and all peers
+}
+
+// part is what a job adds to the shared state.
+type part struct {
+	tasks    int64 // unfinished
+	estimate sched.Time
+}
+
+func newShare() share { return share{jobs: make(map[sched.JobID]*part)} }
+
+// enter adds a job.
+func (s *share) enter(id sched.JobID, tasks int64, estimate sched.Time) {
+	s.jobs[id] = &part{tasks, estimate}
+	s.add(tasks, estimate)
+}
+
+// ended takes off one task of a job; false when the job is not counted.
+func (s *share) ended(id sched.JobID) bool {
+	p := s.jobs[id]
+	if p == nil {
+		return false
+	}
+	p.tasks--
+	s.add(-1, p.estimate)
+	return true
+}
+
+// forget takes off a job with all that is left of it, and says whether anything
+// was.
+func (s *share) forget(id sched.JobID) bool {
+	p := s.jobs[id]
+	if p == nil {
+		return false
+	}
+	s.add(-p.tasks, p.estimate)
+	delete(s.jobs, id)
+	return p.tasks != 0
+}
+
+func (s *share) add(tasks int64, estimate sched.Time) {
+	s.own = plusLoad(s.own, tasks, sched.Time(tasks)*estimate)
+	s.all = plusLoad(s.all, tasks, sched.Time(tasks)*estimate)
+}
+
+func plusLoad(l sched.Load, queued int64, work sched.Time) sched.Load {
+	return sched.Load{Queued: l.Queued + queued, Work: l.Work + work}
+}
+
+// tell sends the own part to the other distributors.
+func (s *share) tell(out *sched.Actions) {
+	m := out.Send(sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, sched.LoadShare)
+	m.More = &sched.More{Load: s.own}
+}
+
+// hear takes the part of another distributor.
+func (s *share) hear(from sched.Addr, m *sched.Message) {
+	if from.Role != sched.Distributor || from.ID < 0 || from.ID > sched.MaxID || m.More == nil {
+		return
+	}
+	if grow := int(from.ID) + 1 - len(s.peers); grow > 0 {
+		s.peers = append(s.peers, make([]sched.Load, grow)...)
+	}
+	peer, l := &s.peers[from.ID], m.More.Load
+	s.all = plusLoad(s.all, l.Queued-peer.Queued, l.Work-peer.Work)
+	*peer = l
+}
+
+// ride puts the state on what a distributor says to workers; the threshold of a
+// probe is the average load when it is sent.
+func (s state) ride(did []sched.Action, estimateOf func(sched.Time) sched.Time) {
+	var more *sched.More
+	for i := range did {
+		a := &did[i]
+		if a.Kind != sched.Send || a.To.Role != sched.Worker {
+			continue
+		}
+		switch a.Msg.Kind {
+		case sched.Probe:
+			a.Msg.Estimate = estimateOf(a.Msg.Estimate)
+		case sched.Launch, sched.NoTask:
+		default:
+			continue
+		}
+		if more == nil {
+			more = &sched.More{Load: s.load, Threshold: s.averageLoad()}
+		}
+		a.Msg.More = more
+	}
+}

@@ -1,0 +1,191 @@
+package peacock
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// phase is what a worker does.
+type phase uint8
+
+const (
+	idle    phase = iota // nothing waits here
+	asking               // the head of the queue has been asked for its task
+	running              // a task runs
+)
+
+// Worker is one slot with its elastic queue.
+//
+// The slot's sequence number grows with every change of its phase. It goes along
+// with a GetTask and comes back with the answer, so an answer that is late or
+// comes twice is recognised.
+type Worker struct {
+	cfg      sched.WorkerConfig
+	interval sched.Time
+	seq      uint64
+	queue    elastic
+	state    state
+	rotation rotation
+
+	phase   phase
+	since   sched.Time   // of the phase
+	head    sched.Probed // asked for, or of what runs
+	current sched.AttemptID
+}
+
+// NewWorker gives an idle slot that knows no other.
+func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
+	return &Worker{cfg: cfg, interval: o.interval(cfg.Params), seq: cfg.Seq, state: state{workers: 1}}
+}
+
+// Seq gives the slot's sequence number.
+func (w *Worker) Seq() uint64 { return w.seq }
+
+// Reserved says no: the policy reserves nothing.
+func (w *Worker) Reserved() bool { return false }
+
+// Running gives the attempt the slot runs; false when it runs none.
+func (w *Worker) Running() (sched.AttemptID, bool) { return w.current, w.phase == running }
+
+// Waiting gives how many probes wait here, and how many are marked to move on.
+func (w *Worker) Waiting() (waiting, marked int) {
+	return len(w.queue.waiting), len(w.queue.marked)
+}
+
+// Step implements [sched.Core].
+func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if !m.Valid() {
+		return
+	}
+	switch m.Kind {
+	case sched.Probe:
+		w.probe(now, m, out)
+	case sched.Launch:
+		w.launch(now, from, m, out)
+	case sched.NoTask:
+		w.noTask(now, from, m, out)
+	case sched.Rotated:
+		w.rotated(now, from, m, out)
+	case sched.Ended:
+		w.ended(now, m, out)
+	case sched.Kill:
+		if w.phase == running && w.current == m.AttemptID() {
+			w.act(sched.Stop, out)
+		}
+	case sched.Members:
+		w.members(m)
+	case sched.Timeout:
+		w.tick(out)
+	}
+	w.setTimer(now, out)
+}
+
+// hear takes the shared state that rides on a message.
+func (w *Worker) hear(m *sched.Message) {
+	if m.More != nil {
+		w.state.load = m.More.Load
+	}
+}
+
+// probe takes a new reservation in.
+func (w *Worker) probe(now sched.Time, m *sched.Message, out *sched.Actions) {
+	p := sched.Probed{
+		Job: m.Job, Owner: m.Owner, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
+	}
+	if m.More != nil {
+		p.Threshold = m.More.Threshold
+	}
+	w.hear(m)
+	w.enqueue(now, p)
+	w.serve(now, out)
+}
+
+// enqueue puts a probe in its place. One that cannot be meant is left out.
+func (w *Worker) enqueue(now sched.Time, p sched.Probed) {
+	if p.Owner.Role != sched.Distributor || p.Owner.ID < 0 || p.Threshold < 0 {
+		return
+	}
+	p.Estimate = bounded(p.Estimate)
+	w.queue.enqueue(now, w.left(now), p, w.state)
+}
+
+// left is the remaining time of the task in the slot, by its estimate. One that
+// is being fetched has all of it left.
+func (w *Worker) left(now sched.Time) sched.Time {
+	switch w.phase {
+	case asking:
+		return w.head.Estimate
+	case running:
+		return max(0, w.head.Estimate-(now-w.since))
+	default:
+		return 0
+	}
+}
+
+// serve makes an idle slot ask for the task of the next probe (late binding).
+func (w *Worker) serve(now sched.Time, out *sched.Actions) {
+	if w.phase != idle {
+		return
+	}
+	p, ok := w.queue.next()
+	if !ok {
+		return
+	}
+	w.enter(asking, now)
+	w.head = p
+	m := out.Send(p.Owner, sched.GetTask)
+	m.Job, m.Seq = p.Job, w.seq
+}
+
+func (w *Worker) enter(p phase, now sched.Time) {
+	w.phase, w.since = p, now
+	w.seq++
+}
+
+// launch starts what was asked for. A launch that nobody here waits for is sent
+// back: its distributor started anew, or took this worker for lost.
+func (w *Worker) launch(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	switch {
+	case m.Attempt < 1:
+	case w.answers(from, m):
+		w.hear(m)
+		w.enter(running, now)
+		w.current = m.AttemptID()
+		w.act(sched.Start, out)
+	case w.current != m.AttemptID(): // else it came again
+		r := out.Send(from, sched.Refused)
+		r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, "the slot did not ask for it, or does no more"
+	}
+}
+
+// answers says that a message is the answer to the question that is open.
+func (w *Worker) answers(from sched.Addr, m *sched.Message) bool {
+	return w.phase == asking && from == w.head.Owner && m.Job == w.head.Job && m.Seq == w.seq
+}
+
+// noTask drops the probe that was asked for. The shell says so when the
+// distributor cannot be reached: it will probe again when it is back.
+func (w *Worker) noTask(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	gone := from.Role == sched.Shell && w.phase == asking && m.Job == w.head.Job
+	if !gone && !w.answers(from, m) {
+		return
+	}
+	w.hear(m)
+	w.enter(idle, now)
+	w.serve(now, out)
+}
+
+// ended reports to the distributor and serves the next probe.
+func (w *Worker) ended(now sched.Time, m *sched.Message, out *sched.Actions) {
+	if w.phase != running || w.current != m.AttemptID() {
+		return
+	}
+	r := out.Send(w.head.Owner, sched.Report)
+	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = m.Job, m.First, m.Attempt, m.Outcome, m.Reason
+	w.enter(idle, now)
+	w.serve(now, out)
+}
+
+func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
+	m := out.Do(kind)
+	m.Job, m.First, m.Attempt, m.Owner = w.current.Job, w.current.Task, w.current.Attempt, w.head.Owner
+}
