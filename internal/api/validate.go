@@ -3,12 +3,14 @@ package api
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Limits of one request.
 const (
 	MaxTasks       = 100_000 // tasks of a job
-	MaxKeyBytes    = 256     // of an idempotency key, an application's name, a task id
+	MaxKeyBytes    = 256     // of an idempotency key, an application's or user's name, a task id
 	MaxRetries     = 100
 	MaxPayload     = 1 << 20 // bytes of one task's message
 	MaxExecStrings = 4096    // arguments and variables of one exec task
@@ -21,8 +23,8 @@ func (r *Request) Validate() error {
 		return r.bad(fmt.Sprintf("it has %d tasks, more than the limit of %d a job", len(r.Tasks), MaxTasks), "split it into several jobs")
 	case len(r.Tasks) == 0:
 		return r.bad("it has no task", "give at least one")
-	case len(r.Key) > MaxKeyBytes || len(r.App) > MaxKeyBytes:
-		return r.bad(fmt.Sprintf("its key or application name is longer than %d bytes", MaxKeyBytes), "use a shorter one")
+	case len(r.Key) > MaxKeyBytes || len(r.App) > MaxKeyBytes || len(r.User) > MaxKeyBytes:
+		return r.bad(fmt.Sprintf("its key, application or user name is longer than %d bytes", MaxKeyBytes), "use a shorter one")
 	case r.Class != "" && r.Class != "short" && r.Class != "long":
 		return r.bad(fmt.Sprintf("its class is %q", r.Class), `use "short", "long", or leave it out`)
 	case r.EstimateSet && r.Estimate <= 0:
@@ -43,6 +45,9 @@ func (r *Request) validateTasks() error {
 			return r.bad(fmt.Sprintf("task %d has the id %q of an earlier task", i, t.ID), "give every task an id of its own")
 		}
 		seen[t.ID] = struct{}{}
+		if len(t.ID) > MaxKeyBytes {
+			return r.bad(fmt.Sprintf("task %d has an id longer than %d bytes", i, MaxKeyBytes), "use a shorter one")
+		}
 		if what := t.Payload.fault(r.Backend); what != "" {
 			return r.bad(fmt.Sprintf("task %d (%q) %s", i, t.ID, what), "correct it and submit again")
 		}
@@ -59,12 +64,28 @@ func (p *Payload) fault(b Backend) string {
 		return fmt.Sprintf("has a message of %d bytes, more than the limit of %d", len(p.Message), MaxPayload)
 	case b == BackendSleep && p.Sleep < 0:
 		return fmt.Sprintf("sleeps %v, less than nothing", p.Sleep)
-	case b == BackendExec && (p.Exec == nil || len(p.Exec.Argv) == 0 || p.Exec.Argv[0] == ""):
-		return "names no program to run"
-	case b == BackendExec && len(p.Exec.Argv)+len(p.Exec.Env) > MaxExecStrings:
-		return fmt.Sprintf("has more than %d arguments and variables", MaxExecStrings)
+	case b == BackendExec:
+		return p.Exec.fault()
 	case b != BackendApp && b != BackendSleep && b != BackendExec:
 		return fmt.Sprintf("is for a backend %q, which does not exist", b)
+	}
+	return ""
+}
+
+// fault says why the process can never be started, "" when it can.
+func (e *Exec) fault() string {
+	switch {
+	case e == nil || len(e.Argv) == 0 || e.Argv[0] == "":
+		return "names no program to run"
+	case len(e.Argv)+len(e.Env) > MaxExecStrings:
+		return fmt.Sprintf("has more than %d arguments and variables", MaxExecStrings)
+	}
+	hasZero := func(s string) bool { return strings.IndexByte(s, 0) >= 0 }
+	if slices.ContainsFunc(e.Argv, hasZero) || slices.ContainsFunc(e.Env, hasZero) || hasZero(e.Dir) {
+		return "has a zero byte in an argument, a variable or its folder, which no system can pass on"
+	}
+	if i := slices.IndexFunc(e.Env, func(v string) bool { return strings.IndexByte(v, '=') < 1 }); i >= 0 {
+		return fmt.Sprintf("has a variable %q, which is not KEY=value", e.Env[i])
 	}
 	return ""
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // JSON is a handler that answers with what read gives, or with 503 and the
-// error's text.
+// error's text; with 500 if the answer cannot be written as JSON.
 func JSON(read func(context.Context) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, err := read(r.Context())
@@ -15,7 +15,12 @@ func JSON(read func(context.Context) (any, error)) http.Handler {
 			say(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			say(w, http.StatusInternalServerError, err.Error())
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(answer) // the client may have gone
+		_, _ = w.Write(append(text, '\n')) // the client may have gone
 	})
 }
