@@ -136,9 +136,16 @@ func (c *Cluster) Usage() (Usage, error) { return c.body.usage() }
 
 // Close ends the cluster and returns when nothing of it is left. It is safe to
 // call twice.
-func (c *Cluster) Close() error {
+func (c *Cluster) Close() error { return c.Finish(nil) }
+
+// Finish is Close with a look at what the daemons wrote, complete by then, before
+// a temporary folder is removed. look may be nil; a second call does nothing.
+func (c *Cluster) Finish(look func() error) error {
 	c.closing.Do(func() {
 		c.closeErr = c.body.stop()
+		if look != nil {
+			c.closeErr = errors.Join(c.closeErr, look())
+		}
 		if c.temp {
 			c.closeErr = errors.Join(c.closeErr, os.RemoveAll(c.places.dir))
 		}

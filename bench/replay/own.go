@@ -3,9 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/cluster"
@@ -37,13 +35,8 @@ type Measured struct {
 // OnOwn starts the cluster that the run describes, replays the workload on it and
 // takes it down. w is what run.Workload gave.
 func OnOwn(ctx context.Context, run *experiment.Run, w *workload.Workload, o Own) (m *Measured, err error) {
-	dir, err := os.MkdirTemp("", "pigeon-replay-")
-	if err != nil {
-		return nil, fmt.Errorf("the replay has no folder for its data: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	spec := Spec(run)
-	spec.Isolation, spec.Log, spec.Dir, spec.History = o.Isolation, o.Log, dir, true
+	spec.Isolation, spec.Log, spec.History = o.Isolation, o.Log, true
 	if o.Configure != nil {
 		o.Configure(&spec)
 	}
@@ -55,11 +48,10 @@ func OnOwn(ctx context.Context, run *experiment.Run, w *workload.Workload, o Own
 	if m, err = measured(ctx, c, w, o); err != nil {
 		return nil, err
 	}
-	histories := c.Histories()
-	if err := c.Close(); err != nil { // what it wrote is complete then
-		return nil, err
-	}
-	if m.Events, err = ReadHistories(histories, m.Began); err != nil {
+	if err := c.Finish(func() (err error) {
+		m.Events, err = ReadHistories(c.Histories(), m.Began)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	Queueing(m.Outcome, w, m.Events)

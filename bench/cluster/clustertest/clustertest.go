@@ -1,6 +1,6 @@
 // Package clustertest lets a test binary be the daemons of a cluster of
-// processes: package cluster starts the running program again, and that is the
-// test.
+// processes, and the guard of exec tasks: both start the running program again,
+// and that is the test. Without it such a test starts itself for ever.
 package clustertest
 
 import (
@@ -20,11 +20,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// Main is for TestMain: it runs a daemon when package cluster started this
-// program as one, else the tests, with a check for leaked goroutines.
+// Main is for TestMain: it runs a daemon or the guard when this program was
+// started as one, else the tests, with a check for leaked goroutines.
 func Main(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
+		os.Exit(guard.Main())
+	}
 	if len(os.Args) != 4 {
 		goleak.VerifyTestMain(m)
 		return

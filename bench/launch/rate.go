@@ -1,0 +1,212 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// RateOptions say what is launched.
+type RateOptions struct {
+	Tasks    int
+	Duration time.Duration // of each
+	Backend  api.Backend   // sleep or exec
+	Workers  int           // slots of the cluster
+	// JobTasks is the size of a job, InFlight the jobs that are submitted and
+	// have not ended; the paper's comparison fixes neither.
+	JobTasks, InFlight int
+	Progress           func(done int)
+}
+
+// RateResult is what "pigeon bench launch" prints; times in seconds.
+type RateResult struct {
+	Bench    string         `json:"bench"`
+	Backend  string         `json:"backend"`
+	Workers  int            `json:"workers"`
+	Tasks    int            `json:"tasks"`
+	Duration measure.Number `json:"duration"`
+	JobTasks int            `json:"job_tasks"`
+	InFlight int            `json:"in_flight"`
+	// Total is from the first submission until the last end was told.
+	Total measure.Number `json:"total"`
+	Rate  measure.Number `json:"rate"` // tasks/s
+	// OverheadPerTask is (Total - ideal) / (tasks a slot), where the ideal is
+	// tasks x duration / slots: what a slot loses with every task it runs.
+	OverheadPerTask measure.Number `json:"overhead_per_task"`
+	Utilization     measure.Number `json:"utilization"` // ideal / Total
+	CPUPerTask      measure.Number `json:"cpu_per_task"`
+	RSSMax          int64          `json:"rss_max"`
+	// Shared says that CPUPerTask and RSSMax hold this client too; GeneratorCPU is
+	// its processor time per task where it is a process of its own.
+	Shared       bool           `json:"client_included"`
+	GeneratorCPU measure.Number `json:"client_cpu_per_task"`
+	Failed       int            `json:"failed"`
+}
+
+// Rate runs equal tasks through the frontends and measures the whole. usage tells
+// what the daemons used so far; nil when that is not known.
+func Rate(ctx context.Context, frontends []string, o RateOptions, usage func() (cluster.Usage, error)) (*RateResult, error) {
+	g := &generator{options: o, base: strconv.FormatInt(time.Now().UnixNano(), 36)}
+	for _, address := range frontends {
+		pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: submitters + watchers, CallTimeout: time.Minute})
+		if err != nil {
+			return nil, err
+		}
+		defer pool.Close() //nolint:errcheck // it only closes connections
+		g.frontends = append(g.frontends, target{
+			SchedulerClient: wire.NewSchedulerClient(pool), submits: make(chan struct{}, submitters), waits: make(chan struct{}, watchers),
+		})
+	}
+	for i, f := range g.frontends {
+		if err := f.Ping(ctx); err != nil {
+			return nil, fmt.Errorf("the frontend %s does not answer: %w; nothing was submitted", frontends[i], err)
+		}
+	}
+	if usage == nil {
+		usage = func() (cluster.Usage, error) { return cluster.Usage{}, nil }
+	}
+	before, err := usage()
+	if err != nil {
+		return nil, err
+	}
+	own, err := cluster.OwnUsage()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := g.run(ctx); err != nil {
+		return nil, err
+	}
+	total := time.Since(began)
+	after, err := usage()
+	if err != nil {
+		return nil, err
+	}
+	ownAfter, err := cluster.OwnUsage()
+	if err != nil {
+		return nil, err
+	}
+	return o.result(total, after.Since(before), ownAfter.Since(own), int(g.failed.Load())), nil
+}
+
+func (o *RateOptions) result(total time.Duration, daemons, own cluster.Usage, failed int) *RateResult {
+	tasks, slots := float64(o.Tasks), float64(o.Workers)
+	ideal := o.Duration.Seconds() * tasks / slots
+	r := &RateResult{
+		Bench: "launch", Backend: string(o.Backend), Workers: o.Workers, Tasks: o.Tasks, Duration: measure.Number(o.Duration.Seconds()),
+		JobTasks: o.JobTasks, InFlight: o.InFlight, Total: measure.Number(total.Seconds()), Rate: measure.Number(tasks / total.Seconds()),
+		OverheadPerTask: measure.Number((total.Seconds() - ideal) * slots / tasks), Utilization: measure.Number(ideal / total.Seconds()),
+		CPUPerTask: measure.Number(daemons.CPU.Seconds() / tasks), RSSMax: daemons.RSSMax, Shared: daemons.Shared,
+		GeneratorCPU: measure.Missing(), Failed: failed,
+	}
+	if daemons == (cluster.Usage{}) {
+		r.CPUPerTask = measure.Missing()
+	}
+	if !daemons.Shared {
+		r.GeneratorCPU = measure.Number(own.CPU.Seconds() / tasks)
+	}
+	return r
+}
+
+// Calls at a time to one frontend. Jobs in flight beyond the watchers are asked
+// for later; they end in about the order in which they were submitted.
+const (
+	submitters = 64
+	watchers   = 128
+)
+
+// target is one frontend.
+type target struct {
+	*wire.SchedulerClient
+	submits, waits chan struct{} // an element for every call under way
+}
+
+// generator keeps a number of jobs in flight.
+type generator struct {
+	options   RateOptions
+	base      string // of keys, so that each run has its own
+	frontends []target
+	next      atomic.Int64 // job
+	done      atomic.Int64 // tasks
+	failed    atomic.Int64
+}
+
+func (g *generator) run(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var all sync.WaitGroup
+	for range g.options.InFlight {
+		all.Go(func() {
+			for g.job(ctx, stop) {
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// job runs the next job to its end; false when there is none.
+func (g *generator) job(ctx context.Context, stop context.CancelCauseFunc) bool {
+	k := int(g.next.Add(1) - 1)
+	first := k * g.options.JobTasks
+	if first >= g.options.Tasks || ctx.Err() != nil {
+		return false
+	}
+	tasks := make([]api.Task, min(g.options.JobTasks, g.options.Tasks-first))
+	for i := range tasks {
+		tasks[i].Payload = g.options.payload()
+	}
+	key := g.base + "-" + strconv.Itoa(k)
+	err := g.frontends[k%len(g.frontends)].toItsEnd(ctx, &api.Request{Key: key, Backend: g.options.Backend, Class: "short", Tasks: tasks}, &g.failed)
+	if err != nil {
+		stop(errors.Join(fmt.Errorf("job %d of %d tasks: %w; the measurement was ended", k, len(tasks), err), ctx.Err()))
+		return false
+	}
+	if done := g.done.Add(int64(len(tasks))); g.options.Progress != nil {
+		g.options.Progress(int(done))
+	}
+	return true
+}
+
+// toItsEnd submits a job and waits for its end.
+func (t *target) toItsEnd(ctx context.Context, q *api.Request, failed *atomic.Int64) error {
+	t.submits <- struct{}{}
+	id, _, err := t.Submit(ctx, q)
+	<-t.submits
+	if err != nil {
+		return err
+	}
+	t.waits <- struct{}{}
+	defer func() { <-t.waits }()
+	for {
+		s, err := t.Wait(ctx, id, 30*time.Second)
+		if err != nil {
+			return err
+		}
+		if s.State.Ended() {
+			failed.Add(int64(s.Failed))
+			return nil
+		}
+	}
+}
+
+func (o *RateOptions) payload() api.Payload {
+	if o.Backend == api.BackendSleep {
+		return api.Payload{Backend: api.BackendSleep, Sleep: o.Duration}
+	}
+	argv := []string{"true"}
+	if o.Duration > 0 {
+		argv = []string{"sleep", strconv.FormatFloat(o.Duration.Seconds(), 'f', -1, 64)}
+	}
+	return api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: argv}}
+}

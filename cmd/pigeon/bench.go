@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	local "github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/spf13/cobra"
+)
+
+func benchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "bench",
+		GroupID: groupMeasure,
+		Short:   "Measure the scheduler itself: latency and launch rate",
+		Long: `Measures the scheduler on a cluster of its own on this machine, journal on, or on
+a running one. On a cluster in one process the client's share of processor and memory
+is part of what is told; --isolation process tells the daemons' alone.`,
+	}
+	cmd.AddCommand(benchLatency(), benchLaunch())
+	return cmd
+}
+
+// benchFlags say on which cluster is measured.
+type benchFlags struct {
+	workers, groups, nodes, frontends int
+	isolation                         string
+	running                           []string
+	noSync                            bool
+}
+
+func addBenchFlags(cmd *cobra.Command, workers int) *benchFlags {
+	f, fs := &benchFlags{}, cmd.Flags()
+	fs.IntVar(&f.workers, "workers", workers, "slots in all")
+	fs.IntVar(&f.groups, "groups", 3, "groups, of equal size")
+	fs.IntVar(&f.nodes, "nodes", 12, "nodes in all, which share the slots")
+	fs.IntVar(&f.frontends, "frontends", 1, "frontends")
+	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "goroutine: all daemons in this process; process: one for each")
+	fs.StringSliceVar(&f.running, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
+	fs.BoolVar(&f.noSync, "no-sync", false, "journal without fsync")
+	return f
+}
+
+// spec gives the cluster that the flags ask for.
+func (f *benchFlags) spec() (local.Spec, error) {
+	switch {
+	case f.groups < 1 || f.nodes < f.groups || f.nodes%f.groups != 0:
+		return local.Spec{}, fmt.Errorf("--nodes %d do not share evenly among --groups %d", f.nodes, f.groups)
+	case f.workers < f.nodes || f.workers%f.nodes != 0:
+		return local.Spec{}, fmt.Errorf("--workers %d do not share evenly among --nodes %d", f.workers, f.nodes)
+	case f.isolation != string(local.Goroutine) && f.isolation != string(local.Process):
+		return local.Spec{}, fmt.Errorf("--isolation %q does not exist; use %s or %s", f.isolation, local.Goroutine, local.Process)
+	}
+	return local.Spec{
+		Groups: experiment.EvenGroups(f.nodes, f.groups), Slots: f.workers / f.nodes, Frontends: f.frontends,
+		Isolation: local.Isolation(f.isolation), NoSync: f.noSync,
+	}, nil
+}
+
+// on runs a measurement on the cluster; c is nil on a running one.
+func (f *benchFlags) on(ctx context.Context, history bool, measure func(c *local.Cluster, frontends []string) error) error {
+	if len(f.running) > 0 {
+		sizes, err := replay.GroupsOf(ctx, f.running[0])
+		if err != nil {
+			return wrongUse(err)
+		}
+		f.groups, f.workers = len(sizes), 0
+		for _, n := range sizes {
+			f.workers += n
+		}
+		return measure(nil, f.running)
+	}
+	spec, err := f.spec()
+	if err != nil {
+		return wrongUse(err)
+	}
+	spec.History = history
+	c, err := local.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	return errors.Join(measure(c, c.Frontends()), c.Close())
+}
+
+func benchLatency() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "latency",
+		Short: "Submit single tasks to an idle cluster, one after another",
+		Example: `  pigeon bench latency
+  pigeon bench latency --samples 10000 --isolation process -o json`,
+		Args: cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	f := addBenchFlags(cmd, 12)
+	samples := cmd.Flags().Int("samples", 2000, "tasks that are measured")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *samples < 1 || *samples > 10_000_000 {
+			return wrongUse(fmt.Errorf("--samples %d is outside 1 to 10000000", *samples))
+		}
+		show := newProgress(cmd.ErrOrStderr())
+		return f.on(cmd.Context(), true, func(c *local.Cluster, frontends []string) error {
+			r, err := launch.Latency(cmd.Context(), launch.LatencyOptions{
+				Cluster: c, Frontend: frontends[0], Samples: *samples, Workers: f.workers,
+				Progress: func(done int) { show.line("%d of %d tasks", done, *samples) },
+			})
+			show.clear()
+			if err != nil {
+				return err
+			}
+			if *output == outputJSON {
+				return writeJSON(cmd.OutOrStdout(), r)
+			}
+			printLatency(cmd.OutOrStdout(), r)
+			return nil
+		})
+	}
+	return cmd
+}
+
+func printLatency(out io.Writer, r *launch.LatencyResult) {
+	fmt.Fprintf(out, "%d tasks, one at a time, on %d idle workers (ms)  p50    p90    p99\n", r.Samples, r.Workers)
+	for _, row := range []struct {
+		name string
+		d    measure.Distribution
+	}{
+		{"submission to start of the task", r.SubmitToStart}, {"submission to its answer (on the disk)", r.SubmitToAnswer},
+		{"end of the task to the client's knowing", r.EndToTold}, {"submission to knowing, less the task", r.SubmitToTold},
+	} {
+		fmt.Fprintf(out, "  %-42s %6.3f %6.3f %6.3f\n", row.name, 1e3*float64(row.d.P50), 1e3*float64(row.d.P90), 1e3*float64(row.d.P99))
+	}
+}
+
+func benchLaunch() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "launch",
+		Short: "Run many equal tasks and measure what scheduling them costs",
+		Example: `  pigeon bench launch                                    zero-length sleeps
+  pigeon bench launch --backend exec --tasks 2000 --workers 48
+  pigeon bench launch --duration 1s --workers 12000 --tasks 100000 -o json`,
+		Args: cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	f := addBenchFlags(cmd, 120)
+	fs := cmd.Flags()
+	var o launch.RateOptions
+	var backend string
+	fs.IntVar(&o.Tasks, "tasks", 200_000, "tasks in all")
+	fs.DurationVar(&o.Duration, "duration", 0, "of each task")
+	fs.StringVar(&backend, "backend", string(api.BackendSleep), "sleep, or exec: real processes")
+	fs.IntVar(&o.JobTasks, "job-tasks", 100, "tasks of a job")
+	fs.IntVar(&o.InFlight, "in-flight", 64, "jobs submitted and not ended")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o.Backend = api.Backend(backend)
+		if err := checkRate(&o); err != nil {
+			return wrongUse(err)
+		}
+		show := newProgress(cmd.ErrOrStderr())
+		o.Progress = func(done int) { show.line("%d of %d tasks", done, o.Tasks) }
+		return f.on(cmd.Context(), false, func(c *local.Cluster, frontends []string) error {
+			o.Workers = f.workers
+			var usage func() (local.Usage, error)
+			if c != nil {
+				usage = c.Usage
+			}
+			r, err := launch.Rate(cmd.Context(), frontends, o, usage)
+			show.clear()
+			if err != nil {
+				return err
+			}
+			if *output == outputJSON {
+				err = writeJSON(cmd.OutOrStdout(), r)
+			} else {
+				printRate(cmd.OutOrStdout(), r)
+			}
+			if r.Failed > 0 {
+				return errors.Join(err, fmt.Errorf("%d of %d tasks failed", r.Failed, r.Tasks))
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+func checkRate(o *launch.RateOptions) error {
+	for _, c := range []struct {
+		flag             string
+		value, min, most int64
+	}{
+		{"tasks", int64(o.Tasks), 1, 100_000_000}, {"duration", int64(o.Duration), 0, int64(24 * time.Hour)},
+		{"job-tasks", int64(o.JobTasks), 1, api.MaxTasks}, {"in-flight", int64(o.InFlight), 1, 10_000},
+	} {
+		if c.value < c.min || c.value > c.most {
+			return fmt.Errorf("--%s is outside %d to %d", c.flag, c.min, c.most)
+		}
+	}
+	if o.Backend != api.BackendSleep && o.Backend != api.BackendExec {
+		return fmt.Errorf("--backend %q does not exist; use %s or %s", o.Backend, api.BackendSleep, api.BackendExec)
+	}
+	return nil
+}
+
+func printRate(out io.Writer, r *launch.RateResult) {
+	fmt.Fprintf(out, "%d tasks of %v s (%s) on %d workers: %.3f s, %.0f tasks/s\n", r.Tasks, float64(r.Duration), r.Backend, r.Workers, float64(r.Total), float64(r.Rate))
+	fmt.Fprintf(out, "overhead %.3f ms a task and worker, utilization %.1f %%\n", 1e3*float64(r.OverheadPerTask), 100*float64(r.Utilization))
+	whose := "all daemons"
+	if r.Shared {
+		whose = "all daemons and this client"
+	}
+	fmt.Fprintf(out, "%.1f us of processor a task and %.0f MiB at most, of %s\n", 1e6*float64(r.CPUPerTask), float64(r.RSSMax)/(1<<20), whose)
+	if !r.Shared {
+		fmt.Fprintf(out, "%.1f us of processor a task of this client\n", 1e6*float64(r.GeneratorCPU))
+	}
+}
