@@ -79,7 +79,7 @@ func (c Config) Validate() error {
 const maxName = 128
 
 func (c Config) policyFault() string {
-	if _, _, err := policy.Configure(c.Policy, sched.Params{Cutoff: sched.Time(c.Cutoff)}); err != nil {
+	if _, _, err := policy.ConfigureLive(c.Policy, sched.Params{Cutoff: sched.Time(c.Cutoff)}); err != nil {
 		return err.Error()
 	}
 	return ""

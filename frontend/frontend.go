@@ -58,7 +58,7 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("frontend: %w", err)
 	}
-	p, params, err := policy.Configure(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff)})
+	p, params, err := policy.ConfigureLive(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff)})
 	if err != nil {
 		return nil, err
 	}

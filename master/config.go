@@ -63,7 +63,7 @@ func (c Config) Validate() error {
 }
 
 func (c Config) policyFault() string {
-	if _, _, err := policy.Configure(c.Policy, sched.Params{Cutoff: sched.Time(c.Cutoff), Weight: c.Weight, Reserved: c.Reserved}); err != nil {
+	if _, _, err := policy.ConfigureLive(c.Policy, sched.Params{Cutoff: sched.Time(c.Cutoff), Weight: c.Weight, Reserved: c.Reserved}); err != nil {
 		return err.Error()
 	}
 	return ""

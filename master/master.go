@@ -48,7 +48,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("master: %w", err)
 	}
-	p, params, err := policy.Configure(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Weight: cfg.Weight, Reserved: cfg.Reserved})
+	p, params, err := policy.ConfigureLive(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Weight: cfg.Weight, Reserved: cfg.Reserved})
 	if err != nil {
 		return nil, err
 	}

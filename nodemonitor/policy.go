@@ -22,7 +22,7 @@ type newCore func(sched.WorkerConfig) slotCore
 // policyOf gives what makes the cores of the policy that was asked for, or says
 // why its workers cannot run live.
 func policyOf(spec string) (newCore, error) {
-	p, params, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second})
+	p, params, err := policy.ConfigureLive(spec, sched.Params{Cutoff: sched.Second})
 	if err != nil {
 		return nil, err
 	}

@@ -78,3 +78,50 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// What runs in the simulator only is refused by the daemons, and says so.
+func TestConfigureLive(t *testing.T) {
+	if p, _, err := policy.ConfigureLive("pigeon:weight=3", given); err != nil || p.Name != "pigeon" {
+		t.Errorf("pigeon: %v", err)
+	}
+	for _, spec := range []string{"sparrow", "hawk:tries=3", "eagle", "fifo", "priority"} {
+		_, _, err := policy.ConfigureLive(spec, given)
+		if err == nil || !strings.Contains(err.Error(), "runs in 'pigeon sim' only for now; the daemons run pigeon") {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	if _, _, err := policy.ConfigureLive("sparow", given); err == nil || !strings.Contains(err.Error(), `did you mean "sparrow"`) {
+		t.Errorf("a misspelt one: %v", err)
+	}
+}
+
+// The numbers of a policy reach it within their bounds, and no other policy.
+func TestParametersOfRivals(t *testing.T) {
+	for _, spec := range []string{
+		"sparrow:ratio=1.5,cancel=yes", "hawk:tries=0,reserved=0.2,ratio=3", "eagle:slack=3.5,least=1,ratio=2,reserved=0.17",
+		"priority:reserved=0", "fifo",
+	} {
+		if _, _, err := policy.Configure(spec, given); err != nil {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	for _, c := range []struct{ spec, fault, next string }{
+		{"sparow", `"sparow" is unknown`, `did you mean "sparrow"`},
+		{"sparrow:ration=2", `no parameter "ration"`, `did you mean "ratio"`},
+		{"sparrow:ratio=0.5", `ratio="0.5"`, "from 1 to 100"},
+		{"sparrow:ratio=NaN", `ratio="NaN"`, "from 1 to 100"},
+		{"sparrow:cancel=maybe", `cancel="maybe"`, "use yes or no"},
+		{"sparrow:reserved=0.1", `no parameter "reserved"`, "Its parameters are ratio, cancel"},
+		{"hawk:tries=-1", `tries="-1"`, "from 0 to 10000"},
+		{"hawk:tires=1", `no parameter "tires"`, `did you mean "tries"`},
+		{"eagle:slack=Inf", `slack="Inf"`, "from 0"},
+		{"eagle:least=0", `least="0"`, "from 1 to 10000"},
+		{"fifo:reserved=0.1", `no parameter "reserved"`, "it has none at all"},
+		{"priority:weight=3", `no parameter "weight"`, "reserved"},
+	} {
+		_, _, err := policy.Configure(c.spec, given)
+		if err == nil || !strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), c.next) {
+			t.Errorf("%q gives %v; want %q and %q", c.spec, err, c.fault, c.next)
+		}
+	}
+}
