@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -143,8 +144,7 @@ func serve(ctx context.Context, d daemon, ready func() error) error {
 	case <-d.Ready():
 		if err := ready(); err != nil {
 			stop()
-			<-ended
-			return err
+			return errors.Join(err, <-ended)
 		}
 	case err := <-ended:
 		return err

@@ -140,6 +140,8 @@ func startBackend(t, cluster *testing.T, s style, app, node string) *hands {
 	h := &hands{style: s, app: app, node: published.NewNodeMonitorServiceClient(dialThrift(cluster, node)), failed: make(chan error, 100)}
 	address := listenThrift(cluster, published.NewBackendServiceProcessor(h))
 	h.self = hostPort(t, address)
+	h.mu.Lock() // the first task may come before the answer
+	defer h.mu.Unlock()
 	if ok, err := h.node.RegisterBackend(t.Context(), app, "worker/"+address, s.kind); !ok || err != nil {
 		t.Fatalf("the backend was not registered: %v %v", ok, err)
 	}
