@@ -36,6 +36,7 @@ func verbs(roles []role) []*cobra.Command {
 		cancelCommand(),
 		simCommand(),
 		replayCommand(),
+		benchCommand(),
 		traceCommand(),
 		configCommand(roles),
 		doctorCommand(),
