@@ -11,8 +11,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
-	"github.com/pigeon-sched/pigeon/internal/roster"
-	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
@@ -50,7 +48,7 @@ func start(t testing.TB, cfg master.Config) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, Master: m, process: daemontest.Run(t, m)}
-	r.client = daemontest.Dial(t, m.Addr(), wire.NewCodec(roster.New(), runloop.NewClock().Now))
+	r.client = daemontest.Dial(t, m.Addr(), daemontest.Codec())
 	return r
 }
 

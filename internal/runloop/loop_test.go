@@ -131,6 +131,8 @@ func TestTimers(t *testing.T) {
 		timers.Set(self, sched.Second, 8)
 		timers.Set(self, -sched.Second, 9)
 		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		want := []shot{{self, 9, 0}, {self, 8, sched.Second}, {self, 7, 2 * sched.Second}}
 		if !slices.Equal(shots, want) {
 			t.Errorf("%v, want %v", shots, want)

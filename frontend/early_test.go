@@ -1,0 +1,90 @@
+package frontend_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// hasty is a master that speaks to a frontend before it answers its hello.
+type hasty struct {
+	t     *testing.T
+	w     *world
+	inbox *link.Inbox
+
+	mu   sync.Mutex
+	said bool
+	got  []wire.Item
+}
+
+const hastyIncarnation = 77
+
+func (h *hasty) Hello(ctx context.Context, hello *wire.Hello) (wire.HelloReply, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	self := roster.MasterRef(0)
+	if !h.said {
+		h.said = true
+		holding := sched.Message{Kind: sched.Holding, Job: sched.NewJobID(hello.Sender.Name, "gone"), Attempt: 1}
+		if _, err := h.w.peer(hello.Address).Deliver(ctx, &wire.Batch{
+			Sender: self, Receiver: hello.Sender, Incarnation: hastyIncarnation, Sequence: 1, Epoch: 1, Items: []wire.Item{{From: self, To: hello.Sender, Msg: holding}},
+		}); err != nil {
+			h.t.Error(err)
+		}
+	}
+	return wire.HelloReply{Sender: self, Incarnation: hastyIncarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
+}
+
+func (h *hasty) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
+	return wire.SnapshotReply{}, nil
+}
+
+func (h *hasty) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	return h.inbox.Accept(b, func(b *wire.Batch) (string, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.got = append(h.got, b.Items...)
+		return "", nil
+	})
+}
+
+// What a master says before the answer to the hello was read is not dropped: an
+// attempt of a job that nobody wants is told to go.
+func TestMasterThatSpeaksFirst(t *testing.T) {
+	w := &world{t: t}
+	h := &hasty{t: t, w: w, inbox: link.NewInbox(hastyIncarnation)}
+	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: h, Registrar: h}, daemontest.Codec()), server.Options{
+		Name: "master", Address: "127.0.0.1:0", MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(t),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	w.masters = []string{s.Addr().String()}
+	f, err := frontend.New(w.settings(), daemontest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemontest.Run(t, s)
+	daemontest.Run(t, f)
+	daemontest.Await(t, "the attempt is dropped", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for _, it := range h.got {
+			if it.Msg.Kind == sched.Drop && it.Msg.Job == sched.NewJobID("frontend-0", "gone") {
+				return true
+			}
+		}
+		return false
+	})
+}
