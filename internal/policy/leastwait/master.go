@@ -29,7 +29,9 @@ type worker struct {
 	waiting  sched.Time // sum of their estimates
 	running  *task
 	done     sched.Time // when the running task ends by its estimate
-	in       *heap      // nil for none
+	ended    [keepEnded]sched.Message
+	next     int   // of ended, to be overwritten
+	in       *heap // nil for none
 	key      sched.Time
 	place    int
 }
@@ -161,9 +163,16 @@ func (s *Master) unassign(w *worker, t *task) {
 	}
 }
 
+// keepEnded is how many of a worker's last tasks the master remembers after they
+// ended: the reports of some may be lost with the worker.
+const keepEnded = 16
+
 // ended takes the end of a task at its worker.
 func (s *Master) ended(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if t := s.tasks[m.AttemptID()]; t != nil && t.at.addr == from {
+		w := t.at
+		w.ended[w.next] = t.msg
+		w.next = (w.next + 1) % keepEnded
 		s.remove(now, t, out)
 	}
 }

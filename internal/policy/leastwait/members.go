@@ -25,7 +25,8 @@ func (s *Master) workerUp(m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// workerLost takes a slot out: what ran there is lost, the rest is placed again.
+// workerLost takes a slot out: what ran there is lost, and perhaps the reports of
+// what ended there last; what did not start is placed again.
 func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if m.Peer.Role != sched.Worker || int(m.Peer.ID) >= len(s.workers) || s.workers[m.Peer.ID] == nil {
 		return
@@ -40,9 +41,13 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	if s.alive == s.reserved() {
 		s.announce(nil, out)
 	}
+	for i := range w.ended {
+		if e := &w.ended[(w.next+i)%keepEnded]; e.Attempt > 0 {
+			tellLost(e, m.Reason, out)
+		}
+	}
 	if t := w.running; t != nil {
-		l := out.Send(t.msg.Owner, sched.AttemptLost)
-		l.Job, l.First, l.Attempt, l.Reason = t.msg.Job, t.msg.First, t.msg.Attempt, m.Reason
+		tellLost(&t.msg, m.Reason, out)
 		s.forget(t, out)
 	}
 	assigned := w.assigned
@@ -52,6 +57,11 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	for _, t := range assigned {
 		s.place(now, t, more, out)
 	}
+}
+
+func tellLost(t *sched.Message, reason string, out *sched.Actions) {
+	l := out.Send(t.Owner, sched.AttemptLost)
+	l.Job, l.First, l.Attempt, l.Reason = t.Job, t.First, t.Attempt, reason
 }
 
 func (s *Master) announce(serves []string, out *sched.Actions) {

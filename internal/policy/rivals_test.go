@@ -1,0 +1,320 @@
+package policy_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// net is a cluster of one policy's cores under a hostile network: messages of
+// different links overtake each other, some come twice, workers die with what is
+// on its way to and from them, and new ones come.
+type net struct {
+	t       *rapid.T
+	policy  sched.Policy
+	params  sched.Params
+	cores   map[sched.Addr]sched.Core
+	workers []sched.Addr // alive, ascending
+	next    int32        // number of the next worker
+	links   []*link
+	runs    map[sched.Addr]*sched.Message // what a worker runs
+	timers  []due
+	now     sched.Time
+	ran     map[sched.AttemptID]bool
+	results map[sched.AttemptID]int // accepted, by task (Attempt 0)
+	open    map[sched.JobID]sched.Addr
+	losses  int
+}
+
+type link struct {
+	from, to sched.Addr
+	queue    []sched.Message
+	last     *sched.Message
+}
+
+type due struct {
+	at    sched.Time
+	core  sched.Addr
+	token uint64
+}
+
+const frontends = 2
+
+var theMaster = sched.Addr{Role: sched.Master}
+
+func newNet(t *rapid.T, spec string, workers int) *net {
+	p, params, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second, Reserved: 0.3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &net{
+		t: t, policy: p, params: params, cores: map[sched.Addr]sched.Core{}, runs: map[sched.Addr]*sched.Message{},
+		ran: map[sched.AttemptID]bool{}, results: map[sched.AttemptID]int{}, open: map[sched.JobID]sched.Addr{},
+	}
+	for d := range frontends {
+		a := sched.Addr{Role: sched.Distributor, ID: int32(d)}
+		n.cores[a] = p.NewDistributor(sched.DistributorConfig{Self: a, Seed: 1, Params: params})
+	}
+	if p.NewMaster != nil {
+		n.cores[theMaster] = p.NewMaster(sched.MasterConfig{Self: theMaster, Seed: 1, Params: params})
+	}
+	for range workers {
+		n.addWorker()
+	}
+	for d := range frontends {
+		if p.NewMaster != nil {
+			n.tell(sched.Addr{Role: sched.Distributor, ID: int32(d)}, sched.Message{Kind: sched.MasterUp, Peer: theMaster, Serves: []string{""}})
+		}
+	}
+	return n
+}
+
+func (n *net) tell(to sched.Addr, m sched.Message) { n.step(sched.Addr{}, to, &m) }
+
+func (n *net) step(from, to sched.Addr, m *sched.Message) {
+	core := n.cores[to]
+	if core == nil {
+		return // it has died
+	}
+	var out sched.Actions
+	core.Step(n.now, from, m, &out)
+	if v, ok := core.(interface{ Valid() error }); ok {
+		if err := v.Valid(); err != nil {
+			n.t.Fatalf("%s, after %s: %v", to, sched.Describe(m), err)
+		}
+	}
+	for i := range out.List() {
+		n.act(to, &out.List()[i])
+	}
+}
+
+func (n *net) act(self sched.Addr, a *sched.Action) {
+	m := a.Msg
+	switch a.Kind {
+	case sched.Send:
+		n.send(self, a.To, m)
+	case sched.Timer:
+		n.timers = append(n.timers, due{a.At, self, a.Token})
+	case sched.Start:
+		if n.runs[self] != nil {
+			n.t.Fatalf("%s starts %s while it runs %s", self, m.AttemptID(), n.runs[self].AttemptID())
+		}
+		n.runs[self] = &m
+	case sched.Stop:
+		if r := n.runs[self]; r != nil && r.AttemptID() == m.AttemptID() {
+			n.end(self, sched.Killed)
+		}
+	case sched.Persist:
+		n.persist(self, &m)
+	case sched.Suspend, sched.Resume:
+		n.t.Fatalf("%s cannot do that: %s", self, sched.DescribeAction(a))
+	case sched.Forget:
+	}
+}
+
+func (n *net) persist(self sched.Addr, m *sched.Message) {
+	switch m.Kind {
+	case sched.TaskEnded:
+		id := m.AttemptID()
+		if m.Outcome == sched.Done && !n.ran[id] {
+			n.t.Fatalf("%s accepts %s, which did not run to its end", self, id)
+		}
+		id.Attempt = 0
+		if n.results[id]++; n.results[id] > 1 {
+			n.t.Fatalf("%s accepts a second result of %s", self, id)
+		}
+	case sched.JobEnded:
+		delete(n.open, m.Job)
+	}
+}
+
+func (n *net) send(from, to sched.Addr, m sched.Message) {
+	if to.ID == sched.Everyone {
+		for id := range int32(frontends) {
+			n.send(from, sched.Addr{Role: to.Role, ID: id}, m)
+		}
+		return
+	}
+	for _, l := range n.links {
+		if l.from == from && l.to == to {
+			l.queue = append(l.queue, m)
+			return
+		}
+	}
+	n.links = append(n.links, &link{from: from, to: to, queue: []sched.Message{m}})
+}
+
+// deliver takes the head of one of the links that have something; false when
+// none has.
+func (n *net) deliver(pick func(k int) int) bool {
+	var busy []*link
+	for _, l := range n.links {
+		if len(l.queue) > 0 {
+			busy = append(busy, l)
+		}
+	}
+	if len(busy) == 0 {
+		return false
+	}
+	l := busy[pick(len(busy))]
+	m := l.queue[0]
+	l.queue, l.last = l.queue[1:], &m
+	n.step(l.from, l.to, &m)
+	return true
+}
+
+func (n *net) end(w sched.Addr, o sched.Outcome) {
+	r := n.runs[w]
+	delete(n.runs, w)
+	if o == sched.Done {
+		n.ran[r.AttemptID()] = true
+	}
+	n.tell(w, sched.Message{Kind: sched.Ended, Job: r.Job, First: r.First, Attempt: r.Attempt, Outcome: o})
+}
+
+func (n *net) addWorker() {
+	w := sched.Addr{Role: sched.Worker, ID: n.next}
+	n.next++
+	n.cores[w] = n.policy.NewWorker(sched.WorkerConfig{Self: w, Seed: 1, Params: n.params, Master: theMaster})
+	n.workers = append(n.workers, w)
+	n.tell(theMaster, sched.Message{Kind: sched.WorkerUp, Peer: w, Node: fmt.Sprint("n", w.ID), Serves: []string{""}})
+	n.acquaint()
+}
+
+// loseWorker ends a worker with what it runs and what is on its way to and from
+// it.
+func (n *net) loseWorker(i int) {
+	w := n.workers[i]
+	n.losses++
+	n.workers = slices.Delete(n.workers, i, i+1)
+	delete(n.cores, w)
+	delete(n.runs, w)
+	n.links = slices.DeleteFunc(n.links, func(l *link) bool { return l.from == w || l.to == w })
+	n.tell(theMaster, sched.Message{Kind: sched.WorkerLost, Peer: w, Reason: "it died"})
+	n.acquaint()
+}
+
+func (n *net) acquaint() {
+	m := sched.Message{Kind: sched.Members, More: &sched.More{}}
+	for _, w := range n.workers {
+		m.More.Members = append(m.More.Members, sched.Member{Worker: w, Master: theMaster})
+	}
+	for d := range frontends {
+		n.tell(sched.Addr{Role: sched.Distributor, ID: int32(d)}, m)
+	}
+	if n.policy.Acquainted {
+		for _, w := range slices.Clone(n.workers) {
+			n.tell(w, m)
+		}
+	}
+}
+
+// advance lets time pass; false when no timer waits.
+func (n *net) advance() bool {
+	n.now += 10 * sched.Millisecond
+	if len(n.timers) == 0 {
+		return false
+	}
+	slices.SortStableFunc(n.timers, func(a, b due) int { return cmp.Compare(a.at, b.at) })
+	d := n.timers[0]
+	n.timers = n.timers[1:]
+	n.now = max(n.now, d.at)
+	n.tell(d.core, sched.Message{Kind: sched.Timeout, Token: d.token})
+	return true
+}
+
+func (n *net) running() (list []sched.Addr) {
+	for _, w := range n.workers {
+		if n.runs[w] != nil {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// chaos does one thing that can happen.
+func (n *net) chaos(job *uint64) {
+	index := func(k int) int { return rapid.IntRange(0, k-1).Draw(n.t, "which") }
+	switch rapid.SampledFrom([]string{"submit", "deliver", "deliver", "deliver", "deliver", "repeat", "end", "end", "time", "lose", "add", "cancel"}).Draw(n.t, "event") {
+	case "submit":
+		*job++
+		id, class := sched.JobID{Lo: *job}, sched.Class(index(sched.NumClasses))
+		to := sched.Addr{Role: sched.Distributor, ID: int32(index(frontends))}
+		n.open[id] = to
+		n.tell(to, sched.Message{
+			Kind: sched.Submit, Job: id, Key: *job, Class: class, Count: int32(1 + index(5)),
+			Estimate: sched.Time(1+index(3)) * sched.Second * (1 + 9*sched.Time(class)),
+		})
+	case "deliver":
+		n.deliver(index)
+	case "repeat":
+		if len(n.links) > 0 {
+			if l := n.links[index(len(n.links))]; l.last != nil {
+				m := *l.last
+				n.step(l.from, l.to, &m)
+			}
+		}
+	case "end":
+		if list := n.running(); len(list) > 0 {
+			n.end(list[index(len(list))], sched.Done)
+		}
+	case "time":
+		n.advance()
+	case "lose":
+		if n.losses < 4 && len(n.workers) > 3 {
+			n.loseWorker(index(len(n.workers)))
+		}
+	case "add":
+		if n.next < 9 {
+			n.addWorker()
+		}
+	case "cancel":
+		if to, ok := n.open[sched.JobID{Lo: *job}]; ok && rapid.Bool().Draw(n.t, "really") {
+			n.tell(to, sched.Message{Kind: sched.Cancel, Job: sched.JobID{Lo: *job}, Reason: "cancelled"})
+		}
+	}
+}
+
+// settle lets everything come to its end.
+func (n *net) settle() {
+	first := func(int) int { return 0 }
+	for range 20_000 {
+		if n.deliver(first) {
+			continue
+		}
+		if list := n.running(); len(list) > 0 {
+			n.end(list[0], sched.Done)
+			continue
+		}
+		if !n.advance() {
+			break
+		}
+	}
+	if len(n.open) > 0 {
+		n.t.Fatalf("%d jobs never end: %v", len(n.open), n.open)
+	}
+}
+
+// design.md, section 2, rule 1: "acceptance exactly once"; issue 4: "Kill -9 of a
+// node during a live run loses no job under any policy". Whatever is late, comes
+// twice or dies, every job ends, and every task has one accepted result.
+func TestRivalsLoseNothing(t *testing.T) {
+	for _, spec := range []string{"sparrow", "sparrow:cancel=yes,ratio=1", "hawk", "hawk:tries=2", "eagle", "eagle:least=1", "fifo", "priority"} {
+		t.Run(spec, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				n := newNet(t, spec, rapid.IntRange(3, 7).Draw(t, "workers"))
+				job := uint64(0)
+				for range rapid.IntRange(20, 150).Draw(t, "events") {
+					n.chaos(&job)
+				}
+				n.settle()
+			})
+		})
+	}
+}
