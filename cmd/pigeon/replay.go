@@ -288,7 +288,7 @@ func writeAgreement(base string, a *experiment.Agreement) error {
 // The demo: as many jobs as make about half a minute, sped up so that short ones
 // still take thirty times as long as scheduling them.
 const (
-	demoTrace   = "gen:ec2,jobs=3000"
+	demoTrace   = "gen:ec2,jobs=2000"
 	demoSpeedup = 12
 )
 
