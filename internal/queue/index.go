@@ -26,6 +26,7 @@ type App struct {
 	Workers  int // live workers that serve it
 	refs     int // services that include it, and jobs that name it
 	runs     [sched.NumClasses]runList
+	rankings [sched.NumClasses]*ranking // nil for a class without an order
 	services []*Service
 }
 
@@ -49,9 +50,11 @@ type Index struct {
 	head     int64  // next at the head, going down
 	queued   [sched.NumClasses]int
 	idle     [NumKinds]int
+	orders   Orders
+	now      sched.Time // of the last Renew
 }
 
-// NewIndex gives an empty index.
+// NewIndex gives an empty index, first in, first out in both classes.
 func NewIndex() *Index {
 	return &Index{apps: make(map[string]*App), services: make(map[string]*Service), head: -1}
 }
@@ -65,6 +68,9 @@ func (x *Index) Hold(name string) *App {
 	a := x.apps[name]
 	if a == nil {
 		a = &App{Name: name}
+		for c, o := range x.orders.By {
+			a.rankings[c] = newRanking(o)
+		}
 		x.apps[name] = a
 		x.order = slices.Insert(x.order, x.position(name), a)
 	}

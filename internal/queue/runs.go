@@ -28,6 +28,7 @@ type Run struct {
 	First       int32
 	Count       int32
 	Attempt     int32
+	Moved       bool // came from another group
 	Since       sched.Time
 	seq         int64
 	prev, next  *Run // in the queue
@@ -37,7 +38,7 @@ type Run struct {
 type runList struct{ first, last *Run }
 
 // PushTail queues count tasks of the job behind all others of its class.
-func (x *Index) PushTail(now sched.Time, j *Job, first, count, attempt int32) {
+func (x *Index) PushTail(now sched.Time, j *Job, first, count, attempt int32) *Run {
 	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Since: now, seq: x.tail}
 	x.tail++
 	l := &j.App.runs[j.Class]
@@ -49,10 +50,11 @@ func (x *Index) PushTail(now sched.Time, j *Job, first, count, attempt int32) {
 	}
 	l.last = r
 	x.enter(r)
+	return r
 }
 
 // PushHead queues count tasks of the job before all others of its class.
-func (x *Index) PushHead(now sched.Time, j *Job, first, count, attempt int32) {
+func (x *Index) PushHead(now sched.Time, j *Job, first, count, attempt int32) *Run {
 	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Since: now, seq: x.head}
 	x.head--
 	l := &j.App.runs[j.Class]
@@ -64,6 +66,7 @@ func (x *Index) PushHead(now sched.Time, j *Job, first, count, attempt int32) {
 	}
 	l.first = r
 	x.enter(r)
+	return r
 }
 
 func (x *Index) enter(r *Run) {
@@ -71,13 +74,21 @@ func (x *Index) enter(r *Run) {
 	r.Job.runs = r
 	r.Job.Queued += r.Count
 	x.queued[r.Job.Class] += int(r.Count)
+	if k := r.Job.App.rankings[r.Job.Class]; k != nil {
+		k.update(r.Job, r.seq)
+	}
 }
 
 // First gives the run of the class whose first task a worker of the service
 // takes next, nil when none of its applications has one waiting.
-func (x *Index) First(s *Service, c sched.Class) *Run {
+func (x *Index) First(s *Service, c sched.Class) *Run { return x.first(s.apps, c) }
+
+func (x *Index) first(apps []*App, c sched.Class) *Run {
+	if x.orders.By[c] != nil {
+		return x.firstRanked(apps, c)
+	}
 	var best *Run
-	for _, a := range s.apps {
+	for _, a := range apps {
 		if r := a.runs[c].first; r != nil && (best == nil || r.seq < best.seq) {
 			best = r
 		}
@@ -99,6 +110,9 @@ func (x *Index) shrink(r *Run, n int32) {
 	r.Count -= n
 	j.Queued -= n
 	x.queued[j.Class] -= int(n)
+	if k := j.App.rankings[j.Class]; k != nil {
+		k.update(j, r.seq)
+	}
 	if r.Count > 0 {
 		return
 	}
@@ -168,7 +182,7 @@ func (x *Index) cut(r *Run, lo, hi int32) {
 	if tail == 0 {
 		return
 	}
-	rest := &Run{Job: r.Job, First: hi, Count: tail, Attempt: r.Attempt, Since: r.Since, seq: r.seq, prev: r, next: r.next}
+	rest := &Run{Job: r.Job, First: hi, Count: tail, Attempt: r.Attempt, Moved: r.Moved, Since: r.Since, seq: r.seq, prev: r, next: r.next}
 	if r.next != nil {
 		r.next.prev = rest
 	} else {

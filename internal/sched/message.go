@@ -18,6 +18,7 @@ const (
 	Cancel
 	// MasterUp: a master was reached, for the first time or in a new
 	// incarnation. Peer, Serves. What was sent to an earlier one is sent again.
+	// A master whose group helps others (Policy.Helping) is told of them as well.
 	MasterUp
 	// MasterLost: a group was without a master for too long. Peer.
 	MasterLost
@@ -147,6 +148,16 @@ const (
 	// Beat (worker to master): a node's heartbeat. More.Slots.
 	Beat
 
+	// What masters say to each other, in policies whose groups help each other.
+
+	// Spare (master to master): a worker is idle and nothing is queued. Serves,
+	// Reserved (it takes short tasks only). It is never withdrawn; one that is out
+	// of date costs a move.
+	Spare
+	// Moved (master to master): a task for a worker that was spare. As Tasks; it
+	// does not move again.
+	Moved
+
 	numKinds
 )
 
@@ -160,7 +171,7 @@ type Message struct {
 	Outcome  Outcome
 	Head     bool  // Tasks: serve before the rest of the class
 	Resent   bool  // Tasks, Submit: may be known already
-	Reserved bool  // WorkerUp, SetReserved: short tasks only
+	Reserved bool  // WorkerUp, SetReserved, Spare: short tasks only
 	Fixed    bool  // WorkerUp: Reserved was chosen by the slot's owner
 	Full     bool  // Returned: worth another try later
 	Retries  uint8 // Submit: of a task that fails by itself

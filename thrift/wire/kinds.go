@@ -32,6 +32,9 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.LoadShare:     22,
 	sched.Beat:          23,
 
+	sched.Spare: 24,
+	sched.Moved: 25,
+
 	sched.Submit:       64,
 	sched.Cancel:       65,
 	sched.MasterUp:     66,

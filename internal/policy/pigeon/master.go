@@ -29,11 +29,12 @@ type Master struct {
 	tells    uint64 // SetReserved messages sent
 	recovery recovery
 	counts   Counts
+	sorted   *sorted // nil in Pigeon itself
 }
 
 // Counts are running totals of a master's decisions.
 type Counts struct {
-	Launches, Lost, Refused uint64
+	Launches, Lost, Refused, Moved uint64
 }
 
 // worker is what the master knows of a slot.
@@ -49,6 +50,7 @@ type worker struct {
 	job        *queue.Job // what it runs, nil when idle or unknown
 	task       int32
 	attempt    int32
+	moved      bool    // what it runs came from another group
 	prev, next *worker // workers of the same job, in order of launch
 	ended      endedRing
 }
@@ -65,6 +67,15 @@ func NewMaster(cfg sched.MasterConfig) *Master {
 	return &Master{cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), recovery: recovery{over: !cfg.Recover}}
 }
 
+// NewMasterWith gives a master with options.
+func NewMasterWith(cfg sched.MasterConfig, o Options) *Master {
+	s := NewMaster(cfg)
+	if o.Sorted {
+		s.sorted, s.index = newSorted(cfg, o)
+	}
+	return s
+}
+
 // Step implements [sched.Core].
 func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if !s.recovery.started && !s.recovery.over {
@@ -74,8 +85,11 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	if !m.Valid() {
 		return
 	}
+	if s.sorted != nil {
+		s.index.Renew(now)
+	}
 	switch m.Kind {
-	case sched.Tasks:
+	case sched.Tasks, sched.Moved:
 		s.tasks(now, m, out)
 	case sched.Idle:
 		s.idle(s.sender(from), m, out)
@@ -89,6 +103,10 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerLost(m, out)
 	case sched.WorkerServes:
 		s.workerServes(m, out)
+	case sched.Spare:
+		s.spare(from, m, out)
+	case sched.MasterUp, sched.MasterLost:
+		s.meet(m)
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.Timeout:
@@ -138,6 +156,9 @@ func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
 func (s *Master) newJob(m *sched.Message) *queue.Job {
 	j := &queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(m.App), Class: m.Class, Estimate: m.Estimate}
 	s.jobs[m.Job] = j
+	if s.sorted != nil {
+		s.sorted.facts[j] = &facts{arrival: m.Arrival}
+	}
 	return j
 }
 
@@ -177,13 +198,20 @@ func (s *Master) takeMore(now sched.Time, j *queue.Job, m *sched.Message, out *s
 }
 
 func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sched.Message, out *sched.Actions) {
+	moved := m.Kind == sched.Moved
 	for _, kind := range mayUse[j.Class] {
 		for count > 0 {
 			e := s.index.TakeIdle(j.App, kind)
 			if e == nil {
 				break
 			}
-			s.launch(s.workers[e.Owner], j, first, m.Attempt, out)
+			s.launch(s.workers[e.Owner], j, first, m.Attempt, moved, out)
+			first++
+			count--
+		}
+	}
+	if s.sorted != nil && !moved {
+		for count > 0 && s.overflow(j, first, m.Attempt, out) {
 			first++
 			count--
 		}
@@ -191,14 +219,15 @@ func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sche
 	switch {
 	case count == 0:
 	case m.Head:
-		s.index.PushHead(now, j, first, count, m.Attempt)
+		s.index.PushHead(now, j, first, count, m.Attempt).Moved = moved
 	default:
-		s.index.PushTail(now, j, first, count, m.Attempt)
+		s.index.PushTail(now, j, first, count, m.Attempt).Moved = moved
 	}
 }
 
-func (s *Master) launch(w *worker, j *queue.Job, task, attempt int32, out *sched.Actions) {
+func (s *Master) launch(w *worker, j *queue.Job, task, attempt int32, moved bool, out *sched.Actions) {
 	s.occupy(w, j, task, attempt)
+	w.moved = moved
 	s.counts.Launches++
 	m := out.Send(w.addr, sched.Launch)
 	m.Job, m.First, m.Attempt, m.Class, m.App = j.ID, task, attempt, j.Class, j.App.Name
@@ -228,10 +257,13 @@ func (s *Master) feed(w *worker, out *sched.Actions) {
 	r := s.choose(w)
 	if r == nil {
 		s.index.PushIdle(&w.Idler, w.service, w.kind())
+		if s.sorted != nil {
+			s.tellSpare(w, out)
+		}
 		return
 	}
-	j, attempt := r.Job, r.Attempt
-	s.launch(w, j, s.index.Take(r), attempt, out)
+	j, attempt, moved := r.Job, r.Attempt, r.Moved
+	s.launch(w, j, s.index.Take(r), attempt, moved, out)
 }
 
 // choose picks the run a free worker serves next. A reserved worker takes from
@@ -244,9 +276,8 @@ func (s *Master) choose(w *worker) *queue.Run {
 		return short
 	}
 	long := s.index.First(w.service, sched.Long)
-	due := s.cfg.Params.Weight > 0 && s.passed >= s.cfg.Params.Weight-1
 	switch {
-	case short == nil || (due && long != nil):
+	case short == nil || (long != nil && s.longIsDue()):
 		if long != nil {
 			s.passed = 0
 		}
@@ -255,6 +286,11 @@ func (s *Master) choose(w *worker) *queue.Run {
 		s.passed++
 	}
 	return short
+}
+
+// longIsDue says that by the weight the next task of a general worker is long.
+func (s *Master) longIsDue() bool {
+	return s.cfg.Params.Weight > 0 && s.passed >= s.cfg.Params.Weight-1
 }
 
 // refused puts a task that its slot did not take back at the head of its queue.
@@ -279,7 +315,11 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 		s.forget(j.ID, out)
 		return
 	}
-	s.admit(now, j, m.First, 1, &sched.Message{Attempt: m.Attempt, Head: true}, out)
+	again := sched.Message{Kind: sched.Tasks, Attempt: m.Attempt, Head: true}
+	if w.moved {
+		again.Kind = sched.Moved
+	}
+	s.admit(now, j, m.First, 1, &again, out)
 }
 
 // drop forgets queued tasks and kills running ones.
@@ -315,6 +355,9 @@ func (s *Master) forget(id sched.JobID, out *sched.Actions) {
 			return
 		}
 		delete(s.jobs, id)
+		if s.sorted != nil {
+			delete(s.sorted.facts, j)
+		}
 		s.index.Release(j.App)
 	}
 	if !s.recovery.over { // tasks of it may wait apart

@@ -1,0 +1,32 @@
+package pigeon
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// NameSort is how Pigeon with sorted queues and helping groups is asked for.
+const NameSort = "pigeon-sort"
+
+// Options are what the variants add to Pigeon; the zero value is Pigeon.
+type Options struct {
+	// Sorted serves the queues by remaining work instead of first in, first out,
+	// and has groups with spare workers take tasks of others.
+	Sorted bool
+	// Aging is how strongly a long job gains by waiting: the power of its age in
+	// the order of the long queue. 0 is pure least remaining work.
+	Aging int
+	// Guard serves jobs first that have waited 20 cutoffs, the oldest first.
+	Guard bool
+}
+
+// MaxAging bounds Options.Aging.
+const MaxAging = 10
+
+// DefaultOptions are those of pigeon-sort.
+func DefaultOptions() Options { return Options{Sorted: true, Aging: 2} }
+
+// SortPolicy gives the cores of pigeon-sort: Pigeon's, with these options.
+func SortPolicy(o Options) sched.Policy {
+	p := Policy()
+	p.Name, p.Helping = NameSort, true
+	p.NewMaster = func(c sched.MasterConfig) sched.Core { return NewMasterWith(c, o) }
+	return p
+}

@@ -1,0 +1,84 @@
+package pigeon
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+const (
+	overdueCutoffs = 20 // of waiting, after which the guard serves a job first
+	graceCutoffs   = 30 // added to every age in the order of the long queue
+)
+
+// estimate gives a job's estimate; the cutoff stands in where none is given.
+func estimate(j *queue.Job, cutoff sched.Time) sched.Time {
+	if j.Estimate > 0 {
+		return j.Estimate
+	}
+	return cutoff
+}
+
+// leastQueued is the order of the short queue: the job with the least estimated
+// work still queued here first.
+type leastQueued struct{ cutoff sched.Time }
+
+// Rank implements [queue.Order].
+func (o leastQueued) Rank(j *queue.Job) float64 {
+	return float64(float64(estimate(j, o.cutoff)) * float64(j.Queued))
+}
+
+// Renew implements [queue.Order]: time changes nothing.
+func (o leastQueued) Renew(sched.Time) bool { return false }
+
+// aged is the order of the long queue: the smallest index first. The index is of
+// the last renewal, once per cutoff, so that taking a task costs no scan.
+type aged struct {
+	index index
+	facts map[*queue.Job]*facts
+	at    sched.Time // of the last renewal
+}
+
+// Rank implements [queue.Order].
+func (o *aged) Rank(j *queue.Job) float64 {
+	e := estimate(j, o.index.cutoff)
+	f := o.facts[j]
+	return o.index.of(e, f.unfinished(j), o.at-f.arrival, e)
+}
+
+// Renew implements [queue.Order].
+func (o *aged) Renew(now sched.Time) bool {
+	if now-o.at < o.index.cutoff {
+		return false
+	}
+	o.at = now
+	return true
+}
+
+// index is the measure by which long tasks are served, the smallest first:
+//
+//	e x u / (age + 30 cutoffs + 2 r)^aging
+//
+// of a job of estimate e with u unfinished tasks here. r is what one task has
+// left, as estimated.
+type index struct {
+	cutoff sched.Time
+	aging  int
+}
+
+func (x index) of(e sched.Time, unfinished int32, age, left sched.Time) float64 {
+	cutoff := float64(x.cutoff)
+	v := float64(float64(e)/cutoff) * float64(unfinished)
+	scale := float64(age)/cutoff + graceCutoffs + float64(2*(float64(left)/cutoff))
+	for range x.aging {
+		v /= scale
+	}
+	return v
+}
+
+// facts are what the orders need of a job beside what every queue keeps.
+type facts struct {
+	arrival sched.Time // at its distributor
+}
+
+// unfinished counts the job's tasks here that are queued or running.
+func (f *facts) unfinished(j *queue.Job) int32 { return j.Queued + j.Running }

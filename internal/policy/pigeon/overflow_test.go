@@ -1,0 +1,143 @@
+package pigeon_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// helped is a sorted rig of master 1 that knows masters 0 to 4.
+func helped(t tester, groups ...slots) *rig {
+	r := newSorted(t, pigeon.DefaultOptions(), groups...)
+	for id := range int32(5) {
+		r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterUp, Peer: group(id), Serves: []string{""}})
+	}
+	return r
+}
+
+// said names what went to other masters: master:kind job/task.
+func said(actions []sched.Action) []string {
+	list := []string{}
+	for _, a := range actions {
+		if a.Kind == sched.Send && a.To.Role == sched.Master {
+			list = append(list, fmt.Sprintf("%d:%s %d/%d", a.To.ID, a.Msg.Kind, a.Msg.Job.Lo, a.Msg.First))
+		}
+	}
+	return list
+}
+
+func spare(reserved bool) *sched.Message {
+	return &sched.Message{Kind: sched.Spare, Serves: []string{""}, Reserved: reserved}
+}
+
+// policies.md: "a worker that turns idle with both queues empty makes its master
+// tell two random other masters (a reserved worker announces "short only"; the
+// notice names the applications it serves; classic slots send none)".
+func TestSpareIsTold(t *testing.T) {
+	r := helped(t)
+	slot := func(id int32) *sched.Message {
+		return &sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Node: "n", Serves: []string{""}}
+	}
+	r.step(sched.Addr{}, slot(0))
+	r.job(1, sched.Long, 1, 1)
+	seen := map[int32]bool{}
+	for n := uint64(1); n < 100; n++ {
+		actions := r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: n})
+		var to []int32
+		for _, a := range actions {
+			if a.Msg.Kind == sched.Spare {
+				to = append(to, a.To.ID)
+				seen[a.To.ID] = true
+				if a.Msg.Reserved || len(a.Msg.Serves) != 1 {
+					t.Fatalf("told %s", sched.Describe(&a.Msg))
+				}
+			}
+		}
+		if len(to) != 2 || to[0] == to[1] {
+			t.Fatalf("told masters %v, want two others", to)
+		}
+		r.job(n+1, sched.Long, 1, 1)
+	}
+	if len(seen) != 4 || seen[1] {
+		t.Errorf("told %v in all, want every other master", seen)
+	}
+	classic := helped(t, general(1)) // the rig's slots are of one application's own
+	classic.job(1, sched.Long, 1, 1)
+	classic.seq[0] = 2
+	if got := said(classic.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2})); len(got) != 0 {
+		t.Errorf("a classic slot is told of: %q", got)
+	}
+}
+
+// "each hands over the task it would serve next".
+func TestSpareIsGivenTheNextTask(t *testing.T) {
+	r := helped(t, general(1))
+	r.job(9, sched.Short, 1, 1)
+	r.job(1, sched.Long, 1, 2000)
+	r.job(2, sched.Short, 2, 10)
+	r.job(3, sched.Short, 1, 15)
+	for _, c := range []struct {
+		reserved bool
+		want     string
+	}{
+		{false, "[3:Moved 3/0]"}, {true, "[3:Moved 2/0]"}, {false, "[3:Moved 2/1]"}, {true, "[]"}, {false, "[3:Moved 1/0]"}, {false, "[]"},
+	} {
+		if got := fmt.Sprint(said(r.step(group(3), spare(c.reserved)))); got != c.want {
+			t.Errorf("gave %s, want %s", got, c.want)
+		}
+	}
+	if n := r.master.Queued(); n != 0 {
+		t.Errorf("%d tasks are left", n)
+	}
+}
+
+// "or, having none, keeps one flag for the announcer: an arriving task that finds
+// no idle worker takes the first flag, at the masters after its own in number
+// order, clears it and moves there."
+func TestFlags(t *testing.T) {
+	r := helped(t, general(1))
+	for _, id := range []int32{0, 2, 4, 4} { // the second of 4 adds nothing
+		r.step(group(id), spare(id == 2))
+	}
+	got := r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Class: sched.Long, Count: 4, Attempt: 1, Owner: owner})
+	if l, m := fmt.Sprint(launches(got)), fmt.Sprint(said(got)); l != "[0:1/0]" || m != "[4:Moved 1/1 0:Moved 1/2]" || r.master.Queued() != 1 {
+		t.Errorf("launched %s, moved %s, %d queued", l, m, r.master.Queued())
+	}
+	got = r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 2, Attempt: 1, Owner: owner})
+	if m := fmt.Sprint(said(got)); m != "[2:Moved 2/0]" || r.master.Queued() != 2 {
+		t.Errorf("moved %s, %d queued", m, r.master.Queued())
+	}
+}
+
+// "A moved task never moves again", neither at its arrival nor from the queue.
+func TestMovedOnce(t *testing.T) {
+	r := helped(t, general(1))
+	r.job(1, sched.Short, 1, 1)
+	r.step(group(0), spare(false))
+	got := r.step(group(2), &sched.Message{Kind: sched.Moved, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Owner: owner, Estimate: 1})
+	if m := said(got); len(m) != 0 || r.master.Queued() != 1 {
+		t.Errorf("moved on: %q", m)
+	}
+	if m := said(r.step(group(3), spare(false))); len(m) != 0 {
+		t.Errorf("moved on from the queue: %q", m)
+	}
+	r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2})
+	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: sched.JobID{Lo: 2}, Attempt: 1})
+	if m := said(r.step(group(3), spare(false))); len(m) != 0 || r.master.Queued() != 1 {
+		t.Errorf("moved on after a refusal: %q", m)
+	}
+}
+
+// The flag of a master that is gone is gone.
+func TestFlagOfLostMaster(t *testing.T) {
+	r := helped(t, general(1))
+	r.job(1, sched.Short, 1, 1)
+	r.step(group(2), spare(false))
+	r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: group(2)})
+	r.step(group(2), spare(false)) // late
+	if got := said(r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Owner: owner})); len(got) != 0 {
+		t.Errorf("moved %q", got)
+	}
+}

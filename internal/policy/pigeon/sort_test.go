@@ -1,0 +1,121 @@
+package pigeon_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// newSorted is newRig for pigeon-sort with a cutoff of 1,000.
+func newSorted(t tester, o pigeon.Options, groups ...slots) *rig {
+	r := newRig(t, 0)
+	r.master = pigeon.NewMasterWith(sched.MasterConfig{Self: group(1), Params: sched.Params{Cutoff: 1000}}, o)
+	for _, g := range groups {
+		for range g.count {
+			r.up(g)
+		}
+	}
+	return r
+}
+
+// job sends a job at its arrival and gives what was launched.
+func (r *rig) job(id uint64, class sched.Class, count int32, estimate sched.Time) []string {
+	r.t.Helper()
+	return launches(r.step(owner, &sched.Message{
+		Kind: sched.Tasks, Job: sched.JobID{Lo: id}, Class: class, Count: count, Attempt: 1, Owner: owner, Estimate: estimate, Arrival: r.now + 1,
+	}))
+}
+
+// order ends worker 0 until nothing is launched any more, and gives the launches.
+func (r *rig) order() (list []string) {
+	r.t.Helper()
+	for {
+		next := r.ends(0)
+		if len(next) == 0 {
+			return list
+		}
+		list = append(list, next...)
+	}
+}
+
+func expect(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: launched %q, want %q", what, got, want)
+	}
+}
+
+// policies.md: "Short queue: serves first the task whose job has the least
+// estimated work still queued at this master: key = estimate x tasks of the job in
+// this queue; FIFO within a job; ties by arrival of the job's entry."
+func TestShortQueueByQueuedWork(t *testing.T) {
+	r := newSorted(t, pigeon.DefaultOptions(), general(1))
+	r.job(9, sched.Short, 1, 1)
+	r.job(1, sched.Short, 3, 10) // 30
+	r.job(2, sched.Short, 1, 25) // 25
+	r.job(3, sched.Short, 5, 5)  // 25, later
+	r.job(4, sched.Short, 1, 29) // 29
+	expect(t, "short", r.order(), []string{"0:2/0", "0:3/0", "0:3/1", "0:3/2", "0:3/3", "0:3/4", "0:4/0", "0:1/0", "0:1/1", "0:1/2"})
+}
+
+// policies.md: "Long queue: serves first the smallest index = e x u / (age + 30
+// cutoffs + 2 r)^p. [...] 0 is pure least remaining work". With p = 2 a job that
+// has waited is served before a smaller one that came 100 cutoffs later.
+func TestLongQueueAges(t *testing.T) {
+	for _, c := range []struct {
+		aging int
+		want  []string
+	}{
+		{0, []string{"0:2/0", "0:1/0"}},
+		{2, []string{"0:1/0", "0:2/0"}},
+	} {
+		o := pigeon.DefaultOptions()
+		o.Aging = c.aging
+		r := newSorted(t, o, general(1))
+		r.job(9, sched.Short, 1, 1)
+		r.job(1, sched.Long, 1, 4000)
+		r.now += 100_000
+		r.job(2, sched.Long, 1, 2000)
+		expect(t, "long", r.order(), c.want)
+	}
+}
+
+// "u: the job's unfinished tasks here (queued, running, suspended)": a job that
+// runs elsewhere in the group counts with all of it, and less as its tasks end.
+func TestLongQueueCountsRunningTasks(t *testing.T) {
+	r := newSorted(t, pigeon.DefaultOptions(), general(4))
+	r.job(1, sched.Long, 4, 2000)
+	r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Class: sched.Long, First: 4, Count: 1, Attempt: 1, Owner: owner})
+	r.job(2, sched.Long, 3, 2000)
+	r.job(2, sched.Long, 3, 2000)                    // came twice
+	expect(t, "first", r.ends(1), []string{"1:2/0"}) // 3 tasks against 4
+	r.job(3, sched.Short, 1, 1)
+	expect(t, "short before", r.ends(2), []string{"2:3/0"})
+	r.job(4, sched.Short, 1, 1)
+	expect(t, "short before", r.ends(3), []string{"3:4/0"}) // of job 1 there are 2 left, of job 2 there are 3
+	expect(t, "then", r.ends(2), []string{"2:1/4"})
+}
+
+// policies.md: "guard (option, off): jobs whose first task has waited here more
+// than 20 cutoffs are served first, oldest first, in both queues."
+func TestGuard(t *testing.T) {
+	for _, class := range []sched.Class{sched.Short, sched.Long} {
+		for _, guard := range []bool{false, true} {
+			o := pigeon.DefaultOptions()
+			o.Aging, o.Guard = 0, guard
+			r := newSorted(t, o, general(1))
+			r.job(9, class, 1, 1)
+			r.job(1, class, 1, 4000)
+			r.job(2, class, 1, 3000)
+			r.now += 20_001
+			r.job(3, class, 1, 2000)
+			want := []string{"0:3/0", "0:2/0", "0:1/0"}
+			if guard {
+				want = []string{"0:1/0", "0:2/0", "0:3/0"}
+			}
+			expect(t, "guard", r.order(), want)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package queue
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Order ranks the jobs of a class that wait: the least rank is served first,
+// equal ones in order of entry, the tasks of one job first in, first out. A class
+// without an order is first in, first out as a whole.
+type Order interface {
+	// Rank gives the job's rank as of the last Renew.
+	Rank(j *Job) float64
+	// Renew tells the time. It says whether that changed ranks.
+	Renew(now sched.Time) bool
+}
+
+// Orders are what the queues of an index are served by.
+type Orders struct {
+	By [sched.NumClasses]Order // nil: first in, first out
+	// Overdue: a task that has waited longer goes before all ranks, the oldest
+	// first; 0 is never.
+	Overdue sched.Time
+}
+
+// NewOrderedIndex gives an empty index whose queues are served in these orders.
+func NewOrderedIndex(o Orders) *Index {
+	x := NewIndex()
+	x.orders = o
+	return x
+}
+
+// ranking holds the jobs of one application and class that wait: a binary heap.
+type ranking struct {
+	order Order
+	heap  []*ranked
+	of    map[*Job]*ranked
+}
+
+// ranked is a job's entry. Ranks are compared as of the same Renew.
+type ranked struct {
+	job  *Job
+	rank float64
+	seq  int64 // of the job's entry
+	at   int   // in the heap
+}
+
+func (e *ranked) before(o *ranked) bool {
+	return e.rank < o.rank || (e.rank == o.rank && e.seq < o.seq)
+}
+
+func newRanking(o Order) *ranking {
+	if o == nil {
+		return nil
+	}
+	return &ranking{order: o, of: make(map[*Job]*ranked)}
+}
+
+func (k *ranking) top() *ranked {
+	if len(k.heap) == 0 {
+		return nil
+	}
+	return k.heap[0]
+}
+
+// update takes in that the job changed: it may be new, or wait no longer. seq is
+// that of its entry if it is new.
+func (k *ranking) update(j *Job, seq int64) {
+	e := k.of[j]
+	switch {
+	case j.Queued == 0:
+		if e != nil {
+			k.remove(e)
+		}
+		return
+	case e == nil:
+		e = &ranked{job: j, seq: seq, at: len(k.heap)}
+		k.of[j] = e
+		k.heap = append(k.heap, e)
+	}
+	e.rank = k.order.Rank(j)
+	k.settle(e)
+}
+
+func (k *ranking) remove(e *ranked) {
+	delete(k.of, e.job)
+	end := len(k.heap) - 1
+	last := k.heap[end]
+	k.heap[end] = nil
+	k.heap = k.heap[:end]
+	if last != e {
+		last.at = e.at
+		k.heap[last.at] = last
+		k.settle(last)
+	}
+}
+
+// renew asks for all ranks again.
+func (k *ranking) renew() {
+	for _, e := range k.heap {
+		e.rank = k.order.Rank(e.job)
+	}
+	for i := len(k.heap)/2 - 1; i >= 0; i-- {
+		k.sink(k.heap[i])
+	}
+}
+
+// settle moves the entry to where its rank belongs.
+func (k *ranking) settle(e *ranked) {
+	for e.at > 0 && e.before(k.heap[(e.at-1)/2]) {
+		k.swap(e, k.heap[(e.at-1)/2])
+	}
+	k.sink(e)
+}
+
+func (k *ranking) sink(e *ranked) {
+	for {
+		least := e
+		for child := 2*e.at + 1; child <= 2*e.at+2 && child < len(k.heap); child++ {
+			if k.heap[child].before(least) {
+				least = k.heap[child]
+			}
+		}
+		if least == e {
+			return
+		}
+		k.swap(e, least)
+	}
+}
+
+func (k *ranking) swap(a, b *ranked) {
+	k.heap[a.at], k.heap[b.at] = b, a
+	a.at, b.at = b.at, a.at
+}
+
+// Renew tells the orders the time; ranks that follow it change now.
+func (x *Index) Renew(now sched.Time) {
+	x.now = now
+	for c, o := range x.orders.By {
+		if o == nil || !o.Renew(now) {
+			continue
+		}
+		for _, a := range x.order {
+			a.rankings[c].renew()
+		}
+	}
+}
+
+// Changed takes in that the job's rank may be another, other than by its tasks
+// coming and going here.
+func (x *Index) Changed(j *Job) {
+	if k := j.App.rankings[j.Class]; k != nil && j.Queued > 0 {
+		k.update(j, 0)
+	}
+}
+
+// FirstOf is First for a worker elsewhere that serves the named applications.
+func (x *Index) FirstOf(names []string, c sched.Class) *Run {
+	apps := make([]*App, 0, len(names))
+	for _, n := range names {
+		if a := x.apps[n]; a != nil {
+			apps = append(apps, a)
+		}
+	}
+	return x.first(apps, c)
+}
+
+// firstRanked gives what goes before all ranks, else what is ranked first.
+func (x *Index) firstRanked(apps []*App, c sched.Class) *Run {
+	var urgent *Run
+	var best *ranked
+	for _, a := range apps {
+		if r := a.runs[c].first; r != nil && x.isUrgent(r) && (urgent == nil || r.seq < urgent.seq) {
+			urgent = r
+		}
+		if e := a.rankings[c].top(); e != nil && (best == nil || e.before(best)) {
+			best = e
+		}
+	}
+	switch {
+	case urgent != nil:
+		return urgent
+	case best == nil:
+		return nil
+	}
+	return best.job.oldest()
+}
+
+// isUrgent says that the run, the oldest of its queue, goes before all ranks: it
+// was put to the head, or is overdue.
+func (x *Index) isUrgent(r *Run) bool {
+	return r.seq < 0 || (x.orders.Overdue > 0 && x.now-r.Since > x.orders.Overdue)
+}
+
+// oldest gives the job's run that entered first.
+func (j *Job) oldest() *Run {
+	oldest := j.runs
+	for r := j.runs; r != nil; r = r.siblingNext {
+		if r.seq < oldest.seq || (r.seq == oldest.seq && r.First < oldest.First) {
+			oldest = r
+		}
+	}
+	return oldest
+}

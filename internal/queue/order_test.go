@@ -1,0 +1,125 @@
+package queue_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// waiting ranks by estimate x tasks and, after every tenth instant, the other way
+// round.
+type waiting struct{ at sched.Time }
+
+func (o *waiting) Rank(j *queue.Job) float64 {
+	rank := float64(j.Estimate) * float64(j.Queued)
+	if o.at/10%2 == 1 {
+		return -rank
+	}
+	return rank
+}
+
+func (o *waiting) Renew(now sched.Time) bool {
+	changed := now/10 != o.at/10
+	if changed {
+		o.at = now
+	}
+	return changed
+}
+
+// best is First by looking at everything: jobs are in order of their entry.
+func best(o *waiting, jobs []*queue.Job, now, overdue sched.Time) *queue.Run {
+	var urgent, first *queue.Run
+	var least *queue.Job
+	for _, j := range jobs {
+		if j.Queued == 0 {
+			continue
+		}
+		j.EachRun(func(r *queue.Run) {
+			if overdue > 0 && now-r.Since > overdue && (urgent == nil || r.Since < urgent.Since) {
+				urgent = r
+			}
+		})
+		if least == nil || o.Rank(j) < o.Rank(least) {
+			least = j
+		}
+	}
+	if urgent != nil || least == nil {
+		return urgent
+	}
+	least.EachRun(func(r *queue.Run) {
+		if first == nil || r.Since < first.Since {
+			first = r
+		}
+	})
+	return first
+}
+
+// An ordered queue gives what a look at all jobs gives, whatever comes and goes.
+func TestOrderedIndexAgainstScan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		overdue := sched.Time(rapid.SampledFrom([]int64{0, 30}).Draw(t, "overdue"))
+		order := &waiting{}
+		x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{sched.Short: order}, Overdue: overdue})
+		service, _ := x.Join([]string{"a", "b"})
+		var jobs []*queue.Job // in order of entry
+		enter := func(j *queue.Job, now sched.Time) {
+			x.PushTail(now, j, rapid.Int32Range(0, 5).Draw(t, "first"), rapid.Int32Range(1, 5).Draw(t, "count"), 1)
+		}
+		for now := sched.Time(1); now < 150; now++ {
+			x.Renew(now)
+			switch rapid.IntRange(0, 4).Draw(t, "act") {
+			case 0, 1:
+				app := x.Hold(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "app"))
+				j := &queue.Job{App: app, Estimate: sched.Time(rapid.Int64Range(1, 4).Draw(t, "estimate"))}
+				jobs = append(jobs, j)
+				enter(j, now)
+			case 2:
+				if len(jobs) > 0 {
+					j := rapid.SampledFrom(jobs).Draw(t, "job")
+					if j.Queued > 0 { // a job that comes again would enter behind others
+						enter(j, now)
+					}
+				}
+			case 3:
+				if len(jobs) > 0 {
+					x.Remove(rapid.SampledFrom(jobs).Draw(t, "job"), rapid.Int32Range(0, 5).Draw(t, "first"), 3)
+				}
+			}
+			got, want := x.First(service, sched.Short), best(order, jobs, now, overdue)
+			if (got == nil) != (want == nil) {
+				t.Fatalf("at %d the next is %+v, want %+v", now, got, want)
+			}
+			if got != nil && (got.Job != want.Job || got.Since != want.Since) {
+				t.Fatalf("at %d the next is %+v of %+v, want %+v of %+v", now, got, got.Job, want, want.Job)
+			}
+			if got != nil && rapid.Bool().Draw(t, "take") {
+				x.Take(got)
+			}
+		}
+	})
+}
+
+// What was put to the head goes before all ranks.
+func TestHeadGoesBeforeRanks(t *testing.T) {
+	x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{sched.Short: &waiting{}}})
+	service, _ := x.Join([]string{""})
+	small, big := &queue.Job{App: x.Hold(""), Estimate: 1}, &queue.Job{App: x.Hold(""), Estimate: 9}
+	x.PushTail(1, small, 0, 1, 1)
+	x.PushHead(2, big, 0, 1, 2)
+	if r := x.First(service, sched.Short); r.Job != big {
+		t.Errorf("the next is of the job with estimate %d", r.Job.Estimate)
+	}
+}
+
+// FirstOf serves a worker of another group by the names of its applications.
+func TestFirstOf(t *testing.T) {
+	x := queue.NewIndex()
+	j := &queue.Job{App: x.Hold("a")}
+	x.PushTail(1, j, 0, 1, 1)
+	if x.FirstOf([]string{"b"}, sched.Short) != nil || x.FirstOf([]string{"b", "a"}, sched.Short).Job != j || x.FirstOf([]string{"a"}, sched.Long) != nil {
+		t.Error("the applications are mixed up")
+	}
+}
