@@ -109,7 +109,7 @@ func (c *Config) valid() error {
 			return fmt.Errorf("group %d has %d workers: each needs at least one", i, n)
 		}
 	}
-	return nil
+	return c.whole()
 }
 
 func newEngine(w *workload.Workload, cfg Config) *engine {
@@ -156,7 +156,7 @@ func (e *engine) addGroup(g int32, size int) {
 	if e.cfg.Policy.NewMaster != nil {
 		e.add(master, e.cfg.Policy.NewMaster(sched.MasterConfig{Self: master, Seed: e.cfg.Seed, Params: e.cfg.Params}))
 	}
-	for range size {
+	for range size / e.cfg.cores() {
 		a := sched.Addr{Role: sched.Worker, ID: int32(len(e.group))}
 		e.add(a, e.cfg.Policy.NewWorker(sched.WorkerConfig{Self: a, Seed: e.cfg.Seed, Params: e.cfg.Params, Master: master}))
 		e.group = append(e.group, g)
@@ -187,28 +187,12 @@ func (e *engine) boot() {
 			e.deliver(shell, sched.Addr{Role: sched.Distributor, ID: int32(d)}, &up)
 		}
 	}
-	e.introduce()
 	e.acquaint()
 	for e.mail.size > 0 {
 		e.deliverMail()
 	}
 	e.cfg.Delay = delay
 	e.counting = true
-}
-
-// introduce tells the masters of each other, where they hand each other tasks.
-func (e *engine) introduce() {
-	if !e.cfg.Policy.Helping {
-		return
-	}
-	for self := range e.cores[sched.Master] {
-		for other := range e.cores[sched.Master] {
-			if other != self {
-				up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(other)}, Serves: []string{""}}
-				e.deliver(sched.Addr{}, sched.Addr{Role: sched.Master, ID: int32(self)}, &up)
-			}
-		}
-	}
 }
 
 // acquaint tells those who speak to workers themselves which there are. All get

@@ -6,6 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/policy/eagle"
 	"github.com/pigeon-sched/pigeon/internal/policy/fifo"
 	"github.com/pigeon-sched/pigeon/internal/policy/hawk"
+	"github.com/pigeon-sched/pigeon/internal/policy/kairos"
 	"github.com/pigeon-sched/pigeon/internal/policy/peacock"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/policy/priority"
@@ -26,13 +27,13 @@ type entry struct {
 func table() []entry {
 	return []entry{
 		{pigeon.Name, openPigeon},
-		{pigeon.NameSort, openPigeonSort},
 		{sparrow.Name, openSparrow},
 		{hawk.Name, openHawk},
 		{eagle.Name, openEagle},
 		{fifo.Name, openFIFO},
 		{priority.Name, openPriority},
 		{peacock.Name, openPeacock},
+		{kairos.Name, openKairos},
 	}
 }
 
@@ -55,11 +56,22 @@ func openPriority(p *sched.Params) (func() sched.Policy, []parameter) {
 	return priority.Policy, []parameter{reserved(p)}
 }
 
+func openKairos(*sched.Params) (func() sched.Policy, []parameter) {
+	o := kairos.Defaults()
+	return func() sched.Policy { return kairos.Policy(o) }, []parameter{
+		whole("cores", &o.Cores, 1, maxCores), whole("q", &o.Extra, 1, maxExtra), whole("s", &o.Passes, 0, maxPasses),
+		span("quantum", &o.Quantum), span("heartbeat", &o.Heartbeat),
+	}
+}
+
 // Bounds of what rivals can be asked for.
 const (
-	maxRatio = 100    // probes for each task
-	maxLeast = 10_000 // probes for each job
-	maxTries = 10_000 // workers asked per turn to idle
+	maxCores  = 1000      // slots of a node
+	maxExtra  = 1000      // tasks that a node holds suspended
+	maxPasses = 1_000_000 // quanta
+	maxRatio  = 100       // probes for each task
+	maxLeast  = 10_000    // probes for each job
+	maxTries  = 10_000    // workers asked per turn to idle
 )
 
 func openSparrow(*sched.Params) (func() sched.Policy, []parameter) {

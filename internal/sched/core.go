@@ -15,12 +15,11 @@ type Policy struct {
 	Name string
 	// Central says that one master holds the workers of all groups.
 	Central bool
+	// Cores is how many slots one worker core has; 0 is one.
+	Cores int
 	// Acquainted says that workers speak to each other: they are told Members, as
 	// distributors are.
-	Acquainted bool
-	// Helping says that masters hand each other tasks: they are told MasterUp and
-	// MasterLost of the others, as distributors are.
-	Helping        bool
+	Acquainted     bool
 	NewDistributor func(DistributorConfig) Core
 	NewMaster      func(MasterConfig) Core
 	NewWorker      func(WorkerConfig) Core

@@ -1,0 +1,46 @@
+package kairos
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// beatToken is the token of the heartbeat's timer; quanta count from 1.
+const beatToken = 0
+
+// beat is what a node keeps of its heartbeat. A node with one task, or none, has
+// nothing new to say between two changes, and is silent.
+type beat struct {
+	ticking bool // a timer is set
+	changed bool // a task came or left since the last one
+	owed    bool // one is to be sent at the end of this step
+}
+
+// setBeat sends what is owed and asks for the next heartbeat, at a multiple of
+// its interval.
+func (n *Node) setBeat(now sched.Time, out *sched.Actions) {
+	if n.beat.owed {
+		n.sendBeat(now, out)
+	}
+	if !n.beat.ticking && (n.beat.changed || len(n.tasks) > 1) {
+		n.beat.ticking = true
+		out.Timer((now/n.o.Heartbeat+1)*n.o.Heartbeat, beatToken)
+	}
+}
+
+func (n *Node) beatDue(now sched.Time, out *sched.Actions) {
+	n.beat.ticking = false
+	if n.beat.changed || len(n.tasks) > 1 {
+		n.sendBeat(now, out)
+	}
+}
+
+// sendBeat tells every task and how long it has run. The number of the last
+// launch goes along, so that the master knows which tasks the node could not yet
+// tell of.
+func (n *Node) sendBeat(now sched.Time, out *sched.Actions) {
+	n.beat.changed, n.beat.owed = false, false
+	slots := make([]sched.Attained, len(n.tasks))
+	for i, t := range n.tasks {
+		slots[i] = sched.Attained{ID: t.id, Service: t.attained(now), Running: t.running}
+	}
+	m := out.Send(n.cfg.Master, sched.Beat)
+	m.Seq, m.More = n.received, &sched.More{Slots: slots}
+}

@@ -1,0 +1,239 @@
+package kairos
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// node is a worker as the master knows it.
+//
+// Invariant: spread is that of tasks.
+type node struct {
+	addr     sched.Addr
+	tasks    []*placed // in order of launch
+	spread   spread
+	place    int    // in the ranking
+	launched uint64 // launches so far
+	ended    ended
+}
+
+// node gives the live node that speaks, nil when it is none.
+func (s *Master) node(from sched.Addr) *node {
+	if from.Role != sched.Worker || from.ID < 0 || int(from.ID) >= len(s.nodes) {
+		return nil
+	}
+	return s.nodes[from.ID]
+}
+
+// attach notes that a task is at a node.
+func (s *Master) attach(n *node, p *placed) {
+	n.tasks = append(n.tasks, p)
+	j := p.job
+	if old := j.placed[p.task]; old == nil || old.attempt < p.attempt {
+		if j.placed == nil {
+			j.placed = make(map[int32]*placed)
+		}
+		j.placed[p.task] = p
+	}
+	j.Running++
+	s.rerank(n)
+}
+
+// detach notes that a task has left its node.
+func (s *Master) detach(n *node, p *placed, out *sched.Actions) {
+	at := slices.Index(n.tasks, p)
+	n.tasks = slices.Delete(n.tasks, at, at+1)
+	j := p.job
+	if j.placed[p.task] == p {
+		delete(j.placed, p.task)
+	}
+	j.Running--
+	s.rerank(n)
+	s.forget(j, j.ID, out)
+}
+
+// rerank puts a node where its tasks put it.
+func (s *Master) rerank(n *node) {
+	n.spread = spreadOf(n.tasks)
+	if n.place != unranked {
+		s.ranking.fix(n.place)
+	}
+}
+
+// admit ranks a node again that had refused a task.
+func (s *Master) admit(n *node) {
+	if n.place == unranked {
+		s.ranking.push(n)
+	}
+}
+
+func (n *node) find(id sched.AttemptID) *placed {
+	for _, p := range n.tasks {
+		if p.task == id.Task && p.attempt == id.Attempt && p.job.ID == id.Job {
+			return p
+		}
+	}
+	return nil
+}
+
+// idle takes the notice that a task has left a node.
+func (s *Master) idle(n *node, m *sched.Message, out *sched.Actions) {
+	if n == nil {
+		return
+	}
+	if p := n.find(m.AttemptID()); p != nil {
+		n.ended.add(p.id(), p.job.Owner())
+		s.detach(n, p, out)
+	}
+	s.admit(n)
+}
+
+// beat takes a node's account of its tasks. What is not in it, although its launch
+// had come there, has ended, and the notice of that was lost.
+func (s *Master) beat(n *node, m *sched.Message, out *sched.Actions) {
+	if n == nil || m.More == nil {
+		return
+	}
+	told := m.More.Slots
+	for i := 0; i < len(n.tasks); {
+		p := n.tasks[i]
+		at := slices.IndexFunc(told, func(a sched.Attained) bool {
+			return a.ID.Task == p.task && a.ID.Attempt == p.attempt && a.ID.Job == p.job.ID
+		})
+		switch {
+		case at >= 0:
+			p.service = told[at].Service
+		case p.number <= m.Seq:
+			n.ended.add(p.id(), p.job.Owner())
+			s.detach(n, p, out)
+			continue
+		}
+		i++
+	}
+	s.rerank(n)
+	s.admit(n)
+}
+
+// refused puts a task back at the head of the queue. The node gets no other until
+// it has told what it holds.
+func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
+	if n == nil {
+		return
+	}
+	n.launched = max(n.launched, m.Seq)
+	p := n.find(m.AttemptID())
+	if p == nil {
+		return
+	}
+	s.ranking.remove(n)
+	s.index.PushHead(now, &p.job.Job, p.task, 1, p.attempt)
+	s.detach(n, p, out)
+}
+
+// workerUp takes a node in. A node that holds several tasks is announced once for
+// each.
+func (s *Master) workerUp(m *sched.Message, out *sched.Actions) {
+	if m.Peer.Role != sched.Worker || !slices.Contains(m.Serves, "") {
+		return
+	}
+	n := s.node(m.Peer)
+	if n == nil {
+		n = s.join(m, out)
+	}
+	for _, id := range m.Kept {
+		n.ended.add(id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
+		s.notHere(id, out)
+	}
+	if m.Attempt > 0 && n.find(m.AttemptID()) == nil {
+		s.adopt(n, m, out)
+	}
+}
+
+func (s *Master) join(m *sched.Message, out *sched.Actions) *node {
+	n := &node{addr: m.Peer, place: unranked, launched: m.Seq}
+	if grow := int(m.Peer.ID) + 1 - len(s.nodes); grow > 0 {
+		s.nodes = append(s.nodes, make([]*node, grow)...)
+	}
+	s.nodes[m.Peer.ID] = n
+	s.alive++
+	s.ranking.push(n)
+	var fresh bool
+	if s.service, fresh = s.index.Join([]string{""}); fresh {
+		s.announce(out)
+	}
+	return n
+}
+
+// adopt enters a task that a registering node holds, and asks its owner whether
+// it is still wanted.
+func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
+	j := s.jobs[m.Job]
+	if j == nil {
+		j = s.enter(m)
+	}
+	s.attach(n, &placed{job: j, task: m.First, attempt: m.Attempt, number: n.launched})
+	s.notHere(m.AttemptID(), out)
+	h := out.Send(m.Owner, sched.Holding)
+	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
+}
+
+// notHere takes a task out of the queue of which a node has, or has ended, this
+// attempt.
+func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
+	waited := s.recovery.has(id.Job)
+	s.recovery.exclude(id)
+	j := s.jobs[id.Job]
+	if j != nil && j.Waiting(id.Task) <= id.Attempt {
+		s.index.Remove(&j.Job, id.Task, 1)
+	}
+	if j != nil || waited {
+		s.forget(j, id.Job, out)
+	}
+}
+
+// workerLost takes a node out. What it held is lost, and so may be the reports of
+// what ended there last.
+func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
+	n := s.node(m.Peer)
+	if n == nil {
+		return
+	}
+	s.ranking.remove(n)
+	s.nodes[m.Peer.ID] = nil
+	s.alive--
+	for len(n.tasks) > 0 {
+		p := n.tasks[0]
+		tellLost(p.job.Owner(), p.id(), m.Reason, out)
+		s.detach(n, p, out)
+	}
+	n.ended.each(func(id sched.AttemptID, owner sched.Addr) { tellLost(owner, id, m.Reason, out) })
+	service := s.service
+	if s.alive == 0 {
+		s.service = nil
+		s.announce(out)
+	}
+	s.index.Leave(service, func(a *queue.App) { s.returnAll(a, out) })
+}
+
+// returnAll hands back what waits when no node is left.
+func (s *Master) returnAll(a *queue.App, out *sched.Actions) {
+	s.index.TakeAll(a, func(r *queue.Run) {
+		s.giveBack(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false, out)
+		s.forget(s.jobs[r.Job.ID], r.Job.ID, out)
+	})
+}
+
+func tellLost(owner sched.Addr, id sched.AttemptID, reason string, out *sched.Actions) {
+	l := out.Send(owner, sched.AttemptLost)
+	l.Job, l.First, l.Attempt, l.Reason = id.Job, id.Task, id.Attempt, reason
+}
+
+func (s *Master) announce(out *sched.Actions) {
+	names := []string{}
+	if s.alive > 0 {
+		names = []string{""}
+	}
+	out.Send(sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, sched.Serves).Serves = names
+}
