@@ -285,11 +285,11 @@ func writeAgreement(base string, a *experiment.Agreement) error {
 	return a.Figure(base)
 }
 
-// The demo: as many jobs as make about half a minute, sped up so that short ones
-// still take thirty times as long as scheduling them.
+// The demo: as many jobs as make a third of a minute, sped up so that short ones
+// still take fifty times as long as scheduling them.
 const (
 	demoTrace   = "gen:ec2,jobs=2000"
-	demoSpeedup = 12
+	demoSpeedup = 7
 )
 
 func (f *replayFlags) setDemo() {
