@@ -187,12 +187,28 @@ func (e *engine) boot() {
 			e.deliver(shell, sched.Addr{Role: sched.Distributor, ID: int32(d)}, &up)
 		}
 	}
+	e.introduce()
 	e.acquaint()
 	for e.mail.size > 0 {
 		e.deliverMail()
 	}
 	e.cfg.Delay = delay
 	e.counting = true
+}
+
+// introduce tells the masters of each other, where they hand each other tasks.
+func (e *engine) introduce() {
+	if !e.cfg.Policy.Helping {
+		return
+	}
+	for self := range e.cores[sched.Master] {
+		for other := range e.cores[sched.Master] {
+			if other != self {
+				up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(other)}, Serves: []string{""}}
+				e.deliver(sched.Addr{}, sched.Addr{Role: sched.Master, ID: int32(self)}, &up)
+			}
+		}
+	}
 }
 
 // acquaint tells those who speak to workers themselves which there are. All get

@@ -27,6 +27,7 @@ type entry struct {
 func table() []entry {
 	return []entry{
 		{pigeon.Name, openPigeon},
+		{pigeon.NameSort, openPigeonSort},
 		{sparrow.Name, openSparrow},
 		{hawk.Name, openHawk},
 		{eagle.Name, openEagle},

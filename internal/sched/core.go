@@ -19,7 +19,10 @@ type Policy struct {
 	Cores int
 	// Acquainted says that workers speak to each other: they are told Members, as
 	// distributors are.
-	Acquainted     bool
+	Acquainted bool
+	// Helping says that masters hand each other tasks: they are told MasterUp and
+	// MasterLost of the others, as distributors are.
+	Helping        bool
 	NewDistributor func(DistributorConfig) Core
 	NewMaster      func(MasterConfig) Core
 	NewWorker      func(WorkerConfig) Core
