@@ -2,6 +2,7 @@ package plot
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,7 @@ type figure struct {
 	title      string
 	panels     []*gonum.Plot
 	panelWidth vg.Length
+	height     vg.Length // of a panel, 0 for panelHeight
 	stacked    bool // panels stand one below the other
 	legend     []entry
 }
@@ -58,7 +60,7 @@ func (f *figure) writeFiles(base string) error {
 	tiles := f.tiles()
 	w := f.panelWidth*vg.Length(tiles.Cols) + 2*margin
 	rows := f.rows(w - 2*margin)
-	h := panelHeight*vg.Length(tiles.Rows) + f.header(rows)
+	h := cmp.Or(f.height, panelHeight)*vg.Length(tiles.Rows) + f.header(rows)
 
 	svg := vgsvg.NewWith(vgsvg.UseWH(w, h))
 	f.draw(draw.New(svg), rows)

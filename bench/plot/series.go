@@ -54,6 +54,9 @@ func (s Series) WriteFiles(base string) error {
 		s.XLabel = "time (s)"
 	}
 	f := figure{title: s.Title, panelWidth: 7.2 * vg.Inch, stacked: true}
+	if len(s.Panels) > 1 {
+		f.height = 2.1 * vg.Inch
+	}
 	var runs names
 	var shown []string
 	for i, panel := range s.Panels {
@@ -73,7 +76,19 @@ func (s Series) WriteFiles(base string) error {
 			}
 		}
 	}
+	sameTimes(f.panels)
 	return f.writeFiles(base)
+}
+
+// sameTimes gives all panels one range of times, so that they can be read
+// downwards.
+func sameTimes(panels []*gonum.Plot) {
+	for _, p := range panels {
+		panels[0].X.Min, panels[0].X.Max = min(panels[0].X.Min, p.X.Min), max(panels[0].X.Max, p.X.Max)
+	}
+	for _, p := range panels {
+		p.X.Min, p.X.Max = panels[0].X.Min, panels[0].X.Max
+	}
 }
 
 func (s SeriesPanel) draw(xLabel string, runs *names) (*gonum.Plot, error) {

@@ -36,6 +36,8 @@ func verbs(roles []role) []*cobra.Command {
 		cancelCommand(),
 		simCommand(),
 		replayCommand(),
+		compareCommand(),
+		modelCommand(),
 		benchCommand(),
 		traceCommand(),
 		configCommand(roles),

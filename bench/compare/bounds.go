@@ -1,0 +1,110 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+)
+
+// Names of the bounds, in the order of the figures.
+const (
+	LongestTask = "longest task"
+	Clairvoyant = "clairvoyant"
+)
+
+// bounds are both bounds of one workload.
+type bounds struct {
+	longest, clairvoyant measure.ByClass
+	// For figures: times in seconds by class, and quantities over time.
+	curves    [2][2][]float64 // by bound, then class
+	timelines [2]*Timeline
+}
+
+// boundsOf computes both. The clairvoyant schedule does not tell which workers it
+// uses, so its timeline holds unfinished jobs only.
+func boundsOf(w *workload.Workload, workers int) *bounds {
+	b := &bounds{timelines: [2]*Timeline{unqueued(w, workers), newTimeline()}}
+	clairvoyant := measure.Clairvoyant(w, workers)
+	var took [2][2][]int64
+	var changes []change
+	for i := range w.Jobs {
+		j, class := &w.Jobs[i], 0
+		if j.TrueLong {
+			class = 1
+		}
+		took[0][class] = append(took[0][class], j.Longest())
+		took[1][class] = append(took[1][class], clairvoyant[i])
+		changes = append(changes, during(UnfinishedShort+class, j.Arrival, clairvoyant[i])...)
+	}
+	b.timelines[1].replay(changes)
+	for bound, into := range []*measure.ByClass{&b.longest, &b.clairvoyant} {
+		into.Short, into.Long = measure.Describe(took[bound][0], 1e-9), measure.Describe(took[bound][1], 1e-9)
+		for class := range 2 {
+			b.curves[bound][class] = quantiles(took[bound][class])
+		}
+	}
+	return b
+}
+
+// unqueued is what goes on when nothing ever waits. Of the tasks that run then,
+// which may be more than there are workers, as many are counted as busy workers as
+// there are.
+func unqueued(w *workload.Workload, workers int) *Timeline {
+	var changes []change
+	for i := range w.Jobs {
+		j, class := &w.Jobs[i], 0
+		if j.TrueLong {
+			class = 1
+		}
+		changes = append(changes, during(UnfinishedShort+class, j.Arrival, j.Longest())...)
+		for _, d := range j.Durations {
+			changes = append(changes, during(Busy, j.Arrival, d)...)
+		}
+	}
+	t := newTimeline()
+	t.replay(changes)
+	for k, v := range t.spans[Busy] {
+		t.spans[Busy][k] = min(v, float64(workers))
+	}
+	return t
+}
+
+// change is one step of a quantity.
+type change struct {
+	at       int64
+	quantity int
+	by       float64
+}
+
+func during(quantity int, at, length int64) []change {
+	return []change{{at, quantity, 1}, {at + length, quantity, -1}}
+}
+
+func (t *Timeline) replay(changes []change) {
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	for _, c := range changes {
+		t.add(c.quantity, c.at, c.by)
+	}
+}
+
+// curvePoints bounds the points of a distribution that are kept for figures.
+const curvePoints = 500
+
+// quantiles gives up to curvePoints evenly spread order statistics of a sample of
+// ns, in seconds. It sorts the sample.
+func quantiles(sample []int64) []float64 {
+	slices.Sort(sample)
+	return spread(sample, 1e-9)
+}
+
+// spread takes evenly spread values of a sorted sample, the last among them.
+func spread[T ~int64 | ~float64](sorted []T, unit float64) (points []float64) {
+	n := len(sorted)
+	count := min(n, curvePoints)
+	for i := 1; i <= count; i++ {
+		points = append(points, float64(sorted[i*n/count-1])*unit)
+	}
+	return points
+}

@@ -1,0 +1,303 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func small() *Plan {
+	return &Plan{
+		Policies: []string{"pigeon", "pigeon:weight=2,reserved=0"}, Traces: []string{"gen:ec2,jobs=400"}, Loads: []float64{0.5, 0.9},
+		Base: experiment.Description{
+			Groups: []int{8, 8}, Frontends: 3, Reserved: 0.1, Cutoff: time.Second, Seed: 5, Seeds: 3,
+		},
+		Delay: 500 * time.Microsecond,
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	absent := filepath.Join(t.TempDir(), "absent.tr")
+	for name, tt := range map[string]struct {
+		spoil func(*Plan)
+		want  string
+	}{
+		"no policy":           {func(p *Plan) { p.Policies = nil }, "0 policies"},
+		"unknown policy":      {func(p *Plan) { p.Policies[1] = "pigoen" }, `did you mean "pigeon"`},
+		"unknown parameter":   {func(p *Plan) { p.Policies[1] = "pigeon:wieght=1" }, `did you mean "weight"`},
+		"a policy twice":      {func(p *Plan) { p.Policies[1] = "pigeon" }, `"pigeon" is given twice`},
+		"no trace":            {func(p *Plan) { p.Traces = nil }, "0 settings"},
+		"no such file":        {func(p *Plan) { p.Traces[0] = absent }, "absent.tr"},
+		"a trace twice":       {func(p *Plan) { p.Traces = append(p.Traces, p.Traces[0]) }, "given twice"},
+		"a load twice":        {func(p *Plan) { p.Loads = []float64{0.5, 0.5} }, "one twice"},
+		"a load of 0":         {func(p *Plan) { p.Loads = []float64{0} }, "or 0"},
+		"a load of NaN":       {func(p *Plan) { p.Loads = []float64{math.NaN()} }, "load is NaN"},
+		"too many cells":      {func(p *Plan) { p.Loads = make([]float64, MaxCells+1) }, "1 to 64"},
+		"too many runs":       {func(p *Plan) { p.Base.Seeds = MaxRuns }, "100000 runs"},
+		"an empty group":      {func(p *Plan) { p.Base.Groups = []int{3, 0} }, "group 1"},
+		"live, of another":    {func(p *Plan) { p.Live = &Live{Policies: []string{"pigeo"}, Runs: 1} }, `did you mean "pigeon"`},
+		"live, no runs":       {func(p *Plan) { p.Live = &Live{Isolation: cluster.Goroutine} }, "0 live runs"},
+		"live, isolation":     {func(p *Plan) { p.Live = &Live{Runs: 1, Isolation: "cell"} }, `"cell" does not exist`},
+		"live, without form":  {func(p *Plan) { p.Policies[1] = "fifo"; p.Live = &Live{Runs: 1, Isolation: cluster.Goroutine} }, "policy fifo runs in"},
+		"live, not its turn":  {func(p *Plan) { p.Policies[1] = "sparrow"; p.Live = &Live{Policies: []string{"sparrow"}, Runs: 1} }, "policy sparrow runs in"},
+		"a generator's fault": {func(p *Plan) { p.Traces[0] = "gen:ec2,jbos=1" }, `did you mean "jobs"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := small()
+			tt.spoil(p)
+			if _, err := p.Prepare(); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Prepare = %v, want %q in it", err, tt.want)
+			}
+		})
+	}
+}
+
+func compared(t *testing.T, p *Plan) *Comparison {
+	t.Helper()
+	ready, err := p.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := Progress{}
+	c, err := ready.Run(t.Context(), func(p Progress) { told = p })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told.Done != told.All || told.All == 0 {
+		t.Errorf("the last that was told is %+v", told)
+	}
+	return c
+}
+
+// What is written is read back as the same figures, and gives the same report.
+func TestWrittenAndReadBack(t *testing.T) {
+	c := compared(t, small())
+	c.Manifest.Command, c.Manifest.Program = []string{"pigeon", "compare", "--out", "a folder"}, "pigeon 1"
+	dir := t.TempDir()
+	if err := errors.Join(MakeFolder(dir), c.Write(dir)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, second := table(t, c), table(t, again); !reflect.DeepEqual(first, second) {
+		t.Error("the rows differ from those that were written")
+	} else if want := 1 + 2*2*4*(2*3+2); len(first) != want { // loads, classes, statistics; policies with three quantities, bounds
+		t.Errorf("%d rows, want %d", len(first), want)
+	}
+	report, err := os.ReadFile(filepath.Join(dir, ReportFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"pigeon compare --out 'a folder'", "seeds 5 to 7", "16 workers in 2 groups", "- Program: pigeon 1.", " processors, ",
+		"## gen-ec2-jobs-400, load 0.5", "| *clairvoyant* |", "| pigeon:weight=2,reserved=0 |", "figures/percentiles-gen-ec2-jobs-400.svg",
+	} {
+		if !strings.Contains(string(report), want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	var out bytes.Buffer
+	if err := again.Report(&out); err != nil || out.String() != string(report) {
+		t.Errorf("read back, it gives another report (%v)", err)
+	}
+	for _, f := range c.figureList() {
+		for _, ending := range []string{".svg", ".png"} {
+			if s, err := os.Stat(filepath.Join(dir, FigureFolder, f.Base+ending)); err != nil || s.Size() < 2000 {
+				t.Errorf("figure %s%s: %v", f.Base, ending, err)
+			}
+		}
+	}
+}
+
+func table(t *testing.T, c *Comparison) [][]string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := c.writeTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// The reference is 1 against itself, and no run passes the longest tasks.
+func TestRatiosAndBounds(t *testing.T) {
+	p := small()
+	p.Base.Workload.Resample = 300
+	c := compared(t, p)
+	best := map[[2]int]float64{}
+	for _, r := range c.Rows() {
+		if r.Policy == "pigeon" && math.Abs(float64(r.Relative.Mean)-1) > 1e-12 {
+			t.Errorf("pigeon over itself: %+v", r)
+		}
+		if r.Mode == ModeBound && r.Policy == LongestTask && r.What == "mean" {
+			best[[2]int{r.Cell, r.Class}] = float64(r.Value.Mean)
+		}
+	}
+	for _, r := range c.Rows() {
+		if bound := best[[2]int{r.Cell, r.Class}]; r.Of == "completion" && r.What == "mean" && float64(r.Value.Mean) < bound {
+			t.Errorf("%s: mean %g, below the longest tasks' %g", r.Policy, r.Value.Mean, bound)
+		}
+	}
+	for i := range c.Cells { // each seed has drawn jobs of its own
+		if a, b := c.Cells[i].Longest[0], c.Cells[i].Longest[1]; a == b {
+			t.Errorf("cell %d: the bounds of two seeds are one: %+v", i, a)
+		}
+	}
+}
+
+// The area below a line over time is what the results tell in another way: busy
+// workers the work done, unfinished jobs the sum of completion times, waiting
+// tasks that of queueing delays.
+func TestTimelinesAgreeWithResults(t *testing.T) {
+	for _, policy := range []string{"pigeon", "sparrow", "eagle"} {
+		p := small()
+		p.Policies, p.Loads = []string{policy}, []float64{0.9}
+		c := compared(t, p)
+		cell := &c.Cells[0]
+		line, r := cell.Policies[0].timeline, &cell.Policies[0].Results[0]
+		w, err := cell.Cell.workload(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tasks [2]float64
+		for i := range w.Jobs {
+			class := 0
+			if w.Jobs[i].TrueLong {
+				class = 1
+			}
+			tasks[class] += float64(len(w.Jobs[i].Durations))
+		}
+		for name, tt := range map[string]struct {
+			line     *Timeline
+			quantity int
+			want     float64
+		}{
+			"busy":                         {line, Busy, w.Work() / 1e9},
+			"short unfinished":             {line, UnfinishedShort, float64(r.Short.Completion.Mean) * float64(r.Short.Jobs)},
+			"long unfinished":              {line, UnfinishedLong, float64(r.Long.Completion.Mean) * float64(r.Long.Jobs)},
+			"short waiting":                {line, WaitingShort, float64(r.Short.Queueing.Mean) * tasks[0]},
+			"long waiting":                 {line, WaitingLong, float64(r.Long.Queueing.Mean) * tasks[1]},
+			"short unfinished, unqueued":   {cell.bounds.timelines[0], UnfinishedShort, float64(cell.Longest[0].Short.Mean) * float64(r.Short.Jobs)},
+			"long unfinished, clairvoyant": {cell.bounds.timelines[1], UnfinishedLong, float64(cell.Clairvoyant[0].Long.Mean) * float64(r.Long.Jobs)},
+		} {
+			if got := area(tt.line, tt.quantity); math.Abs(got-tt.want) > 1e-6*tt.want {
+				t.Errorf("%s, %s: the area is %g, want %g", policy, name, got, tt.want)
+			}
+		}
+	}
+}
+
+func area(t *Timeline, quantity int) (sum float64) {
+	for _, v := range t.spans[quantity] {
+		sum += v * float64(t.width) / 1e9
+	}
+	return sum
+}
+
+func TestLiveBesideSimulated(t *testing.T) {
+	p := small()
+	p.Policies, p.Loads, p.Base.Seeds = []string{"pigeon"}, []float64{0.5}, 1
+	p.Traces[0] = "gen:ec2,jobs=40"
+	p.Live = &Live{Runs: 2, Speedup: 40, Isolation: cluster.Goroutine}
+	c := compared(t, p)
+	if live := c.Cells[0].Policies[0].Live; len(live) != 2 || live[1].Completed != 40 || live[0].Mode != ModeLive {
+		t.Fatalf("%d live runs: %+v", len(live), live)
+	}
+	var out bytes.Buffer
+	if err := c.Report(&out); err != nil || !strings.Contains(out.String(), "pigeon, live |") || !strings.Contains(out.String(), "live beside simulated") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	dir := t.TempDir()
+	if err := errors.Join(MakeFolder(dir), c.Write(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Read(dir); err != nil || len(again.Cells[0].Policies[0].Live) != 2 {
+		t.Errorf("read back: %v", err)
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	ready, err := small().Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := ready.Run(ctx, func(Progress) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v", err)
+	}
+}
+
+func TestReadRefusesWhatItDidNotWrite(t *testing.T) {
+	for name, tt := range map[string]struct{ manifest, results, want string }{
+		"nothing":        {"", "", "manifest.json"},
+		"no results":     {`{"policies":["a"],"seeds":1,"cells":[{"trace":"t"}]}`, "", "0 results of a on t, not 1"},
+		"no cell":        {`{}`, "", "no cell"},
+		"another cell":   {`{"policies":["a"],"cells":[{"trace":"t"}]}`, `{"policy":"a","cell":1}`, "cell 1, of 1"},
+		"another policy": {`{"policies":["a"],"cells":[{"trace":"t"}]}`, `{"policy":"b"}`, `policy "b"`},
+		"no JSON":        {`{"policies":["a"],"cells":[{"trace":"t"}]}`, `}`, "results.jsonl"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if tt.manifest != "" {
+				if err := errors.Join(os.WriteFile(filepath.Join(dir, ManifestFile), []byte(tt.manifest), 0o600),
+					os.WriteFile(filepath.Join(dir, ResultsFile), []byte(tt.results), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), dir) {
+				t.Errorf("Read = %v, want %q in it", err, tt.want)
+			}
+		})
+	}
+}
+
+// The expected row of the definitions stands beside what was measured.
+func TestResultsPage(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "ngo_90.tr")
+	if err := os.WriteFile(trace, []byte("0 1 0.5 0.5\n1 2 2 1 3\n2 1 0.2 0.2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := small()
+	p.Traces, p.Loads, p.Policies = []string{trace}, nil, []string{"pigeon", "sparrow"}
+	c := compared(t, p)
+	var out bytes.Buffer
+	if err := Results(&out, []*Comparison{c}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## Beside an independent simulator", "| sparrow | short | p50 | 212 |", "| sparrow | short | p99 | 57.0 |", "bursts", "Peacock"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestMakeFolderRefusesAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := MakeFolder(path); err == nil || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("MakeFolder = %v", err)
+	}
+}

@@ -1,0 +1,76 @@
+package compare
+
+import (
+	"github.com/pigeon-sched/pigeon/bench/measure"
+)
+
+// Comparison is what a plan gave.
+type Comparison struct {
+	Manifest Manifest
+	Cells    []CellResult
+}
+
+// Manifest says how a comparison was made.
+type Manifest struct {
+	// Command is what makes it again.
+	Command []string `json:"command"`
+	// Program is the version of this program.
+	Program  string   `json:"program"`
+	Machine  Machine  `json:"machine"`
+	Policies []string `json:"policies"`
+	Workers  int      `json:"workers"`
+	Groups   []int    `json:"groups"`
+	Reserved float64  `json:"reserved"`
+	Cutoff   float64  `json:"cutoff"` // s
+	Weight   int      `json:"weight"`
+	Delay    float64  `json:"delay"` // s, simulated
+	Seed     uint64   `json:"seed"`
+	Seeds    int      `json:"seeds"`
+	Resample int      `json:"resample,omitempty"`
+	// Speedup, Isolation and LivePolicies are of the live runs, if there were any.
+	Speedup      float64  `json:"speedup,omitempty"`
+	Isolation    string   `json:"isolation,omitempty"`
+	LivePolicies []string `json:"live_policies,omitempty"`
+	Cells        []Cell   `json:"cells"`
+}
+
+// CellResult is what was measured on one workload at one load.
+type CellResult struct {
+	Cell     Cell
+	Policies []PolicyResult // in the order of the plan
+	// Bounds hold a distribution by class for each seed's workload; they belong to
+	// Results of the same seed.
+	Longest, Clairvoyant []measure.ByClass
+
+	bounds *bounds // of the first seed
+}
+
+// PolicyResult is one policy of a cell.
+type PolicyResult struct {
+	Policy  string
+	Results []measure.Result // by seed
+	Live    []measure.Result // all with the first seed
+
+	curves     [2][]float64 // completion times (s) of all seeds, by class
+	liveCurves [2][]float64
+	timeline   *Timeline // of the first seed
+}
+
+// class gives the distributions of a class, 0 short and 1 long.
+func class(d *measure.ByClass, c int) *measure.Distribution {
+	if c == 0 {
+		return &d.Short
+	}
+	return &d.Long
+}
+
+// summary likewise of a result.
+func summary(r *measure.Result, c int) *measure.Summary {
+	if c == 0 {
+		return &r.Short
+	}
+	return &r.Long
+}
+
+// classNames are those of classes 0 and 1.
+func classNames() [2]string { return [2]string{"short", "long"} }

@@ -1,0 +1,30 @@
+// Package compare sets policies side by side: every policy on every trace and
+// load, several seeds, simulated on all processors and, for chosen ones, live.
+//
+//	Plan ─check─▶ cells (trace x load) ─┬─ simulate (policy x seed) ─┐
+//	                                    ├─ clairvoyant (seed) ───────┼─▶ Comparison ─▶ Rows ─┬─ results.csv, results.jsonl
+//	                                    ├─ watch (policy, one seed) ─┤                       ├─ figures (SVG, PNG)
+//	                                    └─ live (policy x run) ──────┘                       └─ report.md, docs/results.md
+//
+// # Ratios and their intervals
+//
+// A percentile is normalised to that of the first policy on the same workload
+// with the same seed. What is reported is the geometric mean of these ratios over
+// the seeds, with the 95 % interval of Student's t on their logarithms; of times,
+// the mean and the interval of t. One seed has no interval. A policy without
+// draws on a workload without draws gives one value for all seeds, and an interval
+// of width 0.
+//
+// # Bounds
+//
+// No policy passes the longest task of each job (no queueing at all), nor does a
+// policy without foresight pass, on average, the clairvoyant schedule: preemptive
+// shortest remaining work over jobs on all workers. Both stand in every figure as
+// if they were policies, in grey.
+//
+// # Failures
+//
+// What is wrong with a plan is found before anything is started or written. A run
+// that fails ends the comparison with its policy, trace, load and seed named;
+// nothing is written then but what the folder held before.
+package compare

@@ -1,0 +1,149 @@
+package compare
+
+import (
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/bench/plot"
+)
+
+// Figure is a pair of files, base.svg and base.png.
+type Figure struct {
+	Base, Caption string
+}
+
+// traces gives the indices of the cells of each trace, traces in order.
+func (c *Comparison) traces() (groups [][]int) {
+	var names []string
+	for i := range c.Cells {
+		at := slices.Index(names, c.Cells[i].Cell.Trace)
+		if at < 0 {
+			at, names, groups = len(names), append(names, c.Cells[i].Cell.Trace), append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
+}
+
+// figureList names the figures without drawing them.
+func (c *Comparison) figureList() (list []Figure) {
+	for _, cells := range c.traces() {
+		first := &c.Cells[cells[0]].Cell
+		list = append(list, Figure{"percentiles-" + TraceName(first.Trace), "Completion times on " + TraceName(first.Trace) + " relative to those of " + c.Manifest.Policies[0]})
+		for _, i := range cells {
+			cell := &c.Cells[i].Cell
+			where := TraceName(cell.Trace) + ", " + cell.Label()
+			list = append(list, Figure{cell.file("completion"), "Distribution of completion times, " + where},
+				Figure{cell.file("time"), "Busy workers, waiting tasks and unfinished jobs over time, " + where})
+		}
+	}
+	return list
+}
+
+// Figures draws all figures into a folder.
+func (c *Comparison) Figures(dir string) error {
+	var all error
+	for _, cells := range c.traces() {
+		first := &c.Cells[cells[0]].Cell
+		all = errors.Join(all, c.percentiles(cells).WriteFiles(filepath.Join(dir, "percentiles-"+TraceName(first.Trace))))
+		for _, i := range cells {
+			r := &c.Cells[i]
+			all = errors.Join(all, r.distributions().WriteFiles(filepath.Join(dir, r.Cell.file("completion"))),
+				r.overTime(c.Manifest.Workers).WriteFiles(filepath.Join(dir, r.Cell.file("time"))))
+		}
+	}
+	return all
+}
+
+// percentiles is the paper's figure 8 with every policy in it.
+func (c *Comparison) percentiles(cells []int) plot.Bars {
+	m := &c.Manifest
+	f := plot.Bars{
+		Title: "Completion times on " + TraceName(c.Cells[cells[0]].Cell.Trace) + ", relative to " + m.Policies[0],
+		Runs:  append(slices.Clone(m.Policies), LongestTask, Clairvoyant), Bounds: 2,
+	}
+	for class, name := range classNames() {
+		panel := plot.BarPanel{Title: name + " jobs"}
+		for _, i := range cells {
+			rows := c.Cells[i].rows(i, class)
+			if len(rows) == 0 {
+				continue
+			}
+			g := plot.Group{Label: c.Cells[i].Cell.Label()}
+			for _, p := range []string{"p50", "p90", "p99"} {
+				cluster := plot.Cluster{Label: p}
+				for _, run := range f.Runs {
+					cluster.Values = append(cluster.Values, relative(rows, run, p))
+				}
+				g.Clusters = append(g.Clusters, cluster)
+			}
+			panel.Groups = append(panel.Groups, g)
+		}
+		if len(panel.Groups) > 0 {
+			f.Panels = append(f.Panels, panel)
+		}
+	}
+	return f
+}
+
+// relative finds a simulated policy's or a bound's ratio among rows.
+func relative(rows []Row, policy, what string) float64 {
+	for _, r := range rows {
+		if r.Policy == policy && r.Mode != ModeLive && r.Of == "completion" && r.What == what {
+			return float64(r.Relative.Mean)
+		}
+	}
+	return math.NaN()
+}
+
+func (r *CellResult) distributions() plot.CDF {
+	f := plot.CDF{Title: "Completion times, " + TraceName(r.Cell.Trace) + ", " + r.Cell.Label(), XLabel: "completion time (s)"}
+	for class, name := range classNames() {
+		panel := plot.CDFPanel{Title: name + " jobs"}
+		for _, p := range r.Policies {
+			panel.Curves = append(panel.Curves, plot.Curve{Name: p.Policy, Values: p.curves[class]})
+		}
+		for _, p := range r.Policies {
+			if len(p.liveCurves[class]) > 0 {
+				panel.Curves = append(panel.Curves, plot.Curve{Name: p.Policy + ", live", Values: p.liveCurves[class]})
+			}
+		}
+		for b, bound := range []string{LongestTask, Clairvoyant} {
+			panel.Curves = append(panel.Curves, plot.Curve{Name: bound, Values: r.bounds.curves[b][class], Bound: true})
+		}
+		if len(r.bounds.curves[0][class]) > 0 {
+			f.Panels = append(f.Panels, panel)
+		}
+	}
+	return f
+}
+
+// overTime shows what an observer of the run with the first seed saw.
+func (r *CellResult) overTime(workers int) plot.Series {
+	f := plot.Series{Title: "Over time, " + TraceName(r.Cell.Trace) + ", " + r.Cell.Label()}
+	for quantity, label := range []string{"busy of " + number(float64(workers)) + " workers", "short tasks waiting", "long tasks waiting", "short jobs unfinished", "long jobs unfinished"} {
+		panel := plot.SeriesPanel{YLabel: label}
+		for _, p := range r.Policies {
+			panel.Lines = append(panel.Lines, line(p.Policy, p.timeline, quantity, false))
+		}
+		switch quantity {
+		case Busy:
+			panel.Lines = append(panel.Lines, line(LongestTask, r.bounds.timelines[0], quantity, true))
+		case UnfinishedShort, UnfinishedLong:
+			for b, bound := range []string{LongestTask, Clairvoyant} {
+				panel.Lines = append(panel.Lines, line(bound, r.bounds.timelines[b], quantity, true))
+			}
+		}
+		if slices.ContainsFunc(panel.Lines, func(l plot.Line) bool { return slices.Max(l.Values) > 0 }) {
+			f.Panels = append(f.Panels, panel)
+		}
+	}
+	return f
+}
+
+func line(name string, t *Timeline, quantity int, bound bool) plot.Line {
+	times, values := t.Line(quantity)
+	return plot.Line{Name: name, Times: times, Values: values, Bound: bound}
+}

@@ -1,0 +1,84 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/plot"
+)
+
+// ModelFigures draws the paper's figures 3 (P_job(0), with Sparrow's) and 4 (T_q),
+// by group size, simulated points beside the lines.
+func (m *Model) ModelFigures(points []ModelPoint, base3, base4 string) error {
+	if len(m.GroupSizes) < 2 {
+		return fmt.Errorf("a figure by group size needs two sizes, not %d; no figure was drawn", len(m.GroupSizes))
+	}
+	setting := fmt.Sprintf("jobs of %d tasks, mean task %v", m.Tasks, m.MeanTask)
+	panel := func(label string, formula func(*ModelPoint) measure.Number, simulated func(*ModelSimulated) measure.Number, unit float64) plot.SeriesPanel {
+		p := plot.SeriesPanel{YLabel: label}
+		for _, rho := range m.Loads {
+			for _, policy := range []string{"pigeon", "sparrow"} {
+				p.Lines = append(p.Lines, m.lines(points, policy, rho, formula, simulated, unit)...)
+			}
+		}
+		return p
+	}
+	three := plot.Series{Title: "Served without queueing: " + setting, XLabel: "workers in a group", Panels: []plot.SeriesPanel{
+		panel("P(job not put off)", func(p *ModelPoint) measure.Number { return p.Unqueued }, func(s *ModelSimulated) measure.Number { return s.Unqueued }, 1),
+		panel("P(no task waits)", func(p *ModelPoint) measure.Number { return p.NoTaskWaits }, func(s *ModelSimulated) measure.Number { return s.NoTaskWaits }, 1),
+	}}
+	points = m.pigeon(points) // Sparrow's queueing time, which no formula tells, would hide Pigeon's
+	four := plot.Series{Title: "Expected queueing time: " + setting, XLabel: "workers in a group", Panels: []plot.SeriesPanel{
+		panel("queueing time of a task (ms)", func(p *ModelPoint) measure.Number { return p.Queueing }, func(s *ModelSimulated) measure.Number { return s.Queueing }, 1e3),
+	}}
+	if err := three.WriteFiles(base3); err != nil {
+		return err
+	}
+	return four.WriteFiles(base4)
+}
+
+func (m *Model) pigeon(points []ModelPoint) (list []ModelPoint) {
+	for _, p := range points {
+		if p.Group > 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// lines are the formula's line and the simulated marks of a policy at a load, as
+// far as there are any.
+func (m *Model) lines(points []ModelPoint, policy string, rho float64, formula func(*ModelPoint) measure.Number,
+	simulated func(*ModelSimulated) measure.Number, unit float64) (drawn []plot.Line) {
+	name := fmt.Sprintf("%s, load %g", policy, rho)
+	line := plot.Line{Name: name, Kind: plot.Straight}
+	marks := plot.Line{Name: name + ", simulated", Kind: plot.Marks, Of: name}
+	for i := range points {
+		p := &points[i]
+		if p.Policy != policy || p.Load != rho {
+			continue
+		}
+		for _, n := range m.at(p) {
+			line.Times, line.Values = append(line.Times, float64(n)), append(line.Values, unit*float64(formula(p)))
+			if s := p.Simulated; s != nil {
+				marks.Times, marks.Values = append(marks.Times, float64(n)), append(marks.Values, unit*float64(simulated(s)))
+			}
+		}
+	}
+	for _, l := range []plot.Line{line, marks} {
+		if len(l.Times) > 0 && !math.IsNaN(l.Values[0]) {
+			drawn = append(drawn, l)
+		}
+	}
+	return drawn
+}
+
+// at gives where a point stands: at its group size, or at every one for a policy
+// without groups.
+func (m *Model) at(p *ModelPoint) []int {
+	if p.Group > 0 {
+		return []int{p.Group}
+	}
+	return m.GroupSizes
+}

@@ -1,0 +1,180 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Bounds of a comparison; each refusal names the one it met.
+const (
+	MaxPolicies = 32
+	MaxCells    = 64
+	MaxRuns     = 100_000
+)
+
+// Plan is what is compared.
+type Plan struct {
+	// Policies are NAME[:key=value,...]; the others are normalised to the first.
+	Policies []string
+	// Traces are files or gen:NAME[,key=value...].
+	Traces []string
+	// Loads to rescale every trace to; none is the load it has.
+	Loads []float64
+	// Base is the rest of what a run is: cluster, cutoff, seeds, what shapes the
+	// workload. Its Trace, Policies and Workload.Load are set from above.
+	Base experiment.Description
+	// Delay of a message in simulation, one way.
+	Delay time.Duration
+	// Live, if set, has runs made live too.
+	Live *Live
+}
+
+// Cell is one workload and load, with its runs.
+type Cell struct {
+	Trace string  `json:"trace"`
+	Asked float64 `json:"load_asked"` // 0: as in the file
+	// Jobs, Tasks and Load are those of the workload with the first seed.
+	Jobs  int     `json:"jobs"`
+	Tasks int     `json:"tasks"`
+	Load  float64 `json:"load"`
+
+	desc *experiment.Description
+	runs [][]experiment.Run // by policy, then seed
+}
+
+// cells checks the plan. All that can be wrong is found here.
+func (p *Plan) cells() ([]Cell, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	loads := p.Loads
+	if len(loads) == 0 {
+		loads = []float64{p.Base.Workload.Load}
+	}
+	var cells []Cell
+	for _, trace := range p.Traces {
+		for _, load := range loads {
+			c, err := p.cell(trace, load)
+			if err != nil {
+				return nil, err
+			}
+			cells = append(cells, c)
+		}
+	}
+	return cells, nil
+}
+
+func (p *Plan) check() error {
+	loads := max(1, len(p.Loads))
+	switch n := len(p.Policies); {
+	case n == 0 || n > MaxPolicies:
+		return fmt.Errorf("%d policies are to be compared; nothing was run; name 1 to %d", n, MaxPolicies)
+	case len(p.Traces)*loads == 0 || len(p.Traces)*loads > MaxCells:
+		return fmt.Errorf("%d traces at %d loads are %d settings; nothing was run; ask for 1 to %d in one comparison", len(p.Traces), loads, len(p.Traces)*loads, MaxCells)
+	case n*len(p.Traces)*loads*max(1, p.Base.Seeds) > MaxRuns:
+		return fmt.Errorf("%d policies on %d settings with %d seeds are more than %d runs (the limit); nothing was run; ask for fewer seeds", n, len(p.Traces)*loads, p.Base.Seeds, MaxRuns)
+	}
+	for what, list := range map[string][]string{"policy": p.Policies, "trace": p.Traces} {
+		if twice := repeated(list); twice != "" {
+			return fmt.Errorf("the %s %q is given twice; nothing was run; leave one out", what, twice)
+		}
+	}
+	if repeated(p.Loads) != 0 || slices.Contains(p.Loads, 0) {
+		return fmt.Errorf("the loads %v hold one twice, or 0; nothing was run; name each once, none for that of the trace", p.Loads)
+	}
+	for _, spec := range p.Policies {
+		configure := policy.Configure
+		if p.Live != nil && p.Live.chosen(spec) {
+			configure = policy.ConfigureLive
+		}
+		if _, _, err := configure(spec, sched.Params{Cutoff: sched.Second}); err != nil {
+			return fmt.Errorf("%w; nothing was run", err)
+		}
+	}
+	if p.Live == nil {
+		return nil
+	}
+	return p.Live.check(p.Policies)
+}
+
+// repeated gives a value that stands in the list twice, or zero.
+func repeated[T comparable](list []T) (none T) {
+	for i, x := range list {
+		if slices.Contains(list[:i], x) {
+			return x
+		}
+	}
+	return none
+}
+
+func (p *Plan) cell(trace string, load float64) (Cell, error) {
+	d := p.Base
+	d.Trace, d.Policies, d.Workload.Load = trace, p.Policies, load
+	c := Cell{Trace: trace, Asked: load, desc: &d}
+	runs, err := d.Runs()
+	if err != nil {
+		return c, err
+	}
+	for policy := range slices.Chunk(runs, d.Seeds) {
+		c.runs = append(c.runs, policy)
+	}
+	w, err := runs[0].Workload()
+	if err != nil {
+		return c, err
+	}
+	if len(w.Jobs) == 0 {
+		return c, errors.New(trace + " holds no job; nothing was run")
+	}
+	c.Jobs, c.Tasks, c.Load = len(w.Jobs), w.Tasks(), w.Load(d.Workers())
+	return c, nil
+}
+
+// drawn tells whether each seed has a workload of its own.
+func (c *Cell) drawn() bool {
+	o := &c.desc.Workload
+	return o.Resample > 0 || o.WrongClass > 0 || o.Noise > 0
+}
+
+// workload is that of one seed.
+func (c *Cell) workload(seed int) (*workload.Workload, error) { return c.runs[0][seed].Workload() }
+
+// Label names the load for people: that asked for, else that of the workload.
+func (c *Cell) Label() string {
+	if c.Asked > 0 {
+		return "load " + strconv.FormatFloat(c.Asked, 'g', 3, 64)
+	}
+	return "load " + strconv.FormatFloat(c.Load, 'f', 2, 64)
+}
+
+// TraceName is the trace without folder and ending, for titles and files.
+func TraceName(trace string) string {
+	if strings.HasPrefix(trace, "gen:") {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune(`:,=/\ `, r) {
+				return '-'
+			}
+			return r
+		}, trace)
+	}
+	base := filepath.Base(trace)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// file is the base name of a figure of the cell.
+func (c *Cell) file(kind string) string {
+	name := kind + "-" + TraceName(c.Trace)
+	if c.Asked > 0 {
+		name += "-" + strconv.FormatFloat(c.Asked, 'g', 3, 64)
+	}
+	return name
+}

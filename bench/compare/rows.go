@@ -1,0 +1,126 @@
+package compare
+
+import (
+	"github.com/pigeon-sched/pigeon/bench/measure"
+)
+
+// Row is one figure of one policy, or bound, on one cell.
+type Row struct {
+	Cell   int // index
+	Mode   string
+	Policy string
+	Class  int    // 0 short, 1 long
+	Of     string // "completion", "queueing", "slowdown"
+	What   string // "mean", "p50", "p90", "p99"
+	Seeds  int
+	// Value is in seconds (a ratio for slowdown), Relative to the first policy.
+	Value, Relative Interval
+}
+
+// Modes of a row.
+const (
+	ModeSim   = "sim"
+	ModeLive  = "live"
+	ModeBound = "bound"
+)
+
+type statistic struct {
+	name string
+	of   func(*measure.Distribution) measure.Number
+}
+
+func statistics() []statistic {
+	return []statistic{
+		{"mean", func(d *measure.Distribution) measure.Number { return d.Mean }},
+		{"p50", func(d *measure.Distribution) measure.Number { return d.P50 }},
+		{"p90", func(d *measure.Distribution) measure.Number { return d.P90 }},
+		{"p99", func(d *measure.Distribution) measure.Number { return d.P99 }},
+	}
+}
+
+type quantity struct {
+	name string
+	of   func(*measure.Summary) *measure.Distribution
+}
+
+func measured() []quantity {
+	return []quantity{
+		{"completion", func(s *measure.Summary) *measure.Distribution { return &s.Completion }},
+		{"queueing", func(s *measure.Summary) *measure.Distribution { return &s.Queueing }},
+		{"slowdown", func(s *measure.Summary) *measure.Distribution { return &s.Slowdown }},
+	}
+}
+
+// Rows gives every figure of the comparison, those of the simulated policies
+// first, then the bounds, then the live runs, class by class, cell by cell.
+func (c *Comparison) Rows() (rows []Row) {
+	for i := range c.Cells {
+		for class := range classNames() {
+			rows = append(rows, c.Cells[i].rows(i, class)...)
+		}
+	}
+	return rows
+}
+
+func (r *CellResult) rows(cell, c int) (rows []Row) {
+	first := r.Policies[0].Results
+	if summary(&first[0], c).Jobs == 0 {
+		return nil
+	}
+	for k := range r.Policies {
+		p := &r.Policies[k]
+		for _, q := range measured() {
+			rows = append(rows, compareAll(Row{Cell: cell, Mode: ModeSim, Policy: p.Policy, Class: c, Of: q.name},
+				distributions(p.Results, c, q), distributions(first, c, q))...)
+		}
+	}
+	completion := measured()[0]
+	for _, b := range []struct {
+		name string
+		of   []measure.ByClass
+	}{{LongestTask, r.Longest}, {Clairvoyant, r.Clairvoyant}} {
+		var ds []*measure.Distribution
+		for s := range b.of {
+			ds = append(ds, class(&b.of[s], c))
+		}
+		rows = append(rows, compareAll(Row{Cell: cell, Mode: ModeBound, Policy: b.name, Class: c, Of: completion.name},
+			ds, distributions(first, c, completion))...)
+	}
+	for k := range r.Policies {
+		p := &r.Policies[k]
+		for _, q := range measured() {
+			// All live runs have the first seed; what they are divided by is the live
+			// run of the first policy with the same number, where there is one.
+			rows = append(rows, compareAll(Row{Cell: cell, Mode: ModeLive, Policy: p.Policy, Class: c, Of: q.name},
+				distributions(p.Live, c, q), distributions(r.Policies[0].Live, c, q))...)
+		}
+	}
+	return rows
+}
+
+func distributions(results []measure.Result, c int, q quantity) (ds []*measure.Distribution) {
+	for i := range results {
+		ds = append(ds, q.of(summary(&results[i], c)))
+	}
+	return ds
+}
+
+// compareAll makes a row of each statistic; like says the rest of it.
+func compareAll(like Row, of, reference []*measure.Distribution) (rows []Row) {
+	if len(of) == 0 {
+		return nil
+	}
+	for _, s := range statistics() {
+		var values, ratios []float64
+		for i, d := range of {
+			values = append(values, float64(s.of(d)))
+			if i < len(reference) {
+				ratios = append(ratios, float64(s.of(d))/float64(s.of(reference[i])))
+			}
+		}
+		row := like
+		row.What, row.Seeds, row.Value, row.Relative = s.name, len(values), meanOf(values), ratioOf(ratios)
+		rows = append(rows, row)
+	}
+	return rows
+}

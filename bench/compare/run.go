@@ -1,0 +1,175 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Progress is told as a comparison goes on.
+type Progress struct {
+	Done, All int
+	What      string // the step that is done, or under way when it is live
+}
+
+// Prepared is a checked plan, ready to run.
+type Prepared struct {
+	plan  *Plan
+	cells []Cell
+}
+
+// Prepare checks a plan. Everything that is wrong with it is told here.
+func (p *Plan) Prepare() (*Prepared, error) {
+	cells, err := p.cells()
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{plan: p, cells: cells}, nil
+}
+
+// Run makes all runs. The first failure ends it.
+func (p *Prepared) Run(ctx context.Context, tell func(Progress)) (*Comparison, error) {
+	c := &Comparison{Manifest: p.manifest()}
+	for i := range p.cells {
+		c.Cells = append(c.Cells, p.empty(&p.cells[i]))
+	}
+	steps := p.steps(c)
+	err := experiment.InParallel(ctx, len(steps),
+		func(ctx context.Context, i int) (func(), error) { return steps[i].do(ctx) },
+		func(i int, keep func()) error {
+			keep()
+			tell(Progress{i + 1, len(steps), steps[i].what})
+			return nil
+		})
+	if err == nil {
+		err = p.live(ctx, c, tell)
+	}
+	return c, err
+}
+
+func (p *Prepared) empty(cell *Cell) CellResult {
+	seeds := p.plan.Base.Seeds
+	r := CellResult{Cell: *cell, Longest: make([]measure.ByClass, seeds), Clairvoyant: make([]measure.ByClass, seeds)}
+	for _, policy := range p.plan.Policies {
+		r.Policies = append(r.Policies, PolicyResult{Policy: policy, Results: make([]measure.Result, seeds)})
+	}
+	return r
+}
+
+// step is one piece of work of its own. What do gives is called by one goroutine,
+// in the order of the steps.
+type step struct {
+	what string
+	do   func(context.Context) (keep func(), err error)
+}
+
+func (p *Prepared) steps(c *Comparison) (steps []step) {
+	for i := range c.Cells {
+		cell := &c.Cells[i]
+		where := TraceName(cell.Cell.Trace) + ", " + cell.Cell.Label()
+		for seed := range p.plan.Base.Seeds {
+			if seed == 0 || cell.Cell.drawn() {
+				steps = append(steps, step{"bounds of " + where, func(context.Context) (func(), error) { return p.boundsStep(cell, seed) }})
+			}
+		}
+		for k, name := range p.plan.Policies {
+			for seed := range p.plan.Base.Seeds {
+				what := fmt.Sprintf("%s on %s, seed %d", name, where, cell.Cell.runs[k][seed].Seed)
+				steps = append(steps, step{what, func(ctx context.Context) (func(), error) {
+					return named(what, func() (func(), error) { return p.simulate(ctx, cell, k, seed) })
+				}})
+			}
+			what := name + " over time on " + where
+			steps = append(steps, step{what, func(ctx context.Context) (func(), error) {
+				return named(what, func() (func(), error) { return p.follow(ctx, cell, k) })
+			}})
+		}
+	}
+	return steps
+}
+
+// named adds to an error which run it ended.
+func named(what string, do func() (func(), error)) (func(), error) {
+	keep, err := do()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return keep, nil
+}
+
+func (p *Prepared) boundsStep(cell *CellResult, seed int) (func(), error) {
+	w, err := cell.Cell.workload(seed)
+	if err != nil {
+		return nil, err
+	}
+	b := boundsOf(w, cell.Cell.desc.Workers())
+	return func() {
+		last := seed + 1
+		if !cell.Cell.drawn() { // all seeds have this workload
+			last = len(cell.Longest)
+		}
+		for s := seed; s < last; s++ {
+			cell.Longest[s], cell.Clairvoyant[s] = b.longest, b.clairvoyant
+		}
+		if seed == 0 {
+			cell.bounds = b
+		}
+	}, nil
+}
+
+func (p *Prepared) simulate(ctx context.Context, cell *CellResult, k, seed int) (func(), error) {
+	run := &cell.Cell.runs[k][seed]
+	w, err := run.Workload()
+	if err != nil {
+		return nil, err
+	}
+	out, err := run.Simulate(ctx, w, experiment.SimOptions{Delay: p.plan.Delay})
+	if err != nil {
+		return nil, err
+	}
+	result := run.Result(w, out)
+	short, long := run.Completions(w, out)
+	return func() {
+		into := &cell.Policies[k]
+		// The bounds of a seed come before its runs.
+		result.Bound.Clairvoyant = &cell.Clairvoyant[seed]
+		into.Results[seed] = result
+		into.curves = addCurves(into.curves, short, long)
+	}, nil
+}
+
+func (p *Prepared) follow(ctx context.Context, cell *CellResult, k int) (func(), error) {
+	run := &cell.Cell.runs[k][0]
+	w, err := run.Workload()
+	if err != nil {
+		return nil, err
+	}
+	t, err := watch(ctx, run, w, sched.Time(p.plan.Delay))
+	return func() { cell.Policies[k].timeline = t }, err
+}
+
+// addCurves adds a run's completion times to those of others, as quantiles.
+func addCurves(to [2][]float64, short, long []float64) [2][]float64 {
+	for class, times := range [][]float64{short, long} {
+		slices.Sort(times)
+		to[class] = append(to[class], spread(times, 1)...)
+	}
+	return to
+}
+
+func (p *Prepared) manifest() Manifest {
+	b := &p.plan.Base
+	m := Manifest{
+		Machine: thisMachine(), Policies: p.plan.Policies, Workers: b.Workers(), Groups: b.Groups, Reserved: b.Reserved,
+		Cutoff: b.Cutoff.Seconds(), Weight: b.Weight, Delay: p.plan.Delay.Seconds(), Seed: b.Seed, Seeds: b.Seeds,
+		Resample: b.Workload.Resample, Cells: p.cells,
+	}
+	if l := p.plan.Live; l != nil {
+		m.Speedup, m.Isolation, m.LivePolicies = l.speedup(), string(l.Isolation), l.Policies
+	}
+	return m
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	local "github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/compare"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// compareFlags are those of "pigeon compare" beyond the workload and the cluster.
+type compareFlags struct {
+	*experimentFlags
+	policies, traces []string
+	loads            []float64
+	delay            time.Duration
+	out              string
+	live             bool
+	livePolicies     []string
+	liveRuns         int
+	speedup          float64
+	isolation        string
+}
+
+func compareCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "compare",
+		GroupID: groupMeasure,
+		Short:   "Compare policies on traces and loads, with figures and a report",
+		Long: `Simulates every policy on every trace and load with several seeds, on all
+processors, and with --live runs them live too. Writes a report with tables and
+figures, relative to the first policy, beside two bounds that no policy passes.`,
+		Example: `  pigeon compare --loads 0.5,0.7,0.9 --seeds 5            all policies, a generated workload
+  pigeon compare --policies pigeon,pigeon:weight=20 --traces a.tr,b.tr --out out/weight
+  pigeon compare --policies pigeon --traces a.tr --live --speedup 10
+  pigeon compare results out/ec2 out/weight > results.md  one page of several comparisons`,
+		Args: cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	fs := cmd.Flags()
+	f := &compareFlags{experimentFlags: addExperimentFlags(fs)}
+	fs.StringArrayVar(&f.policies, "policies", nil, "NAME[:key=value,...],NAME,...; the others are set against the first (default: all)")
+	fs.StringArrayVar(&f.traces, "traces", nil, "files or gen:NAME[,key=value...], with commas between")
+	fs.Float64SliceVar(&f.loads, "loads", nil, "loads to rescale every trace to, with commas between (default: as in the file)")
+	fs.DurationVar(&f.delay, "delay", 500*time.Microsecond, "one-way delay of a message, simulated")
+	fs.StringVar(&f.out, "out", filepath.Join("out", "compare"), "folder for results, figures and report")
+	fs.BoolVar(&f.live, "live", false, "run live too, with the first seed, on clusters in this machine")
+	fs.StringArrayVar(&f.livePolicies, "live-policies", nil, "those of --policies that are run live (default: all)")
+	fs.IntVar(&f.liveRuns, "live-runs", 1, "live runs of each policy, trace and load")
+	fs.Float64Var(&f.speedup, "speedup", 1, "live: divide arrivals and durations by this; results are multiplied back")
+	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "live: goroutine or process, as of pigeon replay")
+	fs.Lookup("trace").Hidden, fs.Lookup("policy").Hidden = true, true // the lists are clearer here
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		plan, err := f.plan()
+		if err != nil {
+			return wrongUse(err)
+		}
+		ready, err := plan.Prepare()
+		if err == nil {
+			err = compare.MakeFolder(f.out)
+		}
+		if err != nil {
+			return wrongUse(err)
+		}
+		return f.run(cmd, ready, *output)
+	}
+	cmd.AddCommand(resultsCommand())
+	return cmd
+}
+
+func (f *compareFlags) plan() (*compare.Plan, error) {
+	d := f.desc
+	if err := f.cluster(&d); err != nil {
+		return nil, err
+	}
+	if err := f.workload.check(); err != nil {
+		return nil, err
+	}
+	d.Workload, d.Cutoff, d.Seed = f.workload.options, f.workload.cutoff, f.workload.options.Seed
+	p := &compare.Plan{Base: d, Loads: f.loads, Delay: f.delay, Policies: list(f.policies), Traces: list(f.traces)}
+	if len(p.Policies) == 0 {
+		if p.Policies = d.Policies; !f.flags.Changed("policy") {
+			p.Policies = policy.Names()
+		}
+	}
+	if len(p.Traces) == 0 {
+		p.Traces = []string{d.Trace}
+	}
+	switch {
+	case f.flags.Changed("policies") && f.flags.Changed("policy") || f.flags.Changed("traces") && f.flags.Changed("trace"):
+		return nil, fmt.Errorf("--policy or --trace is given beside --policies or --traces; nothing was run; name all in the list")
+	case len(f.loads) > 0 && f.flags.Changed("load"):
+		return nil, fmt.Errorf("--load %v is given beside --loads; nothing was run; name it in --loads", d.Workload.Load)
+	case f.delay < 0 || f.delay > time.Hour:
+		return nil, fmt.Errorf("--delay %v is outside 0s to 1h", f.delay)
+	case !(f.speedup >= 0.001 && f.speedup <= 1e9):
+		return nil, fmt.Errorf("--speedup %v is outside 0.001 to 1e9", f.speedup)
+	}
+	if !f.live {
+		for _, flag := range []string{"live-policies", "live-runs", "speedup", "isolation"} {
+			if f.flags.Changed(flag) {
+				return nil, fmt.Errorf("--%s is of live runs; nothing was run; add --live, or leave it out", flag)
+			}
+		}
+		return p, nil
+	}
+	p.Live = &compare.Live{Policies: list(f.livePolicies), Runs: f.liveRuns, Speedup: f.speedup, Isolation: local.Isolation(f.isolation)}
+	return p, nil
+}
+
+// list splits values at commas, but for those between the parameters of one:
+// "a:x=1,y=2,b" is "a:x=1,y=2" and "b".
+func list(values []string) (items []string) {
+	for _, value := range values {
+		start := len(items)
+		for part := range strings.SplitSeq(value, ",") {
+			last := len(items) - 1
+			switch {
+			case part == "":
+			case last >= start && strings.Contains(items[last], ":") && strings.Contains(part, "=") && !strings.Contains(part, ":"):
+				items[last] += "," + part
+			default:
+				items = append(items, part)
+			}
+		}
+	}
+	return items
+}
+
+func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output outputFormat) error {
+	show := newProgress(cmd.ErrOrStderr())
+	c, err := ready.Run(cmd.Context(), func(p compare.Progress) { show.line("%d of %d: %s", p.Done, p.All, p.What) })
+	show.clear()
+	if err != nil {
+		return fmt.Errorf("the comparison did not come to its end: %w; nothing was written to %s", err, f.out)
+	}
+	c.Manifest.Command, c.Manifest.Program = commandLine(cmd), currentVersion().String()
+	if err := c.Write(f.out); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if output == outputJSON {
+		return c.Records(func(r compare.Record) error { return writeJSON(out, r) })
+	}
+	if err := c.Table(out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nwritten to %s: %s, %s, %s, %s and the figures in %s\n", f.out,
+		compare.ReportFile, compare.TableFile, compare.ResultsFile, compare.ManifestFile, compare.FigureFolder)
+	return err
+}
+
+// commandLine is what makes the same runs again: the verb with the flags that
+// were given.
+func commandLine(cmd *cobra.Command) []string {
+	words := strings.Fields(cmd.CommandPath())
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch v := f.Value.(type) {
+		case pflag.SliceValue:
+			words = append(words, "--"+f.Name, strings.Join(v.GetSlice(), ","))
+		default:
+			if f.Value.Type() == "bool" {
+				words = append(words, "--"+f.Name+"="+strconv.FormatBool(f.Value.String() == "true"))
+				return
+			}
+			words = append(words, "--"+f.Name, f.Value.String())
+		}
+	})
+	return words
+}
+
+func resultsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "results DIR...",
+		Short: "Write one page of Markdown from folders that pigeon compare wrote",
+		Long: `Reads the results of comparisons and prints one page: the tables of all of them,
+how each was made, what the published figures are and where ours differ, and why.`,
+		Example: "  pigeon compare results out/ec2 out/yahoo > docs/results.md",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			var all []*compare.Comparison
+			for _, dir := range dirs {
+				c, err := compare.Read(dir)
+				if err != nil {
+					return wrongUse(err)
+				}
+				all = append(all, c)
+			}
+			return compare.Results(cmd.OutOrStdout(), all)
+		},
+	}
+}
