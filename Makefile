@@ -9,6 +9,12 @@ OUT     := out
 TRACES  ?= $(or $(PIGEON_TRACES),../shared/traces)
 TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
+RUNS    ?= 3
+ROUNDS  ?= 10
+
+# The packages whose benchmarks make the table of results: cores and queues, the
+# simulator, the journal, the wire.
+BENCHED ?= ./internal/... ./bench/sim ./frontend/... ./master/... ./nodemonitor/... ./thrift/...
 
 # A test that hangs is stopped, with the stacks of all goroutines.
 TESTFLAGS ?= -timeout 20m
@@ -22,7 +28,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 test vet fmt fmt-check fuzz bench lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos test vet fmt fmt-check fuzz bench lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,8 +42,11 @@ build: need-go ## compile bin/pigeon, without C
 run: build ## schedule a mix of short and long jobs live on this machine, then show the result
 	$(BIN) replay --demo
 
-ec2: build ## the paper's EC2 experiment, live and simulated, loads 50, 70 and 90 % (half an hour)
-	$(BIN) compare --policies pigeon --traces $(TRACES)/ngo_50.tr,$(TRACES)/ngo_70.tr,$(TRACES)/ngo_90.tr --live --out $(OUT)/ec2
+ec2: build ## the paper's EC2 experiment, live and simulated, loads 50, 70 and 90 % (RUNS=3 each: 80 minutes)
+	bench/ec2.sh $(BIN) $(TRACES) $(OUT)/ec2 $(RUNS)
+
+chaos: need-go ## kill daemons of every role, ROUNDS=10 times each, while a workload runs: nothing may be lost
+	$(GO) test ./bench/replay -run '^TestNothingIsLost$$' -v -count 1 -timeout 30m -rounds $(ROUNDS)
 
 test: need-go fmt-check vet ## all tests, with the race detector where a C compiler is
 	@GO="$(GO)" TESTFLAGS="$(TESTFLAGS)" sh tools/test.sh
@@ -55,10 +64,11 @@ fmt-check:
 fuzz: need-go ## every fuzz target for FUZZTIME (10s) each
 	@GO="$(GO)" sh tools/fuzz.sh $(FUZZTIME)
 
-bench: build ## benchmarks, medians and spreads
-	@mkdir -p $(OUT)
-	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m ./... | tee $(OUT)/bench.txt
-	$(TOOL) benchstat $(OUT)/bench.txt
+bench: build ## the measures of speed and memory, medians and spreads (RUNS=3; half an hour)
+	@mkdir -p $(OUT)/bench
+	$(BIN) bench table --runs $(RUNS) | tee $(OUT)/bench/table.md
+	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m $(BENCHED) | tee $(OUT)/bench/go.txt
+	$(TOOL) benchstat $(OUT)/bench/go.txt | tee $(OUT)/bench/benchstat.txt
 
 lint: need-go ## golangci-lint; every check that is off has its reason in .golangci.yml
 	$(TOOL) golangci-lint run ./...

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	local "github.com/pigeon-sched/pigeon/bench/cluster"
@@ -25,7 +27,7 @@ func benchCommand() *cobra.Command {
 a running one. On a cluster in one process the client's share of processor and memory
 is part of what is told; --isolation process tells the daemons' alone.`,
 	}
-	cmd.AddCommand(benchLatency(), benchLaunch())
+	cmd.AddCommand(benchLatency(), benchLaunch(), benchTable())
 	return cmd
 }
 
@@ -218,4 +220,33 @@ func printRate(out io.Writer, r *launch.RateResult) {
 	if !r.Shared {
 		fmt.Fprintf(out, "%.1f us of processor a task of this client\n", 1e6*float64(r.GeneratorCPU))
 	}
+}
+
+func benchTable() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "table",
+		Short: "Take all measures several times; print medians and spreads as Markdown",
+		Long: `Runs the measures of the scheduler, each several times and in a process of its
+own, and prints their medians and spreads as a table of Markdown. What the table does
+not have, go test -bench measures: make bench does both.`,
+		Example: "  pigeon bench table --runs 5 > table.md",
+		Args:    cobra.NoArgs,
+	}
+	runs := cmd.Flags().Int("runs", 5, "of every measure")
+	only := cmd.Flags().String("only", "", "measures whose name holds this")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *runs < 1 || *runs > 1000 {
+			return wrongUse(fmt.Errorf("--runs %d is outside 1 to 1000", *runs))
+		}
+		measures := slices.DeleteFunc(launch.Measures(), func(m launch.Measure) bool { return !strings.Contains(m.Name, *only) })
+		if len(measures) == 0 {
+			return wrongUse(fmt.Errorf("--only %q: no measure's name holds it", *only))
+		}
+		rows, err := launch.Take(cmd.Context(), []string{"/proc/self/exe"}, measures, *runs, func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) })
+		if err != nil {
+			return err
+		}
+		return launch.WriteTable(cmd.OutOrStdout(), rows)
+	}
+	return cmd
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	local "github.com/pigeon-sched/pigeon/bench/cluster"
+)
+
+// tiny is a workload and cluster that takes a fraction of a second.
+const tiny = " --trace gen:uniform,jobs=20,fanout=2 --workers 4 --groups 2 --frontends 2 --speedup 20 "
+
+func TestReplay(t *testing.T) {
+	dir := t.TempDir()
+	history, base := filepath.Join(dir, "history.jsonl"), filepath.Join(dir, "out", "x")
+	for _, c := range []struct {
+		args   string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{"replay" + tiny + "-o json --history " + history, exitDone, `"mode":"live","policy":"pigeon","trace":"gen:uniform,jobs=20,fanout=2"`, ""},
+		{"replay" + tiny + "--runs 2 --compare-sim --out " + base, exitDone, "live, median of 2", ""},
+		{"replay" + tiny + "--demo --out " + base, exitDone, "Try next:", "replaying 20 jobs"},
+		{"replay --isolation none", exitUsage, "", "none"},
+		{"replay --speedup 0", exitUsage, "", "--speedup"},
+		{"replay --runs 0", exitUsage, "", "--runs"},
+		{"replay --trace absent.tr", exitUsage, "", "absent.tr"},
+		{"replay --frontend 127.0.0.1:1", exitUsage, "", "127.0.0.1:1"},
+		{"replay --seeds 2 --history " + history, exitUsage, "", "--history"},
+		{"replay more", exitUsage, "", "more"},
+	} {
+		code, stdout, stderr := pigeon(t, strings.Fields(c.args)...)
+		if code != c.code || c.stdout == "" && stdout != "" || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("pigeon %s: status %d, want %d\n%s\n%s", c.args, code, c.code, stdout, stderr)
+		}
+	}
+	for _, path := range []string{history, base + ".jsonl", base + ".md", base + ".svg", base + ".png"} {
+		if s, err := os.Stat(path); err != nil || s.Size() == 0 {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestReplayOnARunningCluster uses the frontends and sizes that are there, twice.
+func TestReplayOnARunningCluster(t *testing.T) {
+	c, err := local.Start(t.Context(), local.Spec{Groups: []int{1, 2}, Slots: 2, Frontends: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close() //nolint:errcheck // the test is about the replay
+	for range 2 {
+		code, stdout, stderr := pigeon(t, "replay", "--frontend", strings.Join(c.Frontends(), ","), "--trace", "gen:uniform,jobs=20,fanout=2", "--speedup", "20", "-o", "json")
+		var r struct {
+			Workers, Groups, Completed int
+			CPU                        *float64 `json:"cpu_per_task"`
+		}
+		if err := json.Unmarshal([]byte(stdout), &r); code != exitDone || err != nil || r.Workers != 6 || r.Groups != 2 || r.Completed != 20 || r.CPU != nil {
+			t.Errorf("status %d, %+v, %v\n%s%s", code, r, err, stdout, stderr)
+		}
+	}
+}
+
+func TestBench(t *testing.T) {
+	for _, c := range []struct {
+		args   string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{"bench latency --samples 5 -o json", exitDone, `{"bench":"latency","samples":5,`, ""},
+		{"bench latency --samples 5 --nodes 2 --groups 1 --workers 2", exitDone, "submission to start of the task", ""},
+		{"bench launch --tasks 50 --job-tasks 7 -o json", exitDone, `{"bench":"launch","backend":"sleep","workers":120,"tasks":50,"duration":0,`, ""},
+		{"bench launch --tasks 12 --duration 1ms --workers 3 --nodes 3 --no-sync", exitDone, "utilization", ""},
+		{"bench latency --samples 0", exitUsage, "", "--samples"},
+		{"bench launch --tasks 0", exitUsage, "", "--tasks"},
+		{"bench launch --backend spark", exitUsage, "", "spark"},
+		{"bench launch --in-flight 0", exitUsage, "", "--in-flight"},
+		{"bench launch --nodes 4", exitUsage, "", "--nodes"},
+		{"bench launch --workers 7", exitUsage, "", "--workers"},
+		{"bench launch --isolation none", exitUsage, "", "none"},
+		{"bench launch --frontend 127.0.0.1:1", exitUsage, "", "127.0.0.1:1"},
+		{"bench table --runs 0", exitUsage, "", "--runs"},
+		{"bench table --only nonesuch", exitUsage, "", "nonesuch"},
+	} {
+		code, stdout, stderr := pigeon(t, strings.Fields(c.args)...)
+		if code != c.code || c.stdout == "" && stdout != "" || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("pigeon %s: status %d, want %d\n%s\n%s", c.args, code, c.code, stdout, stderr)
+		}
+	}
+}
