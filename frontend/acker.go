@@ -15,7 +15,6 @@ type acker struct {
 	address string
 	number  int64 // incarnation
 	codec   *wire.Codec
-	cluster string
 	publish func(subject string, data []byte) error // nil without NATS
 	subject func(node string) string
 }

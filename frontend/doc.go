@@ -19,4 +19,7 @@
 // acknowledged, and a restart resumes from what is on the disk. Masters say who
 // they are every second; a new incarnation of one is sent what it should hold,
 // and after five seconds without one its tasks are distributed again.
+// Messages to an application that cannot be reached wait for it, bounded in number,
+// bytes and time; one that it may have got is never sent again. A job keeps its
+// trace over a restart: the spans of the next process go below those of the last.
 package frontend

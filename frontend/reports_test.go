@@ -161,12 +161,13 @@ func TestNATSRestart(t *testing.T) {
 // task lost three times has failed.
 func TestNodesThatStop(t *testing.T) {
 	w := newWorld(t)
-	m := w.master()
+	w.master()
 	f := w.frontend()
-	w.submit(f, sleeps("job", 1, time.Hour))
-	for range 3 {
+	started := t.TempDir()
+	w.submit(f, script("job", `mktemp "$1/XXXXXX" && sleep 3600`, started))
+	for attempt := range 3 {
 		n := w.node(0, 1, func(c *nodemonitor.Config) { c.Grace = 0 })
-		daemontest.Await(t, "it runs", func() bool { s := m.state(t); return s.BusyGeneral+s.BusyReserved == 1 })
+		w.awaitFiles(started, attempt+1)
 		n.process.Stop()
 	}
 	s, err := f.Wait(t.Context(), "job", 30*time.Second)

@@ -48,7 +48,7 @@ func (s *spans) began(j *job) {
 // reported records the taking of a report that ended an attempt.
 func (s *spans) reported(j *job, it *wire.Item) {
 	if j.trace.end != nil {
-		s.mark(api.Trace(it.Trace), "reported", j, &it.Msg)
+		s.mark(it.Trace, "reported", j, &it.Msg)
 	}
 }
 
@@ -58,7 +58,7 @@ func (s *spans) again(j *job, it *wire.Item, m *sched.Message) {
 	switch {
 	case j.trace.end == nil:
 	case it != nil:
-		s.mark(api.Trace(it.Trace), "reported", j, &it.Msg)
+		s.mark(it.Trace, "reported", j, &it.Msg)
 	default:
 		lost := *m
 		lost.Attempt--

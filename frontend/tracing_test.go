@@ -15,7 +15,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
 
@@ -205,11 +204,12 @@ func TestTraceOfALostAttempt(t *testing.T) {
 	r, address := newReceiver(t)
 	w := newWorld(t)
 	w.otlp = address
-	m := w.master()
+	w.master()
 	n := w.node(0, 1, func(c *nodemonitor.Config) { c.Grace = 0 })
 	f := w.frontend()
-	w.submit(f, sleeps("job", 1, 200*time.Millisecond))
-	daemontest.Await(t, "it runs", func() bool { s := m.state(t); return s.BusyGeneral == 1 })
+	started := t.TempDir()
+	w.submit(f, script("job", `test -e "$1/first" || { touch "$1/first"; sleep 3600; }`, started))
+	w.awaitFiles(started, 1)
 	n.process.Stop()
 	w.node(0, 1)
 	s := w.done(f, "job")

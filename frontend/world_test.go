@@ -2,6 +2,7 @@ package frontend_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -155,6 +156,24 @@ func sleeps(key string, tasks int, d time.Duration) *api.Request {
 		r.Tasks[i].Payload = api.Payload{Backend: api.BackendSleep, Sleep: d}
 	}
 	return r
+}
+
+// script is a job of one shell script, which is given a folder as $1.
+func script(key, text, folder string) *api.Request {
+	run := &api.Exec{Argv: []string{"sh", "-c", text, "sh", folder}}
+	return &api.Request{App: "app", Key: key, Backend: api.BackendExec, Tasks: []api.Task{{Payload: api.Payload{Backend: api.BackendExec, Exec: run}}}}
+}
+
+// awaitFiles waits until a folder has so many files.
+func (w *world) awaitFiles(folder string, n int) {
+	w.t.Helper()
+	daemontest.Await(w.t, fmt.Sprint("files: ", n), func() bool {
+		list, err := os.ReadDir(folder)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return len(list) >= n
+	})
 }
 
 func (w *world) submit(f *frontOf, r *api.Request) string {

@@ -98,7 +98,7 @@ func (e *meter) publish(o *owner) {
 	for c := range p.queued {
 		p.queued[c] = x.Queued(sched.Class(c))
 		p.oldest[c] = -1
-		if since, any := x.Oldest(sched.Class(c)); any {
+		if since, waits := x.Oldest(sched.Class(c)); waits {
 			p.oldest[c] = since
 		}
 	}
@@ -135,8 +135,8 @@ func (o *owner) state() api.MasterState {
 
 // oldest gives how long the first waiting task of the class has waited, seconds.
 func (o *owner) oldest(c sched.Class) float64 {
-	since, any := o.core.Index().Oldest(c)
-	if !any {
+	since, waits := o.core.Index().Oldest(c)
+	if !waits {
 		return 0
 	}
 	return (o.clock.Now() - since).Seconds()

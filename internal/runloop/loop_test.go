@@ -149,7 +149,7 @@ func BenchmarkPost(b *testing.B) {
 	do := func() {}
 	b.ReportAllocs()
 	for b.Loop() {
-		for l.Post(do) != nil { //nolint:revive // the loop catches up
+		for l.Post(do) != nil { // the loop catches up
 		}
 	}
 	stop()
