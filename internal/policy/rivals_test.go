@@ -23,7 +23,8 @@ type net struct {
 	workers []sched.Addr // alive, ascending
 	next    int32        // number of the next worker
 	links   []*link
-	runs    map[sched.Addr]*sched.Message // what a worker runs
+	runs    map[sched.Addr]*sched.Message  // what a worker runs
+	resting map[sched.AttemptID]sched.Addr // suspended, and where
 	timers  []due
 	now     sched.Time
 	ran     map[sched.AttemptID]bool
@@ -54,7 +55,7 @@ func newNet(t *rapid.T, spec string, workers int) *net {
 		t.Fatal(err)
 	}
 	n := &net{
-		t: t, policy: p, params: params, cores: map[sched.Addr]sched.Core{}, runs: map[sched.Addr]*sched.Message{},
+		t: t, policy: p, params: params, cores: map[sched.Addr]sched.Core{}, runs: map[sched.Addr]*sched.Message{}, resting: map[sched.AttemptID]sched.Addr{},
 		ran: map[sched.AttemptID]bool{}, results: map[sched.AttemptID]int{}, open: map[sched.JobID]sched.Addr{},
 	}
 	for d := range frontends {
@@ -107,14 +108,34 @@ func (n *net) act(self sched.Addr, a *sched.Action) {
 		}
 		n.runs[self] = &m
 	case sched.Stop:
-		if r := n.runs[self]; r != nil && r.AttemptID() == m.AttemptID() {
-			n.end(self, sched.Killed)
-		}
+		n.stop(self, m)
 	case sched.Persist:
 		n.persist(self, &m)
-	case sched.Suspend, sched.Resume:
-		n.t.Fatalf("%s cannot do that: %s", self, sched.DescribeAction(a))
+	case sched.Suspend:
+		if r := n.runs[self]; r == nil || r.AttemptID() != m.AttemptID() {
+			n.t.Fatalf("%s suspends %s, which does not run", self, m.AttemptID())
+		}
+		delete(n.runs, self)
+		n.resting[m.AttemptID()] = self
+	case sched.Resume:
+		if n.runs[self] != nil || n.resting[m.AttemptID()] != self {
+			n.t.Fatalf("%s cannot resume %s", self, m.AttemptID())
+		}
+		delete(n.resting, m.AttemptID())
+		n.runs[self] = &m
 	case sched.Forget:
+	}
+}
+
+// stop kills what a worker runs or has suspended.
+func (n *net) stop(self sched.Addr, m sched.Message) {
+	if r := n.runs[self]; r != nil && r.AttemptID() == m.AttemptID() {
+		n.end(self, sched.Killed)
+		return
+	}
+	if at, ok := n.resting[m.AttemptID()]; ok && at == self {
+		delete(n.resting, m.AttemptID())
+		n.tell(self, sched.Message{Kind: sched.Ended, Job: m.Job, First: m.First, Attempt: m.Attempt, Outcome: sched.Killed})
 	}
 }
 
@@ -305,7 +326,8 @@ func (n *net) settle() {
 // node during a live run loses no job under any policy". Whatever is late, comes
 // twice or dies, every job ends, and every task has one accepted result.
 func TestRivalsLoseNothing(t *testing.T) {
-	for _, spec := range []string{"sparrow", "sparrow:cancel=yes,ratio=1", "hawk", "hawk:tries=2", "eagle", "eagle:least=1", "fifo", "priority"} {
+	for _, spec := range []string{"sparrow", "sparrow:cancel=yes,ratio=1", "hawk", "hawk:tries=2", "eagle", "eagle:least=1", "fifo", "priority",
+		"peacock", "peacock:interval=1ms", "kairos", "kairos:q=1,s=0", "kairos:q=2,quantum=10ms"} {
 		t.Run(spec, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				n := newNet(t, spec, rapid.IntRange(3, 7).Draw(t, "workers"))

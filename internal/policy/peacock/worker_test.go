@@ -1,0 +1,183 @@
+package peacock
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// slot is a worker, number 1 of a ring of three, whose actions are read as text.
+type slot struct {
+	t   *testing.T
+	w   *Worker
+	now sched.Time
+}
+
+func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id} }
+
+var owner = sched.Addr{Role: sched.Distributor, ID: 4}
+
+func ring(ids ...int32) *sched.Message {
+	m := &sched.Message{Kind: sched.Members, More: &sched.More{}}
+	for _, id := range ids {
+		m.More.Members = append(m.More.Members, sched.Member{Worker: worker(id)})
+	}
+	return m
+}
+
+func newSlot(t *testing.T) *slot {
+	s := &slot{t: t, w: NewWorker(sched.WorkerConfig{Self: worker(1), Params: sched.Params{Cutoff: second}}, Options{Interval: second})}
+	s.step(sched.Addr{}, ring(0, 1, 2))
+	return s
+}
+
+func (s *slot) step(from sched.Addr, m *sched.Message) []sched.Action {
+	s.t.Helper()
+	var out sched.Actions
+	s.w.Step(s.now, from, m, &out)
+	if err := s.w.Valid(); err != nil {
+		s.t.Fatalf("after %s: %v", sched.Describe(m), err)
+	}
+	return out.List()
+}
+
+// does compares what a step did with lines that each begin an action's
+// description.
+func (s *slot) does(from sched.Addr, m *sched.Message, want ...string) []sched.Action {
+	s.t.Helper()
+	got := s.step(from, m)
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(want):
+			s.t.Fatalf("%s: also does %q", sched.Describe(m), sched.DescribeAction(&got[i]))
+		case i >= len(got) || !strings.HasPrefix(sched.DescribeAction(&got[i]), want[i]):
+			s.t.Fatalf("%s: does %d actions, number %d is not %q", sched.Describe(m), len(got), i, want[i])
+		}
+	}
+	return got
+}
+
+func (s *slot) probe(job uint64, estimate sched.Time) []sched.Action {
+	return s.step(owner, &sched.Message{
+		Kind: sched.Probe, Job: sched.JobID{Lo: job}, Owner: owner, Estimate: estimate, Arrival: s.now,
+		More: &sched.More{Load: roomy.load, Threshold: 100 * second},
+	})
+}
+
+func launch(job uint64, seq uint64) *sched.Message {
+	return &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: job}, Attempt: 1, Seq: seq, Owner: owner, More: &sched.More{Load: roomy.load}}
+}
+
+func ended(job uint64) *sched.Message {
+	return &sched.Message{Kind: sched.Ended, Job: sched.JobID{Lo: job}, Attempt: 1, Outcome: sched.Done}
+}
+
+// "A free worker takes the head of its queue and fetches the task (late binding)."
+func TestLateBinding(t *testing.T) {
+	s := newSlot(t)
+	if got := s.probe(7, second); len(got) != 1 || got[0].Msg.Kind != sched.GetTask || got[0].Msg.Seq != 1 || got[0].To != owner {
+		t.Fatalf("a free worker does %v", got)
+	}
+	if got := s.probe(8, second); len(got) != 0 {
+		t.Fatalf("a worker that asks does %v", got)
+	}
+	s.does(owner, launch(7, 1), "Start job=00000000000000000000000000000007")
+	s.does(owner, launch(7, 1)) // came twice
+	s.does(sched.Addr{}, ended(7), "Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000008")
+	s.does(sched.Addr{}, ended(7)) // came twice
+	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 8}, Seq: 1})
+	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 8}, Seq: s.w.Seq()})
+	if s.w.phase != idle {
+		t.Errorf("the worker is in phase %d, want idle", s.w.phase)
+	}
+}
+
+// An answer to a question that is not open any more is no task for this slot; it
+// goes back. Where nobody can answer, the shell does.
+func TestAnswersTooLate(t *testing.T) {
+	s := newSlot(t)
+	s.probe(7, second)
+	s.does(worker(0), launch(7, 1), "Send to worker 0: Refused")
+	s.does(owner, launch(6, 1), "Send to distributor 4: Refused")
+	s.does(owner, launch(7, 9), "Send to distributor 4: Refused")
+	s.does(sched.Addr{}, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 7}})
+	s.does(owner, launch(7, 1), "Send to distributor 4: Refused")
+}
+
+// "Every interval all marked probes go to the ring successor in one message";
+// "ticks at its multiples".
+func TestRotation(t *testing.T) {
+	s := newSlot(t)
+	s.now = 5*second + second/2
+	s.probe(1, second) // asked for
+	full := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}, Threshold: 100 * second}
+	for job, want := range []string{"", "Timer at 6000000000", ""} {
+		m := &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: uint64(10 + job)}, Owner: owner, Estimate: second, Arrival: s.now, More: full}
+		if want == "" {
+			s.does(owner, m)
+		} else {
+			s.does(owner, m, want)
+		}
+	}
+	if waiting, marked := s.w.Waiting(); waiting != 1 || marked != 2 {
+		t.Fatalf("%d wait and %d are marked, want 1 and 2", waiting, marked)
+	}
+	s.now = 6 * second
+	got := s.does(sched.Addr{}, &sched.Message{Kind: sched.Timeout}, "Send to worker 2: Rotated seq=1")
+	if more := got[0].Msg.More; len(more.Probes) != 2 || more.Load != full.Load {
+		t.Errorf("%+v rotates", more)
+	}
+	s.does(sched.Addr{}, &sched.Message{Kind: sched.Timeout}) // nothing is marked any more
+	// The successor is lost before it has the batch: the next one gets it.
+	s.does(sched.Addr{}, ring(0, 1), "Timer at 7000000000")
+	s.now = 7 * second
+	s.does(sched.Addr{}, &sched.Message{Kind: sched.Timeout}, "Send to worker 0: Rotated seq=2")
+	s.does(worker(0), &sched.Message{Kind: sched.Rotated, Seq: 2}) // it has
+	s.does(sched.Addr{}, ring(1))
+	if _, marked := s.w.Waiting(); marked != 0 {
+		t.Errorf("%d probes come back although the successor had them", marked)
+	}
+}
+
+// What comes in by rotation is enqueued like a new probe and acknowledged; twice
+// the same is acknowledged twice.
+func TestRotatedTwice(t *testing.T) {
+	s := newSlot(t)
+	m := &sched.Message{Kind: sched.Rotated, Seq: 3, More: &sched.More{Probes: []sched.Probed{probe(1, 2, 0, 100), probe(2, 1, 0, 100)}, Load: roomy.load}}
+	m.More.Probes[0].Owner, m.More.Probes[1].Owner = owner, owner
+	s.does(worker(0), m, "Send to worker 0: Rotated seq=3", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
+	s.does(worker(0), m, "Send to worker 0: Rotated seq=3")
+	if waiting, _ := s.w.Waiting(); waiting != 1 {
+		t.Errorf("%d wait, want 1", waiting)
+	}
+}
+
+// A worker that is alone, or not in the ring, keeps what it marks.
+func TestAlone(t *testing.T) {
+	for _, ids := range [][]int32{nil, {1}, {0, 2}} {
+		s := newSlot(t)
+		s.step(sched.Addr{}, ring(ids...))
+		for job := range uint64(9) {
+			for _, a := range s.probe(job, second) {
+				if a.Kind == sched.Timer {
+					t.Errorf("in a ring of %v the worker sets a timer", ids)
+				}
+			}
+		}
+	}
+	if got := successor(worker(2), ring(0, 1, 2).More.Members); got != worker(0) {
+		t.Errorf("the last worker's successor is %s", got)
+	}
+}
+
+func TestKill(t *testing.T) {
+	s := newSlot(t)
+	s.probe(7, second)
+	s.step(owner, launch(7, 1))
+	s.does(owner, &sched.Message{Kind: sched.Kill, Job: sched.JobID{Lo: 8}, Attempt: 1})
+	got := s.does(owner, &sched.Message{Kind: sched.Kill, Job: sched.JobID{Lo: 7}, Attempt: 1}, "Stop")
+	if id := got[0].Msg.AttemptID(); id.Job.Lo != 7 || id.Attempt != 1 {
+		t.Errorf("stops %s", id)
+	}
+}
