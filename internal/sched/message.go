@@ -121,19 +121,24 @@ const (
 	// in order of their numbers, again whenever they change. More.Members.
 	Members
 	// Probe (distributor to worker): a reservation for a job. Job, Class,
-	// Estimate, App, Owner, Arrival, Count (its tasks not launched yet), More.
+	// Estimate, App, Owner, Arrival, Count (its tasks not launched yet), Attempt
+	// (how often it was sent; eagle), More. One that comes twice is one more
+	// reservation, which costs a NoTask.
 	Probe
 	// CancelProbe (distributor to worker): the job has no task left to bind. Job.
 	CancelProbe
 	// ProbeRejected (worker to distributor): the worker will not queue it. Job,
-	// More.Bits, More.Stamp.
+	// Attempt (as in the Probe), More.Bits, More.Stamp.
 	ProbeRejected
 	// GetTask (worker to distributor): the reservation is at the head of a free
-	// worker. Job. Answered by Launch or NoTask.
+	// worker. Job, Seq. Answered by NoTask, or by Launch with Count, the job's
+	// tasks not launched yet; Seq comes back in both, and an answer to an earlier
+	// question is ignored or, a Launch, Refused.
 	GetTask
-	// NoTask (distributor to worker): no task is left. Job, More.
+	// NoTask (distributor to worker): no task is left. Job, Seq, More.
 	NoTask
-	// Started (worker to master): the task began. Job, First, Attempt.
+	// Started (worker to master): the task of a Launch that waited in the worker's
+	// queue began. Job, First, Attempt. Its end is told by Idle with the same.
 	Started
 	// Steal (worker to worker): an idle worker asks for reservations. Class.
 	Steal
