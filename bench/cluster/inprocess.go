@@ -42,7 +42,8 @@ const (
 func newInProcess(c *Cluster) *inProcess {
 	p := &inProcess{c: c}
 	for i := range p.tiers {
-		p.tiers[i].ctx, p.tiers[i].stop = context.WithCancel(context.Background())
+		t := &p.tiers[i]
+		t.ctx, t.stop = context.WithCancel(context.Background()) //nolint:fatcontext // one for each, none in another
 	}
 	return p
 }

@@ -55,7 +55,7 @@ func (p *process) start(s *spawner, failed func(error)) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the process has its own
+	defer log.Close() //nolint:errcheck // the process has its own
 	cmd := exec.Command(p.args[0], p.args[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.env, p.dir, log, log
 	cmd.SysProcAttr = attributes()

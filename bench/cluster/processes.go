@@ -168,7 +168,7 @@ func readyz(ctx context.Context, at string) error {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
+	defer answer.Body.Close() //nolint:errcheck // it is read or not needed
 	if answer.StatusCode != http.StatusOK {
 		why, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
 		return errors.Join(fmt.Errorf("not ready: %s %s", answer.Status, why), err)

@@ -41,19 +41,19 @@ func one(t *testing.T, d *Description) (*Run, *workload.Workload) {
 
 func TestRefusals(t *testing.T) {
 	for name, spoil := range map[string]func(*Description){
-		"policies":   func(d *Description) { d.Policies = nil },
-		"nonesuch":   func(d *Description) { d.Policies = []string{"nonesuch"} },
-		"groups":     func(d *Description) { d.Groups = nil },
-		"group 1":    func(d *Description) { d.Groups = []int{8, 0} },
-		"frontends":  func(d *Description) { d.Frontends = 0 },
-		"reserved":   func(d *Description) { d.Reserved = -1 },
-		"cutoff":     func(d *Description) { d.Cutoff = 0 },
-		"weight":     func(d *Description) { d.Weight = -1 },
-		"seeds":      func(d *Description) { d.Seeds = 0 },
-		"absent.tr":  func(d *Description) { d.Trace = "absent.tr" },
-		"speed":      func(d *Description) { d.Workload.Speedup = -1 },
-		"load":       func(d *Description) { d.Workload.Load = -1 },
-		"wrong clas": func(d *Description) { d.Workload.WrongClass = 2 },
+		"policies":  func(d *Description) { d.Policies = nil },
+		"nonesuch":  func(d *Description) { d.Policies = []string{"nonesuch"} },
+		"groups":    func(d *Description) { d.Groups = nil },
+		"group 1":   func(d *Description) { d.Groups = []int{8, 0} },
+		"frontends": func(d *Description) { d.Frontends = 0 },
+		"reserved":  func(d *Description) { d.Reserved = -1 },
+		"cutoff":    func(d *Description) { d.Cutoff = 0 },
+		"weight":    func(d *Description) { d.Weight = -1 },
+		"seeds":     func(d *Description) { d.Seeds = 0 },
+		"absent.tr": func(d *Description) { d.Trace = "absent.tr" },
+		"speed":     func(d *Description) { d.Workload.Speedup = -1 },
+		"load":      func(d *Description) { d.Workload.Load = -1 },
+		"wrong ":    func(d *Description) { d.Workload.WrongClass = 2 },
 	} {
 		d := small()
 		spoil(d)
@@ -179,7 +179,7 @@ func TestJSONKeys(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range strings.Fields("mode policy trace seed workers groups jobs tasks load short long all completed failed attempts " +
+	for key := range strings.FieldsSeq("mode policy trace seed workers groups jobs tasks load short long all completed failed attempts " +
 		"messages_per_task suspensions_per_task utilization makespan wall events bound") {
 		if got[key] == nil {
 			t.Errorf("no %q in %s", key, text)

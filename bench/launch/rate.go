@@ -57,12 +57,18 @@ type RateResult struct {
 // what the daemons used so far; nil when that is not known.
 func Rate(ctx context.Context, frontends []string, o RateOptions, usage func() (cluster.Usage, error)) (*RateResult, error) {
 	g := &generator{options: o, base: strconv.FormatInt(time.Now().UnixNano(), 36)}
+	var pools []*client.Pool
+	defer func() {
+		for _, p := range pools {
+			_ = p.Close() // it only closes connections
+		}
+	}()
 	for _, address := range frontends {
 		pool, err := client.New(client.Options{Name: "frontend", Address: address, MaxConns: submitters + watchers, CallTimeout: time.Minute})
 		if err != nil {
 			return nil, err
 		}
-		defer pool.Close() //nolint:errcheck // it only closes connections
+		pools = append(pools, pool)
 		g.frontends = append(g.frontends, target{
 			SchedulerClient: wire.NewSchedulerClient(pool), submits: make(chan struct{}, submitters), waits: make(chan struct{}, watchers),
 		})

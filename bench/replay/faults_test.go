@@ -22,7 +22,7 @@ var rounds = flag.Int("rounds", 1, "how often TestNothingIsLost kills a daemon o
 // down is how long a killed daemon stays away: less and more than the two seconds
 // after which a node is taken for lost, by turns.
 func down(round int) time.Duration {
-	return []time.Duration{200, 2500, 600}[round%3] * time.Millisecond
+	return time.Duration([]int{200, 2500, 600}[round%3]) * time.Millisecond
 }
 
 // TestNothingIsLost: a workload runs on a cluster of processes while one daemon
@@ -37,7 +37,7 @@ func TestNothingIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // the first Close is checked
+	defer c.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	faults := make(chan error, 1)
 	go func() { faults <- killInTurn(ctx, c, run.Description) }()
@@ -168,7 +168,7 @@ func askUntil(ctx context.Context, c *cluster.Cluster, wanted func([]api.MasterS
 		if err != nil {
 			return err
 		}
-		defer pool.Close() //nolint:errcheck // it only closes connections
+		defer pool.Close()
 		for scheduler := wire.NewSchedulerClient(pool); ; {
 			groups, err := scheduler.Nodes(ctx)
 			if err == nil {

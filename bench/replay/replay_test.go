@@ -179,7 +179,7 @@ func TestSecondReplayOnOneCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // the first Close is checked
+	defer c.Close()
 	for k := range 2 {
 		got, err := Run(t.Context(), w, Options{Frontends: c.Frontends()})
 		if err != nil {

@@ -111,7 +111,7 @@ func benchLatency() *cobra.Command {
 		return f.on(cmd.Context(), true, func(c *local.Cluster, frontends []string) error {
 			r, err := launch.Latency(cmd.Context(), launch.LatencyOptions{
 				Cluster: c, Frontend: frontends[0], Samples: *samples, Workers: f.workers,
-				Progress: func(done int) { show.line("%d of %d tasks", done, *samples) },
+				Progress: func(done int) { show.linef("%d of %d tasks", done, *samples) },
 			})
 			show.clear()
 			if err != nil {
@@ -165,7 +165,7 @@ func benchLaunch() *cobra.Command {
 			return wrongUse(err)
 		}
 		show := newProgress(cmd.ErrOrStderr())
-		o.Progress = func(done int) { show.line("%d of %d tasks", done, o.Tasks) }
+		o.Progress = func(done int) { show.linef("%d of %d tasks", done, o.Tasks) }
 		return f.on(cmd.Context(), false, func(c *local.Cluster, frontends []string) error {
 			o.Workers = f.workers
 			var usage func() (local.Usage, error)

@@ -135,7 +135,7 @@ func list(values []string) (items []string) {
 
 func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output outputFormat) error {
 	show := newProgress(cmd.ErrOrStderr())
-	c, err := ready.Run(cmd.Context(), func(p compare.Progress) { show.line("%d of %d: %s", p.Done, p.All, p.What) })
+	c, err := ready.Run(cmd.Context(), func(p compare.Progress) { show.linef("%d of %d: %s", p.Done, p.All, p.What) })
 	show.clear()
 	if err != nil {
 		return fmt.Errorf("the comparison did not come to its end: %w; nothing was written to %s", err, f.out)

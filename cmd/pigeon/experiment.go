@@ -31,19 +31,19 @@ func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
 	return e
 }
 
-// describe gives the description that the flags ask for, with all its runs.
-// What it refuses is wrong use: nothing has started.
-func (e *experimentFlags) describe() (*experiment.Description, []experiment.Run, error) {
+// describe gives the runs that the flags ask for. What it refuses is wrong use:
+// nothing has started.
+func (e *experimentFlags) describe() ([]experiment.Run, error) {
 	d := e.desc
 	if err := e.cluster(&d); err != nil {
-		return nil, nil, wrongUse(err)
+		return nil, wrongUse(err)
 	}
 	if err := e.workload.check(); err != nil {
-		return nil, nil, wrongUse(err)
+		return nil, wrongUse(err)
 	}
 	d.Workload, d.Cutoff, d.Seed = e.workload.options, e.workload.cutoff, e.workload.options.Seed
 	runs, err := d.Runs()
-	return &d, runs, wrongUse(err)
+	return runs, wrongUse(err)
 }
 
 // cluster fills in the sizes of the groups.

@@ -54,7 +54,7 @@ simulated; with --out the paper's figures 3 and 4 are drawn.`,
 			}
 		}
 		show := newProgress(cmd.ErrOrStderr())
-		points, err := m.Points(cmd.Context(), func(p compare.Progress) { show.line("%d of %d simulated: %s", p.Done, p.All, p.What) })
+		points, err := m.Points(cmd.Context(), func(p compare.Progress) { show.linef("%d of %d simulated: %s", p.Done, p.All, p.What) })
 		show.clear()
 		if err != nil {
 			return fmt.Errorf("the simulation did not come to its end: %w", err)

@@ -33,8 +33,8 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// line replaces the line.
-func (p *progress) line(format string, args ...any) {
+// linef replaces the line.
+func (p *progress) linef(format string, args ...any) {
 	if p.out == nil {
 		return
 	}

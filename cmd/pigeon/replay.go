@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -88,7 +89,7 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 		}
 	}
 	f.workload.options.Speedup = f.speedup
-	_, runs, err := f.describe()
+	runs, err := f.describe()
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +222,7 @@ const sayEvery = 5 * time.Second
 func (s *replayShow) draw(p replay.Progress) {
 	line := fmt.Sprintf("%5.1f s  %d of %d jobs submitted, %d completed; about %.0f s left",
 		p.Elapsed.Seconds(), p.Submitted, p.Jobs, p.Ended, p.Left.Seconds())
-	s.progress.line("%s", line)
+	s.progress.linef("%s", line)
 	if s.flags.demo && s.progress.out == nil && p.Elapsed >= s.said+sayEvery {
 		s.said = p.Elapsed
 		fmt.Fprintln(s.cmd.ErrOrStderr(), line)
@@ -264,25 +265,21 @@ func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *exper
 
 // writeAgreement writes the results, the table and the figure.
 func writeAgreement(base string, a *experiment.Agreement) error {
-	lines, err := os.Create(base + ".jsonl")
-	if err != nil {
-		return fmt.Errorf("the results cannot be written: %w; name another place by --out", err)
-	}
-	defer lines.Close()
-	for _, r := range append([]measure.Result{a.Sim}, a.Live...) {
-		if err := writeJSON(lines, r); err != nil {
-			return err
+	err := writeWhole(base+".jsonl", func(out io.Writer) error {
+		for _, r := range append([]measure.Result{a.Sim}, a.Live...) {
+			if err := writeJSON(out, r); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err == nil {
+		err = writeWhole(base+".md", a.Markdown)
 	}
-	table, err := os.Create(base + ".md")
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.Figure(base)
 	}
-	defer table.Close()
-	if err := a.Markdown(table); err != nil {
-		return err
-	}
-	return a.Figure(base)
+	return err
 }
 
 // The demo: as many jobs as make a third of a minute, sped up so that short ones

@@ -51,7 +51,7 @@ func TestReplayOnARunningCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // the test is about the replay
+	defer c.Close()
 	for range 2 {
 		code, stdout, stderr := pigeon(t, "replay", "--frontend", strings.Join(c.Frontends(), ","), "--trace", "gen:uniform,jobs=20,fanout=2", "--speedup", "20", "-o", "json")
 		var r struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/watch"
 	"github.com/spf13/cobra"
 )
 
@@ -17,6 +18,7 @@ import (
 type simFlags struct {
 	delay            time.Duration
 	history, actions string
+	watch            string
 	clairvoyant      bool
 }
 
@@ -30,6 +32,7 @@ the daemons run. One result for every policy and seed.`,
 		Example: `  pigeon sim                                       the paper's EC2 cluster, a generated workload
   pigeon sim --trace jobs.tr --load 0.7 --seeds 5 -o json
   pigeon sim --group-sizes 60,40,20 --weight 20
+  pigeon sim --policy pigeon --policy sparrow --watch both.html
   pigeon sim --jobs 100 --history life.jsonl --actions actions.txt`,
 		Args: cobra.NoArgs,
 	}
@@ -40,9 +43,10 @@ the daemons run. One result for every policy and seed.`,
 	fs.DurationVar(&own.delay, "delay", 500*time.Microsecond, "one-way delay of a message")
 	fs.StringVar(&own.history, "history", "", "file for every task's life, one JSON object per event")
 	fs.StringVar(&own.actions, "actions", "", "file for the cores' actions in order, as text")
+	fs.StringVar(&own.watch, "watch", "", "HTML file that plays the runs side by side: workers, queues and time")
 	fs.BoolVar(&own.clairvoyant, "clairvoyant", false, "add the completion times of a clairvoyant schedule, which no policy passes")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		_, runs, err := experiment.describe()
+		runs, err := experiment.describe()
 		if err == nil {
 			err = wrongUse(own.check(len(runs)))
 		}
@@ -63,26 +67,34 @@ func (f *simFlags) check(runs int) error {
 			return fmt.Errorf("%s %s would be written by %d runs; ask for one policy and one seed", flag, path, runs)
 		}
 	}
+	if f.watch != "" && runs > watch.MaxRecordings {
+		return fmt.Errorf("--watch %s would play %d runs; a page plays %d at most; ask for fewer policies or seeds", f.watch, runs, watch.MaxRecordings)
+	}
 	return nil
 }
 
 // simulateAll makes the runs on all processors and prints their results in
 // order, each as soon as it can be.
 func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output outputFormat) error {
-	files, err := openFiles(own.history, own.actions)
+	files, err := openFiles(own.history, own.actions, own.watch)
 	if err != nil {
 		return wrongUse(err)
 	}
 	options := experiment.SimOptions{Delay: own.delay, History: files.writer(0), Actions: files.writer(1)}
 	show := newProgress(cmd.ErrOrStderr())
 	var results []measure.Result
+	recordings := make([]*watch.Recording, len(runs))
 	err = experiment.InParallel(cmd.Context(), len(runs),
-		func(ctx context.Context, i int) (measure.Result, error) {
-			return simulate(ctx, &runs[i], options, own.clairvoyant)
+		func(ctx context.Context, i int) (r measure.Result, err error) {
+			if own.watch == "" {
+				return simulate(ctx, &runs[i], options, own.clairvoyant)
+			}
+			r, recordings[i], err = simulateWatched(ctx, &runs[i], options, own.clairvoyant)
+			return r, err
 		},
 		func(i int, r measure.Result) error {
 			if len(runs) > 1 {
-				show.line("%d of %d runs simulated", i+1, len(runs))
+				show.linef("%d of %d runs simulated", i+1, len(runs))
 			}
 			if output == outputJSON {
 				return writeJSON(cmd.OutOrStdout(), r)
@@ -91,13 +103,19 @@ func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output
 			return nil
 		})
 	show.clear()
+	if page := files.writer(2); page != nil && err == nil {
+		err = watch.Write(page, recordings)
+	}
 	if err = errors.Join(err, files.close()); err != nil {
 		return fmt.Errorf("the simulation did not come to its end: %w", err)
 	}
 	if output == outputJSON {
 		return nil
 	}
-	return printResults(cmd.OutOrStdout(), results)
+	if err := printResults(cmd.OutOrStdout(), results); err != nil || own.watch == "" {
+		return err
+	}
+	return sayPage(cmd.OutOrStdout(), own.watch)
 }
 
 func simulate(ctx context.Context, run *experiment.Run, o experiment.SimOptions, clairvoyant bool) (r measure.Result, err error) {
