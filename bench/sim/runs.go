@@ -18,9 +18,21 @@ type runTable struct {
 	slab     []run
 	free     []int32
 	byWorker [][]int32
+	ready    []sched.Time // by worker: until then it is stopping or continuing a task
 }
 
-func (t *runTable) init(workers int) { t.byWorker = make([][]int32, workers) }
+func (t *runTable) init(workers int) {
+	t.byWorker = make([][]int32, workers)
+	t.ready = make([]sched.Time, workers)
+}
+
+// switchCost is what stopping a task, and continuing one, take of a worker's time.
+func (c *Config) switchCost() sched.Time {
+	if !c.Policy.Suspending {
+		return 0
+	}
+	return c.Params.Cutoff / 200
+}
 
 func (t *runTable) add(worker sched.Addr) int32 {
 	var i int32
@@ -68,24 +80,24 @@ func (e *engine) start(self sched.Addr, m *sched.Message) {
 	r.left = sched.Time(e.work.Jobs[job].Durations[m.First])
 	e.result.Attempts++
 	if at := &e.result.Starts[e.result.Jobs[job].FirstTask+int(m.First)]; *at < 0 {
-		*at = e.now
+		*at = max(e.now, e.runs.ready[self.ID])
 	}
 	e.observe(m, m.First, "started", self)
 	e.run(i)
 }
 
-// run lets a run go on from now.
+// run lets a run go on as soon as its worker is free.
 func (e *engine) run(i int32) {
 	r := &e.runs.slab[i]
-	r.running, r.since = true, e.now
+	r.running, r.since = true, max(e.now, e.runs.ready[r.worker.ID])
 	r.version++
 	e.num++
-	e.alarms.push(alarm{stamp: stamp{e.now + r.left, e.num}, core: r.worker, run: i, version: r.version})
+	e.alarms.push(alarm{stamp: stamp{r.since + r.left, e.num}, core: r.worker, run: i, version: r.version})
 }
 
 // halt stops a running run and books what it did.
 func (e *engine) halt(r *run) {
-	did := e.now - r.since
+	did := max(0, e.now-r.since)
 	e.result.Busy += did
 	r.left -= did
 	r.running = false
@@ -95,6 +107,7 @@ func (e *engine) halt(r *run) {
 func (e *engine) suspend(self sched.Addr, m *sched.Message) {
 	if _, r := e.runs.find(self, m.AttemptID()); r != nil && r.running {
 		e.halt(r)
+		e.occupy(self)
 		e.result.Suspensions++
 		e.observe(m, m.First, "suspended", self)
 	}
@@ -103,8 +116,15 @@ func (e *engine) suspend(self sched.Addr, m *sched.Message) {
 func (e *engine) resume(self sched.Addr, m *sched.Message) {
 	if i, r := e.runs.find(self, m.AttemptID()); r != nil && !r.running {
 		e.observe(m, m.First, "resumed", self)
+		e.occupy(self)
 		e.run(i)
 	}
+}
+
+// occupy keeps the worker busy with stopping or continuing a task.
+func (e *engine) occupy(worker sched.Addr) {
+	ready := &e.runs.ready[worker.ID]
+	*ready = max(*ready, e.now) + e.cfg.switchCost()
 }
 
 func (e *engine) stop(self sched.Addr, m *sched.Message) {

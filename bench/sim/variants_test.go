@@ -3,6 +3,7 @@ package sim_test
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,6 +123,63 @@ func TestPigeonSortOverPigeon(t *testing.T) {
 	}
 }
 
+// "pigeon-x over pigeon, the same | ngo 0.53, 0.21; 0.45, 0.81; nyh 0.24, 0.19;
+// 0.70, 1.07 (aging 0: long 0.44, 0.85; 0.69, 1.17; aging 3: 0.47, 0.80; 0.75,
+// 1.03)"; "the same at load 0.7 / 0.95 | ngo long 0.70, 0.94 / 0.38, 0.78; nyh
+// 0.92, 1.01 / 0.60, 1.16".
+func TestPigeonXOverPigeon(t *testing.T) {
+	tolerance := tolerances()
+	for _, r := range []row{
+		{"pigeon-x", "ngo_90.tr", 0.9, [4]float64{0.53, 0.21, 0.45, 0.81}},
+		{"pigeon-x", "nyh_70.tr", 0.9, [4]float64{0.24, 0.19, 0.70, 1.07}},
+		{"pigeon-x:aging=0", "ngo_90.tr", 0.9, [4]float64{0, 0, 0.44, 0.85}},
+		{"pigeon-x:aging=0", "nyh_70.tr", 0.9, [4]float64{0, 0, 0.69, 1.17}},
+		{"pigeon-x:aging=3", "ngo_90.tr", 0.9, [4]float64{0, 0, 0.47, 0.80}},
+		{"pigeon-x:aging=3", "nyh_70.tr", 0.9, [4]float64{0, 0, 0.75, 1.03}},
+		{"pigeon-x", "ngo_90.tr", 0.7, [4]float64{0, 0, 0.70, 0.94}},
+		{"pigeon-x", "nyh_70.tr", 0.7, [4]float64{0, 0, 0.92, 1.01}},
+		{"pigeon-x", "ngo_90.tr", 0.95, [4]float64{0, 0, 0.38, 0.78}},
+		{"pigeon-x", "nyh_70.tr", 0.95, [4]float64{0, 0, 0.60, 1.16}},
+	} {
+		got, messages := r.over(t, *seeds)
+		t.Logf("%s over pigeon, %s at %.2f: %.3f, want %.2f; %.2f messages a task", r.spec, r.trace, r.load, got, r.want, messages)
+		for i, want := range r.want {
+			if want > 0 {
+				within(t, fmt.Sprintf("%s, %s, figure %d", r.spec, r.trace, i+1), got[i], want, tolerance[i]*want)
+			}
+		}
+	}
+}
+
+// "pigeon-x, short mean over the no-queueing bound | within 1.03 on ngo and nyh up
+// to load 0.95". The bound is the job's longest task; it leaves out the three
+// messages of 0.5 ms that every job waits for.
+func TestPigeonXNearTheBound(t *testing.T) {
+	for _, name := range []string{"ngo_90.tr", "nyh_70.tr"} {
+		for seed := uint64(1); seed <= *seeds; seed++ {
+			w := steady(t, name, 0.95, seed)
+			cfg := with(t, ec2(40, 40, 40), "pigeon-x")
+			cfg.Seed = seed
+			got := measured(t, w, cfg).shortMean / noQueueing(w)
+			t.Logf("%s, seed %d: short mean %.4f of the bound", name, seed, got)
+			if got > 1.03 {
+				t.Errorf("%s, seed %d: the short mean is %.4f of the bound", name, seed, got)
+			}
+		}
+	}
+}
+
+// noQueueing gives the mean over short jobs of their longest task.
+func noQueueing(w *workload.Workload) float64 {
+	var longest []float64
+	for i := range w.Jobs {
+		if !w.Jobs[i].TrueLong {
+			longest = append(longest, float64(slices.Max(w.Jobs[i].Durations))/1e9)
+		}
+	}
+	return mean(longest)
+}
+
 // "groups of 60/40/20 workers: pigeon's long mean grows without bound (10 x in the
 // run); pigeon-sort and pigeon-x stay below 0.5 x equal-group pigeon".
 func TestVariantsOnUnequalGroups(t *testing.T) {
@@ -131,7 +189,7 @@ func TestVariantsOnUnequalGroups(t *testing.T) {
 	if unequal := measured(t, w, ec2(60, 40, 20)).longMean; unequal < 5*equal {
 		t.Errorf("pigeon's long mean is %.1f s, %.2f of equal groups': the test shows little", unequal, unequal/equal)
 	}
-	for _, spec := range []string{"pigeon-sort"} {
+	for _, spec := range []string{"pigeon-sort", "pigeon-x"} {
 		got := measured(t, w, with(t, ec2(60, 40, 20), spec)).longMean
 		t.Logf("%s: %.2f of equal-group pigeon", spec, got/equal)
 		if got > 0.55*equal {

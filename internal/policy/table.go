@@ -28,6 +28,7 @@ func table() []entry {
 	return []entry{
 		{pigeon.Name, openPigeon},
 		{pigeon.NameSort, openPigeonSort},
+		{pigeon.NameX, openPigeonX},
 		{sparrow.Name, openSparrow},
 		{hawk.Name, openHawk},
 		{eagle.Name, openEagle},

@@ -22,7 +22,10 @@ type Policy struct {
 	Acquainted bool
 	// Helping says that masters hand each other tasks: they are told MasterUp and
 	// MasterLost of the others, as distributors are.
-	Helping        bool
+	Helping bool
+	// Suspending says that tasks are stopped and continued. Simulated, each of the
+	// two costs 0.005 cutoffs.
+	Suspending     bool
 	NewDistributor func(DistributorConfig) Core
 	NewMaster      func(MasterConfig) Core
 	NewWorker      func(WorkerConfig) Core

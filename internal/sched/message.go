@@ -163,6 +163,15 @@ const (
 	// does not move again.
 	Moved
 
+	// What masters of policies that suspend tasks say to workers.
+
+	// Preempt (master to worker): suspend what runs since the launch with Seq, if
+	// it has not ended, and run this task. As Launch.
+	Preempt
+	// Continue (master to worker): go on with the suspended attempt. Job, First,
+	// Attempt, Seq, Epoch.
+	Continue
+
 	numKinds
 )
 

@@ -35,6 +35,9 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.Spare: 24,
 	sched.Moved: 25,
 
+	sched.Preempt:  26,
+	sched.Continue: 27,
+
 	sched.Submit:       64,
 	sched.Cancel:       65,
 	sched.MasterUp:     66,

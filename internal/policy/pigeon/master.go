@@ -51,6 +51,10 @@ type worker struct {
 	task       int32
 	attempt    int32
 	moved      bool    // what it runs came from another group
+	stint      stint   // of what it runs; kept for sorted queues only
+	held       *held   // suspended here, nil for none
+	overtook   bool    // what it runs was sent to suspend what ran
+	longAt     int     // 1 + place among those that can be preempted, else 0
 	prev, next *worker // workers of the same job, in order of launch
 	ended      endedRing
 }
@@ -86,6 +90,7 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		return
 	}
 	if s.sorted != nil {
+		s.sorted.now = now
 		s.index.Renew(now)
 	}
 	switch m.Kind {
@@ -110,6 +115,10 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.Timeout:
+		if m.Token == patienceOver {
+			s.impatient(out)
+			return
+		}
 		s.recovered(now, out)
 	}
 }
@@ -150,6 +159,9 @@ func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
 		return
 	}
 	s.admit(now, s.newJob(m), m.First, m.Count, m, out)
+	if s.sorted != nil {
+		s.forget(m.Job, out) // all of it may have moved on
+	}
 }
 
 // newJob enters the job of a message.
@@ -210,11 +222,14 @@ func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sche
 			count--
 		}
 	}
-	if s.sorted != nil && !moved {
-		for count > 0 && s.overflow(j, first, m.Attempt, out) {
+	if s.sorted != nil {
+		for count > 0 && s.elsewhere(j, first, m.Attempt, moved, out) {
 			first++
 			count--
 		}
+	}
+	if count > 0 && s.sorted != nil {
+		s.wait(j, first, count, out)
 	}
 	switch {
 	case count == 0:
@@ -226,10 +241,17 @@ func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sche
 }
 
 func (s *Master) launch(w *worker, j *queue.Job, task, attempt int32, moved bool, out *sched.Actions) {
+	s.send(sched.Launch, w, j, task, attempt, moved, out)
+}
+
+func (s *Master) send(kind sched.Kind, w *worker, j *queue.Job, task, attempt int32, moved bool, out *sched.Actions) {
 	s.occupy(w, j, task, attempt)
 	w.moved = moved
 	s.counts.Launches++
-	m := out.Send(w.addr, sched.Launch)
+	if s.sorted != nil {
+		s.begin(w, 0)
+	}
+	m := out.Send(w.addr, kind)
 	m.Job, m.First, m.Attempt, m.Class, m.App = j.ID, task, attempt, j.Class, j.App.Name
 	m.Owner, m.Estimate, m.Seq, m.Epoch = j.Owner(), j.Estimate, w.seq, s.epoch
 }
@@ -241,7 +263,10 @@ func (s *Master) idle(w *worker, m *sched.Message, out *sched.Actions) {
 	if w == nil || m.Seq <= w.seq {
 		return
 	}
-	w.seq = m.Seq
+	if w.overtook && s.endedBefore(w, m, out) {
+		return
+	}
+	w.seq, w.overtook = m.Seq, false
 	if w.job != nil {
 		w.ended.add(sched.AttemptID{Job: w.job.ID, Task: w.task, Attempt: w.attempt}, w.job.Owner())
 		s.vacate(w, out)
@@ -255,6 +280,10 @@ func (s *Master) idle(w *worker, m *sched.Message, out *sched.Actions) {
 // list.
 func (s *Master) feed(w *worker, out *sched.Actions) {
 	r := s.choose(w)
+	if w.held != nil && (r == nil || r.Job.Class == sched.Long) {
+		s.resume(w, out)
+		return
+	}
 	if r == nil {
 		s.index.PushIdle(&w.Idler, w.service, w.kind())
 		if s.sorted != nil {
@@ -340,6 +369,7 @@ func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 			k.Job, k.First, k.Attempt, k.Epoch = j.ID, w.task, w.attempt, s.epoch
 		}
 	}
+	s.killHeld(j, first, count, out)
 	s.forget(j.ID, out)
 }
 
@@ -351,7 +381,7 @@ func (s *Master) giveBack(owner sched.Addr, job sched.JobID, first, count, attem
 // forget drops a job of which nothing is queued or running here any more.
 func (s *Master) forget(id sched.JobID, out *sched.Actions) {
 	if j := s.jobs[id]; j != nil {
-		if j.Queued > 0 || j.Running > 0 {
+		if j.Queued > 0 || j.Running > 0 || s.isHeld(j) {
 			return
 		}
 		delete(s.jobs, id)

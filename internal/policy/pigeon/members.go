@@ -83,6 +83,11 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 		s.tellLost(j.Owner(), sched.AttemptID{Job: j.ID, Task: w.task, Attempt: w.attempt}, m.Reason, out)
 		s.vacate(w, out)
 	}
+	if h := s.release(w); h != nil {
+		s.counts.Lost++
+		s.tellLost(h.job.Owner(), sched.AttemptID{Job: h.job.ID, Task: h.task, Attempt: h.attempt}, m.Reason, out)
+		s.forget(h.job.ID, out)
+	}
 	w.ended.each(func(id sched.AttemptID, owner sched.Addr) { s.tellLost(owner, id, m.Reason, out) })
 	s.leaveNode(w)
 	s.leave(w.service, out)

@@ -5,6 +5,10 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // NameSort is how Pigeon with sorted queues and helping groups is asked for.
 const NameSort = "pigeon-sort"
 
+// NameX is how pigeon-sort with suspension and without reserved workers is asked
+// for.
+const NameX = "pigeon-x"
+
 // Options are what the variants add to Pigeon; the zero value is Pigeon.
 type Options struct {
 	// Sorted serves the queues by remaining work instead of first in, first out,
@@ -15,6 +19,11 @@ type Options struct {
 	Aging int
 	// Guard serves jobs first that have waited 20 cutoffs, the oldest first.
 	Guard bool
+	// Suspend has a short task that finds no idle worker stop a long one, which
+	// goes on in the same worker later.
+	Suspend bool
+	// Patience is how long a short task waits for an idle worker before that.
+	Patience sched.Time
 }
 
 // MaxAging bounds Options.Aging.
@@ -28,5 +37,18 @@ func SortPolicy(o Options) sched.Policy {
 	p := Policy()
 	p.Name, p.Helping = NameSort, true
 	p.NewMaster = func(c sched.MasterConfig) sched.Core { return NewMasterWith(c, o) }
+	return p
+}
+
+// XPolicy gives the cores of pigeon-x: those of pigeon-sort with suspension. No
+// worker is reserved, and short tasks always go first.
+func XPolicy(o Options) sched.Policy {
+	p := SortPolicy(o)
+	p.Name, p.Suspending = NameX, true
+	o.Suspend = true
+	p.NewMaster = func(c sched.MasterConfig) sched.Core {
+		c.Params.Reserved, c.Params.Weight = 0, 0
+		return NewMasterWith(c, o)
+	}
 	return p
 }

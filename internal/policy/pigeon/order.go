@@ -78,7 +78,8 @@ func (x index) of(e sched.Time, unfinished int32, age, left sched.Time) float64 
 // facts are what the orders need of a job beside what every queue keeps.
 type facts struct {
 	arrival sched.Time // at its distributor
+	held    int32      // tasks suspended here
 }
 
-// unfinished counts the job's tasks here that are queued or running.
-func (f *facts) unfinished(j *queue.Job) int32 { return j.Queued + j.Running }
+// unfinished counts the job's tasks here: queued, running and suspended.
+func (f *facts) unfinished(j *queue.Job) int32 { return j.Queued + j.Running + f.held }

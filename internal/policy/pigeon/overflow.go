@@ -18,6 +18,11 @@ type sorted struct {
 	draws   *rand.Rand
 	peers   []peer  // by master id
 	others  []int32 // masters that are up, ascending
+	now     sched.Time
+	index   index
+	stints  uint64     // begun so far
+	longs   []*worker  // that run a long task and hold no suspended one
+	patient []patience // short tasks whose patience runs, in order of its end
 }
 
 // peer is another master, and the flag kept for it.
@@ -29,12 +34,12 @@ type peer struct {
 
 func newSorted(cfg sched.MasterConfig, o Options) (*sorted, *queue.Index) {
 	x := &sorted{
-		options: o, facts: make(map[*queue.Job]*facts),
+		options: o, index: index{cfg.Params.Cutoff, o.Aging}, facts: make(map[*queue.Job]*facts),
 		draws: sched.Rand(cfg.Seed, uint64(cfg.Self.ID)), //nolint:gosec // an id is not negative
 	}
 	orders := queue.Orders{By: [sched.NumClasses]queue.Order{
 		sched.Short: leastQueued{cfg.Params.Cutoff},
-		sched.Long:  &aged{index: index{cfg.Params.Cutoff, o.Aging}, facts: x.facts},
+		sched.Long:  &aged{index: x.index, facts: x.facts},
 	}}
 	if o.Guard {
 		orders.Overdue = overdueCutoffs * cfg.Params.Cutoff
@@ -127,6 +132,16 @@ func (s *Master) nextFor(serves []string, reserved bool) *queue.Run {
 		return long
 	}
 	return short
+}
+
+// elsewhere finds a place for an arriving task for which no worker is idle, other
+// than the queue: over a long task, or in another group.
+func (s *Master) elsewhere(j *queue.Job, task, attempt int32, moved bool, out *sched.Actions) bool {
+	o := &s.sorted.options
+	if o.Suspend && o.Patience == 0 && j.Class == sched.Short && s.preempt(j, task, attempt, moved, out) {
+		return true
+	}
+	return !moved && s.overflow(j, task, attempt, out)
 }
 
 // overflow moves an arriving task that found no idle worker to the first group,

@@ -33,13 +33,8 @@ func (s *Master) occupy(w *worker, j *queue.Job, task, attempt int32) {
 	}
 	j.RunningLast = w.addr.ID
 	j.Running++
-	s.rerank(j)
-}
-
-// rerank takes in that another number of the job's tasks runs.
-func (s *Master) rerank(j *queue.Job) {
 	if s.sorted != nil {
-		s.index.Changed(j)
+		s.changed(w, j)
 	}
 }
 
@@ -61,7 +56,9 @@ func (s *Master) unlink(w *worker) {
 	}
 	j.Running--
 	w.job, w.prev, w.next = nil, nil, nil
-	s.rerank(j)
+	if s.sorted != nil {
+		s.changed(w, j)
+	}
 }
 
 // vacate is unlink, and forgets the job when that was the last of it.

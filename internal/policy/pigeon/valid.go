@@ -41,7 +41,47 @@ func (s *Master) Valid() error {
 		return fmt.Errorf("%d of %d slots are reserved, counted as %d of %d; round(share x slots) is %d",
 			reserved, slots, s.reserved, s.slots, s.wantReserved())
 	}
+	if s.sorted != nil {
+		if err := s.validHeld(); err != nil {
+			return err
+		}
+	}
 	return s.validJobs()
+}
+
+// validHeld checks the books of suspended tasks and of those that can be.
+func (s *Master) validHeld() error {
+	count := map[*queue.Job]int32{}
+	longs := 0
+	for _, w := range s.workers {
+		if w == nil {
+			continue
+		}
+		if w.held != nil {
+			count[w.held.job]++
+			if w.job == nil {
+				return fmt.Errorf("worker %d holds a suspended task and runs none", w.addr.ID)
+			}
+		}
+		if w.job != nil && w.job.Class == sched.Long && w.held == nil {
+			longs++
+			if w.longAt == 0 || s.sorted.longs[w.longAt-1] != w {
+				return fmt.Errorf("worker %d can be preempted and is not listed", w.addr.ID)
+			}
+		}
+	}
+	if longs != len(s.sorted.longs) {
+		return fmt.Errorf("%d workers can be preempted, %d are listed", longs, len(s.sorted.longs))
+	}
+	for id, j := range s.jobs {
+		if f := s.sorted.facts[j]; f == nil || f.held != count[j] {
+			return fmt.Errorf("job %s: %d of its tasks are suspended, counted otherwise", id, count[j])
+		}
+	}
+	if len(s.sorted.facts) != len(s.jobs) {
+		return fmt.Errorf("facts of %d jobs are kept, of %d", len(s.sorted.facts), len(s.jobs))
+	}
+	return nil
 }
 
 // validWorker holds the main invariant: while a task waits, no worker that may
@@ -80,7 +120,7 @@ func (s *Master) validJobs() error {
 			return fmt.Errorf("job %s is entered as %s, of application %q", j.ID, id, j.App.Name)
 		case waiting != j.Queued || running != j.Running:
 			return fmt.Errorf("job %s: %d tasks wait and %d run, counted as %d and %d", id, waiting, running, j.Queued, j.Running)
-		case waiting+running == 0:
+		case waiting+running == 0 && !s.isHeld(j):
 			return fmt.Errorf("job %s is kept with nothing queued or running", id)
 		case waiting > 0 && j.App.Workers == 0:
 			return fmt.Errorf("job %s: %d tasks wait, and no worker serves %q", id, waiting, j.App.Name)

@@ -21,7 +21,7 @@ func (s *Master) Counts() Counts { return s.counts }
 // Epoch gives the epoch the master works under.
 func (s *Master) Epoch() uint64 { return s.epoch }
 
-// Job gives how many tasks of the job wait and run here.
+// Job gives how many tasks of the job wait, and run or are suspended here.
 func (s *Master) Job(id sched.JobID) (queued, running int) {
 	s.recovery.each(func(m sched.Message) {
 		if m.Job == id {
@@ -31,6 +31,9 @@ func (s *Master) Job(id sched.JobID) (queued, running int) {
 	if j := s.jobs[id]; j != nil {
 		queued += int(j.Queued)
 		running = int(j.Running)
+		if s.sorted != nil {
+			running += int(s.sorted.facts[j].held)
+		}
 	}
 	return queued, running
 }

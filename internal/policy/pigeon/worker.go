@@ -16,6 +16,13 @@ type Worker struct {
 	busy     bool
 	owner    sched.Addr
 	current  sched.AttemptID // running, or the last that ran
+	held     suspended       // Attempt 0: none
+}
+
+// suspended is an attempt that the slot has stopped and will go on with.
+type suspended struct {
+	sched.AttemptID
+	owner sched.Addr
 }
 
 // stamp orders what masters of successive epochs say.
@@ -53,7 +60,13 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 	case sched.Kill:
 		if w.busy && w.current == m.AttemptID() {
 			w.act(sched.Stop, out)
+		} else if w.held.Attempt > 0 && w.held.AttemptID == m.AttemptID() {
+			w.actOn(sched.Stop, w.held.AttemptID, w.held.owner, out)
 		}
+	case sched.Preempt:
+		w.preempt(from, m, out)
+	case sched.Continue:
+		w.proceed(from, m, out)
 	case sched.SetReserved:
 		if at := (stamp{m.Epoch, m.Seq}); m.Epoch >= w.epoch && w.told.before(at) {
 			w.epoch, w.told, w.reserved = m.Epoch, at, m.Reserved
@@ -64,8 +77,12 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 }
 
 func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
+	w.actOn(kind, w.current, w.owner, out)
+}
+
+func (w *Worker) actOn(kind sched.ActionKind, id sched.AttemptID, owner sched.Addr, out *sched.Actions) {
 	m := out.Do(kind)
-	m.Job, m.First, m.Attempt, m.Owner = w.current.Job, w.current.Task, w.current.Attempt, w.owner
+	m.Job, m.First, m.Attempt, m.Owner = id.Job, id.Task, id.Attempt, owner
 }
 
 func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
@@ -107,12 +124,21 @@ func (w *Worker) turnDown(from sched.Addr, m *sched.Message, reason string, out 
 
 // ended reports to the distributor directly and turns idle at the master.
 func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
+	if w.held.Attempt > 0 && w.held.AttemptID == m.AttemptID() {
+		w.report(w.held.owner, m, out)
+		w.held = suspended{}
+		return
+	}
 	if !w.busy || w.current != m.AttemptID() {
 		return
 	}
 	w.seq++
 	w.busy = false
-	r := out.Send(w.owner, sched.Report)
-	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = m.Job, m.First, m.Attempt, m.Outcome, m.Reason
+	w.report(w.owner, m, out)
 	out.Send(w.cfg.Master, sched.Idle).Seq = w.seq
+}
+
+func (w *Worker) report(owner sched.Addr, m *sched.Message, out *sched.Actions) {
+	r := out.Send(owner, sched.Report)
+	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = m.Job, m.First, m.Attempt, m.Outcome, m.Reason
 }

@@ -1,0 +1,119 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// witness sees every start, suspension and move, and tells the first thing that
+// must not be.
+type witness struct {
+	started   map[[2]int]int
+	held      map[sched.Addr]int
+	moved     map[sched.AttemptID]int
+	suspended int
+	fault     error
+}
+
+func (w *witness) Event(_ sched.Time, job int, task, _ int32, what string, where sched.Addr) {
+	switch what {
+	case "started":
+		w.started[[2]int{job, int(task)}]++
+	case "suspended":
+		w.suspended++
+		w.held[where]++
+	case "resumed":
+		w.held[where]--
+	}
+	if n := w.held[where]; n < 0 || n > 1 {
+		w.note(fmt.Errorf("%s holds %d suspended tasks", where, n))
+	}
+}
+
+func (w *witness) note(err error) {
+	if w.fault == nil {
+		w.fault = err
+	}
+}
+
+// watched is a master whose moves and invariants are seen.
+type watched struct {
+	*pigeon.Master
+	by *witness
+}
+
+func (m watched) Step(now sched.Time, from sched.Addr, msg *sched.Message, out *sched.Actions) {
+	m.Master.Step(now, from, msg, out)
+	for _, a := range out.List() {
+		if a.Msg.Kind != sched.Moved {
+			continue
+		}
+		if m.by.moved[a.Msg.AttemptID()]++; m.by.moved[a.Msg.AttemptID()] > 1 {
+			m.by.note(fmt.Errorf("moved twice: %s", sched.Describe(&a.Msg)))
+		}
+	}
+	if err := m.Valid(); err != nil {
+		m.by.note(fmt.Errorf("after %s: %w", sched.Describe(msg), err))
+	}
+}
+
+// drawWorkload draws jobs that keep few workers busy, classes often wrong.
+func drawWorkload(t *rapid.T) *workload.Workload {
+	w := &workload.Workload{Name: "drawn"}
+	at := int64(0)
+	for line := range rapid.IntRange(1, 60).Draw(t, "jobs") {
+		j := workload.Job{Line: line + 1, Arrival: at, DeclaredLong: rapid.Bool().Draw(t, "long")}
+		for range rapid.IntRange(1, 6).Draw(t, "tasks") {
+			j.Durations = append(j.Durations, rapid.Int64Range(0, int64(4*sched.Second)).Draw(t, "duration"))
+		}
+		j.Estimate = j.Work() / int64(len(j.Durations))
+		j.TrueLong = j.Estimate > int64(sched.Second)
+		w.Jobs = append(w.Jobs, j)
+		at += rapid.Int64Range(0, int64(2*sched.Second)).Draw(t, "gap")
+	}
+	return w
+}
+
+// Nothing is lost, each task is run once, a worker holds one suspended task at
+// most, a task moves once at most, and the masters' invariants hold after each
+// step.
+func TestVariantsKeepTheirInvariants(t *testing.T) {
+	moved, suspended := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		spec := rapid.SampledFrom([]string{
+			"pigeon-sort", "pigeon-sort:guard=yes,aging=0", "pigeon-sort:weight=2", "pigeon-x", "pigeon-x:aging=3,guard=yes", "pigeon-x:patience=300ms",
+		}).Draw(t, "policy")
+		p, params, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second, Reserved: 0.3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := &witness{started: map[[2]int]int{}, held: map[sched.Addr]int{}, moved: map[sched.AttemptID]int{}}
+		master := p.NewMaster
+		p.NewMaster = func(c sched.MasterConfig) sched.Core { return watched{master(c).(*pigeon.Master), by} }
+		w := drawWorkload(t)
+		o, err := sim.Run(context.Background(), w, sim.Config{
+			Policy: p, Params: params, Groups: rapid.SliceOfN(rapid.IntRange(1, 4), 1, 4).Draw(t, "groups"), Frontends: 2,
+			Delay: sched.Time(rapid.Int64Range(0, int64(sched.Second)).Draw(t, "delay")), Observer: by,
+		})
+		if err != nil || by.fault != nil {
+			t.Fatalf("%s: %v, %v", spec, err, by.fault)
+		}
+		if o.Completed != len(w.Jobs) || len(by.started) != w.Tasks() || o.Attempts != w.Tasks() {
+			t.Fatalf("%s: %d of %d jobs completed, %d of %d tasks started in %d attempts", spec, o.Completed, len(w.Jobs), len(by.started), w.Tasks(), o.Attempts)
+		}
+		moved += len(by.moved)
+		suspended += by.suspended
+	})
+	if moved == 0 || suspended == 0 {
+		t.Errorf("%d moves and %d suspensions: the test shows little", moved, suspended)
+	}
+}
