@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -169,6 +171,22 @@ func TestLongJobsStayInTheGeneralPartition(t *testing.T) {
 			if strings.Contains(b.String(), reserved) {
 				t.Errorf("%s: a long task started at a reserved worker", name)
 			}
+		}
+	}
+}
+
+// The actions are the same on every machine: their SHA-256.
+func TestRivalsDoTheSameOnEveryMachine(t *testing.T) {
+	for name, want := range map[string]string{
+		"sparrow":  "d51a9cadccdadb825a42cccd7f9414c7da8c0097df2e268700e86632e65e64c5",
+		"hawk":     "163a32bd136630fc2204c49bb85b5a679cf1993732058075c4c873e9fda197aa",
+		"eagle":    "77ea5ac4ae5e647b76da058e5b69e0f7ff178b4b6a9e6122bf02b4d889f0c47f",
+		"fifo":     "0f4c839df0645de30039dd0bde7f3d897722ff48fcfbc5ac68e87cab2bb16fe3",
+		"priority": "ca3852e0a5e4a3508a797fb2c6ec3a8073f8e6007670287c4c3ff88ea82172b6",
+	} {
+		sum := sha256.Sum256(actions(t, name, 1))
+		if got := hex.EncodeToString(sum[:]); got != want {
+			t.Errorf("%s: the actions have the sum %s, want %s", name, got, want)
 		}
 	}
 }

@@ -14,9 +14,8 @@ type Distributor struct {
 	share   float64 // of workers reserved for short tasks
 	bits    []uint64
 	stamp   sched.Time
-	members []sched.Member // of which outside was made
-	outside []int32        // indices of the members that the bitmap leaves
-	fresh   bool           // outside is that of bits
+	outside []int32 // indices of the members that the bitmap leaves
+	fresh   bool    // outside is that of bits
 }
 
 // NewDistributor gives a distributor that knows no worker yet.

@@ -22,7 +22,7 @@ type Worker struct {
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	return &Worker{
 		Worker: probing.NewWorker(cfg, probing.Rules{}), cfg: cfg, tries: o.Tries,
-		rand: sched.Rand(cfg.Seed, uint64(cfg.Self.ID)), //nolint:gosec // an id is not negative
+		rand: sched.Rand(cfg.Seed, sched.RoleKey(cfg.Self)),
 	}
 }
 
