@@ -38,6 +38,7 @@ func verbs(roles []role) []*cobra.Command {
 		replayCommand(),
 		compareCommand(),
 		modelCommand(),
+		watchCommand(),
 		benchCommand(),
 		traceCommand(),
 		configCommand(roles),

@@ -1,0 +1,201 @@
+package watch
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+)
+
+// builder takes the events of a history one by one.
+type builder struct {
+	options Options
+	speedup float64
+	until   int64
+
+	first, last int64
+	seen        bool
+	jobs        map[string]int
+	list        []jobState
+	tasks       map[taskKey]*taskState
+	cells       *cells
+	runs        []Run
+	stops       []Stop
+	done        []Job
+	doneJobs    []int // of done
+}
+
+type jobState struct {
+	submitted int64
+	ran       int64 // by all its tasks
+	ended     int   // tasks that ended
+}
+
+type taskKey struct{ job, task int }
+
+type taskState struct {
+	ready    int64 // it waits since
+	launched int64 // -1: not told
+	master   bool  // a master launched it
+	group    int
+	worker   int
+	since    int64 // it runs, or is suspended, since
+	ran      int64
+	state    byte // 'w'aiting, 'r'unning, 's'uspended, 'e'nded
+	run      int  // its latest in builder.runs
+}
+
+func newBuilder(o Options) *builder {
+	b := &builder{options: o, speedup: o.Speedup, until: o.Until.Nanoseconds(), jobs: map[string]int{}, tasks: map[taskKey]*taskState{}, cells: newCells(o.Workers)}
+	if b.speedup == 0 {
+		b.speedup = 1
+	}
+	return b
+}
+
+func (b *builder) take(e measure.Event) {
+	if !b.seen {
+		b.first, b.seen = e.Time, true
+	}
+	b.last = max(b.last, e.Time)
+	at := e.Time
+	j, known := b.jobs[e.Job]
+	if !known {
+		j = len(b.list)
+		b.jobs[e.Job] = j
+		b.list = append(b.list, jobState{submitted: at})
+	}
+	if e.Task == measure.OfJob {
+		switch e.Event {
+		case measure.Submitted:
+			b.list[j].submitted = at
+		case measure.Completed, measure.Failed:
+			b.done = append(b.done, Job{Completed: at, Took: at - b.list[j].submitted})
+			b.doneJobs = append(b.doneJobs, j)
+		}
+		return
+	}
+	t := b.task(j, e.Task)
+	switch e.Event {
+	case measure.Launched:
+		t.launched = at
+		t.group, t.master = number(e.Where, "master ")
+	case measure.Started:
+		b.start(j, t, at, e.Where)
+	case measure.Suspended:
+		if t.state == 'r' {
+			b.halt(t, at)
+			t.state, t.since = 's', at
+		}
+	case measure.Resumed:
+		if t.state == 's' {
+			b.stops = append(b.stops, Stop{t.worker, t.since, at})
+			b.run(j, t, at, 0, true)
+		}
+	case measure.Ended, measure.Lost, measure.Cancelled, measure.Reported:
+		b.end(j, t, at, e.Event != measure.Lost)
+	}
+}
+
+func (b *builder) task(job, task int) *taskState {
+	key := taskKey{job, task}
+	t := b.tasks[key]
+	if t == nil {
+		t = &taskState{ready: b.list[job].submitted, launched: -1, group: -1, state: 'w'}
+		b.tasks[key] = t
+	}
+	return t
+}
+
+func (b *builder) start(job int, t *taskState, at int64, where string) {
+	if t.state == 'r' || t.state == 's' { // its attempt was lost, and nobody told
+		b.end(job, t, at, false)
+	}
+	t.worker = b.cells.find(strings.TrimPrefix(where, "worker "))
+	atWorker := b.options.Queues == AtWorker
+	if t.launched >= 0 {
+		if t.master {
+			b.cells.join(t.worker, t.group)
+		}
+		if b.options.Queues == Auto {
+			// Where it was for longer: before or after the launch.
+			atWorker = !t.master || at-t.launched > t.launched-t.ready && at-t.launched > b.instant()
+		}
+	}
+	b.run(job, t, at, max(0, at-t.ready), atWorker)
+}
+
+// instant is what no person sees: a launch under way is no waiting at a worker.
+func (b *builder) instant() int64 { return b.options.Cutoff.Nanoseconds() / 20 }
+
+func (b *builder) run(job int, t *taskState, at, wait int64, atWorker bool) {
+	t.state, t.since, t.run = 'r', at, len(b.runs)
+	b.runs = append(b.runs, Run{Worker: t.worker, Start: at, End: -1, Wait: wait, AtWorker: atWorker, job: job})
+}
+
+// halt closes the stretch in which a task runs.
+func (b *builder) halt(t *taskState, at int64) {
+	b.runs[t.run].End = at
+	t.ran += at - t.since
+}
+
+// end ends an attempt; counts tells whether it is the task's last.
+func (b *builder) end(job int, t *taskState, at int64, counts bool) {
+	switch t.state {
+	case 'r':
+		b.halt(t, at)
+	case 's':
+		b.stops = append(b.stops, Stop{t.worker, t.since, at})
+	default:
+		return
+	}
+	t.state, t.ready, t.launched, t.master = 'e', at, -1, false
+	if counts {
+		b.list[job].ran += t.ran
+		b.list[job].ended++
+	}
+	t.ran = 0
+}
+
+// recording completes what is still open and puts all in order.
+func (b *builder) recording(name string) *Recording {
+	for key, t := range b.tasks { // what is done to one does not depend on another
+		b.end(key.job, t, b.last, true)
+	}
+	r := &Recording{Title: cmp.Or(b.options.Title, name), Span: max(1, b.last-b.first), Runs: b.runs, Stops: b.stops, Jobs: b.done}
+	var place []int
+	r.Workers, place = b.cells.inOrder()
+	atWorkers, waited := 0, 0
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		run.Worker, run.Long = place[run.Worker], b.long(run.job)
+		run.Start, run.End = run.Start-b.first, run.End-b.first
+		if run.Wait > b.instant() {
+			waited++
+			if run.AtWorker {
+				atWorkers++
+			}
+		}
+	}
+	for i := range r.Stops {
+		s := &r.Stops[i]
+		s.Worker, s.From, s.To = place[s.Worker], s.From-b.first, s.To-b.first
+	}
+	for i := range r.Jobs {
+		r.Jobs[i].Completed -= b.first
+		r.Jobs[i].Long = b.long(b.doneJobs[i])
+	}
+	if waited > 0 {
+		r.AtWorkers = float64(atWorkers) / float64(waited)
+	}
+	slices.SortStableFunc(r.Runs, func(a, b Run) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Worker, b.Worker)) })
+	slices.SortFunc(r.Stops, func(a, b Stop) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Worker, b.Worker)) })
+	slices.SortStableFunc(r.Jobs, func(a, b Job) int { return cmp.Compare(a.Completed, b.Completed) })
+	return r
+}
+
+func (b *builder) long(job int) bool {
+	j := &b.list[job]
+	return j.ran > b.options.Cutoff.Nanoseconds()*int64(max(1, j.ended))
+}

@@ -1,0 +1,103 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// cells are the workers of a history, as it names them.
+type cells struct {
+	index map[string]int
+	list  []cell
+}
+
+type cell struct {
+	name   string
+	number int // of a name that is one, or ends in one; else -1
+	group  int // -1: not known
+}
+
+// newCells has workers 0 to n-1, as the simulator names them.
+func newCells(n int) *cells {
+	c := &cells{index: map[string]int{}}
+	for i := range n {
+		c.find(strconv.Itoa(i))
+	}
+	return c
+}
+
+// find gives the index of a worker: "17", or "node-2-017/0", whose group is 2.
+func (c *cells) find(name string) int {
+	if i, ok := c.index[name]; ok {
+		return i
+	}
+	w := cell{name: name, number: -1, group: -1}
+	var slot int
+	if n, err := strconv.Atoi(name); err == nil {
+		w.number = n
+	} else if n, err := fmt.Sscanf(name, "node-%d-%d/%d", &w.group, &w.number, &slot); err != nil || n != 3 {
+		w.group, w.number = -1, -1
+	}
+	c.index[name] = len(c.list)
+	c.list = append(c.list, w)
+	return len(c.list) - 1
+}
+
+// join says that a master launches at a worker.
+func (c *cells) join(worker, group int) {
+	if w := &c.list[worker]; w.group < 0 {
+		w.group = group
+	}
+}
+
+// inOrder gives the workers by group and number, and where each index went.
+// Workers of an unknown group among numbered ones belong to that of the worker
+// before them; the simulator numbers group by group.
+func (c *cells) inOrder() (workers []Worker, place []int) {
+	byNumber := make([]int, len(c.list))
+	for i := range byNumber {
+		byNumber[i] = i
+	}
+	slices.SortStableFunc(byNumber, func(a, b int) int { return cmp.Compare(c.list[a].number, c.list[b].number) })
+	c.lend(byNumber)
+	slices.Reverse(byNumber)
+	c.lend(byNumber) // the first ones take that of those after them
+	slices.Reverse(byNumber)
+	slices.SortStableFunc(byNumber, func(a, b int) int {
+		return cmp.Or(cmp.Compare(c.list[a].group, c.list[b].group), cmp.Compare(c.list[a].number, c.list[b].number), strings.Compare(c.list[a].name, c.list[b].name))
+	})
+	place = make([]int, len(c.list))
+	for at, i := range byNumber {
+		place[i] = at
+		workers = append(workers, Worker{Name: c.list[i].name, Group: c.list[i].group})
+	}
+	return workers, place
+}
+
+// lend gives each worker of unknown group that of the one before it.
+func (c *cells) lend(order []int) {
+	group := -1
+	for _, i := range order {
+		if w := &c.list[i]; w.group >= 0 {
+			group = w.group
+		} else if _, err := strconv.Atoi(w.name); err == nil {
+			w.group = group
+		}
+	}
+}
+
+// number reads "PREFIXn".
+func number(text, prefix string) (int, bool) {
+	rest, ok := strings.CutPrefix(text, prefix)
+	if !ok {
+		return -1, false
+	}
+	n, err := strconv.Atoi(rest)
+	if err != nil || n < 0 {
+		return -1, false
+	}
+	return n, true
+}
