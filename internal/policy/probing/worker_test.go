@@ -102,6 +102,14 @@ func TestLaunchNobodyWaitsFor(t *testing.T) {
 			t.Fatalf("it did %q", did)
 		}
 	}
+	// An answer to an earlier question, of the very job it asks for now.
+	s.expect(self, probe(1), asks(1, 1))
+	s.expect(self, probe(1))
+	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(1), Seq: 1}, asks(1, 2))
+	if did := s.step(self, launched(1, 1, 0)); len(did) != 1 || did[0][:len(refused(1))] != refused(1) {
+		t.Fatalf("it did %q", did)
+	}
+	s.expect(self, launched(1, 2, 0), starts(1))
 }
 
 // Withdrawn reservations leave the queue, wherever they are.
