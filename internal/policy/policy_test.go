@@ -46,6 +46,13 @@ func TestConfigureRefuses(t *testing.T) {
 		{"pigeon:reserved=-0.1", `reserved="-0.1"`, "from 0"},
 		{"pigeon:reserved=NaN", `reserved="NaN"`, "a share"},
 		{"pigeon:reserved=10%", `reserved="10%"`, "such as 0.1"},
+		{"kairos:q=0", `q="0"`, "from 1"},
+		{"kairos:cores=0", `cores="0"`, "from 1"},
+		{"kairos:s=-1", `s="-1"`, "from 0"},
+		{"kairos:quantum=0s", `quantum="0s"`, "above zero"},
+		{"kairos:hearbeat=1s", `no parameter "hearbeat"`, `did you mean "heartbeat"`},
+		{"peacock:interval=-1ms", `interval="-1ms"`, "above zero"},
+		{"peacok", `"peacok" is unknown`, `did you mean "peacock"`},
 		{"pigeon:weight=1,weight=2", `"weight" is given twice`, "leave one out"},
 	} {
 		_, _, err := policy.Configure(c.spec, given)

@@ -145,10 +145,11 @@ const (
 	// Stolen (worker to worker): the answer, perhaps empty. More.Probes.
 	Stolen
 	// Rotated (worker to its successor in the ring): reservations that move on.
-	// More.Probes.
+	// Seq (counts them), More.Probes, More.Load. The successor answers with the
+	// same Seq and without More, that it has them.
 	Rotated
-	// LoadShare (distributor to distributor): a change of the shared state.
-	// More.Load.
+	// LoadShare (distributor to distributor): the sender's part of the shared
+	// state, all of it. More.Load.
 	LoadShare
 	// Beat (worker to master): a node's heartbeat. More.Slots.
 	Beat

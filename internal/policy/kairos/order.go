@@ -11,11 +11,9 @@ import (
 // n² variances, of times in microseconds: an exact number of 128 bits.
 type spread struct{ hi, lo uint64 }
 
-// maxService, 35 years in microseconds, and maxRoom bound a spread to below 2^128.
-const (
-	maxService = 1 << 50
-	maxRoom    = 1 << 11
-)
+// maxService, 35 years in microseconds, keeps a spread below 2^128 for up to 2^13
+// tasks at a node.
+const maxService = 1 << 50
 
 func spreadOf(tasks []*placed) spread {
 	if len(tasks) < 2 {

@@ -133,12 +133,10 @@ func TestTakesBackItsFirstMarkedProbe(t *testing.T) {
 // branch of its own.
 func dumb(now, running sched.Time, waiting []sched.Probed, p sched.Probed, s state) (queue, marked []sched.Probed) {
 	place := 0
-	for i := len(waiting) - 1; i >= 0; i-- {
-		q, stop := waiting[i], false
+	for i, q := range slices.Backward(waiting) {
+		stop := p.Estimate > q.Estimate || now+p.Estimate > q.Arrival+q.Threshold
 		if p.Arrival < q.Arrival { // p arrived earlier
 			stop = q.Estimate <= p.Estimate && now+q.Estimate <= p.Arrival+p.Threshold
-		} else {
-			stop = p.Estimate > q.Estimate || now+p.Estimate > q.Arrival+q.Threshold
 		}
 		if stop {
 			place = i + 1

@@ -1,0 +1,111 @@
+package kairos_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/bench/workload/tracetest"
+	"github.com/pigeon-sched/pigeon/internal/policy/fifo"
+	"github.com/pigeon-sched/pigeon/internal/policy/kairos"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+func trace(t *testing.T, name string) *workload.Workload {
+	t.Helper()
+	w, err := workload.Open(tracetest.Path(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Classify(int64(sched.Second))
+}
+
+func cluster(p sched.Policy) sim.Config {
+	return sim.Config{
+		Policy: p, Params: sched.Params{Cutoff: sched.Second}, Groups: []int{40, 40, 40}, Frontends: 10, Delay: 500 * sched.Microsecond, Seed: 1,
+	}
+}
+
+// simulate runs the workload on the paper's EC2 cluster and checks what holds for
+// every policy: each task runs once and as long as it is, and no job ends before
+// its longest task.
+func simulate(t *testing.T, w *workload.Workload, p sched.Policy) *sim.Outcome {
+	t.Helper()
+	o, err := sim.Run(context.Background(), w, cluster(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tasks int
+	var work sched.Time
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		tasks += len(j.Durations)
+		work += sched.Time(j.Work())
+		if longest := sched.Time(slices.Max(j.Durations)); !o.Jobs[i].Ended || o.Jobs[i].Completion < longest {
+			t.Errorf("job %d takes %d ns, its longest task %d ns", i, o.Jobs[i].Completion, longest)
+		}
+	}
+	if o.Attempts != tasks || o.Busy != work || o.Makespan < work/120 {
+		t.Errorf("%d attempts of %d tasks, %d ns of %d ns worked, in %d ns", o.Attempts, tasks, o.Busy, work, o.Makespan)
+	}
+	return o
+}
+
+// percentile gives one of the completion of all jobs.
+func percentile(o *sim.Outcome, p int) sched.Time {
+	list := make([]sched.Time, len(o.Jobs))
+	for i := range o.Jobs {
+		list[i] = o.Jobs[i].Completion
+	}
+	slices.Sort(list)
+	return list[(len(list)-1)*p/100]
+}
+
+// The paper's abstract: "Compared to YARN FIFO, Kairos reduces the median job
+// completion time by 73%". policies.md: "On these traces Kairos needs Q of 10 or
+// more."
+func TestAgainstFIFO(t *testing.T) {
+	w := trace(t, "ngo_90.tr")
+	few := kairos.Defaults()
+	few.Extra = 2
+	f, k, q2 := simulate(t, w, fifo.Policy()), simulate(t, w, kairos.Policy(kairos.Defaults())), simulate(t, w, kairos.Policy(few))
+	if k.Suspensions == 0 || f.Suspensions != 0 {
+		t.Errorf("%d and %d suspensions", k.Suspensions, f.Suspensions)
+	}
+	fm, km, qm := percentile(f, 50), percentile(k, 50), percentile(q2, 50)
+	if km > fm*27/100 {
+		t.Errorf("the median is %.2f s, under fifo %.2f s", km.Seconds(), fm.Seconds())
+	}
+	if qm < 10*km {
+		t.Errorf("the median is %.2f s with Q = 2, %.2f s with 10", qm.Seconds(), km.Seconds())
+	}
+}
+
+// At half load no job waits: almost all take their longest task and four messages.
+func TestHalfLoad(t *testing.T) {
+	w := trace(t, "exp_50.tr")
+	o := simulate(t, w, kairos.Policy(kairos.Defaults()))
+	quick := 0
+	for i := range w.Jobs {
+		if longest := sched.Time(slices.Max(w.Jobs[i].Durations)); o.Jobs[i].Completion < longest+10*sched.Millisecond {
+			quick++
+		}
+	}
+	if quick < len(w.Jobs)*98/100 {
+		t.Errorf("%d of %d jobs take their longest task", quick, len(w.Jobs))
+	}
+}
+
+// A node with several cores stands for that many workers.
+func TestNodesOfSeveralCores(t *testing.T) {
+	w := trace(t, "exp_50.tr")
+	o := kairos.Defaults()
+	o.Cores = 4
+	simulate(t, w, kairos.Policy(o))
+	o.Cores = 7
+	if _, err := sim.Run(context.Background(), w, cluster(kairos.Policy(o))); err == nil {
+		t.Error("120 workers make nodes of 7 cores")
+	}
+}
