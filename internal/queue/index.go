@@ -165,11 +165,11 @@ func (x *Index) Idle(k Kind) int { return x.idle[k] }
 
 // Oldest gives when the first waiting task of the class was queued; false when
 // none waits. It looks at every application: for reports, not for decisions.
-func (x *Index) Oldest(c sched.Class) (since sched.Time, any bool) {
+func (x *Index) Oldest(c sched.Class) (since sched.Time, found bool) {
 	for _, a := range x.order {
-		if r := a.runs[c].first; r != nil && (!any || r.Since < since) {
-			since, any = r.Since, true
+		if r := a.runs[c].first; r != nil && (!found || r.Since < since) {
+			since, found = r.Since, true
 		}
 	}
-	return since, any
+	return since, found
 }

@@ -53,7 +53,7 @@ type Addr struct {
 	ID   int32
 }
 
-// Everyone, as the ID of an address, means all cores of that role: the shell
+// Everyone is the ID of an address that means all cores of its role: the shell
 // sends a copy to each peer it knows.
 const Everyone int32 = -1
 

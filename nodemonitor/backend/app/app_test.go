@@ -54,7 +54,7 @@ func TestResident(t *testing.T) {
 			synctest.Wait()
 		}
 		w.expect(t, "launch 0 at h:1", "launch 1 at h:2", "launch 2 at h:1")
-		w.fail("h:3", refused)
+		w.fail("h:3", errRefused)
 		time.Sleep(2 * time.Second)
 		w.expect(t, "serves [spark]")
 		r.Start(task(9, "flink", 0), w.done)
@@ -86,7 +86,7 @@ func TestRegisteredTwice(t *testing.T) {
 func TestBackendVanishes(t *testing.T) {
 	t.Run("connection refused", bubble(func(t *testing.T, w *world, r *Registry) {
 		register(t, r, "spark", "h:1", General)
-		w.launch["h:1"] = func(context.Context) error { return refused }
+		w.launch["h:1"] = func(context.Context) error { return errRefused }
 		r.Start(task(1, "spark", 4), w.done)
 		synctest.Wait()
 		w.expect(t, "+slot 4 spark reserved=false", "1 lost reason=true", "-slot 4 reason=true")
@@ -119,7 +119,7 @@ func TestBackendVanishes(t *testing.T) {
 		register(t, r, "spark", "h:1", Resident)
 		r.Start(task(1, "spark", 0), w.done)
 		synctest.Wait()
-		w.fail("h:1", refused)
+		w.fail("h:1", errRefused)
 		time.Sleep(2 * time.Second)
 		w.expect(t, "serves [spark]", "launch 1 at h:1", "1 lost reason=true", "serves []")
 	}))

@@ -29,22 +29,22 @@ func newWorld() *world {
 	return &world{launch: map[string]func(context.Context) error{}, probe: map[string]error{}}
 }
 
-func (w *world) say(format string, args ...any) {
+func (w *world) sayf(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.said = append(w.said, fmt.Sprintf(format, args...))
 }
 
-func (w *world) SlotAdded(s Slot) { w.say("+slot %d %s reserved=%v", s.Number, s.App, s.Reserved) }
+func (w *world) SlotAdded(s Slot) { w.sayf("+slot %d %s reserved=%v", s.Number, s.App, s.Reserved) }
 
 func (w *world) SlotGone(s Slot, reason string) {
-	w.say("-slot %d reason=%v", s.Number, reason != "")
+	w.sayf("-slot %d reason=%v", s.Number, reason != "")
 }
 
-func (w *world) ServesChanged(apps []string) { w.say("serves %v", apps) }
+func (w *world) ServesChanged(apps []string) { w.sayf("serves %v", apps) }
 
 func (w *world) done(r backend.Result) {
-	w.say("%d %v reason=%v", r.ID.Task, r.Outcome, r.Reason != "")
+	w.sayf("%d %v reason=%v", r.ID.Task, r.Outcome, r.Reason != "")
 }
 
 func (w *world) registry() *Registry {
@@ -57,7 +57,7 @@ func (w *world) registry() *Registry {
 			if f != nil {
 				return f(ctx)
 			}
-			w.say("launch %d at %s", t.ID.Task, address)
+			w.sayf("launch %d at %s", t.ID.Task, address)
 			return nil
 		},
 		Probe: func(_ context.Context, address string) error {
@@ -101,7 +101,7 @@ func register(t *testing.T, r *Registry, app, address string, k Kind) {
 	}
 }
 
-// refused is what a connect to a port without a listener gives.
-var refused = fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
+// errRefused is what a connect to a port without a listener gives.
+var errRefused = fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 
 const long = time.Hour

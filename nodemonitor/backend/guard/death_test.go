@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -141,7 +142,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			t.Errorf("process %d is there after Close", pid)
 		}
 	}
-	if _, err := c.Start(shell("true"), func(Event) {}); err != ErrClosed {
+	if _, err := c.Start(shell("true"), func(Event) {}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Start after Close gave %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func (c *Client) spawn() (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer theirs.Close() // the guard has its copy
+	defer func() { _ = theirs.Close() }() // the guard has its copy
 	cmd := exec.Command(c.opts.Command[0], c.opts.Command[1:]...)
 	cmd.ExtraFiles = []*os.File{theirs} // becomes socketFD
 	cmd.Stderr = os.Stderr
@@ -55,7 +55,7 @@ func socketPair() (net.Conn, *os.File, error) {
 		return nil, nil, err
 	}
 	ours := os.NewFile(uintptr(fds[0]), "guard")
-	defer ours.Close() // FileConn has its own copy
+	defer func() { _ = ours.Close() }() // FileConn has its own copy
 	theirs := os.NewFile(uintptr(fds[1]), "guard")
 	conn, err := net.FileConn(ours)
 	if err != nil {

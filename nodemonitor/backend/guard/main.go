@@ -62,7 +62,7 @@ func Main() int {
 func inherited() (net.Conn, error) {
 	unix.CloseOnExec(socketFD)
 	f := os.NewFile(socketFD, "guard-socket")
-	defer f.Close() // FileConn has its own copy
+	defer func() { _ = f.Close() }() // FileConn has its own copy
 	return net.FileConn(f)
 }
 

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 func victim(script []string) {
 	c := New(Options{})
 	spec := Spec{Argv: append([]string{"sh", "-c"}, script...), Dir: "/"}
-	if _, err := c.Start(spec, func(e Event) { fmt.Println(e.Kind, e.Pid) }); err != nil {
+	if _, err := c.Start(spec, func(e Event) { _, _ = fmt.Fprintln(os.Stdout, e.Kind, e.Pid) }); err != nil {
 		panic(err)
 	}
 	select {}
@@ -128,7 +128,7 @@ func readPids(t *testing.T, path string, n int) []int {
 			return false
 		}
 		out = out[:0]
-		for _, f := range strings.Fields(string(text)) {
+		for f := range strings.FieldsSeq(string(text)) {
 			var pid int
 			if _, err := fmt.Sscan(f, &pid); err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -42,7 +43,7 @@ func FuzzParseProc(f *testing.F) {
 		if parseParent(stat) < 0 {
 			t.Error("a parent below 0")
 		}
-		if m := parseMark(environ); bytes.ContainsRune([]byte(m), 0) {
+		if m := parseMark(environ); strings.ContainsRune(m, 0) {
 			t.Error("a mark goes on beyond its end")
 		}
 	})

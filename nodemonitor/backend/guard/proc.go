@@ -37,7 +37,7 @@ func childrenOf(pid int) []int {
 			continue // the thread has ended, or the kernel has no such file
 		}
 		listed = true
-		for _, f := range bytes.Fields(text) {
+		for f := range bytes.FieldsSeq(text) {
 			if child, err := strconv.Atoi(string(f)); err == nil {
 				out = append(out, child)
 			}
@@ -101,6 +101,6 @@ func readNames(folder string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }() // only read from
 	return d.Readdirnames(-1)
 }

@@ -98,7 +98,7 @@ func (s *Store) measure() {
 func size(path string) (n int64) {
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // gone meanwhile, or locked by its owner
+			return nil //nolint:nilerr // gone meanwhile, or locked by its owner
 		}
 		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
 			n += info.Size()

@@ -49,7 +49,7 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 	if err != nil {
 		return Chunk{}, unreadable(id, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read from
 	return c, c.fill(id, f, offset, limit)
 }
 
