@@ -35,7 +35,7 @@ type figure struct {
 	panels     []*gonum.Plot
 	panelWidth vg.Length
 	height     vg.Length // of a panel, 0 for panelHeight
-	stacked    bool // panels stand one below the other
+	stacked    bool      // panels stand one below the other
 	legend     []entry
 }
 
