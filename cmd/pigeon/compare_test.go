@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestCompare(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "a folder")
+	args := []string{"compare", "--policies", "pigeon,pigeon:weight=2,reserved=0", "--traces", "gen:ec2,jobs=60,seed=3,gen:exp,jobs=80",
+		"--loads", "0.5,0.8", "--workers", "12", "--seeds", "2", "--out", out}
+	code, stdout, stderr := pigeon(t, append(args, "-o", "json")...)
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	if len(lines) != 2*2*2*2 {
+		t.Errorf("%d results, want those of two policies, traces, loads and seeds", len(lines))
+	}
+	var first map[string]any
+	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || first["mode"] != "sim" || first["load_asked"] != 0.5 || first["trace"] != "gen:ec2,jobs=60,seed=3" {
+		t.Errorf("%v: %v", err, first)
+	}
+	report, err := os.ReadFile(filepath.Join(out, "report.md"))
+	if err != nil || !strings.Contains(string(report), "pigeon compare --loads ") || !strings.Contains(string(report), "pigeon:weight=2,reserved=0") {
+		t.Errorf("%v\n%s", err, report)
+	}
+	if code, stdout, stderr := pigeon(t, "compare", "results", out); code != exitDone || !strings.HasPrefix(stdout, "# Results") {
+		t.Errorf("results: status %d\n%s\n%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr = pigeon(t, args...); code != exitDone || !strings.Contains(stdout, "(clairvoyant)") || !strings.Contains(stdout, "report.md") {
+		t.Errorf("as text: status %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+func TestCompareRefusals(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"--policies pigoen":                               `"pigeon"`,
+		"--policies pigeon --traces absent.tr":            "absent.tr",
+		"--workers 2":                                     "--groups 3",
+		"--policies pigeon,pigeon":                        "given twice",
+		"--policies pigeon --policy pigeon":               "beside --policies",
+		"--loads 0.5 --load 0.7":                          "beside --loads",
+		"--loads x":                                       "--loads",
+		"--policies pigeon --seeds 0":                     "seeds is 0",
+		"--delay -1s":                                     "--delay",
+		"--speedup 2":                                     "add --live",
+		"--live --speedup 0":                              "--speedup",
+		"--policies pigeon --live --isolation cell":       "cell",
+		"--policies pigeon,fifo --live":                   "fifo",
+		"--policies pigeon --live --live-policies pigeno": `"pigeon"`,
+		"--policies pigeon --out " + file:                 "--out",
+		"more":                                            "more",
+		"results " + dir:                                  "manifest.json",
+		"results":                                         "requires at least 1",
+	} {
+		words := append([]string{"compare"}, strings.Fields(args)...)
+		if !strings.Contains(args, "--out") && !strings.HasPrefix(args, "results") {
+			words = append(words, "--out", filepath.Join(dir, "out"))
+		}
+		if code, stdout, stderr := pigeon(t, words...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("pigeon compare %s: status %d, want %d and %q\n%s\n%s", args, code, exitUsage, want, stdout, stderr)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
+		t.Error("a refused comparison made its folder")
+	}
+}
+
+func TestListKeepsParameters(t *testing.T) {
+	for given, want := range map[string][]string{
+		"a,b":                  {"a", "b"},
+		"a:x=1,y=2,b":          {"a:x=1,y=2", "b"},
+		"a:x=1,b:y=2,z=3":      {"a:x=1", "b:y=2,z=3"},
+		"gen:e,jobs=1,odd.tr,": {"gen:e,jobs=1", "odd.tr"},
+		"odd=1.tr,x":           {"odd=1.tr", "x"},
+		"":                     nil,
+	} {
+		if got := list([]string{given}); !reflect.DeepEqual(got, want) {
+			t.Errorf("list(%q) = %q, want %q", given, got, want)
+		}
+	}
+	if got := list([]string{"a:x=1", "y=2"}); len(got) != 2 {
+		t.Errorf("two flags made one value: %q", got)
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestModel(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "figures")
+	code, stdout, stderr := pigeon(t, "model", "--group-sizes", "40,20", "--loads", "0.7", "--tasks", "5", "--simulate", "200", "--workers", "200", "--out", out, "-o", "json")
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%d points, want Sparrow's and two of Pigeon", len(lines))
+	}
+	var p struct {
+		Policy    string
+		Group     int
+		Unqueued  *float64
+		Simulated struct{ Unqueued float64 }
+	}
+	if err := json.Unmarshal([]byte(lines[1]), &p); err != nil || p.Policy != "pigeon" || p.Group != 20 || p.Unqueued == nil || p.Simulated.Unqueued <= 0 {
+		t.Errorf("%v: %+v", err, p)
+	}
+	for _, name := range []string{"figure3.svg", "figure3.png", "figure4.svg", "figure4.png"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	// The paper's own number for groups of 100 at load 0.9, by its formula.
+	if code, stdout, _ := pigeon(t, "model", "--loads", "0.9", "--group-sizes", "100"); code != exitDone || !strings.Contains(stdout, "0.7663") {
+		t.Errorf("status %d\n%s", code, stdout)
+	}
+	for args, want := range map[string]string{
+		"--loads 1": "grow without end", "--group-sizes 0": "group of 0", "--simulate 5": "20 at least", "more": "more",
+		"--group-sizes 5 --out " + out + "/figure3.svg/x": "--out",
+	} {
+		if code, stdout, stderr := pigeon(t, append([]string{"model"}, strings.Fields(args)...)...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("pigeon model %s: status %d, want %q\n%s\n%s", args, code, want, stdout, stderr)
+		}
+	}
+}
