@@ -28,7 +28,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 chaos test vet fmt fmt-check fuzz bench lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos table test vet fmt fmt-check fuzz bench lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ ec2: build ## the paper's EC2 experiment, live and simulated, loads 50, 70 and 9
 
 chaos: need-go ## kill daemons of every role, ROUNDS=10 times each, while a workload runs: nothing may be lost
 	$(GO) test ./bench/replay -run '^TestNothingIsLost$$' -v -count 1 -timeout 30m -rounds $(ROUNDS)
+
+table: need-go ## what pigeon-sort and pigeon-x gain over pigeon, simulated with 15 seeds (five minutes)
+	$(GO) test ./bench/sim -run 'OverPigeon|NearTheBound|Variants' -count=1 -v -seeds 15 -timeout 60m
 
 test: need-go fmt-check vet ## all tests, with the race detector where a C compiler is
 	@GO="$(GO)" TESTFLAGS="$(TESTFLAGS)" sh tools/test.sh

@@ -74,7 +74,9 @@ func TestSameSeedSameActions(t *testing.T) {
 // a decision, its order, or the text form of an action changes, and then only.
 func TestSameActionsOnEveryMachine(t *testing.T) {
 	for name, want := range map[string]string{
-		"pigeon": "e9a04982d936e63271a480257f27238fb38815d3c3deb5c51b14ec694846499d",
+		"pigeon":      "e9a04982d936e63271a480257f27238fb38815d3c3deb5c51b14ec694846499d",
+		"pigeon-sort": "87c9baff6bfa808dd127022e0962e8a7279aa694a896eeb2ed4a15364e76fabf",
+		"pigeon-x":    "d2e18c9ed033d9a67bdf881c1e6da9bc9bab448262856c2df51b02cc37cac38f",
 	} {
 		sum := sha256.Sum256(actions(t, name, 1))
 		if got := hex.EncodeToString(sum[:]); got != want {
