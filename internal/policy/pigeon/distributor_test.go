@@ -231,3 +231,32 @@ func TestReturnedLate(t *testing.T) {
 		t.Errorf("the same message again gives %v", got)
 	}
 }
+
+// A process may die after the last result of a job was written and before its end
+// was.
+func TestRestoredJobsThatHaveEnded(t *testing.T) {
+	f := newFrontend(t, 1)
+	for _, m := range []sched.Message{
+		{Kind: sched.Submit, Job: jobOne, Count: 1, Resent: true},
+		{Kind: sched.Placed, Job: jobOne, Count: 1, Attempt: 1, Peer: group(0)},
+		{Kind: sched.TaskEnded, Job: jobOne, Attempt: 1, Outcome: sched.Failed, Reason: "exit status 3"},
+	} {
+		f.step(sched.Addr{}, &m)
+	}
+	describe(t, f.step(sched.Addr{}, &sched.Message{Kind: sched.Restored}),
+		"Persist JobEnded job="+idOne+` failed reason="exit status 3"`, "Forget job="+idOne)
+}
+
+// "a distributor that no longer wants it answers Drop": an attempt that a node was
+// found running is let alone while its task has no result, whatever its number.
+func TestHolding(t *testing.T) {
+	f := newFrontend(t, 1)
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 2})
+	f.step(worker(0), &sched.Message{Kind: sched.Report, Job: jobOne, First: 1, Attempt: 1, Outcome: sched.Done})
+	holding := func(job sched.JobID, task int32) []sched.Action {
+		return f.step(group(0), &sched.Message{Kind: sched.Holding, Job: job, First: task, Attempt: 1})
+	}
+	describe(t, holding(jobOne, 0))
+	describe(t, holding(jobOne, 1), "Send to master 0: Drop job="+idOne+" tasks=1+1#0")
+	describe(t, holding(sched.JobID{Lo: 9}, 4), "Send to master 0: Drop job="+sched.JobID{Lo: 9}.String()+" tasks=4+1#0")
+}

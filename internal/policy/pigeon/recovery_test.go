@@ -96,7 +96,10 @@ func TestNothingIsForgottenThatWaits(t *testing.T) {
 			t.Error("the job is forgotten while a task of it waits")
 		}
 	}
-	want(t, "the end of the wait", launches(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})), "0:1/1")
+	back := &sched.Message{Kind: sched.Tasks, Job: jobOne, First: 5, Count: 1, Attempt: 1, Owner: owner, App: "nobody's"}
+	describe(t, r.step(owner, back), "Send to distributor 0: Returned job="+idOne+" tasks=5+1#1")
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout}),
+		"Send to worker 0: Launch job="+idOne+" tasks=1+0#1 owner=distributor 0")
 	describe(t, r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2}), "Forget job="+idOne)
 }
 
@@ -137,6 +140,14 @@ func TestNewerAttempts(t *testing.T) {
 	if got := r.master.Queued(); got != 2 {
 		t.Errorf("%d tasks wait, want 2", got)
 	}
+	r.step(sched.Addr{}, running(2, 2, 1))
+	if got := r.master.Queued(); got != 2 {
+		t.Errorf("%d tasks wait, want 2: the first attempt that was found running is not the second", got)
+	}
+	r.step(sched.Addr{}, running(3, 2, 2))
+	if got := r.master.Queued(); got != 1 {
+		t.Errorf("%d tasks wait, want 1: the second attempt was found running", got)
+	}
 }
 
 // A notice may be faster than the refusal that was sent before it. The task goes
@@ -174,4 +185,16 @@ func TestOldNotices(t *testing.T) {
 		want(t, "an old notice", launches(r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: seq})))
 	}
 	want(t, "the second end", r.ends(0), "0:1/2")
+}
+
+// design.md, section 2, rule 4: "a refused task returns to the head of its queue",
+// or to another idle worker; the slot that refused is used again after its notice.
+func TestRefusedTasksComeFirst(t *testing.T) {
+	r := newRig(t, 0, general(2))
+	r.tasks(1, sched.Short, 4)
+	refused := &sched.Message{Kind: sched.Refused, Job: jobOne, First: 0, Attempt: 1, Seq: 7}
+	want(t, "a refusal", launches(r.step(worker(0), refused)))
+	want(t, "the same again", launches(r.step(worker(0), refused)))
+	want(t, "the end of the other", r.ends(1), "1:1/0")
+	want(t, "the notice", launches(r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 7})), "0:1/2")
 }
