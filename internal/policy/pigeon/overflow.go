@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/pigeon-sched/pigeon/internal/ledger"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -50,7 +51,7 @@ func newSorted(cfg sched.MasterConfig, o Options) (*sorted, *queue.Index) {
 // meet follows which other masters there are.
 func (s *Master) meet(m *sched.Message) {
 	switch id := m.Peer.ID; {
-	case s.sorted == nil || m.Peer.Role != sched.Master || id == s.cfg.Self.ID:
+	case s.sorted == nil || m.Peer.Role != sched.Master || id == s.cfg.Self.ID || id > ledger.MaxMaster:
 	case m.Kind == sched.MasterUp:
 		s.sorted.peerUp(id)
 	default:
