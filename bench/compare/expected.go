@@ -45,7 +45,7 @@ func beside(out *markdown, all []*Comparison) {
 			for _, row := range c.matching(e) {
 				if !begun {
 					begun = true
-					out.line("## Beside an independent simulator\n\nThe same definitions in another simulator, written apart from this one. Completion times relative to pigeon.\n")
+					out.linef("## Beside an independent simulator\n\nThe same definitions in another simulator, written apart from this one. Completion times relative to pigeon.\n")
 					out.head("setting", "policy", "class", "figure", "expected", "measured", "difference")
 				}
 				want := row.want
@@ -56,7 +56,7 @@ func beside(out *markdown, all []*Comparison) {
 		}
 	}
 	if begun {
-		out.line("")
+		out.linef("")
 	}
 }
 

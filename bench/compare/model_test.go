@@ -50,7 +50,7 @@ func TestModelRefusals(t *testing.T) {
 // Sparrow's jobs wait where Pigeon's do not.
 func TestModelBesideSimulation(t *testing.T) {
 	m := smallModel()
-	m.Loads, m.Jobs = []float64{0.7}, 20_000
+	m.Loads, m.Jobs = []float64{0.7}, 10_000
 	points, err := m.Points(t.Context(), func(Progress) {})
 	if err != nil {
 		t.Fatal(err)

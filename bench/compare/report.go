@@ -13,18 +13,18 @@ import (
 // Report writes report.md: how it was made, tables and figures.
 func (c *Comparison) Report(w io.Writer) error {
 	out := &markdown{w: w}
-	out.line("# Policies compared\n")
+	out.linef("# Policies compared\n")
 	c.describe(out)
 	for _, cells := range c.traces() {
 		for _, i := range cells {
 			c.cell(out, i)
 		}
 	}
-	out.line("## Figures\n")
+	out.linef("## Figures\n")
 	for _, f := range c.figureList() {
-		out.line("![%s](%s/%s.svg)\n\n%s ([PNG](%s/%s.png)).\n", f.Caption, FigureFolder, f.Base, f.Caption, FigureFolder, f.Base)
+		out.linef("![%s](%s/%s.svg)\n\n%s ([PNG](%s/%s.png)).\n", f.Caption, FigureFolder, f.Base, f.Caption, FigureFolder, f.Base)
 	}
-	out.line("%s", howToRead)
+	out.linef("%s", howToRead)
 	return out.err
 }
 
@@ -45,26 +45,26 @@ type markdown struct {
 	err error
 }
 
-func (m *markdown) line(format string, args ...any) {
+func (m *markdown) linef(format string, args ...any) {
 	if m.err == nil {
 		_, m.err = fmt.Fprintf(m.w, format+"\n", args...)
 	}
 }
 
-func (m *markdown) row(cells ...string) { m.line("| %s |", strings.Join(cells, " | ")) }
+func (m *markdown) row(cells ...string) { m.linef("| %s |", strings.Join(cells, " | ")) }
 
 // head writes the head of a table: the first column to the left, the others to
 // the right.
 func (m *markdown) head(names ...string) {
 	m.row(names...)
-	m.line("| --- |%s", strings.Repeat(" ---: |", len(names)-1))
+	m.linef("| --- |%s", strings.Repeat(" ---: |", len(names)-1))
 }
 
 // describe says how the comparison was made.
 func (c *Comparison) describe(out *markdown) {
 	m := &c.Manifest
-	out.line("```\n%s\n```\n", quote(m.Command))
-	out.line("- Cluster: %d workers in %d groups%s, reserved %g, W %s, cutoff %g s, message delay %g ms (simulated).", m.Workers, len(m.Groups), sizes(m.Groups), m.Reserved, weight(m.Weight), m.Cutoff, 1000*m.Delay)
+	out.linef("```\n%s\n```\n", quote(m.Command))
+	out.linef("- Cluster: %d workers in %d groups%s, reserved %g, W %s, cutoff %g s, message delay %g ms (simulated).", m.Workers, len(m.Groups), sizes(m.Groups), m.Reserved, weight(m.Weight), m.Cutoff, 1000*m.Delay)
 	seeds := fmt.Sprintf("seed %d", m.Seed)
 	if m.Seeds > 1 {
 		seeds = fmt.Sprintf("seeds %d to %d", m.Seed, m.Seed+uint64(m.Seeds)-1) //nolint:gosec // a count above 0
@@ -74,12 +74,12 @@ func (c *Comparison) describe(out *markdown) {
 	} else {
 		seeds += "; all on the trace's own jobs and order, so they differ in the policies' draws alone"
 	}
-	out.line("- Runs: %s.", seeds)
+	out.linef("- Runs: %s.", seeds)
 	if m.Speedup > 0 {
-		out.line("- Live runs: speedup %g, isolation %s; their times are multiplied back.", m.Speedup, m.Isolation)
+		out.linef("- Live runs: speedup %g, isolation %s; their times are multiplied back.", m.Speedup, m.Isolation)
 	}
-	out.line("- Program: %s.", m.Program)
-	out.line("- Machine: %s.\n", m.Machine)
+	out.linef("- Program: %s.", m.Program)
+	out.linef("- Machine: %s.\n", m.Machine)
 }
 
 // sizes names the groups where they are not even.
@@ -113,9 +113,9 @@ func quote(words []string) string {
 
 func (c *Comparison) cell(out *markdown, i int) {
 	r := &c.Cells[i]
-	out.line("## %s, %s\n", TraceName(r.Cell.Trace), r.Cell.Label())
+	out.linef("## %s, %s\n", TraceName(r.Cell.Trace), r.Cell.Label())
 	first := &r.Policies[0].Results[0]
-	out.line("%d jobs (%d short, %d long), %d tasks, load %.3f.\n", r.Cell.Jobs, first.Short.Jobs, first.Long.Jobs, r.Cell.Tasks, r.Cell.Load)
+	out.linef("%d jobs (%d short, %d long), %d tasks, load %.3f.\n", r.Cell.Jobs, first.Short.Jobs, first.Long.Jobs, r.Cell.Tasks, r.Cell.Load)
 	for class, name := range classNames() {
 		if rows := r.rows(i, class); len(rows) > 0 {
 			c.table(out, name, rows)
@@ -129,7 +129,7 @@ func (c *Comparison) cell(out *markdown, i int) {
 func (c *Comparison) table(out *markdown, class string, rows []Row) {
 	reference := c.Manifest.Policies[0]
 	out.head(class+" jobs, completion", "mean / "+reference, "p50", "p90", "p99", "mean (s)", "p50 (s)", "p90 (s)", "p99 (s)")
-	for start := 0; start < len(rows); start++ {
+	for start := range rows {
 		r := rows[start]
 		if r.Of != "completion" || r.What != "mean" {
 			continue
@@ -150,7 +150,7 @@ func (c *Comparison) table(out *markdown, class string, rows []Row) {
 		}
 		out.row(cells...)
 	}
-	out.line("")
+	out.linef("")
 }
 
 // ratio shows a mean, and its interval where there is one.
@@ -202,7 +202,7 @@ func (r *CellResult) costs(out *markdown) {
 		}
 		out.row(p.Policy, fixed(sums[0], 2), fixed(sums[1], 3), fixed(sums[2], 3), fixed(sums[3], 1)+" %", fixed(sums[4], 1)+" %", fixed(sums[5], 1)+" %", fixed(sums[6], 1), fixed(sums[7], 2))
 	}
-	out.line("")
+	out.linef("")
 }
 
 func fixed(x float64, decimals int) string {

@@ -14,11 +14,11 @@ var differences string
 // Results writes docs/results.md from several comparisons.
 func Results(w io.Writer, all []*Comparison) error {
 	out := &markdown{w: w}
-	out.line("# Results\n")
-	out.line("Every policy from one core each, in one simulator, on the same workloads. This page is written by `pigeon compare results`, from the comparisons whose commands it names; do not edit it.\n")
+	out.linef("# Results\n")
+	out.linef("Every policy from one core each, in one simulator, on the same workloads. This page is written by `pigeon compare results`, from the comparisons whose commands it names; do not edit it.\n")
 	for i, c := range all {
 		if i > 0 && out.err == nil {
-			out.line("---\n")
+			out.linef("---\n")
 		}
 		c.describe(out)
 		for cell := range c.Cells {
@@ -26,6 +26,6 @@ func Results(w io.Writer, all []*Comparison) error {
 		}
 	}
 	beside(out, all)
-	out.line("%s\n%s", howToRead, differences)
+	out.linef("%s\n%s", howToRead, differences)
 	return out.err
 }

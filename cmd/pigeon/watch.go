@@ -42,7 +42,7 @@ class, where tasks wait, and a slider for time. Several histories play side by s
 	var f watchFlags
 	fs := cmd.Flags()
 	fs.StringVar(&f.out, "out", "watch.html", "file to write")
-	fs.StringSliceVar(&f.titles, "title", nil, "title of each history, with commas between (default: its file)")
+	fs.StringArrayVar(&f.titles, "title", nil, "title of a history, once for each (default: its file)")
 	fs.DurationVar(&f.cutoff, "cutoff", time.Second, "a job is short when its tasks ran at most this on average, in the workload's own time")
 	fs.Float64Var(&f.speedup, "speedup", 1, "multiply times by this: that of the live run")
 	fs.DurationVar(&f.until, "until", 0, "end the picture at this time (0 = with the history)")
@@ -75,7 +75,7 @@ func (f *watchFlags) check(histories int) error {
 	case f.queues != "" && watch.Queues(f.queues) != watch.AtGroup && watch.Queues(f.queues) != watch.AtWorker:
 		return fmt.Errorf("--queues %q is neither %s nor %s", f.queues, watch.AtGroup, watch.AtWorker)
 	case len(f.titles) > 0 && len(f.titles) != histories:
-		return fmt.Errorf("%d titles for %d histories; give one each, with commas between", len(f.titles), histories)
+		return fmt.Errorf("%d titles for %d histories; give --title once for each", len(f.titles), histories)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestWatchRefusals(t *testing.T) {
 		"watch x --until -1s":                 "--until",
 		"watch x --speedup 0":                 "--speedup",
 		"watch x --queues none":               "--queues",
-		"watch x --title a,b":                 "2 titles for 1",
+		"watch x --title a --title b":         "2 titles for 1",
 		"sim --seeds 5 --watch " + page:       "4 at most",
 		"sim --watch " + dir + "/absent/page": "absent",
 	} {
