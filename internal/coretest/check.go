@@ -105,23 +105,23 @@ func (c *Cluster) startAll() {
 	}
 }
 
-func (d *daemon) lostList(groups int) []bool {
+func (m *daemon) lostList(groups int) []bool {
 	list := make([]bool, groups)
 	for g := range list {
-		list[g] = d.lost[g]
+		list[g] = m.lost[g]
 	}
 	return list
 }
 
 // endAll ends everything that runs; false when nothing did.
 func (c *Cluster) endAll() bool {
-	any := false
+	some := false
 	for i, n := range c.nodes {
 		for k := range n.slots {
-			any = c.End(i, k, sched.Done) || any
+			some = c.End(i, k, sched.Done) || some
 		}
 	}
-	return any
+	return some
 }
 
 func (c *Cluster) settled() bool {

@@ -219,9 +219,9 @@ func (m *model) check(t *rapid.T) {
 		if got := m.index.Queued(sched.Class(c)); got != len(q) {
 			t.Fatalf("%d tasks wait, the index counts %d", len(q), got)
 		}
-		oldest, any := m.index.Oldest(sched.Class(c))
-		if any != (len(q) > 0) {
-			t.Fatalf("Oldest gives %d, %v with %d tasks waiting", oldest, any, len(q))
+		oldest, found := m.index.Oldest(sched.Class(c))
+		if found != (len(q) > 0) {
+			t.Fatalf("Oldest gives %d, %v with %d tasks waiting", oldest, found, len(q))
 		}
 	}
 	for k := range queue.NumKinds {

@@ -107,8 +107,8 @@ func FuzzMaster(f *testing.F) {
 		{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 3, Attempt: 1, App: "b", Owner: owner, Class: sched.Long},
 		{Kind: sched.WorkerLost, Peer: worker(1)}, {Kind: sched.Drop, Job: jobOne}, {Kind: sched.Timeout},
 	}
-	f.Fuzz(func(t *testing.T, recover bool, share byte, data []byte) {
-		cfg := sched.MasterConfig{Recover: recover, MaxTasks: 50, Params: sched.Params{Weight: 3, Reserved: float64(share) / 200}}
+	f.Fuzz(func(t *testing.T, recovers bool, share byte, data []byte) {
+		cfg := sched.MasterConfig{Recover: recovers, MaxTasks: 50, Params: sched.Params{Weight: 3, Reserved: float64(share) / 200}}
 		drive(t, pigeon.NewMaster(cfg), data, plausible)
 	})
 }

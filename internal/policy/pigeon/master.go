@@ -56,7 +56,7 @@ type worker struct {
 	overtook   bool    // what it runs was sent to suspend what ran
 	longAt     int     // 1 + place among those that can be preempted, else 0
 	prev, next *worker // workers of the same job, in order of launch
-	ended      endedRing
+	ended      endedList
 }
 
 func (w *worker) kind() queue.Kind {
@@ -97,15 +97,15 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.Tasks, sched.Moved:
 		s.tasks(now, m, out)
 	case sched.Idle:
-		s.idle(s.sender(from), m, out)
+		s.idle(now, s.sender(from), m, out)
 	case sched.Refused:
 		s.refused(now, s.sender(from), m, out)
 	case sched.Drop:
 		s.drop(m, out)
 	case sched.WorkerUp:
-		s.workerUp(m, out)
+		s.workerUp(now, m, out)
 	case sched.WorkerLost:
-		s.workerLost(m, out)
+		s.workerLost(now, m, out)
 	case sched.WorkerServes:
 		s.workerServes(m, out)
 	case sched.Spare:
@@ -259,16 +259,16 @@ func (s *Master) send(kind sched.Kind, w *worker, j *queue.Job, task, attempt in
 // idle takes the notice that a slot is free since sequence number Seq; an older
 // or repeated one says nothing new. What was launched there has ended, or was
 // refused, which the slot will tell.
-func (s *Master) idle(w *worker, m *sched.Message, out *sched.Actions) {
+func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
 	if w == nil || m.Seq <= w.seq {
 		return
 	}
-	if w.overtook && s.endedBefore(w, m, out) {
+	if w.overtook && s.endedBefore(now, w, m, out) {
 		return
 	}
 	w.seq, w.overtook = m.Seq, false
 	if w.job != nil {
-		w.ended.add(sched.AttemptID{Job: w.job.ID, Task: w.task, Attempt: w.attempt}, w.job.Owner())
+		w.ended.add(now, sched.AttemptID{Job: w.job.ID, Task: w.task, Attempt: w.attempt}, w.job.Owner())
 		s.vacate(w, out)
 	}
 	if !w.Listed() {

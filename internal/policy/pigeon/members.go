@@ -18,7 +18,7 @@ type node struct {
 
 // workerUp takes a slot in: free, or running something that an earlier master
 // launched.
-func (s *Master) workerUp(m *sched.Message, out *sched.Actions) {
+func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if s.worker(m.Peer.ID) != nil {
 		return // came twice
 	}
@@ -31,7 +31,7 @@ func (s *Master) workerUp(m *sched.Message, out *sched.Actions) {
 	s.joinNode(w, m.Node)
 	s.join(w, m.Serves, out)
 	for _, kept := range m.Kept {
-		w.ended.add(kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
+		w.ended.add(now, kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
 		s.notHere(kept, out)
 	}
 	if m.Attempt > 0 {
@@ -72,7 +72,7 @@ func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
 // workerLost takes a slot out. What ran there is lost, and so may be the reports
 // of what ended there last: a node repeats a report until it is acknowledged,
 // and dies with those that were not.
-func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
+func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
 	w := s.worker(m.Peer.ID)
 	if w == nil {
 		return
@@ -88,7 +88,7 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 		s.tellLost(h.job.Owner(), sched.AttemptID{Job: h.job.ID, Task: h.task, Attempt: h.attempt}, m.Reason, out)
 		s.forget(h.job.ID, out)
 	}
-	w.ended.each(func(id sched.AttemptID, owner sched.Addr) { s.tellLost(owner, id, m.Reason, out) })
+	w.ended.each(now, func(id sched.AttemptID, owner sched.Addr) { s.tellLost(owner, id, m.Reason, out) })
 	s.leaveNode(w)
 	s.leave(w.service, out)
 	s.workers[m.Peer.ID] = nil

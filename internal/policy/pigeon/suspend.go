@@ -81,14 +81,14 @@ func (s *Master) preempt(j *queue.Job, task, attempt int32, moved bool, out *sch
 
 // endedBefore takes an idle notice that says that what was to be suspended had
 // ended before: the slot went on with the short task at once.
-func (s *Master) endedBefore(w *worker, m *sched.Message, out *sched.Actions) bool {
+func (s *Master) endedBefore(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) bool {
 	w.overtook = false
 	if m.Seq != w.seq+2 {
 		return false
 	}
 	w.seq = m.Seq
 	if h := s.release(w); h != nil {
-		w.ended.add(sched.AttemptID{Job: h.job.ID, Task: h.task, Attempt: h.attempt}, h.job.Owner())
+		w.ended.add(now, sched.AttemptID{Job: h.job.ID, Task: h.task, Attempt: h.attempt}, h.job.Owner())
 		s.forget(h.job.ID, out)
 	}
 	return true
