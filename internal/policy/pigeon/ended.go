@@ -44,11 +44,10 @@ func (l *endedList) trim(now sched.Time) {
 
 // remove takes an attempt out and gives its owner; false when it is not there.
 func (l *endedList) remove(id sched.AttemptID) (sched.Addr, bool) {
-	for i := len(l.list) - 1; i >= 0; i-- {
-		if l.list[i].id == id {
-			owner := l.list[i].owner
+	for i, e := range slices.Backward(l.list) {
+		if e.id == id {
 			l.list = slices.Delete(l.list, i, i+1)
-			return owner, true
+			return e.owner, true
 		}
 	}
 	return sched.Addr{}, false
