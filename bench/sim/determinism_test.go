@@ -77,6 +77,8 @@ func TestSameActionsOnEveryMachine(t *testing.T) {
 		"pigeon":      "e9a04982d936e63271a480257f27238fb38815d3c3deb5c51b14ec694846499d",
 		"pigeon-sort": "87c9baff6bfa808dd127022e0962e8a7279aa694a896eeb2ed4a15364e76fabf",
 		"pigeon-x":    "d2e18c9ed033d9a67bdf881c1e6da9bc9bab448262856c2df51b02cc37cac38f",
+		"peacock":     "b269d1a19036201d79c77f2a8ae6ab78c48d467c8ee09173dd91d1c0c2a736df",
+		"kairos":      "782e21e2fb26ed7ad1b5bebbdcc7b2d07b30cadcac6e48d9c2334207f4670395",
 	} {
 		sum := sha256.Sum256(actions(t, name, 1))
 		if got := hex.EncodeToString(sum[:]); got != want {

@@ -1,32 +1,49 @@
 package kairos
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"slices"
 
-// keepEnded is how many of a node's last attempts its master remembers after they
-// ended: their reports may die with the node.
-const keepEnded = 16
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
-// ended holds the attempts that ended last at a node.
-type ended struct {
-	last [keepEnded]endedAttempt
-	next int
-}
+// What a master remembers of attempts after they ended: a node keeps a result
+// until it is acknowledged, and takes it along when it dies before that. The
+// bounds are those of Pigeon's master.
+const (
+	keepEnded     = 10 * sched.Second
+	keepEndedMost = 4096 // of one node
+)
+
+// ended holds the attempts that ended at a node a short while ago, the oldest
+// first.
+type ended struct{ list []endedAttempt }
 
 type endedAttempt struct {
-	id    sched.AttemptID // Attempt 0: none
+	id    sched.AttemptID
 	owner sched.Addr
+	at    sched.Time
 }
 
-func (e *ended) add(id sched.AttemptID, owner sched.Addr) {
-	e.last[e.next] = endedAttempt{id, owner}
-	e.next = (e.next + 1) % keepEnded
+func (e *ended) add(now sched.Time, id sched.AttemptID, owner sched.Addr) {
+	if len(e.list) == cap(e.list) { // only then, so that adding stays cheap
+		e.trim(now)
+	}
+	e.list = append(e.list, endedAttempt{id, owner, now})
 }
 
-// each calls f for the attempts, the oldest first.
-func (e *ended) each(f func(sched.AttemptID, sched.Addr)) {
-	for i := range e.last {
-		if a := &e.last[(e.next+i)%keepEnded]; a.id.Attempt > 0 {
-			f(a.id, a.owner)
-		}
+// trim forgets what is old, and what is too much.
+func (e *ended) trim(now sched.Time) {
+	drop := max(0, len(e.list)-keepEndedMost+1)
+	for drop < len(e.list) && now-e.list[drop].at > keepEnded {
+		drop++
+	}
+	e.list = slices.Delete(e.list, 0, drop)
+}
+
+// each calls f for what ended a short while before now, the oldest first.
+func (e *ended) each(now sched.Time, f func(sched.AttemptID, sched.Addr)) {
+	e.trim(now)
+	for i := range e.list {
+		f(e.list[i].id, e.list[i].owner)
 	}
 }

@@ -65,17 +65,17 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.Tasks:
 		s.tasks(now, m, out)
 	case sched.Idle:
-		s.idle(s.node(from), m, out)
+		s.idle(now, s.node(from), m, out)
 	case sched.Beat:
-		s.beat(s.node(from), m, out)
+		s.beat(now, s.node(from), m, out)
 	case sched.Refused:
 		s.refused(now, s.node(from), m, out)
 	case sched.Drop:
 		s.drop(m, out)
 	case sched.WorkerUp:
-		s.workerUp(m, out)
+		s.workerUp(now, m, out)
 	case sched.WorkerLost:
-		s.workerLost(m, out)
+		s.workerLost(now, m, out)
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.Timeout:

@@ -67,6 +67,13 @@ func of(kind sched.Kind, job uint64, task int32) *sched.Message {
 	return &sched.Message{Kind: kind, Job: sched.JobID{Lo: job}, First: task, Attempt: 1}
 }
 
+// idleAt says that a task left a node after so many launches.
+func idleAt(seq, job uint64, task int32) *sched.Message {
+	m := of(sched.Idle, job, task)
+	m.Seq = seq
+	return m
+}
+
 // told is a heartbeat in which the tasks of a job have attained so many seconds.
 func told(seq, job uint64, services ...sched.Time) *sched.Message {
 	m := &sched.Message{Kind: sched.Beat, Seq: seq, More: &sched.More{}}
@@ -89,10 +96,10 @@ func TestRounds(t *testing.T) {
 	if got := d.says(owner, tasks(3, 4)); strings.Count(got, "Launch") != 2 || d.s.Queued() != 2 {
 		t.Fatalf("4 more find room for 2: %s", got)
 	}
-	if got := d.says(nodeAt(1), of(sched.Idle, 1, 1)); got != "Launch>1:3/2" {
+	if got := d.says(nodeAt(1), idleAt(9, 1, 1)); got != "Launch>1:3/2" {
 		t.Errorf("a task ends: %s", got)
 	}
-	if got := d.says(nodeAt(1), of(sched.Idle, 1, 1)); got != "" {
+	if got := d.says(nodeAt(1), idleAt(9, 1, 1)); got != "" {
 		t.Errorf("the same notice again: %s", got)
 	}
 }
@@ -130,7 +137,7 @@ func TestFIFO(t *testing.T) {
 	long.Class, long.Estimate = sched.Long, 1000*second
 	d.step(owner, long)
 	d.step(owner, tasks(3, 1))
-	if got := d.says(nodeAt(0), of(sched.Idle, 1, 0)); got != "Launch>0:2/0" {
+	if got := d.says(nodeAt(0), idleAt(9, 1, 0)); got != "Launch>0:2/0" {
 		t.Errorf("%s, want the long job that came first", got)
 	}
 }
@@ -160,7 +167,7 @@ func TestRefused(t *testing.T) {
 	if got := d.says(nodeAt(0), refusal); got != "" {
 		t.Fatalf("a node that refuses gets %s", got)
 	}
-	if got := d.says(nodeAt(1), of(sched.Idle, 1, 1)); got != "Launch>1:1/0" {
+	if got := d.says(nodeAt(1), idleAt(9, 1, 1)); got != "Launch>1:1/0" {
 		t.Errorf("another has room: %s", got)
 	}
 	list := d.step(nodeAt(0), told(9, 3))
@@ -169,11 +176,42 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A node that holds what the master does not know of is left alone until it has
+// room: it would refuse again and again.
+func TestRefusedByAFullNode(t *testing.T) {
+	d := newDesk(t, 1, Options{Cores: 1, Extra: 1}, false)
+	d.step(owner, tasks(1, 3))
+	refusal := of(sched.Refused, 1, 1)
+	refusal.Seq = 2
+	d.step(nodeAt(0), refusal)
+	if got := d.says(nodeAt(0), told(2, 1, 1, 2)); got != "" {
+		t.Fatalf("a full node gets %s", got)
+	}
+	if got := d.says(nodeAt(0), told(2, 1, 1)); got != "Launch>0:1/1" {
+		t.Errorf("a node with room gets %s", got)
+	}
+}
+
+// What speaks of an earlier stay of the same attempt at the same node came twice.
+func TestSameAttemptAgain(t *testing.T) {
+	d := newDesk(t, 1, Options{Cores: 1, Extra: 1}, false)
+	d.step(owner, tasks(1, 1))
+	d.step(nodeAt(0), idleAt(1, 1, 0))
+	d.step(owner, tasks(1, 1)) // came twice: launch number 2
+	refusal := of(sched.Refused, 1, 0)
+	refusal.Seq = 1
+	d.step(nodeAt(0), idleAt(1, 1, 0))
+	d.step(nodeAt(0), refusal)
+	if n := d.s.node(nodeAt(0)); len(n.tasks) != 1 {
+		t.Errorf("the node is taken to hold %d tasks, want 1", len(n.tasks))
+	}
+}
+
 // Workers lost = attempts lost; so may be what ended there last.
 func TestNodeLost(t *testing.T) {
 	d := newDesk(t, 2, Options{Cores: 1, Extra: 1}, false)
 	d.step(owner, tasks(1, 4))
-	d.step(nodeAt(1), of(sched.Idle, 1, 1))
+	d.step(nodeAt(1), idleAt(9, 1, 1))
 	lost := &sched.Message{Kind: sched.WorkerLost, Peer: nodeAt(1)}
 	if got := d.says(sched.Addr{}, lost); got != "AttemptLost>4:1/3 AttemptLost>4:1/1" {
 		t.Errorf("a lost node: %s", got)
@@ -181,9 +219,11 @@ func TestNodeLost(t *testing.T) {
 	if got := d.says(sched.Addr{}, lost); got != "" {
 		t.Errorf("lost again: %s", got)
 	}
-	d.step(owner, tasks(2, 3))
+	d.step(nodeAt(0), idleAt(9, 1, 0))
+	d.now += 11 * second // by then its result is acknowledged
+	d.step(owner, tasks(2, 2))
 	lost.Peer = nodeAt(0)
-	if got := d.says(sched.Addr{}, lost); got != "AttemptLost>4:1/0 AttemptLost>4:1/2 Serves>-1:0/0 Returned>4:2/0" {
+	if got := d.says(sched.Addr{}, lost); got != "AttemptLost>4:1/2 AttemptLost>4:2/0 Serves>-1:0/0 Returned>4:2/1" {
 		t.Errorf("the last node is lost: %s", got)
 	}
 	if got := d.says(owner, tasks(3, 1)); got != "Returned>4:3/0" {
@@ -213,7 +253,7 @@ func TestDropAndDuplicates(t *testing.T) {
 	again := tasks(1, 1)
 	again.First, again.Attempt, again.Head = 4, 2, true // a later attempt of one that waits
 	d.step(owner, again)
-	if got := d.says(nodeAt(0), of(sched.Idle, 1, 0)); got != "Launch>0:1/4" || d.s.Queued() != 2 {
+	if got := d.says(nodeAt(0), idleAt(9, 1, 0)); got != "Launch>0:1/4" || d.s.Queued() != 2 {
 		t.Errorf("%s and %d wait, want the later attempt, and 2", got, d.s.Queued())
 	}
 	if got := d.says(owner, of(sched.Drop, 1, 0)); got != "Kill>0:1/1 Kill>0:1/4" || d.s.Queued() != 0 {

@@ -78,13 +78,14 @@ func (n *node) find(id sched.AttemptID) *placed {
 	return nil
 }
 
-// idle takes the notice that a task has left a node.
-func (s *Master) idle(n *node, m *sched.Message, out *sched.Actions) {
+// idle takes the notice that a task has left a node. One that speaks of an earlier
+// stay of the same attempt came twice.
+func (s *Master) idle(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil {
 		return
 	}
-	if p := n.find(m.AttemptID()); p != nil {
-		n.ended.add(p.id(), p.job.Owner())
+	if p := n.find(m.AttemptID()); p != nil && p.number <= m.Seq {
+		n.ended.add(now, p.id(), p.job.Owner())
 		s.detach(n, p, out)
 	}
 	s.admit(n)
@@ -92,7 +93,7 @@ func (s *Master) idle(n *node, m *sched.Message, out *sched.Actions) {
 
 // beat takes a node's account of its tasks. What is not in it, although its launch
 // had come there, has ended, and the notice of that was lost.
-func (s *Master) beat(n *node, m *sched.Message, out *sched.Actions) {
+func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil || m.More == nil {
 		return
 	}
@@ -106,26 +107,28 @@ func (s *Master) beat(n *node, m *sched.Message, out *sched.Actions) {
 		case at >= 0:
 			p.service = told[at].Service
 		case p.number <= m.Seq:
-			n.ended.add(p.id(), p.job.Owner())
+			n.ended.add(now, p.id(), p.job.Owner())
 			s.detach(n, p, out)
 			continue
 		}
 		i++
 	}
 	s.rerank(n)
-	s.admit(n)
+	if len(told) < s.o.room() {
+		s.admit(n)
+	}
 }
 
 // refused puts a task back at the head of the queue. The node gets no other until
-// it has told what it holds.
+// it has told that it has room: it may hold what the master does not know of.
 func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil {
 		return
 	}
 	n.launched = max(n.launched, m.Seq)
 	p := n.find(m.AttemptID())
-	if p == nil {
-		return
+	if p == nil || p.number > m.Seq {
+		return // it came twice
 	}
 	s.ranking.remove(n)
 	s.index.PushHead(now, &p.job.Job, p.task, 1, p.attempt)
@@ -134,7 +137,7 @@ func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.A
 
 // workerUp takes a node in. A node that holds several tasks is announced once for
 // each.
-func (s *Master) workerUp(m *sched.Message, out *sched.Actions) {
+func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if m.Peer.Role != sched.Worker || !slices.Contains(m.Serves, "") {
 		return
 	}
@@ -143,7 +146,7 @@ func (s *Master) workerUp(m *sched.Message, out *sched.Actions) {
 		n = s.join(m, out)
 	}
 	for _, id := range m.Kept {
-		n.ended.add(id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
+		n.ended.add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
 		s.notHere(id, out)
 	}
 	if m.Attempt > 0 && n.find(m.AttemptID()) == nil {
@@ -195,7 +198,7 @@ func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
 
 // workerLost takes a node out. What it held is lost, and so may be the reports of
 // what ended there last.
-func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
+func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
 	n := s.node(m.Peer)
 	if n == nil {
 		return
@@ -208,7 +211,7 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 		tellLost(p.job.Owner(), p.id(), m.Reason, out)
 		s.detach(n, p, out)
 	}
-	n.ended.each(func(id sched.AttemptID, owner sched.Addr) { tellLost(owner, id, m.Reason, out) })
+	n.ended.each(now, func(id sched.AttemptID, owner sched.Addr) { tellLost(owner, id, m.Reason, out) })
 	service := s.service
 	if s.alive == 0 {
 		s.service = nil

@@ -53,6 +53,10 @@ func (d *Distributor) count(m *sched.Message, did []sched.Action) (changed bool)
 		if d.restored {
 			changed = d.enter(d.Ledger().Job(m.Job))
 		}
+	case sched.TaskEnded: // a record: what it ended may have been counted
+		if d.share.jobs[m.Job] != nil {
+			changed = d.enter(d.Ledger().Job(m.Job))
+		}
 	case sched.Restored:
 		d.restored = true
 		d.Ledger().Each(func(j *ledger.Job) { changed = d.enter(j) || changed })
@@ -69,13 +73,9 @@ func (d *Distributor) count(m *sched.Message, did []sched.Action) (changed bool)
 	return changed
 }
 
-// enter counts a job in; false for one that was counted.
+// enter counts a job in; false when it was counted as it is.
 func (d *Distributor) enter(j *ledger.Job) bool {
-	if j == nil || d.share.jobs[j.ID] != nil {
-		return false
-	}
-	d.share.enter(j.ID, int64(j.Unfinished()), d.estimateOf(j.Estimate))
-	return true
+	return j != nil && d.share.enter(j.ID, int64(j.Unfinished()), d.estimateOf(j.Estimate))
 }
 
 // estimateOf is the estimate that the policy goes by: the cutoff stands in where

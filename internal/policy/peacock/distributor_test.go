@@ -140,3 +140,17 @@ func TestRestart(t *testing.T) {
 		t.Errorf("%d probes, %d updates, state %+v", len(sent[sched.Probe]), len(sent[sched.LoadShare]), b.d.share.all)
 	}
 }
+
+// A record that ends a task of a job that is counted already takes it off: jobs
+// may come while the journal is read.
+func TestRecordOfACountedJob(t *testing.T) {
+	b := newBook(t)
+	b.step(sched.Addr{}, submit(1, 4, second))
+	old := submit(2, 4, second)
+	old.Resent = true
+	b.step(sched.Addr{}, old)
+	sent := b.step(sched.Addr{}, &sched.Message{Kind: sched.TaskEnded, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: sched.Done})
+	if want := (sched.Load{Queued: 3, Work: 3 * second}); b.d.share.all != want || len(sent[sched.LoadShare]) != 1 {
+		t.Errorf("the state is %+v, want %+v, and it is told %d times", b.d.share.all, want, len(sent[sched.LoadShare]))
+	}
+}

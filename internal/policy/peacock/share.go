@@ -22,10 +22,17 @@ type part struct {
 
 func newShare() share { return share{jobs: make(map[sched.JobID]*part)} }
 
-// enter adds a job.
-func (s *share) enter(id sched.JobID, tasks int64, estimate sched.Time) {
-	s.jobs[id] = &part{tasks, estimate}
-	s.add(tasks, estimate)
+// enter counts a job with so many tasks, and says whether that is anything new.
+func (s *share) enter(id sched.JobID, tasks int64, estimate sched.Time) bool {
+	p := s.jobs[id]
+	if p == nil {
+		p = &part{estimate: estimate}
+		s.jobs[id] = p
+	}
+	more := tasks - p.tasks
+	p.tasks = tasks
+	s.add(more, estimate)
+	return more != 0
 }
 
 // ended takes off one task of a job; false when the job is not counted.

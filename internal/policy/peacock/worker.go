@@ -73,6 +73,7 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		}
 	case sched.Members:
 		w.members(m)
+		w.serve(now, out) // what was on its way may have come back
 	case sched.Timeout:
 		w.tick(out)
 	}

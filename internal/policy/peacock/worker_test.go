@@ -140,6 +140,21 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// What comes back from a lost successor finds a slot that is free meanwhile.
+func TestComesBackToAFreeSlot(t *testing.T) {
+	s := newSlot(t)
+	s.probe(1, second)
+	s.step(owner, launch(1, 1))
+	full := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}}
+	for _, job := range []uint64{2, 3} {
+		s.step(owner, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Owner: owner, Estimate: second, More: full})
+	}
+	s.does(sched.Addr{}, &sched.Message{Kind: sched.Timeout}, "Send to worker 2: Rotated")
+	s.does(sched.Addr{}, ended(1), "Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
+	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 2}, Seq: s.w.Seq()})
+	s.does(sched.Addr{}, ring(0, 1), "Send to distributor 4: GetTask job=00000000000000000000000000000003")
+}
+
 // What comes in by rotation is enqueued like a new probe and acknowledged; twice
 // the same is acknowledged twice.
 func TestRotatedTwice(t *testing.T) {
