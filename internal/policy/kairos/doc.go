@@ -42,8 +42,8 @@
 //
 // The master numbers its launches to a node, and a heartbeat carries the number of
 // the last that came: a task that was launched before and is not in it has ended,
-// though the notice of that was lost. A node that refuses gets no task until it has
-// told what it holds. What was at a lost node is lost, and its distributor sends it
+// though the notice of that was lost. A node that refuses because it is full gets
+// no task until it says that it has room. What was at a lost node is lost, and its distributor sends it
 // to the head of the queue again. Only tasks of the built-in backends are taken:
 // those of an application cannot be suspended.
 package kairos
