@@ -39,7 +39,7 @@ func replayCommand() *cobra.Command {
 		Long: `Starts a cluster on this machine (or uses a running one), submits every job of
 the workload when it is due, with sleeping tasks, and prints what pigeon sim prints.
 Ctrl-C ends it cleanly and prints what was measured until then.`,
-		Example: `  pigeon replay --demo                               half a minute, with a plot
+		Example: `  pigeon replay --demo                               a quarter of a minute, with a plot
   pigeon replay --trace jobs.tr --speedup 10 -o json
   pigeon replay --trace jobs.tr --isolation process  a process for each daemon
   pigeon replay --jobs 500 --frontend 127.0.0.1:20503
@@ -283,10 +283,10 @@ func writeAgreement(base string, a *experiment.Agreement) error {
 	return err
 }
 
-// The demo: as many jobs as make a third of a minute, sped up so that short ones
+// The demo: as many jobs as make a quarter of a minute, sped up so that short ones
 // still take fifty times as long as scheduling them.
 const (
-	demoTrace   = "gen:ec2,jobs=2000"
+	demoTrace   = "gen:ec2,jobs=1200"
 	demoSpeedup = 7
 )
 
