@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,8 +24,31 @@ type image struct {
 }
 
 // crashImage copies the folder of an open journal that accepted n jobs, one
-// fsync each.
+// fsync each, every one of which says how much was on the disk before it. The
+// store answers a waiting fsync a moment before it notes how far it got, so now
+// and then a record still carries the offset of the fsync before: such an image
+// proves less, and another is made.
 func crashImage(t *testing.T, n int) *image {
+	t.Helper()
+	for {
+		if im := newImage(t, n); im.eachSaysWhatIsSynced() {
+			return im
+		}
+	}
+}
+
+// eachSaysWhatIsSynced says that every record carries the end of the one before
+// it as its synced offset.
+func (im *image) eachSaysWhatIsSynced() bool {
+	for _, end := range im.ends[:len(im.ends)-1] {
+		if binary.LittleEndian.Uint64(im.files[im.log][end+logHeader:]) != uint64(end) {
+			return false
+		}
+	}
+	return true
+}
+
+func newImage(t *testing.T, n int) *image {
 	t.Helper()
 	dir := t.TempDir()
 	j, _, _ := open(t, dir, Options{})
