@@ -180,6 +180,22 @@ struct TReportsReply {
   3: list<TJobId> unknown
 }
 
+// An attempt that a slot holds beside the one that runs in it: suspended, or
+// waiting for its turn in the slot's own queue.
+struct THeld {
+  1: i64 jobHi
+  2: i64 jobLo
+  3: i32 task
+  4: i32 attempt
+  5: optional i8 jobClass = 0
+  6: optional string app = ""
+  7: optional TRef owner
+  8: optional string ownerAddress = ""
+  9: optional string jobName = ""
+  10: optional i64 estimateNanos = 0
+  11: optional bool suspended = false
+}
+
 // One slot of a node. An attempt number of 0 means it is idle. Fields that a
 // snapshot need not repeat are left out of it.
 struct TSlot {
@@ -198,9 +214,12 @@ struct TSlot {
   13: optional bool fixed = false
   14: optional list<string> serves
   15: optional list<TAttempt> kept
+  16: optional list<THeld> held
+  // The worker's number in the cluster, plus one; 0 when it was given none yet.
+  17: optional i32 number = 0
 }
 
-// A daemon introduces itself. slots and serves count for nodes.
+// A daemon introduces itself. slots, serves, memory and host count for nodes.
 struct THello {
   1: optional TRef sender
   2: i64 incarnation
@@ -210,6 +229,9 @@ struct THello {
   6: i32 group
   7: optional list<TSlot> slots
   8: optional list<string> serves
+  // For the processes of applications, MB; and the host as applications know it.
+  9: optional i64 memory = 0
+  10: optional string host = ""
 }
 
 // accepted false: problem says why, for the log of who asked.
@@ -221,6 +243,9 @@ struct THelloReply {
   5: string problem
   6: optional list<string> serves
   7: i32 group
+  // To a node under a policy whose workers are known to all by number: the
+  // numbers of its slots, plus one, in the order of the hello.
+  8: optional list<i32> numbers
 }
 
 // All slots of a node, once a second: its heartbeat.
@@ -240,6 +265,32 @@ struct TSnapshotReply {
   4: string problem
 }
 
+// A live node: its slots' numbers plus one, slot by slot, 0 for a slot that is
+// gone. memory in MB, for the processes of applications; 0 for none.
+struct TRollNode {
+  1: string name
+  2: string address
+  3: i64 incarnation
+  4: list<i32> numbers
+  5: optional i64 memory = 0
+  6: optional string host = ""
+}
+
+struct TRollFrontend {
+  1: string name
+  2: string address
+  3: i64 incarnation
+}
+
+// Who is registered with a master now. version grows with each change within
+// the incarnation of the master.
+struct TRoll {
+  1: i64 incarnation
+  2: i64 version
+  3: list<TRollNode> nodes
+  4: list<TRollFrontend> frontends
+}
+
 // What a master holds of one job.
 struct TJobView {
   1: optional published.TGroupShare share
@@ -252,6 +303,9 @@ service PeerService {
   TSnapshotReply snapshot(1: TSnapshot snapshot) throws (1: published.TPigeonException e)
   // Node to frontend: ended attempts, repeated until acknowledged.
   TReportsReply reports(1: TBatch batch) throws (1: published.TPigeonException e)
+  // To a master: answers when its roll is another than the one named, or after
+  // waitMillis with the same.
+  TRoll roll(1: i64 incarnation, 2: i64 version, 3: i32 waitMillis) throws (1: published.TPigeonException e)
   // Frontend to master.
   TJobView jobView(1: TJobId job, 2: string app) throws (1: published.TPigeonException e)
   published.TMasterState masterState() throws (1: published.TPigeonException e)

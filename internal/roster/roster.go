@@ -71,6 +71,41 @@ func (r *Roster) give(ref wire.Ref, renew bool) sched.Addr {
 	return a
 }
 
+// Set gives the name the number that its cluster knows it by, and says whether it
+// could: a number stands for one name for ever. Under policies whose workers are
+// known to all by number the master gives them out, and this takes the place of
+// numbering by appearance; the two are not mixed within a role.
+func (r *Roster) Set(ref wire.Ref, id int32) bool {
+	if ref.Role == sched.Master || id < 0 || id >= Limit {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.refs[ref.Role]
+	for len(list) <= int(id) {
+		list = append(list, wire.Ref{})
+	}
+	r.refs[ref.Role] = list
+	if old := list[id]; old != (wire.Ref{}) && old != ref {
+		return false
+	}
+	list[id] = ref
+	r.addrs[ref] = sched.Addr{Role: ref.Role, ID: id}
+	return true
+}
+
+// Find gives the core's number, if it has one; it gives out none.
+func (r *Roster) Find(ref wire.Ref) (sched.Addr, bool) {
+	if ref.Role == sched.Master {
+		a := masterAddr(ref)
+		return a, a != (sched.Addr{})
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	a, ok := r.addrs[ref]
+	return a, ok
+}
+
 // Ref gives the name behind a number.
 func (r *Roster) Ref(a sched.Addr) (wire.Ref, bool) {
 	if a.Role == sched.Master {
@@ -79,7 +114,7 @@ func (r *Roster) Ref(a sched.Addr) (wire.Ref, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	list := r.refs[a.Role]
-	if a.ID < 0 || int(a.ID) >= len(list) {
+	if a.ID < 0 || int(a.ID) >= len(list) || list[a.ID] == (wire.Ref{}) {
 		return wire.Ref{}, false
 	}
 	return list[a.ID], true

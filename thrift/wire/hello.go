@@ -20,6 +20,8 @@ type Hello struct {
 	// Nodes only.
 	Slots  []Slot
 	Serves []string // applications that every slot serves which names none itself
+	Memory int64    // MB for the processes of applications
+	Host   string   // as applications know it
 }
 
 // HelloReply is the master's answer.
@@ -31,6 +33,9 @@ type HelloReply struct {
 	Serves      []string // applications for which the group has a live worker
 	Accepted    bool
 	Problem     string // why not
+	// Numbers are those of the node's slots plus one, in the order of its hello,
+	// under a policy whose workers are known to all by number.
+	Numbers []int32
 }
 
 // Slot is one slot of a node as the node knows it.
@@ -48,6 +53,21 @@ type Slot struct {
 	Fixed    bool              // its owner chose Reserved
 	Serves   []string          // nil: as the node
 	Kept     []sched.AttemptID // ended here, not acknowledged by their frontend yet
+	Held     []Held            // beside what runs
+	Number   int32             // of the worker in the cluster, plus one; 0 for none yet
+}
+
+// Held is an attempt that a slot holds beside the one that runs in it: suspended,
+// or waiting for its turn in the slot's own queue.
+type Held struct {
+	ID           sched.AttemptID
+	Class        sched.Class
+	App          string
+	Owner        Ref
+	OwnerAddress string
+	JobName      string
+	Estimate     sched.Time
+	Suspended    bool
 }
 
 // Snapshot is a node's heartbeat: all its slots.
@@ -73,6 +93,7 @@ func slotTo(s Slot) *peer.TSlot {
 		Task: s.Running.Task, Attempt: s.Running.Attempt, JobClass: int8(s.Class), App: s.App, // a class is below 2
 		Owner: refTo(s.Owner), OwnerAddress: s.OwnerAddress, JobName: s.JobName,
 		Reserved: s.Reserved, Fixed: s.Fixed, Serves: s.Serves, Kept: attemptsTo(s.Kept),
+		Held: heldTo(s.Held), Number: s.Number,
 	}
 }
 
@@ -83,14 +104,21 @@ func slotFrom(t *peer.TSlot) (Slot, error) {
 		return Slot{}, err
 	case t.JobClass < 0 || t.JobClass >= sched.NumClasses:
 		return Slot{}, fmt.Errorf("its class %d does not exist", t.JobClass)
+	case t.Number < 0 || t.Number > sched.MaxID+1:
+		return Slot{}, fmt.Errorf("its number %d is out of range", t.Number)
 	case t.Slot < 0 || t.Task < 0 || t.Task >= api.MaxTasks || t.Attempt < 0:
 		return Slot{}, fmt.Errorf("its slot %d, task %d or attempt %d is out of range", t.Slot, t.Task, t.Attempt)
+	}
+	held, err := heldFrom(t.Held)
+	if err != nil {
+		return Slot{}, err
 	}
 	return Slot{
 		Slot: t.Slot, Seq: unbits(t.Seq),
 		Running: sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
 		Class:   sched.Class(t.JobClass), App: t.App, Owner: owner, OwnerAddress: t.OwnerAddress, JobName: t.JobName,
 		Reserved: t.Reserved, Fixed: t.Fixed, Serves: t.Serves, Kept: attemptsFrom(t.Kept),
+		Held: held, Number: t.Number,
 	}, nil
 }
 
@@ -98,6 +126,7 @@ func helloTo(h *Hello) *peer.THello {
 	return &peer.THello{
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
+		Memory: h.Memory, Host: h.Host,
 	}
 }
 
@@ -112,13 +141,14 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 	return &Hello{
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
+		Memory: t.Memory, Host: t.Host,
 	}, nil
 }
 
 func helloReplyTo(r HelloReply) *peer.THelloReply {
 	return &peer.THelloReply{
 		Sender: refTo(r.Sender), Incarnation: r.Incarnation, Epoch: bits(r.Epoch), Accepted: r.Accepted,
-		Problem: r.Problem, Serves: r.Serves, Group: n32(r.Group),
+		Problem: r.Problem, Serves: r.Serves, Group: n32(r.Group), Numbers: r.Numbers,
 	}
 }
 
@@ -129,7 +159,7 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 	}
 	return HelloReply{
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Group: int(t.Group),
-		Serves: t.Serves, Accepted: t.Accepted, Problem: t.Problem,
+		Serves: t.Serves, Accepted: t.Accepted, Problem: t.Problem, Numbers: t.Numbers,
 	}, nil
 }
 

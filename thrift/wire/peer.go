@@ -76,6 +76,7 @@ type PeerPorts struct {
 	Reports   ReportReceiver
 	Registrar Registrar
 	Group     GroupViewer
+	Roll      RollKeeper
 	Logs      LogReader
 }
 

@@ -22,6 +22,7 @@ var (
 	_ ReportReceiver = (*PeerClient)(nil)
 	_ Registrar      = (*PeerClient)(nil)
 	_ GroupViewer    = (*PeerClient)(nil)
+	_ RollKeeper     = (*PeerClient)(nil)
 	_ LogReader      = (*PeerClient)(nil)
 )
 

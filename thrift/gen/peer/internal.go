@@ -5964,6 +5964,616 @@ func (p *TReportsReply) String() string {
 }
 
 // Attributes:
+//   - JobHi
+//   - JobLo
+//   - Task
+//   - Attempt
+//   - JobClass
+//   - App
+//   - Owner
+//   - OwnerAddress
+//   - JobName
+//   - EstimateNanos
+//   - Suspended
+type THeld struct {
+	JobHi         int64  `thrift:"jobHi,1" db:"jobHi" json:"jobHi"`
+	JobLo         int64  `thrift:"jobLo,2" db:"jobLo" json:"jobLo"`
+	Task          int32  `thrift:"task,3" db:"task" json:"task"`
+	Attempt       int32  `thrift:"attempt,4" db:"attempt" json:"attempt"`
+	JobClass      int8   `thrift:"jobClass,5" db:"jobClass" json:"jobClass"`
+	App           string `thrift:"app,6" db:"app" json:"app"`
+	Owner         *TRef  `thrift:"owner,7" db:"owner" json:"owner,omitempty"`
+	OwnerAddress  string `thrift:"ownerAddress,8" db:"ownerAddress" json:"ownerAddress"`
+	JobName       string `thrift:"jobName,9" db:"jobName" json:"jobName"`
+	EstimateNanos int64  `thrift:"estimateNanos,10" db:"estimateNanos" json:"estimateNanos"`
+	Suspended     bool   `thrift:"suspended,11" db:"suspended" json:"suspended"`
+}
+
+func NewTHeld() *THeld {
+	return &THeld{}
+}
+
+func (p *THeld) GetJobHi() int64 {
+	return p.JobHi
+}
+
+func (p *THeld) GetJobLo() int64 {
+	return p.JobLo
+}
+
+func (p *THeld) GetTask() int32 {
+	return p.Task
+}
+
+func (p *THeld) GetAttempt() int32 {
+	return p.Attempt
+}
+
+var THeld_JobClass_DEFAULT int8 = 0
+
+func (p *THeld) GetJobClass() int8 {
+	return p.JobClass
+}
+
+var THeld_App_DEFAULT string = ""
+
+func (p *THeld) GetApp() string {
+	return p.App
+}
+
+var THeld_Owner_DEFAULT *TRef
+
+func (p *THeld) GetOwner() *TRef {
+	if !p.IsSetOwner() {
+		return THeld_Owner_DEFAULT
+	}
+	return p.Owner
+}
+
+var THeld_OwnerAddress_DEFAULT string = ""
+
+func (p *THeld) GetOwnerAddress() string {
+	return p.OwnerAddress
+}
+
+var THeld_JobName_DEFAULT string = ""
+
+func (p *THeld) GetJobName() string {
+	return p.JobName
+}
+
+var THeld_EstimateNanos_DEFAULT int64 = 0
+
+func (p *THeld) GetEstimateNanos() int64 {
+	return p.EstimateNanos
+}
+
+var THeld_Suspended_DEFAULT bool = false
+
+func (p *THeld) GetSuspended() bool {
+	return p.Suspended
+}
+func (p *THeld) IsSetJobClass() bool {
+	return p.JobClass != THeld_JobClass_DEFAULT
+}
+
+func (p *THeld) IsSetApp() bool {
+	return p.App != THeld_App_DEFAULT
+}
+
+func (p *THeld) IsSetOwner() bool {
+	return p.Owner != nil
+}
+
+func (p *THeld) IsSetOwnerAddress() bool {
+	return p.OwnerAddress != THeld_OwnerAddress_DEFAULT
+}
+
+func (p *THeld) IsSetJobName() bool {
+	return p.JobName != THeld_JobName_DEFAULT
+}
+
+func (p *THeld) IsSetEstimateNanos() bool {
+	return p.EstimateNanos != THeld_EstimateNanos_DEFAULT
+}
+
+func (p *THeld) IsSetSuspended() bool {
+	return p.Suspended != THeld_Suspended_DEFAULT
+}
+
+func (p *THeld) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.BYTE {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *THeld) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobHi = v
+	}
+	return nil
+}
+
+func (p *THeld) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.JobLo = v
+	}
+	return nil
+}
+
+func (p *THeld) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Task = v
+	}
+	return nil
+}
+
+func (p *THeld) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Attempt = v
+	}
+	return nil
+}
+
+func (p *THeld) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadByte(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		temp := int8(v)
+		p.JobClass = temp
+	}
+	return nil
+}
+
+func (p *THeld) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
+}
+
+func (p *THeld) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Owner = &TRef{}
+	if err := p.Owner.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Owner), err)
+	}
+	return nil
+}
+
+func (p *THeld) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.OwnerAddress = v
+	}
+	return nil
+}
+
+func (p *THeld) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.JobName = v
+	}
+	return nil
+}
+
+func (p *THeld) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.EstimateNanos = v
+	}
+	return nil
+}
+
+func (p *THeld) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.Suspended = v
+	}
+	return nil
+}
+
+func (p *THeld) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "THeld"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *THeld) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "jobHi", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobHi: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.JobHi)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobHi (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobHi: ", p), err)
+	}
+	return err
+}
+
+func (p *THeld) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "jobLo", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:jobLo: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.JobLo)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobLo (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:jobLo: ", p), err)
+	}
+	return err
+}
+
+func (p *THeld) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "task", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:task: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Task)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.task (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:task: ", p), err)
+	}
+	return err
+}
+
+func (p *THeld) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "attempt", thrift.I32, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:attempt: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Attempt)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.attempt (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:attempt: ", p), err)
+	}
+	return err
+}
+
+func (p *THeld) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJobClass() {
+		if err := oprot.WriteFieldBegin(ctx, "jobClass", thrift.BYTE, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:jobClass: ", p), err)
+		}
+		if err := oprot.WriteByte(ctx, int8(p.JobClass)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobClass (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:jobClass: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THeld) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetApp() {
+		if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:app: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.app (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:app: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THeld) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRUCT, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:owner: ", p), err)
+		}
+		if err := p.Owner.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Owner), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THeld) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwnerAddress() {
+		if err := oprot.WriteFieldBegin(ctx, "ownerAddress", thrift.STRING, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:ownerAddress: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.OwnerAddress)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.ownerAddress (8) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:ownerAddress: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THeld) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetJobName() {
+		if err := oprot.WriteFieldBegin(ctx, "jobName", thrift.STRING, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:jobName: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.JobName)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobName (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:jobName: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THeld) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetEstimateNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "estimateNanos", thrift.I64, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:estimateNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.EstimateNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.estimateNanos (10) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:estimateNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THeld) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuspended() {
+		if err := oprot.WriteFieldBegin(ctx, "suspended", thrift.BOOL, 11); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:suspended: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Suspended)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.suspended (11) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 11:suspended: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THeld) Equals(other *THeld) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.JobHi != other.JobHi {
+		return false
+	}
+	if p.JobLo != other.JobLo {
+		return false
+	}
+	if p.Task != other.Task {
+		return false
+	}
+	if p.Attempt != other.Attempt {
+		return false
+	}
+	if p.JobClass != other.JobClass {
+		return false
+	}
+	if p.App != other.App {
+		return false
+	}
+	if !p.Owner.Equals(other.Owner) {
+		return false
+	}
+	if p.OwnerAddress != other.OwnerAddress {
+		return false
+	}
+	if p.JobName != other.JobName {
+		return false
+	}
+	if p.EstimateNanos != other.EstimateNanos {
+		return false
+	}
+	if p.Suspended != other.Suspended {
+		return false
+	}
+	return true
+}
+
+func (p *THeld) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("THeld(%+v)", *p)
+}
+
+// Attributes:
 //   - Slot
 //   - Seq
 //   - JobHi
@@ -5979,6 +6589,8 @@ func (p *TReportsReply) String() string {
 //   - Fixed
 //   - Serves
 //   - Kept
+//   - Held
+//   - Number
 type TSlot struct {
 	Slot         int32       `thrift:"slot,1" db:"slot" json:"slot"`
 	Seq          int64       `thrift:"seq,2" db:"seq" json:"seq"`
@@ -5995,6 +6607,8 @@ type TSlot struct {
 	Fixed        bool        `thrift:"fixed,13" db:"fixed" json:"fixed"`
 	Serves       []string    `thrift:"serves,14" db:"serves" json:"serves,omitempty"`
 	Kept         []*TAttempt `thrift:"kept,15" db:"kept" json:"kept,omitempty"`
+	Held         []*THeld    `thrift:"held,16" db:"held" json:"held,omitempty"`
+	Number       int32       `thrift:"number,17" db:"number" json:"number"`
 }
 
 func NewTSlot() *TSlot {
@@ -6089,6 +6703,18 @@ var TSlot_Kept_DEFAULT []*TAttempt
 func (p *TSlot) GetKept() []*TAttempt {
 	return p.Kept
 }
+
+var TSlot_Held_DEFAULT []*THeld
+
+func (p *TSlot) GetHeld() []*THeld {
+	return p.Held
+}
+
+var TSlot_Number_DEFAULT int32 = 0
+
+func (p *TSlot) GetNumber() int32 {
+	return p.Number
+}
 func (p *TSlot) IsSetJobHi() bool {
 	return p.JobHi != TSlot_JobHi_DEFAULT
 }
@@ -6139,6 +6765,14 @@ func (p *TSlot) IsSetServes() bool {
 
 func (p *TSlot) IsSetKept() bool {
 	return p.Kept != nil
+}
+
+func (p *TSlot) IsSetHeld() bool {
+	return p.Held != nil
+}
+
+func (p *TSlot) IsSetNumber() bool {
+	return p.Number != TSlot_Number_DEFAULT
 }
 
 func (p *TSlot) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -6298,6 +6932,26 @@ func (p *TSlot) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 15:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField15(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 16:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 17:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField17(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -6479,6 +7133,35 @@ func (p *TSlot) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TSlot) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*THeld, 0, size)
+	p.Held = tSlice
+	for i := 0; i < size; i++ {
+		_elem26 := &THeld{}
+		if err := _elem26.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
+		}
+		p.Held = append(p.Held, _elem26)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TSlot) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 17: ", err)
+	} else {
+		p.Number = v
+	}
+	return nil
+}
+
 func (p *TSlot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSlot"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -6527,6 +7210,12 @@ func (p *TSlot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField15(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField17(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -6776,6 +7465,44 @@ func (p *TSlot) writeField15(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TSlot) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetHeld() {
+		if err := oprot.WriteFieldBegin(ctx, "held", thrift.LIST, 16); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:held: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Held)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Held {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 16:held: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TSlot) writeField17(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNumber() {
+		if err := oprot.WriteFieldBegin(ctx, "number", thrift.I32, 17); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:number: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Number)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.number (17) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 17:number: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSlot) Equals(other *TSlot) bool {
 	if p == other {
 		return true
@@ -6825,8 +7552,8 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src26 := other.Serves[i]
-		if _tgt != _src26 {
+		_src27 := other.Serves[i]
+		if _tgt != _src27 {
 			return false
 		}
 	}
@@ -6834,10 +7561,22 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Kept {
-		_src27 := other.Kept[i]
-		if !_tgt.Equals(_src27) {
+		_src28 := other.Kept[i]
+		if !_tgt.Equals(_src28) {
 			return false
 		}
+	}
+	if len(p.Held) != len(other.Held) {
+		return false
+	}
+	for i, _tgt := range p.Held {
+		_src29 := other.Held[i]
+		if !_tgt.Equals(_src29) {
+			return false
+		}
+	}
+	if p.Number != other.Number {
+		return false
 	}
 	return true
 }
@@ -6858,6 +7597,8 @@ func (p *TSlot) String() string {
 //   - Group
 //   - Slots
 //   - Serves
+//   - Memory
+//   - Host
 type THello struct {
 	Sender           *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation      int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -6867,6 +7608,8 @@ type THello struct {
 	Group            int32    `thrift:"group,6" db:"group" json:"group"`
 	Slots            []*TSlot `thrift:"slots,7" db:"slots" json:"slots,omitempty"`
 	Serves           []string `thrift:"serves,8" db:"serves" json:"serves,omitempty"`
+	Memory           int64    `thrift:"memory,9" db:"memory" json:"memory"`
+	Host             string   `thrift:"host,10" db:"host" json:"host"`
 }
 
 func NewTHello() *THello {
@@ -6913,6 +7656,18 @@ var THello_Serves_DEFAULT []string
 func (p *THello) GetServes() []string {
 	return p.Serves
 }
+
+var THello_Memory_DEFAULT int64 = 0
+
+func (p *THello) GetMemory() int64 {
+	return p.Memory
+}
+
+var THello_Host_DEFAULT string = ""
+
+func (p *THello) GetHost() string {
+	return p.Host
+}
 func (p *THello) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -6923,6 +7678,14 @@ func (p *THello) IsSetSlots() bool {
 
 func (p *THello) IsSetServes() bool {
 	return p.Serves != nil
+}
+
+func (p *THello) IsSetMemory() bool {
+	return p.Memory != THello_Memory_DEFAULT
+}
+
+func (p *THello) IsSetHost() bool {
+	return p.Host != THello_Host_DEFAULT
 }
 
 func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -7019,6 +7782,26 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 9:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -7095,11 +7878,11 @@ func (p *THello) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TSlot, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem28 := &TSlot{}
-		if err := _elem28.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
+		_elem30 := &TSlot{}
+		if err := _elem30.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem30), err)
 		}
-		p.Slots = append(p.Slots, _elem28)
+		p.Slots = append(p.Slots, _elem30)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7115,16 +7898,34 @@ func (p *THello) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem29 string
+		var _elem31 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem29 = v
+			_elem31 = v
 		}
-		p.Serves = append(p.Serves, _elem29)
+		p.Serves = append(p.Serves, _elem31)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *THello) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Memory = v
+	}
+	return nil
+}
+
+func (p *THello) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.Host = v
 	}
 	return nil
 }
@@ -7156,6 +7957,12 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -7294,6 +8101,36 @@ func (p *THello) writeField8(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *THello) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMemory() {
+		if err := oprot.WriteFieldBegin(ctx, "memory", thrift.I64, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:memory: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Memory)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.memory (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:memory: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THello) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetHost() {
+		if err := oprot.WriteFieldBegin(ctx, "host", thrift.STRING, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:host: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Host)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.host (10) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:host: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -7322,8 +8159,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src30 := other.Slots[i]
-		if !_tgt.Equals(_src30) {
+		_src32 := other.Slots[i]
+		if !_tgt.Equals(_src32) {
 			return false
 		}
 	}
@@ -7331,10 +8168,16 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src31 := other.Serves[i]
-		if _tgt != _src31 {
+		_src33 := other.Serves[i]
+		if _tgt != _src33 {
 			return false
 		}
+	}
+	if p.Memory != other.Memory {
+		return false
+	}
+	if p.Host != other.Host {
+		return false
 	}
 	return true
 }
@@ -7354,6 +8197,7 @@ func (p *THello) String() string {
 //   - Problem
 //   - Serves
 //   - Group
+//   - Numbers
 type THelloReply struct {
 	Sender      *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -7362,6 +8206,7 @@ type THelloReply struct {
 	Problem     string   `thrift:"problem,5" db:"problem" json:"problem"`
 	Serves      []string `thrift:"serves,6" db:"serves" json:"serves,omitempty"`
 	Group       int32    `thrift:"group,7" db:"group" json:"group"`
+	Numbers     []int32  `thrift:"numbers,8" db:"numbers" json:"numbers,omitempty"`
 }
 
 func NewTHelloReply() *THelloReply {
@@ -7402,12 +8247,22 @@ func (p *THelloReply) GetServes() []string {
 func (p *THelloReply) GetGroup() int32 {
 	return p.Group
 }
+
+var THelloReply_Numbers_DEFAULT []int32
+
+func (p *THelloReply) GetNumbers() []int32 {
+	return p.Numbers
+}
 func (p *THelloReply) IsSetSender() bool {
 	return p.Sender != nil
 }
 
 func (p *THelloReply) IsSetServes() bool {
 	return p.Serves != nil
+}
+
+func (p *THelloReply) IsSetNumbers() bool {
+	return p.Numbers != nil
 }
 
 func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -7494,6 +8349,16 @@ func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 8:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -7561,13 +8426,13 @@ func (p *THelloReply) ReadField6(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem32 string
+		var _elem34 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem32 = v
+			_elem34 = v
 		}
-		p.Serves = append(p.Serves, _elem32)
+		p.Serves = append(p.Serves, _elem34)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7580,6 +8445,28 @@ func (p *THelloReply) ReadField7(ctx context.Context, iprot thrift.TProtocol) er
 		return thrift.PrependError("error reading field 7: ", err)
 	} else {
 		p.Group = v
+	}
+	return nil
+}
+
+func (p *THelloReply) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int32, 0, size)
+	p.Numbers = tSlice
+	for i := 0; i < size; i++ {
+		var _elem35 int32
+		if v, err := iprot.ReadI32(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem35 = v
+		}
+		p.Numbers = append(p.Numbers, _elem35)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
 	}
 	return nil
 }
@@ -7608,6 +8495,9 @@ func (p *THelloReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -7723,6 +8613,29 @@ func (p *THelloReply) writeField7(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *THelloReply) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNumbers() {
+		if err := oprot.WriteFieldBegin(ctx, "numbers", thrift.LIST, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:numbers: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I32, len(p.Numbers)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Numbers {
+			if err := oprot.WriteI32(ctx, int32(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:numbers: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THelloReply) Equals(other *THelloReply) bool {
 	if p == other {
 		return true
@@ -7748,13 +8661,22 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src33 := other.Serves[i]
-		if _tgt != _src33 {
+		_src36 := other.Serves[i]
+		if _tgt != _src36 {
 			return false
 		}
 	}
 	if p.Group != other.Group {
 		return false
+	}
+	if len(p.Numbers) != len(other.Numbers) {
+		return false
+	}
+	for i, _tgt := range p.Numbers {
+		_src37 := other.Numbers[i]
+		if _tgt != _src37 {
+			return false
+		}
 	}
 	return true
 }
@@ -7934,11 +8856,11 @@ func (p *TSnapshot) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*TSlot, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem34 := &TSlot{}
-		if err := _elem34.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem34), err)
+		_elem38 := &TSlot{}
+		if err := _elem38.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem38), err)
 		}
-		p.Slots = append(p.Slots, _elem34)
+		p.Slots = append(p.Slots, _elem38)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8073,8 +8995,8 @@ func (p *TSnapshot) Equals(other *TSnapshot) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src35 := other.Slots[i]
-		if !_tgt.Equals(_src35) {
+		_src39 := other.Slots[i]
+		if !_tgt.Equals(_src39) {
 			return false
 		}
 	}
@@ -8332,6 +9254,872 @@ func (p *TSnapshotReply) String() string {
 }
 
 // Attributes:
+//   - Name
+//   - Address
+//   - Incarnation
+//   - Numbers
+//   - Memory
+//   - Host
+type TRollNode struct {
+	Name        string  `thrift:"name,1" db:"name" json:"name"`
+	Address     string  `thrift:"address,2" db:"address" json:"address"`
+	Incarnation int64   `thrift:"incarnation,3" db:"incarnation" json:"incarnation"`
+	Numbers     []int32 `thrift:"numbers,4" db:"numbers" json:"numbers"`
+	Memory      int64   `thrift:"memory,5" db:"memory" json:"memory"`
+	Host        string  `thrift:"host,6" db:"host" json:"host"`
+}
+
+func NewTRollNode() *TRollNode {
+	return &TRollNode{}
+}
+
+func (p *TRollNode) GetName() string {
+	return p.Name
+}
+
+func (p *TRollNode) GetAddress() string {
+	return p.Address
+}
+
+func (p *TRollNode) GetIncarnation() int64 {
+	return p.Incarnation
+}
+
+func (p *TRollNode) GetNumbers() []int32 {
+	return p.Numbers
+}
+
+var TRollNode_Memory_DEFAULT int64 = 0
+
+func (p *TRollNode) GetMemory() int64 {
+	return p.Memory
+}
+
+var TRollNode_Host_DEFAULT string = ""
+
+func (p *TRollNode) GetHost() string {
+	return p.Host
+}
+func (p *TRollNode) IsSetMemory() bool {
+	return p.Memory != TRollNode_Memory_DEFAULT
+}
+
+func (p *TRollNode) IsSetHost() bool {
+	return p.Host != TRollNode_Host_DEFAULT
+}
+
+func (p *TRollNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TRollNode) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
+func (p *TRollNode) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Address = v
+	}
+	return nil
+}
+
+func (p *TRollNode) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Incarnation = v
+	}
+	return nil
+}
+
+func (p *TRollNode) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int32, 0, size)
+	p.Numbers = tSlice
+	for i := 0; i < size; i++ {
+		var _elem40 int32
+		if v, err := iprot.ReadI32(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem40 = v
+		}
+		p.Numbers = append(p.Numbers, _elem40)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TRollNode) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Memory = v
+	}
+	return nil
+}
+
+func (p *TRollNode) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Host = v
+	}
+	return nil
+}
+
+func (p *TRollNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TRollNode"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TRollNode) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:name: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.name (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:name: ", p), err)
+	}
+	return err
+}
+
+func (p *TRollNode) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "address", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:address: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Address)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.address (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:address: ", p), err)
+	}
+	return err
+}
+
+func (p *TRollNode) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "incarnation", thrift.I64, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:incarnation: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Incarnation)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.incarnation (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:incarnation: ", p), err)
+	}
+	return err
+}
+
+func (p *TRollNode) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "numbers", thrift.LIST, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:numbers: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.I32, len(p.Numbers)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Numbers {
+		if err := oprot.WriteI32(ctx, int32(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:numbers: ", p), err)
+	}
+	return err
+}
+
+func (p *TRollNode) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMemory() {
+		if err := oprot.WriteFieldBegin(ctx, "memory", thrift.I64, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:memory: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Memory)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.memory (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:memory: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TRollNode) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetHost() {
+		if err := oprot.WriteFieldBegin(ctx, "host", thrift.STRING, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:host: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Host)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.host (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:host: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TRollNode) Equals(other *TRollNode) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Name != other.Name {
+		return false
+	}
+	if p.Address != other.Address {
+		return false
+	}
+	if p.Incarnation != other.Incarnation {
+		return false
+	}
+	if len(p.Numbers) != len(other.Numbers) {
+		return false
+	}
+	for i, _tgt := range p.Numbers {
+		_src41 := other.Numbers[i]
+		if _tgt != _src41 {
+			return false
+		}
+	}
+	if p.Memory != other.Memory {
+		return false
+	}
+	if p.Host != other.Host {
+		return false
+	}
+	return true
+}
+
+func (p *TRollNode) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TRollNode(%+v)", *p)
+}
+
+// Attributes:
+//   - Name
+//   - Address
+//   - Incarnation
+type TRollFrontend struct {
+	Name        string `thrift:"name,1" db:"name" json:"name"`
+	Address     string `thrift:"address,2" db:"address" json:"address"`
+	Incarnation int64  `thrift:"incarnation,3" db:"incarnation" json:"incarnation"`
+}
+
+func NewTRollFrontend() *TRollFrontend {
+	return &TRollFrontend{}
+}
+
+func (p *TRollFrontend) GetName() string {
+	return p.Name
+}
+
+func (p *TRollFrontend) GetAddress() string {
+	return p.Address
+}
+
+func (p *TRollFrontend) GetIncarnation() int64 {
+	return p.Incarnation
+}
+func (p *TRollFrontend) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TRollFrontend) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
+func (p *TRollFrontend) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Address = v
+	}
+	return nil
+}
+
+func (p *TRollFrontend) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Incarnation = v
+	}
+	return nil
+}
+
+func (p *TRollFrontend) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TRollFrontend"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TRollFrontend) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:name: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.name (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:name: ", p), err)
+	}
+	return err
+}
+
+func (p *TRollFrontend) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "address", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:address: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Address)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.address (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:address: ", p), err)
+	}
+	return err
+}
+
+func (p *TRollFrontend) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "incarnation", thrift.I64, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:incarnation: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Incarnation)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.incarnation (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:incarnation: ", p), err)
+	}
+	return err
+}
+
+func (p *TRollFrontend) Equals(other *TRollFrontend) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Name != other.Name {
+		return false
+	}
+	if p.Address != other.Address {
+		return false
+	}
+	if p.Incarnation != other.Incarnation {
+		return false
+	}
+	return true
+}
+
+func (p *TRollFrontend) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TRollFrontend(%+v)", *p)
+}
+
+// Attributes:
+//   - Incarnation
+//   - Version
+//   - Nodes
+//   - Frontends
+type TRoll struct {
+	Incarnation int64            `thrift:"incarnation,1" db:"incarnation" json:"incarnation"`
+	Version     int64            `thrift:"version,2" db:"version" json:"version"`
+	Nodes       []*TRollNode     `thrift:"nodes,3" db:"nodes" json:"nodes"`
+	Frontends   []*TRollFrontend `thrift:"frontends,4" db:"frontends" json:"frontends"`
+}
+
+func NewTRoll() *TRoll {
+	return &TRoll{}
+}
+
+func (p *TRoll) GetIncarnation() int64 {
+	return p.Incarnation
+}
+
+func (p *TRoll) GetVersion() int64 {
+	return p.Version
+}
+
+func (p *TRoll) GetNodes() []*TRollNode {
+	return p.Nodes
+}
+
+func (p *TRoll) GetFrontends() []*TRollFrontend {
+	return p.Frontends
+}
+func (p *TRoll) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TRoll) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Incarnation = v
+	}
+	return nil
+}
+
+func (p *TRoll) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Version = v
+	}
+	return nil
+}
+
+func (p *TRoll) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TRollNode, 0, size)
+	p.Nodes = tSlice
+	for i := 0; i < size; i++ {
+		_elem42 := &TRollNode{}
+		if err := _elem42.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem42), err)
+		}
+		p.Nodes = append(p.Nodes, _elem42)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TRoll) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TRollFrontend, 0, size)
+	p.Frontends = tSlice
+	for i := 0; i < size; i++ {
+		_elem43 := &TRollFrontend{}
+		if err := _elem43.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem43), err)
+		}
+		p.Frontends = append(p.Frontends, _elem43)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TRoll) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TRoll"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TRoll) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "incarnation", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:incarnation: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Incarnation)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.incarnation (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:incarnation: ", p), err)
+	}
+	return err
+}
+
+func (p *TRoll) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "version", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:version: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Version)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.version (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:version: ", p), err)
+	}
+	return err
+}
+
+func (p *TRoll) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "nodes", thrift.LIST, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:nodes: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Nodes)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Nodes {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:nodes: ", p), err)
+	}
+	return err
+}
+
+func (p *TRoll) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontends", thrift.LIST, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:frontends: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Frontends)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Frontends {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:frontends: ", p), err)
+	}
+	return err
+}
+
+func (p *TRoll) Equals(other *TRoll) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Incarnation != other.Incarnation {
+		return false
+	}
+	if p.Version != other.Version {
+		return false
+	}
+	if len(p.Nodes) != len(other.Nodes) {
+		return false
+	}
+	for i, _tgt := range p.Nodes {
+		_src44 := other.Nodes[i]
+		if !_tgt.Equals(_src44) {
+			return false
+		}
+	}
+	if len(p.Frontends) != len(other.Frontends) {
+		return false
+	}
+	for i, _tgt := range p.Frontends {
+		_src45 := other.Frontends[i]
+		if !_tgt.Equals(_src45) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *TRoll) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TRoll(%+v)", *p)
+}
+
+// Attributes:
 //   - Share
 //   - Tasks
 type TJobView struct {
@@ -8424,11 +10212,11 @@ func (p *TJobView) ReadField2(ctx context.Context, iprot thrift.TProtocol) error
 	tSlice := make([]*published.TTaskStatus, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem36 := &published.TTaskStatus{}
-		if err := _elem36.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem36), err)
+		_elem46 := &published.TTaskStatus{}
+		if err := _elem46.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem46), err)
 		}
-		p.Tasks = append(p.Tasks, _elem36)
+		p.Tasks = append(p.Tasks, _elem46)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8506,8 +10294,8 @@ func (p *TJobView) Equals(other *TJobView) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src37 := other.Tasks[i]
-		if !_tgt.Equals(_src37) {
+		_src47 := other.Tasks[i]
+		if !_tgt.Equals(_src47) {
 			return false
 		}
 	}
@@ -8534,6 +10322,11 @@ type PeerService interface {
 	// Parameters:
 	//  - Batch
 	Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error)
+	// Parameters:
+	//  - Incarnation
+	//  - Version
+	//  - WaitMillis
+	Roll(ctx context.Context, incarnation int64, version int64, waitMillis int32) (_r *TRoll, _err error)
 	// Parameters:
 	//  - Job
 	//  - App
@@ -8585,22 +10378,22 @@ func (p *PeerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBatchReply, _err error) {
-	var _args38 PeerServiceDeliverArgs
-	_args38.Batch = batch
-	var _result40 PeerServiceDeliverResult
-	var _meta39 thrift.ResponseMeta
-	_meta39, _err = p.Client_().Call(ctx, "deliver", &_args38, &_result40)
-	p.SetLastResponseMeta_(_meta39)
+	var _args48 PeerServiceDeliverArgs
+	_args48.Batch = batch
+	var _result50 PeerServiceDeliverResult
+	var _meta49 thrift.ResponseMeta
+	_meta49, _err = p.Client_().Call(ctx, "deliver", &_args48, &_result50)
+	p.SetLastResponseMeta_(_meta49)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result40.E != nil:
-		return _r, _result40.E
+	case _result50.E != nil:
+		return _r, _result50.E
 	}
 
-	if _ret41 := _result40.GetSuccess(); _ret41 != nil {
-		return _ret41, nil
+	if _ret51 := _result50.GetSuccess(); _ret51 != nil {
+		return _ret51, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "deliver failed: unknown result")
 }
@@ -8608,22 +10401,22 @@ func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBa
 // Parameters:
 //   - Hello
 func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THelloReply, _err error) {
-	var _args42 PeerServiceHelloArgs
-	_args42.Hello = hello
-	var _result44 PeerServiceHelloResult
-	var _meta43 thrift.ResponseMeta
-	_meta43, _err = p.Client_().Call(ctx, "hello", &_args42, &_result44)
-	p.SetLastResponseMeta_(_meta43)
+	var _args52 PeerServiceHelloArgs
+	_args52.Hello = hello
+	var _result54 PeerServiceHelloResult
+	var _meta53 thrift.ResponseMeta
+	_meta53, _err = p.Client_().Call(ctx, "hello", &_args52, &_result54)
+	p.SetLastResponseMeta_(_meta53)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result44.E != nil:
-		return _r, _result44.E
+	case _result54.E != nil:
+		return _r, _result54.E
 	}
 
-	if _ret45 := _result44.GetSuccess(); _ret45 != nil {
-		return _ret45, nil
+	if _ret55 := _result54.GetSuccess(); _ret55 != nil {
+		return _ret55, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "hello failed: unknown result")
 }
@@ -8631,22 +10424,22 @@ func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THell
 // Parameters:
 //   - Snapshot
 func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (_r *TSnapshotReply, _err error) {
-	var _args46 PeerServiceSnapshotArgs
-	_args46.Snapshot = snapshot
-	var _result48 PeerServiceSnapshotResult
-	var _meta47 thrift.ResponseMeta
-	_meta47, _err = p.Client_().Call(ctx, "snapshot", &_args46, &_result48)
-	p.SetLastResponseMeta_(_meta47)
+	var _args56 PeerServiceSnapshotArgs
+	_args56.Snapshot = snapshot
+	var _result58 PeerServiceSnapshotResult
+	var _meta57 thrift.ResponseMeta
+	_meta57, _err = p.Client_().Call(ctx, "snapshot", &_args56, &_result58)
+	p.SetLastResponseMeta_(_meta57)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result48.E != nil:
-		return _r, _result48.E
+	case _result58.E != nil:
+		return _r, _result58.E
 	}
 
-	if _ret49 := _result48.GetSuccess(); _ret49 != nil {
-		return _ret49, nil
+	if _ret59 := _result58.GetSuccess(); _ret59 != nil {
+		return _ret59, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "snapshot failed: unknown result")
 }
@@ -8654,67 +10447,94 @@ func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error) {
-	var _args50 PeerServiceReportsArgs
-	_args50.Batch = batch
-	var _result52 PeerServiceReportsResult
-	var _meta51 thrift.ResponseMeta
-	_meta51, _err = p.Client_().Call(ctx, "reports", &_args50, &_result52)
-	p.SetLastResponseMeta_(_meta51)
+	var _args60 PeerServiceReportsArgs
+	_args60.Batch = batch
+	var _result62 PeerServiceReportsResult
+	var _meta61 thrift.ResponseMeta
+	_meta61, _err = p.Client_().Call(ctx, "reports", &_args60, &_result62)
+	p.SetLastResponseMeta_(_meta61)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result52.E != nil:
-		return _r, _result52.E
+	case _result62.E != nil:
+		return _r, _result62.E
 	}
 
-	if _ret53 := _result52.GetSuccess(); _ret53 != nil {
-		return _ret53, nil
+	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
+		return _ret63, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "reports failed: unknown result")
+}
+
+// Parameters:
+//   - Incarnation
+//   - Version
+//   - WaitMillis
+func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version int64, waitMillis int32) (_r *TRoll, _err error) {
+	var _args64 PeerServiceRollArgs
+	_args64.Incarnation = incarnation
+	_args64.Version = version
+	_args64.WaitMillis = waitMillis
+	var _result66 PeerServiceRollResult
+	var _meta65 thrift.ResponseMeta
+	_meta65, _err = p.Client_().Call(ctx, "roll", &_args64, &_result66)
+	p.SetLastResponseMeta_(_meta65)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result66.E != nil:
+		return _r, _result66.E
+	}
+
+	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
+		return _ret67, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "roll failed: unknown result")
 }
 
 // Parameters:
 //   - Job
 //   - App
 func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
-	var _args54 PeerServiceJobViewArgs
-	_args54.Job = job
-	_args54.App = app
-	var _result56 PeerServiceJobViewResult
-	var _meta55 thrift.ResponseMeta
-	_meta55, _err = p.Client_().Call(ctx, "jobView", &_args54, &_result56)
-	p.SetLastResponseMeta_(_meta55)
+	var _args68 PeerServiceJobViewArgs
+	_args68.Job = job
+	_args68.App = app
+	var _result70 PeerServiceJobViewResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "jobView", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result56.E != nil:
-		return _r, _result56.E
+	case _result70.E != nil:
+		return _r, _result70.E
 	}
 
-	if _ret57 := _result56.GetSuccess(); _ret57 != nil {
-		return _ret57, nil
+	if _ret71 := _result70.GetSuccess(); _ret71 != nil {
+		return _ret71, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
 }
 
 func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args58 PeerServiceMasterStateArgs
-	var _result60 PeerServiceMasterStateResult
-	var _meta59 thrift.ResponseMeta
-	_meta59, _err = p.Client_().Call(ctx, "masterState", &_args58, &_result60)
-	p.SetLastResponseMeta_(_meta59)
+	var _args72 PeerServiceMasterStateArgs
+	var _result74 PeerServiceMasterStateResult
+	var _meta73 thrift.ResponseMeta
+	_meta73, _err = p.Client_().Call(ctx, "masterState", &_args72, &_result74)
+	p.SetLastResponseMeta_(_meta73)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result60.E != nil:
-		return _r, _result60.E
+	case _result74.E != nil:
+		return _r, _result74.E
 	}
 
-	if _ret61 := _result60.GetSuccess(); _ret61 != nil {
-		return _ret61, nil
+	if _ret75 := _result74.GetSuccess(); _ret75 != nil {
+		return _ret75, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
@@ -8725,25 +10545,25 @@ func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMas
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args62 PeerServiceTaskLogArgs
-	_args62.Attempt = attempt
-	_args62.Stream = stream
-	_args62.Offset = offset
-	_args62.Limit = limit
-	var _result64 PeerServiceTaskLogResult
-	var _meta63 thrift.ResponseMeta
-	_meta63, _err = p.Client_().Call(ctx, "taskLog", &_args62, &_result64)
-	p.SetLastResponseMeta_(_meta63)
+	var _args76 PeerServiceTaskLogArgs
+	_args76.Attempt = attempt
+	_args76.Stream = stream
+	_args76.Offset = offset
+	_args76.Limit = limit
+	var _result78 PeerServiceTaskLogResult
+	var _meta77 thrift.ResponseMeta
+	_meta77, _err = p.Client_().Call(ctx, "taskLog", &_args76, &_result78)
+	p.SetLastResponseMeta_(_meta77)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result64.E != nil:
-		return _r, _result64.E
+	case _result78.E != nil:
+		return _r, _result78.E
 	}
 
-	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
-		return _ret65, nil
+	if _ret79 := _result78.GetSuccess(); _ret79 != nil {
+		return _ret79, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -8768,15 +10588,16 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self66 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self66.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self66.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self66.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self66.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self66.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self66.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self66.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	return self66
+	self80 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self80.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self80.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self80.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self80.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self80.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
+	self80.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self80.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self80.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	return self80
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -8789,12 +10610,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x67 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x81 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x67.Write(ctx, oprot)
+	x81.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x67
+	return false, x81
 
 }
 
@@ -8803,7 +10624,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err68 error
+	var _write_err82 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -8853,21 +10674,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc69 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc83 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err68 = thrift.WrapTException(err2)
+				_write_err82 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc69.Write(ctx, oprot); _write_err68 == nil && err2 != nil {
-				_write_err68 = thrift.WrapTException(err2)
+			if err2 := _exc83.Write(ctx, oprot); _write_err82 == nil && err2 != nil {
+				_write_err82 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err68 == nil && err2 != nil {
-				_write_err68 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err82 == nil && err2 != nil {
+				_write_err82 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err68 == nil && err2 != nil {
-				_write_err68 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err82 == nil && err2 != nil {
+				_write_err82 = thrift.WrapTException(err2)
 			}
-			if _write_err68 != nil {
-				return false, thrift.WrapTException(_write_err68)
+			if _write_err82 != nil {
+				return false, thrift.WrapTException(_write_err82)
 			}
 			return true, err
 		}
@@ -8876,19 +10697,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err68 = thrift.WrapTException(err2)
+		_write_err82 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err68 == nil && err2 != nil {
-		_write_err68 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err82 == nil && err2 != nil {
+		_write_err82 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err68 == nil && err2 != nil {
-		_write_err68 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err82 == nil && err2 != nil {
+		_write_err82 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err68 == nil && err2 != nil {
-		_write_err68 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err82 == nil && err2 != nil {
+		_write_err82 = thrift.WrapTException(err2)
 	}
-	if _write_err68 != nil {
-		return false, thrift.WrapTException(_write_err68)
+	if _write_err82 != nil {
+		return false, thrift.WrapTException(_write_err82)
 	}
 	return true, err
 }
@@ -8898,7 +10719,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err70 error
+	var _write_err84 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -8948,21 +10769,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc71 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc85 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err70 = thrift.WrapTException(err2)
+				_write_err84 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc71.Write(ctx, oprot); _write_err70 == nil && err2 != nil {
-				_write_err70 = thrift.WrapTException(err2)
+			if err2 := _exc85.Write(ctx, oprot); _write_err84 == nil && err2 != nil {
+				_write_err84 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err70 == nil && err2 != nil {
-				_write_err70 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err84 == nil && err2 != nil {
+				_write_err84 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err70 == nil && err2 != nil {
-				_write_err70 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err84 == nil && err2 != nil {
+				_write_err84 = thrift.WrapTException(err2)
 			}
-			if _write_err70 != nil {
-				return false, thrift.WrapTException(_write_err70)
+			if _write_err84 != nil {
+				return false, thrift.WrapTException(_write_err84)
 			}
 			return true, err
 		}
@@ -8971,19 +10792,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err70 = thrift.WrapTException(err2)
+		_write_err84 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err70 == nil && err2 != nil {
-		_write_err70 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err84 == nil && err2 != nil {
+		_write_err84 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err70 == nil && err2 != nil {
-		_write_err70 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err84 == nil && err2 != nil {
+		_write_err84 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err70 == nil && err2 != nil {
-		_write_err70 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err84 == nil && err2 != nil {
+		_write_err84 = thrift.WrapTException(err2)
 	}
-	if _write_err70 != nil {
-		return false, thrift.WrapTException(_write_err70)
+	if _write_err84 != nil {
+		return false, thrift.WrapTException(_write_err84)
 	}
 	return true, err
 }
@@ -8993,7 +10814,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err72 error
+	var _write_err86 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -9043,21 +10864,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc73 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc87 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err72 = thrift.WrapTException(err2)
+				_write_err86 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc73.Write(ctx, oprot); _write_err72 == nil && err2 != nil {
-				_write_err72 = thrift.WrapTException(err2)
+			if err2 := _exc87.Write(ctx, oprot); _write_err86 == nil && err2 != nil {
+				_write_err86 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err72 == nil && err2 != nil {
-				_write_err72 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err86 == nil && err2 != nil {
+				_write_err86 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err72 == nil && err2 != nil {
-				_write_err72 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err86 == nil && err2 != nil {
+				_write_err86 = thrift.WrapTException(err2)
 			}
-			if _write_err72 != nil {
-				return false, thrift.WrapTException(_write_err72)
+			if _write_err86 != nil {
+				return false, thrift.WrapTException(_write_err86)
 			}
 			return true, err
 		}
@@ -9066,19 +10887,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err72 = thrift.WrapTException(err2)
+		_write_err86 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err72 == nil && err2 != nil {
-		_write_err72 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err86 == nil && err2 != nil {
+		_write_err86 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err72 == nil && err2 != nil {
-		_write_err72 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err86 == nil && err2 != nil {
+		_write_err86 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err72 == nil && err2 != nil {
-		_write_err72 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err86 == nil && err2 != nil {
+		_write_err86 = thrift.WrapTException(err2)
 	}
-	if _write_err72 != nil {
-		return false, thrift.WrapTException(_write_err72)
+	if _write_err86 != nil {
+		return false, thrift.WrapTException(_write_err86)
 	}
 	return true, err
 }
@@ -9088,7 +10909,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err74 error
+	var _write_err88 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -9138,21 +10959,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc75 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc89 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err74 = thrift.WrapTException(err2)
+				_write_err88 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc75.Write(ctx, oprot); _write_err74 == nil && err2 != nil {
-				_write_err74 = thrift.WrapTException(err2)
+			if err2 := _exc89.Write(ctx, oprot); _write_err88 == nil && err2 != nil {
+				_write_err88 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err74 == nil && err2 != nil {
-				_write_err74 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err88 == nil && err2 != nil {
+				_write_err88 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err74 == nil && err2 != nil {
-				_write_err74 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err88 == nil && err2 != nil {
+				_write_err88 = thrift.WrapTException(err2)
 			}
-			if _write_err74 != nil {
-				return false, thrift.WrapTException(_write_err74)
+			if _write_err88 != nil {
+				return false, thrift.WrapTException(_write_err88)
 			}
 			return true, err
 		}
@@ -9161,19 +10982,114 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err74 = thrift.WrapTException(err2)
+		_write_err88 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err74 == nil && err2 != nil {
-		_write_err74 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err88 == nil && err2 != nil {
+		_write_err88 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err74 == nil && err2 != nil {
-		_write_err74 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err88 == nil && err2 != nil {
+		_write_err88 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err74 == nil && err2 != nil {
-		_write_err74 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err88 == nil && err2 != nil {
+		_write_err88 = thrift.WrapTException(err2)
 	}
-	if _write_err74 != nil {
-		return false, thrift.WrapTException(_write_err74)
+	if _write_err88 != nil {
+		return false, thrift.WrapTException(_write_err88)
+	}
+	return true, err
+}
+
+type peerServiceProcessorRoll struct {
+	handler PeerService
+}
+
+func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err90 error
+	args := PeerServiceRollArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PeerServiceRollResult{}
+	if retval, err2 := p.handler.Roll(ctx, args.Incarnation, args.Version, args.WaitMillis); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *published.TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc91 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err90 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc91.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
+				_write_err90 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
+				_write_err90 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
+				_write_err90 = thrift.WrapTException(err2)
+			}
+			if _write_err90 != nil {
+				return false, thrift.WrapTException(_write_err90)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.REPLY, seqId); err2 != nil {
+		_write_err90 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
+		_write_err90 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
+		_write_err90 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
+		_write_err90 = thrift.WrapTException(err2)
+	}
+	if _write_err90 != nil {
+		return false, thrift.WrapTException(_write_err90)
 	}
 	return true, err
 }
@@ -9183,7 +11099,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err76 error
+	var _write_err92 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -9233,21 +11149,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc77 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc93 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err76 = thrift.WrapTException(err2)
+				_write_err92 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc77.Write(ctx, oprot); _write_err76 == nil && err2 != nil {
-				_write_err76 = thrift.WrapTException(err2)
+			if err2 := _exc93.Write(ctx, oprot); _write_err92 == nil && err2 != nil {
+				_write_err92 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err76 == nil && err2 != nil {
-				_write_err76 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err92 == nil && err2 != nil {
+				_write_err92 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err76 == nil && err2 != nil {
-				_write_err76 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err92 == nil && err2 != nil {
+				_write_err92 = thrift.WrapTException(err2)
 			}
-			if _write_err76 != nil {
-				return false, thrift.WrapTException(_write_err76)
+			if _write_err92 != nil {
+				return false, thrift.WrapTException(_write_err92)
 			}
 			return true, err
 		}
@@ -9256,19 +11172,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err76 = thrift.WrapTException(err2)
+		_write_err92 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err76 == nil && err2 != nil {
-		_write_err76 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err92 == nil && err2 != nil {
+		_write_err92 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err76 == nil && err2 != nil {
-		_write_err76 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err92 == nil && err2 != nil {
+		_write_err92 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err76 == nil && err2 != nil {
-		_write_err76 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err92 == nil && err2 != nil {
+		_write_err92 = thrift.WrapTException(err2)
 	}
-	if _write_err76 != nil {
-		return false, thrift.WrapTException(_write_err76)
+	if _write_err92 != nil {
+		return false, thrift.WrapTException(_write_err92)
 	}
 	return true, err
 }
@@ -9278,7 +11194,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err78 error
+	var _write_err94 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -9328,21 +11244,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc79 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc95 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err78 = thrift.WrapTException(err2)
+				_write_err94 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc79.Write(ctx, oprot); _write_err78 == nil && err2 != nil {
-				_write_err78 = thrift.WrapTException(err2)
+			if err2 := _exc95.Write(ctx, oprot); _write_err94 == nil && err2 != nil {
+				_write_err94 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err78 == nil && err2 != nil {
-				_write_err78 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err94 == nil && err2 != nil {
+				_write_err94 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err78 == nil && err2 != nil {
-				_write_err78 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err94 == nil && err2 != nil {
+				_write_err94 = thrift.WrapTException(err2)
 			}
-			if _write_err78 != nil {
-				return false, thrift.WrapTException(_write_err78)
+			if _write_err94 != nil {
+				return false, thrift.WrapTException(_write_err94)
 			}
 			return true, err
 		}
@@ -9351,19 +11267,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err78 = thrift.WrapTException(err2)
+		_write_err94 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err78 == nil && err2 != nil {
-		_write_err78 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err94 == nil && err2 != nil {
+		_write_err94 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err78 == nil && err2 != nil {
-		_write_err78 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err94 == nil && err2 != nil {
+		_write_err94 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err78 == nil && err2 != nil {
-		_write_err78 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err94 == nil && err2 != nil {
+		_write_err94 = thrift.WrapTException(err2)
 	}
-	if _write_err78 != nil {
-		return false, thrift.WrapTException(_write_err78)
+	if _write_err94 != nil {
+		return false, thrift.WrapTException(_write_err94)
 	}
 	return true, err
 }
@@ -9373,7 +11289,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err80 error
+	var _write_err96 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -9423,21 +11339,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc81 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc97 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err80 = thrift.WrapTException(err2)
+				_write_err96 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc81.Write(ctx, oprot); _write_err80 == nil && err2 != nil {
-				_write_err80 = thrift.WrapTException(err2)
+			if err2 := _exc97.Write(ctx, oprot); _write_err96 == nil && err2 != nil {
+				_write_err96 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err80 == nil && err2 != nil {
-				_write_err80 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err96 == nil && err2 != nil {
+				_write_err96 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err80 == nil && err2 != nil {
-				_write_err80 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err96 == nil && err2 != nil {
+				_write_err96 = thrift.WrapTException(err2)
 			}
-			if _write_err80 != nil {
-				return false, thrift.WrapTException(_write_err80)
+			if _write_err96 != nil {
+				return false, thrift.WrapTException(_write_err96)
 			}
 			return true, err
 		}
@@ -9446,19 +11362,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err80 = thrift.WrapTException(err2)
+		_write_err96 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err80 == nil && err2 != nil {
-		_write_err80 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err96 == nil && err2 != nil {
+		_write_err96 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err80 == nil && err2 != nil {
-		_write_err80 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err96 == nil && err2 != nil {
+		_write_err96 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err80 == nil && err2 != nil {
-		_write_err80 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err96 == nil && err2 != nil {
+		_write_err96 = thrift.WrapTException(err2)
 	}
-	if _write_err80 != nil {
-		return false, thrift.WrapTException(_write_err80)
+	if _write_err96 != nil {
+		return false, thrift.WrapTException(_write_err96)
 	}
 	return true, err
 }
@@ -10531,6 +12447,347 @@ func (p *PeerServiceReportsResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("PeerServiceReportsResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Incarnation
+//   - Version
+//   - WaitMillis
+type PeerServiceRollArgs struct {
+	Incarnation int64 `thrift:"incarnation,1" db:"incarnation" json:"incarnation"`
+	Version     int64 `thrift:"version,2" db:"version" json:"version"`
+	WaitMillis  int32 `thrift:"waitMillis,3" db:"waitMillis" json:"waitMillis"`
+}
+
+func NewPeerServiceRollArgs() *PeerServiceRollArgs {
+	return &PeerServiceRollArgs{}
+}
+
+func (p *PeerServiceRollArgs) GetIncarnation() int64 {
+	return p.Incarnation
+}
+
+func (p *PeerServiceRollArgs) GetVersion() int64 {
+	return p.Version
+}
+
+func (p *PeerServiceRollArgs) GetWaitMillis() int32 {
+	return p.WaitMillis
+}
+func (p *PeerServiceRollArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRollArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Incarnation = v
+	}
+	return nil
+}
+
+func (p *PeerServiceRollArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Version = v
+	}
+	return nil
+}
+
+func (p *PeerServiceRollArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.WaitMillis = v
+	}
+	return nil
+}
+
+func (p *PeerServiceRollArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "roll_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRollArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "incarnation", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:incarnation: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Incarnation)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.incarnation (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:incarnation: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceRollArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "version", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:version: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Version)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.version (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:version: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceRollArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "waitMillis", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:waitMillis: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.WaitMillis)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.waitMillis (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:waitMillis: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceRollArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceRollArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type PeerServiceRollResult struct {
+	Success *TRoll                      `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *published.TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewPeerServiceRollResult() *PeerServiceRollResult {
+	return &PeerServiceRollResult{}
+}
+
+var PeerServiceRollResult_Success_DEFAULT *TRoll
+
+func (p *PeerServiceRollResult) GetSuccess() *TRoll {
+	if !p.IsSetSuccess() {
+		return PeerServiceRollResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PeerServiceRollResult_E_DEFAULT *published.TPigeonException
+
+func (p *PeerServiceRollResult) GetE() *published.TPigeonException {
+	if !p.IsSetE() {
+		return PeerServiceRollResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *PeerServiceRollResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PeerServiceRollResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *PeerServiceRollResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRollResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TRoll{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRollResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &published.TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRollResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "roll_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceRollResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceRollResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceRollResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceRollResult(%+v)", *p)
 }
 
 // Attributes:

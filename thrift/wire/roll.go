@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
+)
+
+// Roll is who is registered with a master now.
+type Roll struct {
+	Incarnation int64  // of the master's process
+	Version     uint64 // grows with each change within the incarnation
+	Nodes       []RollNode
+	Frontends   []RollFrontend
+}
+
+// RollNode is a live node on a roll.
+type RollNode struct {
+	Name        string
+	Address     string // where it serves other daemons
+	Incarnation int64
+	// Numbers are those of its workers plus one, slot by slot; 0 for a slot that
+	// is gone, or under a policy that numbers none.
+	Numbers []int32
+	Memory  int64  // MB for the processes of applications
+	Host    string // as applications know it
+}
+
+// RollFrontend is a live frontend on a roll.
+type RollFrontend struct {
+	Name        string
+	Address     string
+	Incarnation int64
+}
+
+// RollKeeper tells who is registered; a master is one.
+type RollKeeper interface {
+	// Roll answers when the roll is another than the one named by incarnation and
+	// version, or after the wait with the same.
+	Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Roll, error)
+}
+
+func (h peerHandler) Roll(ctx context.Context, incarnation, version int64, waitMillis int32) (*peer.TRoll, error) {
+	if h.ports.Roll == nil {
+		return nil, refusal(notHere("master"))
+	}
+	r, err := h.ports.Roll.Roll(ctx, incarnation, unbits(version), time.Duration(waitMillis)*time.Millisecond)
+	return rollTo(r), refusal(err)
+}
+
+// Roll asks a master who is registered there.
+func (p *PeerClient) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Roll, error) {
+	t, err := ask(ctx, p.caller, "asking a master who is registered", func(ctx context.Context, c thrift.TClient) (*peer.TRoll, error) {
+		return peer.NewPeerServiceClient(c).Roll(ctx, incarnation, bits(version), n32(int(wait/time.Millisecond)))
+	})
+	if err != nil {
+		return Roll{}, err
+	}
+	return rollFrom(t), nil
+}
+
+func rollTo(r Roll) *peer.TRoll {
+	return &peer.TRoll{
+		Incarnation: r.Incarnation, Version: bits(r.Version),
+		Nodes: mapped(r.Nodes, func(n RollNode) *peer.TRollNode {
+			return &peer.TRollNode{Name: n.Name, Address: n.Address, Incarnation: n.Incarnation, Numbers: n.Numbers, Memory: n.Memory, Host: n.Host}
+		}),
+		Frontends: mapped(r.Frontends, func(f RollFrontend) *peer.TRollFrontend {
+			return &peer.TRollFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation}
+		}),
+	}
+}
+
+func rollFrom(t *peer.TRoll) Roll {
+	return Roll{
+		Incarnation: t.Incarnation, Version: unbits(t.Version),
+		Nodes: mapped(t.Nodes, func(n *peer.TRollNode) RollNode {
+			return RollNode{Name: n.Name, Address: n.Address, Incarnation: n.Incarnation, Numbers: n.Numbers, Memory: n.Memory, Host: n.Host}
+		}),
+		Frontends: mapped(t.Frontends, func(f *peer.TRollFrontend) RollFrontend {
+			return RollFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation}
+		}),
+	}
+}
