@@ -2,4 +2,5 @@
 
 package published
 
-var GoUnusedProtection__ int
+var GoUnusedProtection__ int;
+
