@@ -159,10 +159,10 @@ struct TGrant {
   4: i32 leaseMillis
 }
 
-// next is to be given with the next call. giveBack names grants whose slot others
+// upTo is to be given as after with the next call. giveBack names grants whose slot others
 // need: no further piece of work under their lease.
 struct TGrants {
-  1: i64 next
+  1: i64 upTo
   2: list<TGrant> grants
   3: list<string> giveBack
 }
@@ -197,9 +197,9 @@ service ApplicationService {
 service ExecutorService {
   // The executor can take grants, slots of them at once.
   void attachExecutor(1: string application, 2: string executor, 3: string token, 4: i32 slots) throws (1: published.TPigeonException e)
-  // Answers when there are grants after next (0 at first), or when waitMillis are
-  // over. What was answered is answered again until a later next acknowledges it.
-  TGrants awaitGrants(1: string application, 2: string executor, 3: string token, 4: i64 next, 5: i32 waitMillis) throws (1: published.TPigeonException e)
+  // Answers when there are grants behind after (0 at first), or when waitMillis are
+  // over. What was answered is answered again until a later after acknowledges it.
+  TGrants awaitGrants(1: string application, 2: string executor, 3: string token, 4: i64 after, 5: i32 waitMillis) throws (1: published.TPigeonException e)
   // The slots are free again. Twice is once.
   void endGrants(1: string application, 2: string executor, 3: string token, 4: list<TGrantEnd> ends) throws (1: published.TPigeonException e)
 }

@@ -2,5 +2,4 @@
 
 package published
 
-var GoUnusedProtection__ int;
-
+var GoUnusedProtection__ int

@@ -7,8 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 	thrift "github.com/apache/thrift/lib/go/thrift"
+	"time"
 )
 
 // (needed to ensure safety because of naive import list construction.)
@@ -20,12239 +20,13505 @@ var _ = time.Now
 var _ = bytes.Equal
 
 // Attributes:
-//  - Host
-//  - Port
+//   - Host
+//   - Port
 type THostPort struct {
-  Host string `thrift:"host,1" db:"host" json:"host"`
-  Port int32 `thrift:"port,2" db:"port" json:"port"`
+	Host string `thrift:"host,1" db:"host" json:"host"`
+	Port int32  `thrift:"port,2" db:"port" json:"port"`
 }
 
 func NewTHostPort() *THostPort {
-  return &THostPort{}
+	return &THostPort{}
 }
 
-
 func (p *THostPort) GetHost() string {
-  return p.Host
+	return p.Host
 }
 
 func (p *THostPort) GetPort() int32 {
-  return p.Port
+	return p.Port
 }
 func (p *THostPort) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *THostPort)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Host = v
-}
-  return nil
+func (p *THostPort) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Host = v
+	}
+	return nil
 }
 
-func (p *THostPort)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Port = v
-}
-  return nil
+func (p *THostPort) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Port = v
+	}
+	return nil
 }
 
 func (p *THostPort) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "THostPort"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "THostPort"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *THostPort) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "host", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:host: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Host)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.host (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:host: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "host", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:host: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Host)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.host (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:host: ", p), err)
+	}
+	return err
 }
 
 func (p *THostPort) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "port", thrift.I32, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:port: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Port)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.port (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:port: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "port", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:port: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Port)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.port (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:port: ", p), err)
+	}
+	return err
 }
 
 func (p *THostPort) Equals(other *THostPort) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.Host != other.Host { return false }
-  if p.Port != other.Port { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Host != other.Host {
+		return false
+	}
+	if p.Port != other.Port {
+		return false
+	}
+	return true
 }
 
 func (p *THostPort) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("THostPort(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("THostPort(%+v)", *p)
 }
 
 // Attributes:
-//  - Nodes
-//  - Racks
-//  - DelayThreshold
+//   - Nodes
+//   - Racks
+//   - DelayThreshold
 type TPlacementPreference struct {
-  Nodes []string `thrift:"nodes,1" db:"nodes" json:"nodes"`
-  Racks []string `thrift:"racks,2" db:"racks" json:"racks"`
-  DelayThreshold int32 `thrift:"delayThreshold,3" db:"delayThreshold" json:"delayThreshold"`
+	Nodes          []string `thrift:"nodes,1" db:"nodes" json:"nodes"`
+	Racks          []string `thrift:"racks,2" db:"racks" json:"racks"`
+	DelayThreshold int32    `thrift:"delayThreshold,3" db:"delayThreshold" json:"delayThreshold"`
 }
 
 func NewTPlacementPreference() *TPlacementPreference {
-  return &TPlacementPreference{}
+	return &TPlacementPreference{}
 }
 
-
 func (p *TPlacementPreference) GetNodes() []string {
-  return p.Nodes
+	return p.Nodes
 }
 
 func (p *TPlacementPreference) GetRacks() []string {
-  return p.Racks
+	return p.Racks
 }
 
 func (p *TPlacementPreference) GetDelayThreshold() int32 {
-  return p.DelayThreshold
+	return p.DelayThreshold
 }
 func (p *TPlacementPreference) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TPlacementPreference)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]string, 0, size)
-  p.Nodes =  tSlice
-  for i := 0; i < size; i ++ {
-var _elem0 string
-    if v, err := iprot.ReadString(ctx); err != nil {
-    return thrift.PrependError("error reading field 0: ", err)
-} else {
-    _elem0 = v
-}
-    p.Nodes = append(p.Nodes, _elem0)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TPlacementPreference)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]string, 0, size)
-  p.Racks =  tSlice
-  for i := 0; i < size; i ++ {
-var _elem1 string
-    if v, err := iprot.ReadString(ctx); err != nil {
-    return thrift.PrependError("error reading field 0: ", err)
-} else {
-    _elem1 = v
-}
-    p.Racks = append(p.Racks, _elem1)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *TPlacementPreference) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Nodes = tSlice
+	for i := 0; i < size; i++ {
+		var _elem0 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem0 = v
+		}
+		p.Nodes = append(p.Nodes, _elem0)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
-func (p *TPlacementPreference)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.DelayThreshold = v
+func (p *TPlacementPreference) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Racks = tSlice
+	for i := 0; i < size; i++ {
+		var _elem1 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem1 = v
+		}
+		p.Racks = append(p.Racks, _elem1)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
-  return nil
+
+func (p *TPlacementPreference) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.DelayThreshold = v
+	}
+	return nil
 }
 
 func (p *TPlacementPreference) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TPlacementPreference"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TPlacementPreference"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TPlacementPreference) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "nodes", thrift.LIST, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:nodes: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Nodes)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Nodes {
-    if err := oprot.WriteString(ctx, string(v)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err) }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:nodes: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "nodes", thrift.LIST, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:nodes: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Nodes)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Nodes {
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:nodes: ", p), err)
+	}
+	return err
 }
 
 func (p *TPlacementPreference) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "racks", thrift.LIST, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:racks: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Racks)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Racks {
-    if err := oprot.WriteString(ctx, string(v)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err) }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:racks: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "racks", thrift.LIST, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:racks: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Racks)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Racks {
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:racks: ", p), err)
+	}
+	return err
 }
 
 func (p *TPlacementPreference) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "delayThreshold", thrift.I32, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:delayThreshold: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.DelayThreshold)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.delayThreshold (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:delayThreshold: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "delayThreshold", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:delayThreshold: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.DelayThreshold)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.delayThreshold (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:delayThreshold: ", p), err)
+	}
+	return err
 }
 
 func (p *TPlacementPreference) Equals(other *TPlacementPreference) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if len(p.Nodes) != len(other.Nodes) { return false }
-  for i, _tgt := range p.Nodes {
-    _src2 := other.Nodes[i]
-    if _tgt != _src2 { return false }
-  }
-  if len(p.Racks) != len(other.Racks) { return false }
-  for i, _tgt := range p.Racks {
-    _src3 := other.Racks[i]
-    if _tgt != _src3 { return false }
-  }
-  if p.DelayThreshold != other.DelayThreshold { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Nodes) != len(other.Nodes) {
+		return false
+	}
+	for i, _tgt := range p.Nodes {
+		_src2 := other.Nodes[i]
+		if _tgt != _src2 {
+			return false
+		}
+	}
+	if len(p.Racks) != len(other.Racks) {
+		return false
+	}
+	for i, _tgt := range p.Racks {
+		_src3 := other.Racks[i]
+		if _tgt != _src3 {
+			return false
+		}
+	}
+	if p.DelayThreshold != other.DelayThreshold {
+		return false
+	}
+	return true
 }
 
 func (p *TPlacementPreference) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TPlacementPreference(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TPlacementPreference(%+v)", *p)
 }
 
 // Attributes:
-//  - User
-//  - Group
-//  - Priority
+//   - User
+//   - Group
+//   - Priority
 type TUserGroupInfo struct {
-  User string `thrift:"user,1" db:"user" json:"user"`
-  Group string `thrift:"group,2" db:"group" json:"group"`
-  Priority int32 `thrift:"priority,3" db:"priority" json:"priority"`
+	User     string `thrift:"user,1" db:"user" json:"user"`
+	Group    string `thrift:"group,2" db:"group" json:"group"`
+	Priority int32  `thrift:"priority,3" db:"priority" json:"priority"`
 }
 
 func NewTUserGroupInfo() *TUserGroupInfo {
-  return &TUserGroupInfo{}
+	return &TUserGroupInfo{}
 }
 
-
 func (p *TUserGroupInfo) GetUser() string {
-  return p.User
+	return p.User
 }
 
 func (p *TUserGroupInfo) GetGroup() string {
-  return p.Group
+	return p.Group
 }
 
 func (p *TUserGroupInfo) GetPriority() int32 {
-  return p.Priority
+	return p.Priority
 }
 func (p *TUserGroupInfo) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TUserGroupInfo)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.User = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TUserGroupInfo)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Group = v
-}
-  return nil
+func (p *TUserGroupInfo) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.User = v
+	}
+	return nil
 }
 
-func (p *TUserGroupInfo)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Priority = v
+func (p *TUserGroupInfo) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Group = v
+	}
+	return nil
 }
-  return nil
+
+func (p *TUserGroupInfo) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Priority = v
+	}
+	return nil
 }
 
 func (p *TUserGroupInfo) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TUserGroupInfo"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TUserGroupInfo"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TUserGroupInfo) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:user: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.User)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.user (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:user: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:user: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.User)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.user (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:user: ", p), err)
+	}
+	return err
 }
 
 func (p *TUserGroupInfo) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "group", thrift.STRING, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:group: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Group)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.group (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:group: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "group", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:group: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Group)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.group (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:group: ", p), err)
+	}
+	return err
 }
 
 func (p *TUserGroupInfo) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "priority", thrift.I32, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:priority: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Priority)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.priority (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:priority: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "priority", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:priority: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Priority)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.priority (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:priority: ", p), err)
+	}
+	return err
 }
 
 func (p *TUserGroupInfo) Equals(other *TUserGroupInfo) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.User != other.User { return false }
-  if p.Group != other.Group { return false }
-  if p.Priority != other.Priority { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.User != other.User {
+		return false
+	}
+	if p.Group != other.Group {
+		return false
+	}
+	if p.Priority != other.Priority {
+		return false
+	}
+	return true
 }
 
 func (p *TUserGroupInfo) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TUserGroupInfo(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TUserGroupInfo(%+v)", *p)
 }
 
 // Attributes:
-//  - Memory
-//  - Cores
+//   - Memory
+//   - Cores
 type TResourceVector struct {
-  Memory int64 `thrift:"memory,1" db:"memory" json:"memory"`
-  Cores int32 `thrift:"cores,2" db:"cores" json:"cores"`
+	Memory int64 `thrift:"memory,1" db:"memory" json:"memory"`
+	Cores  int32 `thrift:"cores,2" db:"cores" json:"cores"`
 }
 
 func NewTResourceVector() *TResourceVector {
-  return &TResourceVector{}
+	return &TResourceVector{}
 }
 
-
 func (p *TResourceVector) GetMemory() int64 {
-  return p.Memory
+	return p.Memory
 }
 
 func (p *TResourceVector) GetCores() int32 {
-  return p.Cores
+	return p.Cores
 }
 func (p *TResourceVector) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TResourceVector)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Memory = v
-}
-  return nil
+func (p *TResourceVector) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Memory = v
+	}
+	return nil
 }
 
-func (p *TResourceVector)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Cores = v
-}
-  return nil
+func (p *TResourceVector) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Cores = v
+	}
+	return nil
 }
 
 func (p *TResourceVector) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TResourceVector"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TResourceVector"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TResourceVector) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "memory", thrift.I64, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:memory: ", p), err) }
-  if err := oprot.WriteI64(ctx, int64(p.Memory)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.memory (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:memory: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "memory", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:memory: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Memory)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.memory (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:memory: ", p), err)
+	}
+	return err
 }
 
 func (p *TResourceVector) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "cores", thrift.I32, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:cores: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Cores)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.cores (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:cores: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "cores", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:cores: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Cores)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.cores (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:cores: ", p), err)
+	}
+	return err
 }
 
 func (p *TResourceVector) Equals(other *TResourceVector) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.Memory != other.Memory { return false }
-  if p.Cores != other.Cores { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Memory != other.Memory {
+		return false
+	}
+	if p.Cores != other.Cores {
+		return false
+	}
+	return true
 }
 
 func (p *TResourceVector) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TResourceVector(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TResourceVector(%+v)", *p)
 }
 
 // Attributes:
-//  - Message
+//   - Message
 type IncompleteRequestException struct {
-  Message string `thrift:"message,1" db:"message" json:"message"`
+	Message string `thrift:"message,1" db:"message" json:"message"`
 }
 
 func NewIncompleteRequestException() *IncompleteRequestException {
-  return &IncompleteRequestException{}
+	return &IncompleteRequestException{}
 }
-
 
 func (p *IncompleteRequestException) GetMessage() string {
-  return p.Message
+	return p.Message
 }
 func (p *IncompleteRequestException) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *IncompleteRequestException)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Message = v
-}
-  return nil
+func (p *IncompleteRequestException) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
 }
 
 func (p *IncompleteRequestException) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "IncompleteRequestException"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "IncompleteRequestException"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *IncompleteRequestException) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:message: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Message)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.message (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:message: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:message: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Message)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:message: ", p), err)
+	}
+	return err
 }
 
 func (p *IncompleteRequestException) Equals(other *IncompleteRequestException) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.Message != other.Message { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Message != other.Message {
+		return false
+	}
+	return true
 }
 
 func (p *IncompleteRequestException) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("IncompleteRequestException(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("IncompleteRequestException(%+v)", *p)
 }
 
 func (p *IncompleteRequestException) Error() string {
-  return p.String()
+	return p.String()
 }
 
 func (IncompleteRequestException) TExceptionType() thrift.TExceptionType {
-  return thrift.TExceptionTypeCompiled
+	return thrift.TExceptionTypeCompiled
 }
 
 var _ thrift.TException = (*IncompleteRequestException)(nil)
 
 // Attributes:
-//  - Message
+//   - Message
 type ServerNotReadyException struct {
-  Message string `thrift:"message,1" db:"message" json:"message"`
+	Message string `thrift:"message,1" db:"message" json:"message"`
 }
 
 func NewServerNotReadyException() *ServerNotReadyException {
-  return &ServerNotReadyException{}
+	return &ServerNotReadyException{}
 }
-
 
 func (p *ServerNotReadyException) GetMessage() string {
-  return p.Message
+	return p.Message
 }
 func (p *ServerNotReadyException) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *ServerNotReadyException)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Message = v
-}
-  return nil
+func (p *ServerNotReadyException) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
 }
 
 func (p *ServerNotReadyException) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "ServerNotReadyException"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "ServerNotReadyException"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *ServerNotReadyException) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:message: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Message)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.message (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:message: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:message: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Message)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:message: ", p), err)
+	}
+	return err
 }
 
 func (p *ServerNotReadyException) Equals(other *ServerNotReadyException) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.Message != other.Message { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Message != other.Message {
+		return false
+	}
+	return true
 }
 
 func (p *ServerNotReadyException) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("ServerNotReadyException(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ServerNotReadyException(%+v)", *p)
 }
 
 func (p *ServerNotReadyException) Error() string {
-  return p.String()
+	return p.String()
 }
 
 func (ServerNotReadyException) TExceptionType() thrift.TExceptionType {
-  return thrift.TExceptionTypeCompiled
+	return thrift.TExceptionTypeCompiled
 }
 
 var _ thrift.TException = (*ServerNotReadyException)(nil)
 
 // Attributes:
-//  - TaskId
-//  - RequestId
-//  - AppId
-//  - SchedulerAddress
-//  - IsHT
+//   - TaskId
+//   - RequestId
+//   - AppId
+//   - SchedulerAddress
+//   - IsHT
 type TFullTaskId struct {
-  TaskId string `thrift:"taskId,1" db:"taskId" json:"taskId"`
-  RequestId string `thrift:"requestId,2" db:"requestId" json:"requestId"`
-  AppId string `thrift:"appId,3" db:"appId" json:"appId"`
-  SchedulerAddress *THostPort `thrift:"schedulerAddress,4" db:"schedulerAddress" json:"schedulerAddress,omitempty"`
-  IsHT bool `thrift:"isHT,5" db:"isHT" json:"isHT"`
+	TaskId           string     `thrift:"taskId,1" db:"taskId" json:"taskId"`
+	RequestId        string     `thrift:"requestId,2" db:"requestId" json:"requestId"`
+	AppId            string     `thrift:"appId,3" db:"appId" json:"appId"`
+	SchedulerAddress *THostPort `thrift:"schedulerAddress,4" db:"schedulerAddress" json:"schedulerAddress,omitempty"`
+	IsHT             bool       `thrift:"isHT,5" db:"isHT" json:"isHT"`
 }
 
 func NewTFullTaskId() *TFullTaskId {
-  return &TFullTaskId{}
+	return &TFullTaskId{}
 }
 
-
 func (p *TFullTaskId) GetTaskId() string {
-  return p.TaskId
+	return p.TaskId
 }
 
 func (p *TFullTaskId) GetRequestId() string {
-  return p.RequestId
+	return p.RequestId
 }
 
 func (p *TFullTaskId) GetAppId() string {
-  return p.AppId
+	return p.AppId
 }
+
 var TFullTaskId_SchedulerAddress_DEFAULT *THostPort
+
 func (p *TFullTaskId) GetSchedulerAddress() *THostPort {
-  if !p.IsSetSchedulerAddress() {
-    return TFullTaskId_SchedulerAddress_DEFAULT
-  }
-return p.SchedulerAddress
+	if !p.IsSetSchedulerAddress() {
+		return TFullTaskId_SchedulerAddress_DEFAULT
+	}
+	return p.SchedulerAddress
 }
 
 func (p *TFullTaskId) GetIsHT() bool {
-  return p.IsHT
+	return p.IsHT
 }
 func (p *TFullTaskId) IsSetSchedulerAddress() bool {
-  return p.SchedulerAddress != nil
+	return p.SchedulerAddress != nil
 }
 
 func (p *TFullTaskId) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 5:
-      if fieldTypeId == thrift.BOOL {
-        if err := p.ReadField5(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TFullTaskId)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.TaskId = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TFullTaskId)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.RequestId = v
-}
-  return nil
-}
-
-func (p *TFullTaskId)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.AppId = v
-}
-  return nil
+func (p *TFullTaskId) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.TaskId = v
+	}
+	return nil
 }
 
-func (p *TFullTaskId)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  p.SchedulerAddress = &THostPort{}
-  if err := p.SchedulerAddress.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.SchedulerAddress), err)
-  }
-  return nil
+func (p *TFullTaskId) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.RequestId = v
+	}
+	return nil
 }
 
-func (p *TFullTaskId)  ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBool(ctx); err != nil {
-  return thrift.PrependError("error reading field 5: ", err)
-} else {
-  p.IsHT = v
+func (p *TFullTaskId) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.AppId = v
+	}
+	return nil
 }
-  return nil
+
+func (p *TFullTaskId) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	p.SchedulerAddress = &THostPort{}
+	if err := p.SchedulerAddress.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.SchedulerAddress), err)
+	}
+	return nil
+}
+
+func (p *TFullTaskId) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.IsHT = v
+	}
+	return nil
 }
 
 func (p *TFullTaskId) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TFullTaskId"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField5(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TFullTaskId"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TFullTaskId) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:taskId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.TaskId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.taskId (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:taskId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:taskId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.TaskId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.taskId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:taskId: ", p), err)
+	}
+	return err
 }
 
 func (p *TFullTaskId) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "requestId", thrift.STRING, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:requestId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.RequestId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.requestId (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:requestId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "requestId", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:requestId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.RequestId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.requestId (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:requestId: ", p), err)
+	}
+	return err
 }
 
 func (p *TFullTaskId) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "appId", thrift.STRING, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:appId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.AppId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.appId (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:appId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "appId", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:appId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.AppId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.appId (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:appId: ", p), err)
+	}
+	return err
 }
 
 func (p *TFullTaskId) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSchedulerAddress() {
-    if err := oprot.WriteFieldBegin(ctx, "schedulerAddress", thrift.STRUCT, 4); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:schedulerAddress: ", p), err) }
-    if err := p.SchedulerAddress.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.SchedulerAddress), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 4:schedulerAddress: ", p), err) }
-  }
-  return err
+	if p.IsSetSchedulerAddress() {
+		if err := oprot.WriteFieldBegin(ctx, "schedulerAddress", thrift.STRUCT, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:schedulerAddress: ", p), err)
+		}
+		if err := p.SchedulerAddress.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.SchedulerAddress), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:schedulerAddress: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TFullTaskId) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "isHT", thrift.BOOL, 5); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:isHT: ", p), err) }
-  if err := oprot.WriteBool(ctx, bool(p.IsHT)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.isHT (5) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 5:isHT: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "isHT", thrift.BOOL, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:isHT: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.IsHT)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.isHT (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:isHT: ", p), err)
+	}
+	return err
 }
 
 func (p *TFullTaskId) Equals(other *TFullTaskId) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.TaskId != other.TaskId { return false }
-  if p.RequestId != other.RequestId { return false }
-  if p.AppId != other.AppId { return false }
-  if !p.SchedulerAddress.Equals(other.SchedulerAddress) { return false }
-  if p.IsHT != other.IsHT { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.TaskId != other.TaskId {
+		return false
+	}
+	if p.RequestId != other.RequestId {
+		return false
+	}
+	if p.AppId != other.AppId {
+		return false
+	}
+	if !p.SchedulerAddress.Equals(other.SchedulerAddress) {
+		return false
+	}
+	if p.IsHT != other.IsHT {
+		return false
+	}
+	return true
 }
 
 func (p *TFullTaskId) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TFullTaskId(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TFullTaskId(%+v)", *p)
 }
 
 // Attributes:
-//  - Traceparent
-//  - Tracestate
+//   - Traceparent
+//   - Tracestate
 type TTraceContext struct {
-  Traceparent string `thrift:"traceparent,1" db:"traceparent" json:"traceparent"`
-  Tracestate string `thrift:"tracestate,2" db:"tracestate" json:"tracestate"`
+	Traceparent string `thrift:"traceparent,1" db:"traceparent" json:"traceparent"`
+	Tracestate  string `thrift:"tracestate,2" db:"tracestate" json:"tracestate"`
 }
 
 func NewTTraceContext() *TTraceContext {
-  return &TTraceContext{}
+	return &TTraceContext{}
 }
-
 
 func (p *TTraceContext) GetTraceparent() string {
-  return p.Traceparent
+	return p.Traceparent
 }
+
 var TTraceContext_Tracestate_DEFAULT string = ""
 
 func (p *TTraceContext) GetTracestate() string {
-  return p.Tracestate
+	return p.Tracestate
 }
 func (p *TTraceContext) IsSetTracestate() bool {
-  return p.Tracestate != TTraceContext_Tracestate_DEFAULT
+	return p.Tracestate != TTraceContext_Tracestate_DEFAULT
 }
 
 func (p *TTraceContext) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TTraceContext)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Traceparent = v
-}
-  return nil
+func (p *TTraceContext) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Traceparent = v
+	}
+	return nil
 }
 
-func (p *TTraceContext)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Tracestate = v
-}
-  return nil
+func (p *TTraceContext) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Tracestate = v
+	}
+	return nil
 }
 
 func (p *TTraceContext) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TTraceContext"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TTraceContext"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TTraceContext) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "traceparent", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:traceparent: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Traceparent)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.traceparent (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:traceparent: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "traceparent", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:traceparent: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Traceparent)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.traceparent (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:traceparent: ", p), err)
+	}
+	return err
 }
 
 func (p *TTraceContext) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetTracestate() {
-    if err := oprot.WriteFieldBegin(ctx, "tracestate", thrift.STRING, 2); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:tracestate: ", p), err) }
-    if err := oprot.WriteString(ctx, string(p.Tracestate)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.tracestate (2) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 2:tracestate: ", p), err) }
-  }
-  return err
+	if p.IsSetTracestate() {
+		if err := oprot.WriteFieldBegin(ctx, "tracestate", thrift.STRING, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:tracestate: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Tracestate)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.tracestate (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:tracestate: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TTraceContext) Equals(other *TTraceContext) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.Traceparent != other.Traceparent { return false }
-  if p.Tracestate != other.Tracestate { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Traceparent != other.Traceparent {
+		return false
+	}
+	if p.Tracestate != other.Tracestate {
+		return false
+	}
+	return true
 }
 
 func (p *TTraceContext) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TTraceContext(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TTraceContext(%+v)", *p)
 }
 
 // Attributes:
-//  - Argv
-//  - Env
-//  - Dir
+//   - Argv
+//   - Env
+//   - Dir
 type TExec struct {
-  Argv []string `thrift:"argv,1" db:"argv" json:"argv"`
-  Env []string `thrift:"env,2" db:"env" json:"env"`
-  Dir string `thrift:"dir,3" db:"dir" json:"dir"`
+	Argv []string `thrift:"argv,1" db:"argv" json:"argv"`
+	Env  []string `thrift:"env,2" db:"env" json:"env"`
+	Dir  string   `thrift:"dir,3" db:"dir" json:"dir"`
 }
 
 func NewTExec() *TExec {
-  return &TExec{}
+	return &TExec{}
 }
 
-
 func (p *TExec) GetArgv() []string {
-  return p.Argv
+	return p.Argv
 }
 
 func (p *TExec) GetEnv() []string {
-  return p.Env
+	return p.Env
 }
 
 func (p *TExec) GetDir() string {
-  return p.Dir
+	return p.Dir
 }
 func (p *TExec) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TExec)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]string, 0, size)
-  p.Argv =  tSlice
-  for i := 0; i < size; i ++ {
-var _elem4 string
-    if v, err := iprot.ReadString(ctx); err != nil {
-    return thrift.PrependError("error reading field 0: ", err)
-} else {
-    _elem4 = v
-}
-    p.Argv = append(p.Argv, _elem4)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TExec)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]string, 0, size)
-  p.Env =  tSlice
-  for i := 0; i < size; i ++ {
-var _elem5 string
-    if v, err := iprot.ReadString(ctx); err != nil {
-    return thrift.PrependError("error reading field 0: ", err)
-} else {
-    _elem5 = v
-}
-    p.Env = append(p.Env, _elem5)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *TExec) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Argv = tSlice
+	for i := 0; i < size; i++ {
+		var _elem4 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem4 = v
+		}
+		p.Argv = append(p.Argv, _elem4)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
-func (p *TExec)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Dir = v
+func (p *TExec) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Env = tSlice
+	for i := 0; i < size; i++ {
+		var _elem5 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem5 = v
+		}
+		p.Env = append(p.Env, _elem5)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
-  return nil
+
+func (p *TExec) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Dir = v
+	}
+	return nil
 }
 
 func (p *TExec) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TExec"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TExec"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TExec) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "argv", thrift.LIST, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:argv: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Argv)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Argv {
-    if err := oprot.WriteString(ctx, string(v)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err) }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:argv: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "argv", thrift.LIST, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:argv: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Argv)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Argv {
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:argv: ", p), err)
+	}
+	return err
 }
 
 func (p *TExec) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "env", thrift.LIST, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:env: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Env)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Env {
-    if err := oprot.WriteString(ctx, string(v)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err) }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:env: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "env", thrift.LIST, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:env: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Env)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Env {
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:env: ", p), err)
+	}
+	return err
 }
 
 func (p *TExec) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "dir", thrift.STRING, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:dir: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Dir)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.dir (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:dir: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "dir", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:dir: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Dir)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.dir (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:dir: ", p), err)
+	}
+	return err
 }
 
 func (p *TExec) Equals(other *TExec) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if len(p.Argv) != len(other.Argv) { return false }
-  for i, _tgt := range p.Argv {
-    _src6 := other.Argv[i]
-    if _tgt != _src6 { return false }
-  }
-  if len(p.Env) != len(other.Env) { return false }
-  for i, _tgt := range p.Env {
-    _src7 := other.Env[i]
-    if _tgt != _src7 { return false }
-  }
-  if p.Dir != other.Dir { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Argv) != len(other.Argv) {
+		return false
+	}
+	for i, _tgt := range p.Argv {
+		_src6 := other.Argv[i]
+		if _tgt != _src6 {
+			return false
+		}
+	}
+	if len(p.Env) != len(other.Env) {
+		return false
+	}
+	for i, _tgt := range p.Env {
+		_src7 := other.Env[i]
+		if _tgt != _src7 {
+			return false
+		}
+	}
+	if p.Dir != other.Dir {
+		return false
+	}
+	return true
 }
 
 func (p *TExec) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TExec(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TExec(%+v)", *p)
 }
 
 // Attributes:
-//  - TaskId
-//  - Preference
-//  - Message
-//  - IsHT
-//  - SleepNanos
-//  - Process
+//   - TaskId
+//   - Preference
+//   - Message
+//   - IsHT
+//   - SleepNanos
+//   - Process
 type TTaskSpec struct {
-  TaskId string `thrift:"taskId,1" db:"taskId" json:"taskId"`
-  Preference *TPlacementPreference `thrift:"preference,2" db:"preference" json:"preference,omitempty"`
-  Message []byte `thrift:"message,3" db:"message" json:"message"`
-  IsHT bool `thrift:"isHT,4" db:"isHT" json:"isHT"`
-  // unused fields # 5 to 15
-  SleepNanos int64 `thrift:"sleepNanos,16" db:"sleepNanos" json:"sleepNanos"`
-  Process *TExec `thrift:"process,17" db:"process" json:"process,omitempty"`
+	TaskId     string                `thrift:"taskId,1" db:"taskId" json:"taskId"`
+	Preference *TPlacementPreference `thrift:"preference,2" db:"preference" json:"preference,omitempty"`
+	Message    []byte                `thrift:"message,3" db:"message" json:"message"`
+	IsHT       bool                  `thrift:"isHT,4" db:"isHT" json:"isHT"`
+	// unused fields # 5 to 15
+	SleepNanos int64  `thrift:"sleepNanos,16" db:"sleepNanos" json:"sleepNanos"`
+	Process    *TExec `thrift:"process,17" db:"process" json:"process,omitempty"`
 }
 
 func NewTTaskSpec() *TTaskSpec {
-  return &TTaskSpec{}
+	return &TTaskSpec{}
 }
-
 
 func (p *TTaskSpec) GetTaskId() string {
-  return p.TaskId
+	return p.TaskId
 }
+
 var TTaskSpec_Preference_DEFAULT *TPlacementPreference
+
 func (p *TTaskSpec) GetPreference() *TPlacementPreference {
-  if !p.IsSetPreference() {
-    return TTaskSpec_Preference_DEFAULT
-  }
-return p.Preference
+	if !p.IsSetPreference() {
+		return TTaskSpec_Preference_DEFAULT
+	}
+	return p.Preference
 }
 
 func (p *TTaskSpec) GetMessage() []byte {
-  return p.Message
+	return p.Message
 }
 
 func (p *TTaskSpec) GetIsHT() bool {
-  return p.IsHT
+	return p.IsHT
 }
+
 var TTaskSpec_SleepNanos_DEFAULT int64 = 0
 
 func (p *TTaskSpec) GetSleepNanos() int64 {
-  return p.SleepNanos
+	return p.SleepNanos
 }
+
 var TTaskSpec_Process_DEFAULT *TExec
+
 func (p *TTaskSpec) GetProcess() *TExec {
-  if !p.IsSetProcess() {
-    return TTaskSpec_Process_DEFAULT
-  }
-return p.Process
+	if !p.IsSetProcess() {
+		return TTaskSpec_Process_DEFAULT
+	}
+	return p.Process
 }
 func (p *TTaskSpec) IsSetPreference() bool {
-  return p.Preference != nil
+	return p.Preference != nil
 }
 
 func (p *TTaskSpec) IsSetSleepNanos() bool {
-  return p.SleepNanos != TTaskSpec_SleepNanos_DEFAULT
+	return p.SleepNanos != TTaskSpec_SleepNanos_DEFAULT
 }
 
 func (p *TTaskSpec) IsSetProcess() bool {
-  return p.Process != nil
+	return p.Process != nil
 }
 
 func (p *TTaskSpec) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.BOOL {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 16:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField16(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 17:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField17(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TTaskSpec)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.TaskId = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 16:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 17:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField17(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TTaskSpec)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Preference = &TPlacementPreference{}
-  if err := p.Preference.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Preference), err)
-  }
-  return nil
+func (p *TTaskSpec) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.TaskId = v
+	}
+	return nil
 }
 
-func (p *TTaskSpec)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBinary(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Message = v
-}
-  return nil
-}
-
-func (p *TTaskSpec)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBool(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.IsHT = v
-}
-  return nil
+func (p *TTaskSpec) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Preference = &TPlacementPreference{}
+	if err := p.Preference.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Preference), err)
+	}
+	return nil
 }
 
-func (p *TTaskSpec)  ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 16: ", err)
-} else {
-  p.SleepNanos = v
-}
-  return nil
+func (p *TTaskSpec) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBinary(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
 }
 
-func (p *TTaskSpec)  ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Process = &TExec{}
-  if err := p.Process.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Process), err)
-  }
-  return nil
+func (p *TTaskSpec) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.IsHT = v
+	}
+	return nil
+}
+
+func (p *TTaskSpec) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 16: ", err)
+	} else {
+		p.SleepNanos = v
+	}
+	return nil
+}
+
+func (p *TTaskSpec) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Process = &TExec{}
+	if err := p.Process.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Process), err)
+	}
+	return nil
 }
 
 func (p *TTaskSpec) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TTaskSpec"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField16(ctx, oprot); err != nil { return err }
-    if err := p.writeField17(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TTaskSpec"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField17(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TTaskSpec) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:taskId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.TaskId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.taskId (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:taskId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:taskId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.TaskId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.taskId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:taskId: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskSpec) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetPreference() {
-    if err := oprot.WriteFieldBegin(ctx, "preference", thrift.STRUCT, 2); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:preference: ", p), err) }
-    if err := p.Preference.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Preference), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 2:preference: ", p), err) }
-  }
-  return err
+	if p.IsSetPreference() {
+		if err := oprot.WriteFieldBegin(ctx, "preference", thrift.STRUCT, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:preference: ", p), err)
+		}
+		if err := p.Preference.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Preference), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:preference: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TTaskSpec) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:message: ", p), err) }
-  if err := oprot.WriteBinary(ctx, p.Message); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.message (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:message: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:message: ", p), err)
+	}
+	if err := oprot.WriteBinary(ctx, p.Message); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:message: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskSpec) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "isHT", thrift.BOOL, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:isHT: ", p), err) }
-  if err := oprot.WriteBool(ctx, bool(p.IsHT)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.isHT (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:isHT: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "isHT", thrift.BOOL, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:isHT: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.IsHT)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.isHT (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:isHT: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskSpec) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSleepNanos() {
-    if err := oprot.WriteFieldBegin(ctx, "sleepNanos", thrift.I64, 16); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:sleepNanos: ", p), err) }
-    if err := oprot.WriteI64(ctx, int64(p.SleepNanos)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.sleepNanos (16) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 16:sleepNanos: ", p), err) }
-  }
-  return err
+	if p.IsSetSleepNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "sleepNanos", thrift.I64, 16); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:sleepNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.SleepNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.sleepNanos (16) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 16:sleepNanos: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TTaskSpec) writeField17(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetProcess() {
-    if err := oprot.WriteFieldBegin(ctx, "process", thrift.STRUCT, 17); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:process: ", p), err) }
-    if err := p.Process.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Process), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 17:process: ", p), err) }
-  }
-  return err
+	if p.IsSetProcess() {
+		if err := oprot.WriteFieldBegin(ctx, "process", thrift.STRUCT, 17); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:process: ", p), err)
+		}
+		if err := p.Process.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Process), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 17:process: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TTaskSpec) Equals(other *TTaskSpec) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.TaskId != other.TaskId { return false }
-  if !p.Preference.Equals(other.Preference) { return false }
-  if bytes.Compare(p.Message, other.Message) != 0 { return false }
-  if p.IsHT != other.IsHT { return false }
-  if p.SleepNanos != other.SleepNanos { return false }
-  if !p.Process.Equals(other.Process) { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.TaskId != other.TaskId {
+		return false
+	}
+	if !p.Preference.Equals(other.Preference) {
+		return false
+	}
+	if bytes.Compare(p.Message, other.Message) != 0 {
+		return false
+	}
+	if p.IsHT != other.IsHT {
+		return false
+	}
+	if p.SleepNanos != other.SleepNanos {
+		return false
+	}
+	if !p.Process.Equals(other.Process) {
+		return false
+	}
+	return true
 }
 
 func (p *TTaskSpec) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TTaskSpec(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TTaskSpec(%+v)", *p)
 }
 
 // Attributes:
-//  - App
-//  - Tasks
-//  - User
-//  - Description
-//  - AvgTasksExecDuration
-//  - IdempotencyKey
-//  - JobClass
-//  - EstimateNanos
-//  - Backend
-//  - Retries
-//  - Trace
-//  - Token
-//  - DeadlineNanos
+//   - App
+//   - Tasks
+//   - User
+//   - Description
+//   - AvgTasksExecDuration
+//   - IdempotencyKey
+//   - JobClass
+//   - EstimateNanos
+//   - Backend
+//   - Retries
+//   - Trace
+//   - Token
+//   - DeadlineNanos
 type TSchedulingRequest struct {
-  App string `thrift:"app,1" db:"app" json:"app"`
-  Tasks []*TTaskSpec `thrift:"tasks,2" db:"tasks" json:"tasks"`
-  User *TUserGroupInfo `thrift:"user,3" db:"user" json:"user,omitempty"`
-  Description *string `thrift:"description,4" db:"description" json:"description,omitempty"`
-  AvgTasksExecDuration *float64 `thrift:"avgTasksExecDuration,5" db:"avgTasksExecDuration" json:"avgTasksExecDuration,omitempty"`
-  // unused fields # 6 to 15
-  IdempotencyKey string `thrift:"idempotencyKey,16" db:"idempotencyKey" json:"idempotencyKey"`
-  JobClass string `thrift:"jobClass,17" db:"jobClass" json:"jobClass"`
-  EstimateNanos *int64 `thrift:"estimateNanos,18" db:"estimateNanos" json:"estimateNanos,omitempty"`
-  Backend string `thrift:"backend,19" db:"backend" json:"backend"`
-  Retries int32 `thrift:"retries,20" db:"retries" json:"retries"`
-  Trace *TTraceContext `thrift:"trace,21" db:"trace" json:"trace,omitempty"`
-  Token string `thrift:"token,22" db:"token" json:"token"`
-  DeadlineNanos int64 `thrift:"deadlineNanos,23" db:"deadlineNanos" json:"deadlineNanos"`
+	App                  string          `thrift:"app,1" db:"app" json:"app"`
+	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
+	User                 *TUserGroupInfo `thrift:"user,3" db:"user" json:"user,omitempty"`
+	Description          *string         `thrift:"description,4" db:"description" json:"description,omitempty"`
+	AvgTasksExecDuration *float64        `thrift:"avgTasksExecDuration,5" db:"avgTasksExecDuration" json:"avgTasksExecDuration,omitempty"`
+	// unused fields # 6 to 15
+	IdempotencyKey string         `thrift:"idempotencyKey,16" db:"idempotencyKey" json:"idempotencyKey"`
+	JobClass       string         `thrift:"jobClass,17" db:"jobClass" json:"jobClass"`
+	EstimateNanos  *int64         `thrift:"estimateNanos,18" db:"estimateNanos" json:"estimateNanos,omitempty"`
+	Backend        string         `thrift:"backend,19" db:"backend" json:"backend"`
+	Retries        int32          `thrift:"retries,20" db:"retries" json:"retries"`
+	Trace          *TTraceContext `thrift:"trace,21" db:"trace" json:"trace,omitempty"`
+	Token          string         `thrift:"token,22" db:"token" json:"token"`
+	DeadlineNanos  int64          `thrift:"deadlineNanos,23" db:"deadlineNanos" json:"deadlineNanos"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
-  return &TSchedulingRequest{}
+	return &TSchedulingRequest{}
 }
 
-
 func (p *TSchedulingRequest) GetApp() string {
-  return p.App
+	return p.App
 }
 
 func (p *TSchedulingRequest) GetTasks() []*TTaskSpec {
-  return p.Tasks
+	return p.Tasks
 }
+
 var TSchedulingRequest_User_DEFAULT *TUserGroupInfo
+
 func (p *TSchedulingRequest) GetUser() *TUserGroupInfo {
-  if !p.IsSetUser() {
-    return TSchedulingRequest_User_DEFAULT
-  }
-return p.User
+	if !p.IsSetUser() {
+		return TSchedulingRequest_User_DEFAULT
+	}
+	return p.User
 }
+
 var TSchedulingRequest_Description_DEFAULT string
+
 func (p *TSchedulingRequest) GetDescription() string {
-  if !p.IsSetDescription() {
-    return TSchedulingRequest_Description_DEFAULT
-  }
-return *p.Description
+	if !p.IsSetDescription() {
+		return TSchedulingRequest_Description_DEFAULT
+	}
+	return *p.Description
 }
+
 var TSchedulingRequest_AvgTasksExecDuration_DEFAULT float64
+
 func (p *TSchedulingRequest) GetAvgTasksExecDuration() float64 {
-  if !p.IsSetAvgTasksExecDuration() {
-    return TSchedulingRequest_AvgTasksExecDuration_DEFAULT
-  }
-return *p.AvgTasksExecDuration
+	if !p.IsSetAvgTasksExecDuration() {
+		return TSchedulingRequest_AvgTasksExecDuration_DEFAULT
+	}
+	return *p.AvgTasksExecDuration
 }
+
 var TSchedulingRequest_IdempotencyKey_DEFAULT string = ""
 
 func (p *TSchedulingRequest) GetIdempotencyKey() string {
-  return p.IdempotencyKey
+	return p.IdempotencyKey
 }
+
 var TSchedulingRequest_JobClass_DEFAULT string = ""
 
 func (p *TSchedulingRequest) GetJobClass() string {
-  return p.JobClass
+	return p.JobClass
 }
+
 var TSchedulingRequest_EstimateNanos_DEFAULT int64
+
 func (p *TSchedulingRequest) GetEstimateNanos() int64 {
-  if !p.IsSetEstimateNanos() {
-    return TSchedulingRequest_EstimateNanos_DEFAULT
-  }
-return *p.EstimateNanos
+	if !p.IsSetEstimateNanos() {
+		return TSchedulingRequest_EstimateNanos_DEFAULT
+	}
+	return *p.EstimateNanos
 }
+
 var TSchedulingRequest_Backend_DEFAULT string = ""
 
 func (p *TSchedulingRequest) GetBackend() string {
-  return p.Backend
+	return p.Backend
 }
+
 var TSchedulingRequest_Retries_DEFAULT int32 = 0
 
 func (p *TSchedulingRequest) GetRetries() int32 {
-  return p.Retries
+	return p.Retries
 }
+
 var TSchedulingRequest_Trace_DEFAULT *TTraceContext
+
 func (p *TSchedulingRequest) GetTrace() *TTraceContext {
-  if !p.IsSetTrace() {
-    return TSchedulingRequest_Trace_DEFAULT
-  }
-return p.Trace
+	if !p.IsSetTrace() {
+		return TSchedulingRequest_Trace_DEFAULT
+	}
+	return p.Trace
 }
+
 var TSchedulingRequest_Token_DEFAULT string = ""
 
 func (p *TSchedulingRequest) GetToken() string {
-  return p.Token
+	return p.Token
 }
+
 var TSchedulingRequest_DeadlineNanos_DEFAULT int64 = 0
 
 func (p *TSchedulingRequest) GetDeadlineNanos() int64 {
-  return p.DeadlineNanos
+	return p.DeadlineNanos
 }
 func (p *TSchedulingRequest) IsSetUser() bool {
-  return p.User != nil
+	return p.User != nil
 }
 
 func (p *TSchedulingRequest) IsSetDescription() bool {
-  return p.Description != nil
+	return p.Description != nil
 }
 
 func (p *TSchedulingRequest) IsSetAvgTasksExecDuration() bool {
-  return p.AvgTasksExecDuration != nil
+	return p.AvgTasksExecDuration != nil
 }
 
 func (p *TSchedulingRequest) IsSetIdempotencyKey() bool {
-  return p.IdempotencyKey != TSchedulingRequest_IdempotencyKey_DEFAULT
+	return p.IdempotencyKey != TSchedulingRequest_IdempotencyKey_DEFAULT
 }
 
 func (p *TSchedulingRequest) IsSetJobClass() bool {
-  return p.JobClass != TSchedulingRequest_JobClass_DEFAULT
+	return p.JobClass != TSchedulingRequest_JobClass_DEFAULT
 }
 
 func (p *TSchedulingRequest) IsSetEstimateNanos() bool {
-  return p.EstimateNanos != nil
+	return p.EstimateNanos != nil
 }
 
 func (p *TSchedulingRequest) IsSetBackend() bool {
-  return p.Backend != TSchedulingRequest_Backend_DEFAULT
+	return p.Backend != TSchedulingRequest_Backend_DEFAULT
 }
 
 func (p *TSchedulingRequest) IsSetRetries() bool {
-  return p.Retries != TSchedulingRequest_Retries_DEFAULT
+	return p.Retries != TSchedulingRequest_Retries_DEFAULT
 }
 
 func (p *TSchedulingRequest) IsSetTrace() bool {
-  return p.Trace != nil
+	return p.Trace != nil
 }
 
 func (p *TSchedulingRequest) IsSetToken() bool {
-  return p.Token != TSchedulingRequest_Token_DEFAULT
+	return p.Token != TSchedulingRequest_Token_DEFAULT
 }
 
 func (p *TSchedulingRequest) IsSetDeadlineNanos() bool {
-  return p.DeadlineNanos != TSchedulingRequest_DeadlineNanos_DEFAULT
+	return p.DeadlineNanos != TSchedulingRequest_DeadlineNanos_DEFAULT
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 5:
-      if fieldTypeId == thrift.DOUBLE {
-        if err := p.ReadField5(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 16:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField16(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 17:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField17(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 18:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField18(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 19:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField19(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 20:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField20(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 21:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField21(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 22:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField22(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 23:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField23(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TSchedulingRequest)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.App = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 16:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 17:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField17(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 18:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField18(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 19:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField19(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 20:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField20(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 21:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField21(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 22:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField22(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 23:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField23(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TSchedulingRequest)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]*TTaskSpec, 0, size)
-  p.Tasks =  tSlice
-  for i := 0; i < size; i ++ {
-    _elem8 := &TTaskSpec{}
-    if err := _elem8.Read(ctx, iprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem8), err)
-    }
-    p.Tasks = append(p.Tasks, _elem8)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *TSchedulingRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
 }
 
-func (p *TSchedulingRequest)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  p.User = &TUserGroupInfo{}
-  if err := p.User.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.User), err)
-  }
-  return nil
+func (p *TSchedulingRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TTaskSpec, 0, size)
+	p.Tasks = tSlice
+	for i := 0; i < size; i++ {
+		_elem8 := &TTaskSpec{}
+		if err := _elem8.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem8), err)
+		}
+		p.Tasks = append(p.Tasks, _elem8)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
-func (p *TSchedulingRequest)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.Description = &v
-}
-  return nil
-}
-
-func (p *TSchedulingRequest)  ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadDouble(ctx); err != nil {
-  return thrift.PrependError("error reading field 5: ", err)
-} else {
-  p.AvgTasksExecDuration = &v
-}
-  return nil
+func (p *TSchedulingRequest) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	p.User = &TUserGroupInfo{}
+	if err := p.User.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.User), err)
+	}
+	return nil
 }
 
-func (p *TSchedulingRequest)  ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 16: ", err)
-} else {
-  p.IdempotencyKey = v
-}
-  return nil
-}
-
-func (p *TSchedulingRequest)  ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 17: ", err)
-} else {
-  p.JobClass = v
-}
-  return nil
+func (p *TSchedulingRequest) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Description = &v
+	}
+	return nil
 }
 
-func (p *TSchedulingRequest)  ReadField18(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 18: ", err)
-} else {
-  p.EstimateNanos = &v
-}
-  return nil
-}
-
-func (p *TSchedulingRequest)  ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 19: ", err)
-} else {
-  p.Backend = v
-}
-  return nil
+func (p *TSchedulingRequest) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.AvgTasksExecDuration = &v
+	}
+	return nil
 }
 
-func (p *TSchedulingRequest)  ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 20: ", err)
-} else {
-  p.Retries = v
-}
-  return nil
-}
-
-func (p *TSchedulingRequest)  ReadField21(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Trace = &TTraceContext{}
-  if err := p.Trace.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Trace), err)
-  }
-  return nil
+func (p *TSchedulingRequest) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 16: ", err)
+	} else {
+		p.IdempotencyKey = v
+	}
+	return nil
 }
 
-func (p *TSchedulingRequest)  ReadField22(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 22: ", err)
-} else {
-  p.Token = v
-}
-  return nil
+func (p *TSchedulingRequest) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 17: ", err)
+	} else {
+		p.JobClass = v
+	}
+	return nil
 }
 
-func (p *TSchedulingRequest)  ReadField23(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 23: ", err)
-} else {
-  p.DeadlineNanos = v
+func (p *TSchedulingRequest) ReadField18(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 18: ", err)
+	} else {
+		p.EstimateNanos = &v
+	}
+	return nil
 }
-  return nil
+
+func (p *TSchedulingRequest) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 19: ", err)
+	} else {
+		p.Backend = v
+	}
+	return nil
+}
+
+func (p *TSchedulingRequest) ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 20: ", err)
+	} else {
+		p.Retries = v
+	}
+	return nil
+}
+
+func (p *TSchedulingRequest) ReadField21(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Trace = &TTraceContext{}
+	if err := p.Trace.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Trace), err)
+	}
+	return nil
+}
+
+func (p *TSchedulingRequest) ReadField22(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 22: ", err)
+	} else {
+		p.Token = v
+	}
+	return nil
+}
+
+func (p *TSchedulingRequest) ReadField23(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 23: ", err)
+	} else {
+		p.DeadlineNanos = v
+	}
+	return nil
 }
 
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField5(ctx, oprot); err != nil { return err }
-    if err := p.writeField16(ctx, oprot); err != nil { return err }
-    if err := p.writeField17(ctx, oprot); err != nil { return err }
-    if err := p.writeField18(ctx, oprot); err != nil { return err }
-    if err := p.writeField19(ctx, oprot); err != nil { return err }
-    if err := p.writeField20(ctx, oprot); err != nil { return err }
-    if err := p.writeField21(ctx, oprot); err != nil { return err }
-    if err := p.writeField22(ctx, oprot); err != nil { return err }
-    if err := p.writeField23(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField17(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField18(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField19(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField20(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField21(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField22(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField23(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TSchedulingRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.App)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err)
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.LIST, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:tasks: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Tasks)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Tasks {
-    if err := v.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-    }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:tasks: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.LIST, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:tasks: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Tasks)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Tasks {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:tasks: ", p), err)
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetUser() {
-    if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRUCT, 3); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:user: ", p), err) }
-    if err := p.User.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.User), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 3:user: ", p), err) }
-  }
-  return err
+	if p.IsSetUser() {
+		if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRUCT, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:user: ", p), err)
+		}
+		if err := p.User.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.User), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:user: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetDescription() {
-    if err := oprot.WriteFieldBegin(ctx, "description", thrift.STRING, 4); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:description: ", p), err) }
-    if err := oprot.WriteString(ctx, string(*p.Description)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.description (4) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 4:description: ", p), err) }
-  }
-  return err
+	if p.IsSetDescription() {
+		if err := oprot.WriteFieldBegin(ctx, "description", thrift.STRING, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:description: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(*p.Description)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.description (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:description: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetAvgTasksExecDuration() {
-    if err := oprot.WriteFieldBegin(ctx, "avgTasksExecDuration", thrift.DOUBLE, 5); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:avgTasksExecDuration: ", p), err) }
-    if err := oprot.WriteDouble(ctx, float64(*p.AvgTasksExecDuration)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.avgTasksExecDuration (5) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 5:avgTasksExecDuration: ", p), err) }
-  }
-  return err
+	if p.IsSetAvgTasksExecDuration() {
+		if err := oprot.WriteFieldBegin(ctx, "avgTasksExecDuration", thrift.DOUBLE, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:avgTasksExecDuration: ", p), err)
+		}
+		if err := oprot.WriteDouble(ctx, float64(*p.AvgTasksExecDuration)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.avgTasksExecDuration (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:avgTasksExecDuration: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetIdempotencyKey() {
-    if err := oprot.WriteFieldBegin(ctx, "idempotencyKey", thrift.STRING, 16); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:idempotencyKey: ", p), err) }
-    if err := oprot.WriteString(ctx, string(p.IdempotencyKey)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.idempotencyKey (16) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 16:idempotencyKey: ", p), err) }
-  }
-  return err
+	if p.IsSetIdempotencyKey() {
+		if err := oprot.WriteFieldBegin(ctx, "idempotencyKey", thrift.STRING, 16); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:idempotencyKey: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.IdempotencyKey)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.idempotencyKey (16) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 16:idempotencyKey: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField17(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetJobClass() {
-    if err := oprot.WriteFieldBegin(ctx, "jobClass", thrift.STRING, 17); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:jobClass: ", p), err) }
-    if err := oprot.WriteString(ctx, string(p.JobClass)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.jobClass (17) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 17:jobClass: ", p), err) }
-  }
-  return err
+	if p.IsSetJobClass() {
+		if err := oprot.WriteFieldBegin(ctx, "jobClass", thrift.STRING, 17); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:jobClass: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.JobClass)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.jobClass (17) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 17:jobClass: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField18(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetEstimateNanos() {
-    if err := oprot.WriteFieldBegin(ctx, "estimateNanos", thrift.I64, 18); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 18:estimateNanos: ", p), err) }
-    if err := oprot.WriteI64(ctx, int64(*p.EstimateNanos)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.estimateNanos (18) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 18:estimateNanos: ", p), err) }
-  }
-  return err
+	if p.IsSetEstimateNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "estimateNanos", thrift.I64, 18); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 18:estimateNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(*p.EstimateNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.estimateNanos (18) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 18:estimateNanos: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField19(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetBackend() {
-    if err := oprot.WriteFieldBegin(ctx, "backend", thrift.STRING, 19); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 19:backend: ", p), err) }
-    if err := oprot.WriteString(ctx, string(p.Backend)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.backend (19) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 19:backend: ", p), err) }
-  }
-  return err
+	if p.IsSetBackend() {
+		if err := oprot.WriteFieldBegin(ctx, "backend", thrift.STRING, 19); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 19:backend: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Backend)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.backend (19) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 19:backend: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField20(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetRetries() {
-    if err := oprot.WriteFieldBegin(ctx, "retries", thrift.I32, 20); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 20:retries: ", p), err) }
-    if err := oprot.WriteI32(ctx, int32(p.Retries)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.retries (20) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 20:retries: ", p), err) }
-  }
-  return err
+	if p.IsSetRetries() {
+		if err := oprot.WriteFieldBegin(ctx, "retries", thrift.I32, 20); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 20:retries: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Retries)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.retries (20) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 20:retries: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField21(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetTrace() {
-    if err := oprot.WriteFieldBegin(ctx, "trace", thrift.STRUCT, 21); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 21:trace: ", p), err) }
-    if err := p.Trace.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Trace), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 21:trace: ", p), err) }
-  }
-  return err
+	if p.IsSetTrace() {
+		if err := oprot.WriteFieldBegin(ctx, "trace", thrift.STRUCT, 21); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 21:trace: ", p), err)
+		}
+		if err := p.Trace.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Trace), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 21:trace: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField22(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetToken() {
-    if err := oprot.WriteFieldBegin(ctx, "token", thrift.STRING, 22); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 22:token: ", p), err) }
-    if err := oprot.WriteString(ctx, string(p.Token)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.token (22) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 22:token: ", p), err) }
-  }
-  return err
+	if p.IsSetToken() {
+		if err := oprot.WriteFieldBegin(ctx, "token", thrift.STRING, 22); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 22:token: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Token)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.token (22) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 22:token: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) writeField23(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetDeadlineNanos() {
-    if err := oprot.WriteFieldBegin(ctx, "deadlineNanos", thrift.I64, 23); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 23:deadlineNanos: ", p), err) }
-    if err := oprot.WriteI64(ctx, int64(p.DeadlineNanos)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.deadlineNanos (23) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 23:deadlineNanos: ", p), err) }
-  }
-  return err
+	if p.IsSetDeadlineNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "deadlineNanos", thrift.I64, 23); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 23:deadlineNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.DeadlineNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.deadlineNanos (23) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 23:deadlineNanos: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.App != other.App { return false }
-  if len(p.Tasks) != len(other.Tasks) { return false }
-  for i, _tgt := range p.Tasks {
-    _src9 := other.Tasks[i]
-    if !_tgt.Equals(_src9) { return false }
-  }
-  if !p.User.Equals(other.User) { return false }
-  if p.Description != other.Description {
-    if p.Description == nil || other.Description == nil {
-      return false
-    }
-    if (*p.Description) != (*other.Description) { return false }
-  }
-  if p.AvgTasksExecDuration != other.AvgTasksExecDuration {
-    if p.AvgTasksExecDuration == nil || other.AvgTasksExecDuration == nil {
-      return false
-    }
-    if (*p.AvgTasksExecDuration) != (*other.AvgTasksExecDuration) { return false }
-  }
-  if p.IdempotencyKey != other.IdempotencyKey { return false }
-  if p.JobClass != other.JobClass { return false }
-  if p.EstimateNanos != other.EstimateNanos {
-    if p.EstimateNanos == nil || other.EstimateNanos == nil {
-      return false
-    }
-    if (*p.EstimateNanos) != (*other.EstimateNanos) { return false }
-  }
-  if p.Backend != other.Backend { return false }
-  if p.Retries != other.Retries { return false }
-  if !p.Trace.Equals(other.Trace) { return false }
-  if p.Token != other.Token { return false }
-  if p.DeadlineNanos != other.DeadlineNanos { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.App != other.App {
+		return false
+	}
+	if len(p.Tasks) != len(other.Tasks) {
+		return false
+	}
+	for i, _tgt := range p.Tasks {
+		_src9 := other.Tasks[i]
+		if !_tgt.Equals(_src9) {
+			return false
+		}
+	}
+	if !p.User.Equals(other.User) {
+		return false
+	}
+	if p.Description != other.Description {
+		if p.Description == nil || other.Description == nil {
+			return false
+		}
+		if (*p.Description) != (*other.Description) {
+			return false
+		}
+	}
+	if p.AvgTasksExecDuration != other.AvgTasksExecDuration {
+		if p.AvgTasksExecDuration == nil || other.AvgTasksExecDuration == nil {
+			return false
+		}
+		if (*p.AvgTasksExecDuration) != (*other.AvgTasksExecDuration) {
+			return false
+		}
+	}
+	if p.IdempotencyKey != other.IdempotencyKey {
+		return false
+	}
+	if p.JobClass != other.JobClass {
+		return false
+	}
+	if p.EstimateNanos != other.EstimateNanos {
+		if p.EstimateNanos == nil || other.EstimateNanos == nil {
+			return false
+		}
+		if (*p.EstimateNanos) != (*other.EstimateNanos) {
+			return false
+		}
+	}
+	if p.Backend != other.Backend {
+		return false
+	}
+	if p.Retries != other.Retries {
+		return false
+	}
+	if !p.Trace.Equals(other.Trace) {
+		return false
+	}
+	if p.Token != other.Token {
+		return false
+	}
+	if p.DeadlineNanos != other.DeadlineNanos {
+		return false
+	}
+	return true
 }
 
 func (p *TSchedulingRequest) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TSchedulingRequest(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TSchedulingRequest(%+v)", *p)
 }
 
 // Attributes:
-//  - What
-//  - Subject
-//  - Tried
-//  - Advice
-//  - Problem
-//  - RetryAfterMillis
+//   - What
+//   - Subject
+//   - Tried
+//   - Advice
+//   - Problem
+//   - RetryAfterMillis
 type TPigeonException struct {
-  What string `thrift:"what,1" db:"what" json:"what"`
-  Subject string `thrift:"subject,2" db:"subject" json:"subject"`
-  Tried string `thrift:"tried,3" db:"tried" json:"tried"`
-  Advice string `thrift:"advice,4" db:"advice" json:"advice"`
-  Problem int32 `thrift:"problem,5" db:"problem" json:"problem"`
-  RetryAfterMillis int64 `thrift:"retryAfterMillis,6" db:"retryAfterMillis" json:"retryAfterMillis"`
+	What             string `thrift:"what,1" db:"what" json:"what"`
+	Subject          string `thrift:"subject,2" db:"subject" json:"subject"`
+	Tried            string `thrift:"tried,3" db:"tried" json:"tried"`
+	Advice           string `thrift:"advice,4" db:"advice" json:"advice"`
+	Problem          int32  `thrift:"problem,5" db:"problem" json:"problem"`
+	RetryAfterMillis int64  `thrift:"retryAfterMillis,6" db:"retryAfterMillis" json:"retryAfterMillis"`
 }
 
 func NewTPigeonException() *TPigeonException {
-  return &TPigeonException{}
+	return &TPigeonException{}
 }
 
-
 func (p *TPigeonException) GetWhat() string {
-  return p.What
+	return p.What
 }
 
 func (p *TPigeonException) GetSubject() string {
-  return p.Subject
+	return p.Subject
 }
 
 func (p *TPigeonException) GetTried() string {
-  return p.Tried
+	return p.Tried
 }
 
 func (p *TPigeonException) GetAdvice() string {
-  return p.Advice
+	return p.Advice
 }
 
 func (p *TPigeonException) GetProblem() int32 {
-  return p.Problem
+	return p.Problem
 }
 
 func (p *TPigeonException) GetRetryAfterMillis() int64 {
-  return p.RetryAfterMillis
+	return p.RetryAfterMillis
 }
 func (p *TPigeonException) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 5:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField5(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 6:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField6(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TPigeonException)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.What = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TPigeonException)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Subject = v
-}
-  return nil
-}
-
-func (p *TPigeonException)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Tried = v
-}
-  return nil
+func (p *TPigeonException) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.What = v
+	}
+	return nil
 }
 
-func (p *TPigeonException)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.Advice = v
-}
-  return nil
-}
-
-func (p *TPigeonException)  ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 5: ", err)
-} else {
-  p.Problem = v
-}
-  return nil
+func (p *TPigeonException) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Subject = v
+	}
+	return nil
 }
 
-func (p *TPigeonException)  ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 6: ", err)
-} else {
-  p.RetryAfterMillis = v
+func (p *TPigeonException) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Tried = v
+	}
+	return nil
 }
-  return nil
+
+func (p *TPigeonException) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Advice = v
+	}
+	return nil
+}
+
+func (p *TPigeonException) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Problem = v
+	}
+	return nil
+}
+
+func (p *TPigeonException) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.RetryAfterMillis = v
+	}
+	return nil
 }
 
 func (p *TPigeonException) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TPigeonException"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField5(ctx, oprot); err != nil { return err }
-    if err := p.writeField6(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TPigeonException"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TPigeonException) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "what", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:what: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.What)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.what (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:what: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "what", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:what: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.What)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.what (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:what: ", p), err)
+	}
+	return err
 }
 
 func (p *TPigeonException) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "subject", thrift.STRING, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:subject: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Subject)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.subject (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:subject: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "subject", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:subject: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Subject)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.subject (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:subject: ", p), err)
+	}
+	return err
 }
 
 func (p *TPigeonException) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "tried", thrift.STRING, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:tried: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Tried)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.tried (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:tried: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "tried", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:tried: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Tried)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.tried (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:tried: ", p), err)
+	}
+	return err
 }
 
 func (p *TPigeonException) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "advice", thrift.STRING, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:advice: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Advice)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.advice (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:advice: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "advice", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:advice: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Advice)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.advice (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:advice: ", p), err)
+	}
+	return err
 }
 
 func (p *TPigeonException) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "problem", thrift.I32, 5); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:problem: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Problem)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.problem (5) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 5:problem: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "problem", thrift.I32, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:problem: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Problem)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.problem (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:problem: ", p), err)
+	}
+	return err
 }
 
 func (p *TPigeonException) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "retryAfterMillis", thrift.I64, 6); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:retryAfterMillis: ", p), err) }
-  if err := oprot.WriteI64(ctx, int64(p.RetryAfterMillis)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.retryAfterMillis (6) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 6:retryAfterMillis: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "retryAfterMillis", thrift.I64, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:retryAfterMillis: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.RetryAfterMillis)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.retryAfterMillis (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:retryAfterMillis: ", p), err)
+	}
+	return err
 }
 
 func (p *TPigeonException) Equals(other *TPigeonException) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.What != other.What { return false }
-  if p.Subject != other.Subject { return false }
-  if p.Tried != other.Tried { return false }
-  if p.Advice != other.Advice { return false }
-  if p.Problem != other.Problem { return false }
-  if p.RetryAfterMillis != other.RetryAfterMillis { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.What != other.What {
+		return false
+	}
+	if p.Subject != other.Subject {
+		return false
+	}
+	if p.Tried != other.Tried {
+		return false
+	}
+	if p.Advice != other.Advice {
+		return false
+	}
+	if p.Problem != other.Problem {
+		return false
+	}
+	if p.RetryAfterMillis != other.RetryAfterMillis {
+		return false
+	}
+	return true
 }
 
 func (p *TPigeonException) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TPigeonException(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TPigeonException(%+v)", *p)
 }
 
 func (p *TPigeonException) Error() string {
-  return p.String()
+	return p.String()
 }
 
 func (TPigeonException) TExceptionType() thrift.TExceptionType {
-  return thrift.TExceptionTypeCompiled
+	return thrift.TExceptionTypeCompiled
 }
 
 var _ thrift.TException = (*TPigeonException)(nil)
 
 // Attributes:
-//  - JobId
-//  - Duplicate
+//   - JobId
+//   - Duplicate
 type TSubmitReply struct {
-  JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
-  Duplicate bool `thrift:"duplicate,2" db:"duplicate" json:"duplicate"`
+	JobId     string `thrift:"jobId,1" db:"jobId" json:"jobId"`
+	Duplicate bool   `thrift:"duplicate,2" db:"duplicate" json:"duplicate"`
 }
 
 func NewTSubmitReply() *TSubmitReply {
-  return &TSubmitReply{}
+	return &TSubmitReply{}
 }
 
-
 func (p *TSubmitReply) GetJobId() string {
-  return p.JobId
+	return p.JobId
 }
 
 func (p *TSubmitReply) GetDuplicate() bool {
-  return p.Duplicate
+	return p.Duplicate
 }
 func (p *TSubmitReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.BOOL {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TSubmitReply)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.JobId = v
-}
-  return nil
+func (p *TSubmitReply) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobId = v
+	}
+	return nil
 }
 
-func (p *TSubmitReply)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBool(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Duplicate = v
-}
-  return nil
+func (p *TSubmitReply) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Duplicate = v
+	}
+	return nil
 }
 
 func (p *TSubmitReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TSubmitReply"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TSubmitReply"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TSubmitReply) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err)
+	}
+	return err
 }
 
 func (p *TSubmitReply) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "duplicate", thrift.BOOL, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:duplicate: ", p), err) }
-  if err := oprot.WriteBool(ctx, bool(p.Duplicate)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.duplicate (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:duplicate: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "duplicate", thrift.BOOL, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:duplicate: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Duplicate)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.duplicate (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:duplicate: ", p), err)
+	}
+	return err
 }
 
 func (p *TSubmitReply) Equals(other *TSubmitReply) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.JobId != other.JobId { return false }
-  if p.Duplicate != other.Duplicate { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.JobId != other.JobId {
+		return false
+	}
+	if p.Duplicate != other.Duplicate {
+		return false
+	}
+	return true
 }
 
 func (p *TSubmitReply) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TSubmitReply(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TSubmitReply(%+v)", *p)
 }
 
 // Attributes:
-//  - JobId
-//  - App
-//  - State
-//  - JobClass
-//  - Tasks
-//  - Running
-//  - Completed
-//  - Failed
-//  - Attempts
-//  - Submitted
-//  - Ended
-//  - Reason
-//  - Seconds
+//   - JobId
+//   - App
+//   - State
+//   - JobClass
+//   - Tasks
+//   - Running
+//   - Completed
+//   - Failed
+//   - Attempts
+//   - Submitted
+//   - Ended
+//   - Reason
+//   - Seconds
 type TJobStatus struct {
-  JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
-  App string `thrift:"app,2" db:"app" json:"app"`
-  State string `thrift:"state,3" db:"state" json:"state"`
-  JobClass string `thrift:"jobClass,4" db:"jobClass" json:"jobClass"`
-  Tasks int32 `thrift:"tasks,5" db:"tasks" json:"tasks"`
-  Running int32 `thrift:"running,6" db:"running" json:"running"`
-  Completed int32 `thrift:"completed,7" db:"completed" json:"completed"`
-  Failed int32 `thrift:"failed,8" db:"failed" json:"failed"`
-  Attempts int32 `thrift:"attempts,9" db:"attempts" json:"attempts"`
-  Submitted float64 `thrift:"submitted,10" db:"submitted" json:"submitted"`
-  Ended float64 `thrift:"ended,11" db:"ended" json:"ended"`
-  Reason string `thrift:"reason,12" db:"reason" json:"reason"`
-  Seconds float64 `thrift:"seconds,13" db:"seconds" json:"seconds"`
+	JobId     string  `thrift:"jobId,1" db:"jobId" json:"jobId"`
+	App       string  `thrift:"app,2" db:"app" json:"app"`
+	State     string  `thrift:"state,3" db:"state" json:"state"`
+	JobClass  string  `thrift:"jobClass,4" db:"jobClass" json:"jobClass"`
+	Tasks     int32   `thrift:"tasks,5" db:"tasks" json:"tasks"`
+	Running   int32   `thrift:"running,6" db:"running" json:"running"`
+	Completed int32   `thrift:"completed,7" db:"completed" json:"completed"`
+	Failed    int32   `thrift:"failed,8" db:"failed" json:"failed"`
+	Attempts  int32   `thrift:"attempts,9" db:"attempts" json:"attempts"`
+	Submitted float64 `thrift:"submitted,10" db:"submitted" json:"submitted"`
+	Ended     float64 `thrift:"ended,11" db:"ended" json:"ended"`
+	Reason    string  `thrift:"reason,12" db:"reason" json:"reason"`
+	Seconds   float64 `thrift:"seconds,13" db:"seconds" json:"seconds"`
 }
 
 func NewTJobStatus() *TJobStatus {
-  return &TJobStatus{}
+	return &TJobStatus{}
 }
 
-
 func (p *TJobStatus) GetJobId() string {
-  return p.JobId
+	return p.JobId
 }
 
 func (p *TJobStatus) GetApp() string {
-  return p.App
+	return p.App
 }
 
 func (p *TJobStatus) GetState() string {
-  return p.State
+	return p.State
 }
 
 func (p *TJobStatus) GetJobClass() string {
-  return p.JobClass
+	return p.JobClass
 }
 
 func (p *TJobStatus) GetTasks() int32 {
-  return p.Tasks
+	return p.Tasks
 }
 
 func (p *TJobStatus) GetRunning() int32 {
-  return p.Running
+	return p.Running
 }
 
 func (p *TJobStatus) GetCompleted() int32 {
-  return p.Completed
+	return p.Completed
 }
 
 func (p *TJobStatus) GetFailed() int32 {
-  return p.Failed
+	return p.Failed
 }
 
 func (p *TJobStatus) GetAttempts() int32 {
-  return p.Attempts
+	return p.Attempts
 }
 
 func (p *TJobStatus) GetSubmitted() float64 {
-  return p.Submitted
+	return p.Submitted
 }
 
 func (p *TJobStatus) GetEnded() float64 {
-  return p.Ended
+	return p.Ended
 }
 
 func (p *TJobStatus) GetReason() string {
-  return p.Reason
+	return p.Reason
 }
 
 func (p *TJobStatus) GetSeconds() float64 {
-  return p.Seconds
+	return p.Seconds
 }
 func (p *TJobStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 5:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField5(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 6:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField6(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 7:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField7(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 8:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField8(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 9:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField9(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 10:
-      if fieldTypeId == thrift.DOUBLE {
-        if err := p.ReadField10(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 11:
-      if fieldTypeId == thrift.DOUBLE {
-        if err := p.ReadField11(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 12:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField12(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 13:
-      if fieldTypeId == thrift.DOUBLE {
-        if err := p.ReadField13(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TJobStatus)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.JobId = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField13(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TJobStatus)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.App = v
-}
-  return nil
-}
-
-func (p *TJobStatus)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.State = v
-}
-  return nil
+func (p *TJobStatus) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobId = v
+	}
+	return nil
 }
 
-func (p *TJobStatus)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.JobClass = v
-}
-  return nil
-}
-
-func (p *TJobStatus)  ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 5: ", err)
-} else {
-  p.Tasks = v
-}
-  return nil
+func (p *TJobStatus) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
 }
 
-func (p *TJobStatus)  ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 6: ", err)
-} else {
-  p.Running = v
-}
-  return nil
-}
-
-func (p *TJobStatus)  ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 7: ", err)
-} else {
-  p.Completed = v
-}
-  return nil
+func (p *TJobStatus) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.State = v
+	}
+	return nil
 }
 
-func (p *TJobStatus)  ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 8: ", err)
-} else {
-  p.Failed = v
-}
-  return nil
-}
-
-func (p *TJobStatus)  ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 9: ", err)
-} else {
-  p.Attempts = v
-}
-  return nil
+func (p *TJobStatus) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.JobClass = v
+	}
+	return nil
 }
 
-func (p *TJobStatus)  ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadDouble(ctx); err != nil {
-  return thrift.PrependError("error reading field 10: ", err)
-} else {
-  p.Submitted = v
-}
-  return nil
-}
-
-func (p *TJobStatus)  ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadDouble(ctx); err != nil {
-  return thrift.PrependError("error reading field 11: ", err)
-} else {
-  p.Ended = v
-}
-  return nil
+func (p *TJobStatus) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Tasks = v
+	}
+	return nil
 }
 
-func (p *TJobStatus)  ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 12: ", err)
-} else {
-  p.Reason = v
-}
-  return nil
+func (p *TJobStatus) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Running = v
+	}
+	return nil
 }
 
-func (p *TJobStatus)  ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadDouble(ctx); err != nil {
-  return thrift.PrependError("error reading field 13: ", err)
-} else {
-  p.Seconds = v
+func (p *TJobStatus) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Completed = v
+	}
+	return nil
 }
-  return nil
+
+func (p *TJobStatus) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Failed = v
+	}
+	return nil
+}
+
+func (p *TJobStatus) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Attempts = v
+	}
+	return nil
+}
+
+func (p *TJobStatus) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.Submitted = v
+	}
+	return nil
+}
+
+func (p *TJobStatus) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.Ended = v
+	}
+	return nil
+}
+
+func (p *TJobStatus) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
+func (p *TJobStatus) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.Seconds = v
+	}
+	return nil
 }
 
 func (p *TJobStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TJobStatus"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField5(ctx, oprot); err != nil { return err }
-    if err := p.writeField6(ctx, oprot); err != nil { return err }
-    if err := p.writeField7(ctx, oprot); err != nil { return err }
-    if err := p.writeField8(ctx, oprot); err != nil { return err }
-    if err := p.writeField9(ctx, oprot); err != nil { return err }
-    if err := p.writeField10(ctx, oprot); err != nil { return err }
-    if err := p.writeField11(ctx, oprot); err != nil { return err }
-    if err := p.writeField12(ctx, oprot); err != nil { return err }
-    if err := p.writeField13(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TJobStatus"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TJobStatus) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:app: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.App)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.app (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:app: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:app: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.app (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:app: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:state: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.State)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.state (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:state: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:state: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.State)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.state (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:state: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "jobClass", thrift.STRING, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:jobClass: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.JobClass)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.jobClass (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:jobClass: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "jobClass", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:jobClass: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobClass)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobClass (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:jobClass: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.I32, 5); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:tasks: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Tasks)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.tasks (5) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 5:tasks: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.I32, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:tasks: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Tasks)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.tasks (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:tasks: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "running", thrift.I32, 6); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:running: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Running)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.running (6) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 6:running: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "running", thrift.I32, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:running: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Running)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.running (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:running: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "completed", thrift.I32, 7); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:completed: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Completed)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.completed (7) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 7:completed: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "completed", thrift.I32, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:completed: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Completed)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.completed (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:completed: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "failed", thrift.I32, 8); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:failed: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Failed)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.failed (8) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 8:failed: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "failed", thrift.I32, 8); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:failed: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Failed)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.failed (8) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 8:failed: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "attempts", thrift.I32, 9); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:attempts: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Attempts)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.attempts (9) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 9:attempts: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "attempts", thrift.I32, 9); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:attempts: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Attempts)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.attempts (9) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 9:attempts: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "submitted", thrift.DOUBLE, 10); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:submitted: ", p), err) }
-  if err := oprot.WriteDouble(ctx, float64(p.Submitted)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.submitted (10) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 10:submitted: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "submitted", thrift.DOUBLE, 10); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:submitted: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Submitted)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.submitted (10) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 10:submitted: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "ended", thrift.DOUBLE, 11); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:ended: ", p), err) }
-  if err := oprot.WriteDouble(ctx, float64(p.Ended)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.ended (11) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 11:ended: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "ended", thrift.DOUBLE, 11); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:ended: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Ended)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.ended (11) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 11:ended: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 12); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:reason: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.reason (12) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 12:reason: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 12); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:reason: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reason (12) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 12:reason: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "seconds", thrift.DOUBLE, 13); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:seconds: ", p), err) }
-  if err := oprot.WriteDouble(ctx, float64(p.Seconds)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.seconds (13) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 13:seconds: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "seconds", thrift.DOUBLE, 13); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:seconds: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Seconds)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.seconds (13) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 13:seconds: ", p), err)
+	}
+	return err
 }
 
 func (p *TJobStatus) Equals(other *TJobStatus) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.JobId != other.JobId { return false }
-  if p.App != other.App { return false }
-  if p.State != other.State { return false }
-  if p.JobClass != other.JobClass { return false }
-  if p.Tasks != other.Tasks { return false }
-  if p.Running != other.Running { return false }
-  if p.Completed != other.Completed { return false }
-  if p.Failed != other.Failed { return false }
-  if p.Attempts != other.Attempts { return false }
-  if p.Submitted != other.Submitted { return false }
-  if p.Ended != other.Ended { return false }
-  if p.Reason != other.Reason { return false }
-  if p.Seconds != other.Seconds { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.JobId != other.JobId {
+		return false
+	}
+	if p.App != other.App {
+		return false
+	}
+	if p.State != other.State {
+		return false
+	}
+	if p.JobClass != other.JobClass {
+		return false
+	}
+	if p.Tasks != other.Tasks {
+		return false
+	}
+	if p.Running != other.Running {
+		return false
+	}
+	if p.Completed != other.Completed {
+		return false
+	}
+	if p.Failed != other.Failed {
+		return false
+	}
+	if p.Attempts != other.Attempts {
+		return false
+	}
+	if p.Submitted != other.Submitted {
+		return false
+	}
+	if p.Ended != other.Ended {
+		return false
+	}
+	if p.Reason != other.Reason {
+		return false
+	}
+	if p.Seconds != other.Seconds {
+		return false
+	}
+	return true
 }
 
 func (p *TJobStatus) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TJobStatus(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TJobStatus(%+v)", *p)
 }
 
 // Attributes:
-//  - Task
-//  - Attempt
-//  - State
-//  - Node
-//  - Seconds
-//  - Reason
-//  - ExitStatus
+//   - Task
+//   - Attempt
+//   - State
+//   - Node
+//   - Seconds
+//   - Reason
+//   - ExitStatus
 type TTaskStatus struct {
-  Task int32 `thrift:"task,1" db:"task" json:"task"`
-  Attempt int32 `thrift:"attempt,2" db:"attempt" json:"attempt"`
-  State string `thrift:"state,3" db:"state" json:"state"`
-  Node string `thrift:"node,4" db:"node" json:"node"`
-  Seconds float64 `thrift:"seconds,5" db:"seconds" json:"seconds"`
-  Reason string `thrift:"reason,6" db:"reason" json:"reason"`
-  ExitStatus int32 `thrift:"exitStatus,7" db:"exitStatus" json:"exitStatus"`
+	Task       int32   `thrift:"task,1" db:"task" json:"task"`
+	Attempt    int32   `thrift:"attempt,2" db:"attempt" json:"attempt"`
+	State      string  `thrift:"state,3" db:"state" json:"state"`
+	Node       string  `thrift:"node,4" db:"node" json:"node"`
+	Seconds    float64 `thrift:"seconds,5" db:"seconds" json:"seconds"`
+	Reason     string  `thrift:"reason,6" db:"reason" json:"reason"`
+	ExitStatus int32   `thrift:"exitStatus,7" db:"exitStatus" json:"exitStatus"`
 }
 
 func NewTTaskStatus() *TTaskStatus {
-  return &TTaskStatus{}
+	return &TTaskStatus{}
 }
 
-
 func (p *TTaskStatus) GetTask() int32 {
-  return p.Task
+	return p.Task
 }
 
 func (p *TTaskStatus) GetAttempt() int32 {
-  return p.Attempt
+	return p.Attempt
 }
 
 func (p *TTaskStatus) GetState() string {
-  return p.State
+	return p.State
 }
 
 func (p *TTaskStatus) GetNode() string {
-  return p.Node
+	return p.Node
 }
 
 func (p *TTaskStatus) GetSeconds() float64 {
-  return p.Seconds
+	return p.Seconds
 }
 
 func (p *TTaskStatus) GetReason() string {
-  return p.Reason
+	return p.Reason
 }
 
 func (p *TTaskStatus) GetExitStatus() int32 {
-  return p.ExitStatus
+	return p.ExitStatus
 }
 func (p *TTaskStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 5:
-      if fieldTypeId == thrift.DOUBLE {
-        if err := p.ReadField5(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 6:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField6(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 7:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField7(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TTaskStatus)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Task = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TTaskStatus)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Attempt = v
-}
-  return nil
-}
-
-func (p *TTaskStatus)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.State = v
-}
-  return nil
+func (p *TTaskStatus) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Task = v
+	}
+	return nil
 }
 
-func (p *TTaskStatus)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.Node = v
-}
-  return nil
-}
-
-func (p *TTaskStatus)  ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadDouble(ctx); err != nil {
-  return thrift.PrependError("error reading field 5: ", err)
-} else {
-  p.Seconds = v
-}
-  return nil
+func (p *TTaskStatus) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Attempt = v
+	}
+	return nil
 }
 
-func (p *TTaskStatus)  ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 6: ", err)
-} else {
-  p.Reason = v
-}
-  return nil
+func (p *TTaskStatus) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.State = v
+	}
+	return nil
 }
 
-func (p *TTaskStatus)  ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 7: ", err)
-} else {
-  p.ExitStatus = v
+func (p *TTaskStatus) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Node = v
+	}
+	return nil
 }
-  return nil
+
+func (p *TTaskStatus) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Seconds = v
+	}
+	return nil
+}
+
+func (p *TTaskStatus) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Reason = v
+	}
+	return nil
+}
+
+func (p *TTaskStatus) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.ExitStatus = v
+	}
+	return nil
 }
 
 func (p *TTaskStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TTaskStatus"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField5(ctx, oprot); err != nil { return err }
-    if err := p.writeField6(ctx, oprot); err != nil { return err }
-    if err := p.writeField7(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TTaskStatus"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TTaskStatus) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "task", thrift.I32, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:task: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Task)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.task (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:task: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "task", thrift.I32, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:task: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Task)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.task (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:task: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskStatus) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "attempt", thrift.I32, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:attempt: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Attempt)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.attempt (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:attempt: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "attempt", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:attempt: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Attempt)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.attempt (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:attempt: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskStatus) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:state: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.State)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.state (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:state: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:state: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.State)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.state (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:state: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskStatus) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "node", thrift.STRING, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:node: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Node)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.node (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:node: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "node", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:node: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Node)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.node (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:node: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskStatus) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "seconds", thrift.DOUBLE, 5); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:seconds: ", p), err) }
-  if err := oprot.WriteDouble(ctx, float64(p.Seconds)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.seconds (5) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 5:seconds: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "seconds", thrift.DOUBLE, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:seconds: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Seconds)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.seconds (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:seconds: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskStatus) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 6); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:reason: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.reason (6) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 6:reason: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "reason", thrift.STRING, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:reason: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Reason)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reason (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:reason: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskStatus) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "exitStatus", thrift.I32, 7); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:exitStatus: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.ExitStatus)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.exitStatus (7) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 7:exitStatus: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "exitStatus", thrift.I32, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:exitStatus: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.ExitStatus)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.exitStatus (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:exitStatus: ", p), err)
+	}
+	return err
 }
 
 func (p *TTaskStatus) Equals(other *TTaskStatus) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.Task != other.Task { return false }
-  if p.Attempt != other.Attempt { return false }
-  if p.State != other.State { return false }
-  if p.Node != other.Node { return false }
-  if p.Seconds != other.Seconds { return false }
-  if p.Reason != other.Reason { return false }
-  if p.ExitStatus != other.ExitStatus { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Task != other.Task {
+		return false
+	}
+	if p.Attempt != other.Attempt {
+		return false
+	}
+	if p.State != other.State {
+		return false
+	}
+	if p.Node != other.Node {
+		return false
+	}
+	if p.Seconds != other.Seconds {
+		return false
+	}
+	if p.Reason != other.Reason {
+		return false
+	}
+	if p.ExitStatus != other.ExitStatus {
+		return false
+	}
+	return true
 }
 
 func (p *TTaskStatus) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TTaskStatus(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TTaskStatus(%+v)", *p)
 }
 
 // Attributes:
-//  - Group
-//  - Reachable
-//  - Queued
-//  - Running
-//  - AheadShort
-//  - AheadLong
-//  - IdleGeneral
-//  - IdleReserved
-//  - Serving
-//  - OldestWait
+//   - Group
+//   - Reachable
+//   - Queued
+//   - Running
+//   - AheadShort
+//   - AheadLong
+//   - IdleGeneral
+//   - IdleReserved
+//   - Serving
+//   - OldestWait
 type TGroupShare struct {
-  Group int32 `thrift:"group,1" db:"group" json:"group"`
-  Reachable bool `thrift:"reachable,2" db:"reachable" json:"reachable"`
-  Queued int32 `thrift:"queued,3" db:"queued" json:"queued"`
-  Running int32 `thrift:"running,4" db:"running" json:"running"`
-  AheadShort int32 `thrift:"aheadShort,5" db:"aheadShort" json:"aheadShort"`
-  AheadLong int32 `thrift:"aheadLong,6" db:"aheadLong" json:"aheadLong"`
-  IdleGeneral int32 `thrift:"idleGeneral,7" db:"idleGeneral" json:"idleGeneral"`
-  IdleReserved int32 `thrift:"idleReserved,8" db:"idleReserved" json:"idleReserved"`
-  Serving int32 `thrift:"serving,9" db:"serving" json:"serving"`
-  OldestWait float64 `thrift:"oldestWait,10" db:"oldestWait" json:"oldestWait"`
+	Group        int32   `thrift:"group,1" db:"group" json:"group"`
+	Reachable    bool    `thrift:"reachable,2" db:"reachable" json:"reachable"`
+	Queued       int32   `thrift:"queued,3" db:"queued" json:"queued"`
+	Running      int32   `thrift:"running,4" db:"running" json:"running"`
+	AheadShort   int32   `thrift:"aheadShort,5" db:"aheadShort" json:"aheadShort"`
+	AheadLong    int32   `thrift:"aheadLong,6" db:"aheadLong" json:"aheadLong"`
+	IdleGeneral  int32   `thrift:"idleGeneral,7" db:"idleGeneral" json:"idleGeneral"`
+	IdleReserved int32   `thrift:"idleReserved,8" db:"idleReserved" json:"idleReserved"`
+	Serving      int32   `thrift:"serving,9" db:"serving" json:"serving"`
+	OldestWait   float64 `thrift:"oldestWait,10" db:"oldestWait" json:"oldestWait"`
 }
 
 func NewTGroupShare() *TGroupShare {
-  return &TGroupShare{}
+	return &TGroupShare{}
 }
 
-
 func (p *TGroupShare) GetGroup() int32 {
-  return p.Group
+	return p.Group
 }
 
 func (p *TGroupShare) GetReachable() bool {
-  return p.Reachable
+	return p.Reachable
 }
 
 func (p *TGroupShare) GetQueued() int32 {
-  return p.Queued
+	return p.Queued
 }
 
 func (p *TGroupShare) GetRunning() int32 {
-  return p.Running
+	return p.Running
 }
 
 func (p *TGroupShare) GetAheadShort() int32 {
-  return p.AheadShort
+	return p.AheadShort
 }
 
 func (p *TGroupShare) GetAheadLong() int32 {
-  return p.AheadLong
+	return p.AheadLong
 }
 
 func (p *TGroupShare) GetIdleGeneral() int32 {
-  return p.IdleGeneral
+	return p.IdleGeneral
 }
 
 func (p *TGroupShare) GetIdleReserved() int32 {
-  return p.IdleReserved
+	return p.IdleReserved
 }
 
 func (p *TGroupShare) GetServing() int32 {
-  return p.Serving
+	return p.Serving
 }
 
 func (p *TGroupShare) GetOldestWait() float64 {
-  return p.OldestWait
+	return p.OldestWait
 }
 func (p *TGroupShare) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.BOOL {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 5:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField5(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 6:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField6(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 7:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField7(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 8:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField8(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 9:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField9(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 10:
-      if fieldTypeId == thrift.DOUBLE {
-        if err := p.ReadField10(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TGroupShare)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Group = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TGroupShare)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBool(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Reachable = v
-}
-  return nil
-}
-
-func (p *TGroupShare)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Queued = v
-}
-  return nil
+func (p *TGroupShare) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Group = v
+	}
+	return nil
 }
 
-func (p *TGroupShare)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.Running = v
-}
-  return nil
-}
-
-func (p *TGroupShare)  ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 5: ", err)
-} else {
-  p.AheadShort = v
-}
-  return nil
+func (p *TGroupShare) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Reachable = v
+	}
+	return nil
 }
 
-func (p *TGroupShare)  ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 6: ", err)
-} else {
-  p.AheadLong = v
-}
-  return nil
-}
-
-func (p *TGroupShare)  ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 7: ", err)
-} else {
-  p.IdleGeneral = v
-}
-  return nil
+func (p *TGroupShare) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Queued = v
+	}
+	return nil
 }
 
-func (p *TGroupShare)  ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 8: ", err)
-} else {
-  p.IdleReserved = v
-}
-  return nil
-}
-
-func (p *TGroupShare)  ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 9: ", err)
-} else {
-  p.Serving = v
-}
-  return nil
+func (p *TGroupShare) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Running = v
+	}
+	return nil
 }
 
-func (p *TGroupShare)  ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadDouble(ctx); err != nil {
-  return thrift.PrependError("error reading field 10: ", err)
-} else {
-  p.OldestWait = v
+func (p *TGroupShare) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.AheadShort = v
+	}
+	return nil
 }
-  return nil
+
+func (p *TGroupShare) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.AheadLong = v
+	}
+	return nil
+}
+
+func (p *TGroupShare) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.IdleGeneral = v
+	}
+	return nil
+}
+
+func (p *TGroupShare) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.IdleReserved = v
+	}
+	return nil
+}
+
+func (p *TGroupShare) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Serving = v
+	}
+	return nil
+}
+
+func (p *TGroupShare) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.OldestWait = v
+	}
+	return nil
 }
 
 func (p *TGroupShare) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TGroupShare"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField5(ctx, oprot); err != nil { return err }
-    if err := p.writeField6(ctx, oprot); err != nil { return err }
-    if err := p.writeField7(ctx, oprot); err != nil { return err }
-    if err := p.writeField8(ctx, oprot); err != nil { return err }
-    if err := p.writeField9(ctx, oprot); err != nil { return err }
-    if err := p.writeField10(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TGroupShare"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TGroupShare) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "group", thrift.I32, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:group: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Group)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.group (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:group: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "group", thrift.I32, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:group: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Group)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.group (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:group: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "reachable", thrift.BOOL, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:reachable: ", p), err) }
-  if err := oprot.WriteBool(ctx, bool(p.Reachable)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.reachable (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:reachable: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "reachable", thrift.BOOL, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:reachable: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Reachable)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reachable (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:reachable: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "queued", thrift.I32, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:queued: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Queued)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.queued (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:queued: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "queued", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:queued: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Queued)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.queued (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:queued: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "running", thrift.I32, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:running: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Running)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.running (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:running: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "running", thrift.I32, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:running: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Running)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.running (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:running: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "aheadShort", thrift.I32, 5); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:aheadShort: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.AheadShort)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.aheadShort (5) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 5:aheadShort: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "aheadShort", thrift.I32, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:aheadShort: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.AheadShort)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.aheadShort (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:aheadShort: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "aheadLong", thrift.I32, 6); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:aheadLong: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.AheadLong)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.aheadLong (6) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 6:aheadLong: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "aheadLong", thrift.I32, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:aheadLong: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.AheadLong)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.aheadLong (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:aheadLong: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "idleGeneral", thrift.I32, 7); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:idleGeneral: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.IdleGeneral)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.idleGeneral (7) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 7:idleGeneral: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "idleGeneral", thrift.I32, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:idleGeneral: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.IdleGeneral)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.idleGeneral (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:idleGeneral: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "idleReserved", thrift.I32, 8); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:idleReserved: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.IdleReserved)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.idleReserved (8) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 8:idleReserved: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "idleReserved", thrift.I32, 8); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:idleReserved: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.IdleReserved)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.idleReserved (8) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 8:idleReserved: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "serving", thrift.I32, 9); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:serving: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Serving)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.serving (9) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 9:serving: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "serving", thrift.I32, 9); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:serving: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Serving)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.serving (9) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 9:serving: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "oldestWait", thrift.DOUBLE, 10); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:oldestWait: ", p), err) }
-  if err := oprot.WriteDouble(ctx, float64(p.OldestWait)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.oldestWait (10) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 10:oldestWait: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "oldestWait", thrift.DOUBLE, 10); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:oldestWait: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.OldestWait)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.oldestWait (10) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 10:oldestWait: ", p), err)
+	}
+	return err
 }
 
 func (p *TGroupShare) Equals(other *TGroupShare) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.Group != other.Group { return false }
-  if p.Reachable != other.Reachable { return false }
-  if p.Queued != other.Queued { return false }
-  if p.Running != other.Running { return false }
-  if p.AheadShort != other.AheadShort { return false }
-  if p.AheadLong != other.AheadLong { return false }
-  if p.IdleGeneral != other.IdleGeneral { return false }
-  if p.IdleReserved != other.IdleReserved { return false }
-  if p.Serving != other.Serving { return false }
-  if p.OldestWait != other.OldestWait { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Group != other.Group {
+		return false
+	}
+	if p.Reachable != other.Reachable {
+		return false
+	}
+	if p.Queued != other.Queued {
+		return false
+	}
+	if p.Running != other.Running {
+		return false
+	}
+	if p.AheadShort != other.AheadShort {
+		return false
+	}
+	if p.AheadLong != other.AheadLong {
+		return false
+	}
+	if p.IdleGeneral != other.IdleGeneral {
+		return false
+	}
+	if p.IdleReserved != other.IdleReserved {
+		return false
+	}
+	if p.Serving != other.Serving {
+		return false
+	}
+	if p.OldestWait != other.OldestWait {
+		return false
+	}
+	return true
 }
 
 func (p *TGroupShare) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TGroupShare(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TGroupShare(%+v)", *p)
 }
 
 // Attributes:
-//  - Status
-//  - Why
-//  - Groups
-//  - Tasks
+//   - Status
+//   - Why
+//   - Groups
+//   - Tasks
 type TExplanation struct {
-  Status *TJobStatus `thrift:"status,1" db:"status" json:"status,omitempty"`
-  Why []string `thrift:"why,2" db:"why" json:"why"`
-  Groups []*TGroupShare `thrift:"groups,3" db:"groups" json:"groups"`
-  Tasks []*TTaskStatus `thrift:"tasks,4" db:"tasks" json:"tasks"`
+	Status *TJobStatus    `thrift:"status,1" db:"status" json:"status,omitempty"`
+	Why    []string       `thrift:"why,2" db:"why" json:"why"`
+	Groups []*TGroupShare `thrift:"groups,3" db:"groups" json:"groups"`
+	Tasks  []*TTaskStatus `thrift:"tasks,4" db:"tasks" json:"tasks"`
 }
 
 func NewTExplanation() *TExplanation {
-  return &TExplanation{}
+	return &TExplanation{}
 }
 
 var TExplanation_Status_DEFAULT *TJobStatus
+
 func (p *TExplanation) GetStatus() *TJobStatus {
-  if !p.IsSetStatus() {
-    return TExplanation_Status_DEFAULT
-  }
-return p.Status
+	if !p.IsSetStatus() {
+		return TExplanation_Status_DEFAULT
+	}
+	return p.Status
 }
 
 func (p *TExplanation) GetWhy() []string {
-  return p.Why
+	return p.Why
 }
 
 func (p *TExplanation) GetGroups() []*TGroupShare {
-  return p.Groups
+	return p.Groups
 }
 
 func (p *TExplanation) GetTasks() []*TTaskStatus {
-  return p.Tasks
+	return p.Tasks
 }
 func (p *TExplanation) IsSetStatus() bool {
-  return p.Status != nil
+	return p.Status != nil
 }
 
 func (p *TExplanation) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TExplanation)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Status = &TJobStatus{}
-  if err := p.Status.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Status), err)
-  }
-  return nil
+func (p *TExplanation) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Status = &TJobStatus{}
+	if err := p.Status.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Status), err)
+	}
+	return nil
 }
 
-func (p *TExplanation)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]string, 0, size)
-  p.Why =  tSlice
-  for i := 0; i < size; i ++ {
-var _elem10 string
-    if v, err := iprot.ReadString(ctx); err != nil {
-    return thrift.PrependError("error reading field 0: ", err)
-} else {
-    _elem10 = v
-}
-    p.Why = append(p.Why, _elem10)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
-}
-
-func (p *TExplanation)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]*TGroupShare, 0, size)
-  p.Groups =  tSlice
-  for i := 0; i < size; i ++ {
-    _elem11 := &TGroupShare{}
-    if err := _elem11.Read(ctx, iprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem11), err)
-    }
-    p.Groups = append(p.Groups, _elem11)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *TExplanation) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Why = tSlice
+	for i := 0; i < size; i++ {
+		var _elem10 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem10 = v
+		}
+		p.Why = append(p.Why, _elem10)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
-func (p *TExplanation)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]*TTaskStatus, 0, size)
-  p.Tasks =  tSlice
-  for i := 0; i < size; i ++ {
-    _elem12 := &TTaskStatus{}
-    if err := _elem12.Read(ctx, iprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem12), err)
-    }
-    p.Tasks = append(p.Tasks, _elem12)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *TExplanation) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TGroupShare, 0, size)
+	p.Groups = tSlice
+	for i := 0; i < size; i++ {
+		_elem11 := &TGroupShare{}
+		if err := _elem11.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem11), err)
+		}
+		p.Groups = append(p.Groups, _elem11)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TExplanation) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TTaskStatus, 0, size)
+	p.Tasks = tSlice
+	for i := 0; i < size; i++ {
+		_elem12 := &TTaskStatus{}
+		if err := _elem12.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem12), err)
+		}
+		p.Tasks = append(p.Tasks, _elem12)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
 func (p *TExplanation) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TExplanation"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TExplanation"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TExplanation) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetStatus() {
-    if err := oprot.WriteFieldBegin(ctx, "status", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:status: ", p), err) }
-    if err := p.Status.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Status), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:status: ", p), err) }
-  }
-  return err
+	if p.IsSetStatus() {
+		if err := oprot.WriteFieldBegin(ctx, "status", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:status: ", p), err)
+		}
+		if err := p.Status.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Status), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:status: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TExplanation) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "why", thrift.LIST, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:why: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Why)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Why {
-    if err := oprot.WriteString(ctx, string(v)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err) }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:why: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "why", thrift.LIST, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:why: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Why)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Why {
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:why: ", p), err)
+	}
+	return err
 }
 
 func (p *TExplanation) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "groups", thrift.LIST, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:groups: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Groups)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Groups {
-    if err := v.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-    }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:groups: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "groups", thrift.LIST, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:groups: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Groups)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Groups {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:groups: ", p), err)
+	}
+	return err
 }
 
 func (p *TExplanation) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.LIST, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:tasks: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Tasks)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Tasks {
-    if err := v.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-    }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:tasks: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.LIST, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:tasks: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Tasks)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Tasks {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:tasks: ", p), err)
+	}
+	return err
 }
 
 func (p *TExplanation) Equals(other *TExplanation) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if !p.Status.Equals(other.Status) { return false }
-  if len(p.Why) != len(other.Why) { return false }
-  for i, _tgt := range p.Why {
-    _src13 := other.Why[i]
-    if _tgt != _src13 { return false }
-  }
-  if len(p.Groups) != len(other.Groups) { return false }
-  for i, _tgt := range p.Groups {
-    _src14 := other.Groups[i]
-    if !_tgt.Equals(_src14) { return false }
-  }
-  if len(p.Tasks) != len(other.Tasks) { return false }
-  for i, _tgt := range p.Tasks {
-    _src15 := other.Tasks[i]
-    if !_tgt.Equals(_src15) { return false }
-  }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if !p.Status.Equals(other.Status) {
+		return false
+	}
+	if len(p.Why) != len(other.Why) {
+		return false
+	}
+	for i, _tgt := range p.Why {
+		_src13 := other.Why[i]
+		if _tgt != _src13 {
+			return false
+		}
+	}
+	if len(p.Groups) != len(other.Groups) {
+		return false
+	}
+	for i, _tgt := range p.Groups {
+		_src14 := other.Groups[i]
+		if !_tgt.Equals(_src14) {
+			return false
+		}
+	}
+	if len(p.Tasks) != len(other.Tasks) {
+		return false
+	}
+	for i, _tgt := range p.Tasks {
+		_src15 := other.Tasks[i]
+		if !_tgt.Equals(_src15) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *TExplanation) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TExplanation(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TExplanation(%+v)", *p)
 }
 
 // Attributes:
-//  - ID
-//  - Group
-//  - Address
-//  - Slots
-//  - Reserved
-//  - Busy
-//  - Apps
-//  - Up
+//   - ID
+//   - Group
+//   - Address
+//   - Slots
+//   - Reserved
+//   - Busy
+//   - Apps
+//   - Up
 type TNode struct {
-  ID string `thrift:"id,1" db:"id" json:"id"`
-  Group int32 `thrift:"group,2" db:"group" json:"group"`
-  Address string `thrift:"address,3" db:"address" json:"address"`
-  Slots int32 `thrift:"slots,4" db:"slots" json:"slots"`
-  Reserved int32 `thrift:"reserved,5" db:"reserved" json:"reserved"`
-  Busy int32 `thrift:"busy,6" db:"busy" json:"busy"`
-  Apps []string `thrift:"apps,7" db:"apps" json:"apps"`
-  Up bool `thrift:"up,8" db:"up" json:"up"`
+	ID       string   `thrift:"id,1" db:"id" json:"id"`
+	Group    int32    `thrift:"group,2" db:"group" json:"group"`
+	Address  string   `thrift:"address,3" db:"address" json:"address"`
+	Slots    int32    `thrift:"slots,4" db:"slots" json:"slots"`
+	Reserved int32    `thrift:"reserved,5" db:"reserved" json:"reserved"`
+	Busy     int32    `thrift:"busy,6" db:"busy" json:"busy"`
+	Apps     []string `thrift:"apps,7" db:"apps" json:"apps"`
+	Up       bool     `thrift:"up,8" db:"up" json:"up"`
 }
 
 func NewTNode() *TNode {
-  return &TNode{}
+	return &TNode{}
 }
 
-
 func (p *TNode) GetID() string {
-  return p.ID
+	return p.ID
 }
 
 func (p *TNode) GetGroup() int32 {
-  return p.Group
+	return p.Group
 }
 
 func (p *TNode) GetAddress() string {
-  return p.Address
+	return p.Address
 }
 
 func (p *TNode) GetSlots() int32 {
-  return p.Slots
+	return p.Slots
 }
 
 func (p *TNode) GetReserved() int32 {
-  return p.Reserved
+	return p.Reserved
 }
 
 func (p *TNode) GetBusy() int32 {
-  return p.Busy
+	return p.Busy
 }
 
 func (p *TNode) GetApps() []string {
-  return p.Apps
+	return p.Apps
 }
 
 func (p *TNode) GetUp() bool {
-  return p.Up
+	return p.Up
 }
 func (p *TNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 5:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField5(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 6:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField6(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 7:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField7(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 8:
-      if fieldTypeId == thrift.BOOL {
-        if err := p.ReadField8(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TNode)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.ID = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TNode)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Group = v
-}
-  return nil
-}
-
-func (p *TNode)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Address = v
-}
-  return nil
+func (p *TNode) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
 }
 
-func (p *TNode)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.Slots = v
-}
-  return nil
-}
-
-func (p *TNode)  ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 5: ", err)
-} else {
-  p.Reserved = v
-}
-  return nil
+func (p *TNode) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Group = v
+	}
+	return nil
 }
 
-func (p *TNode)  ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 6: ", err)
-} else {
-  p.Busy = v
-}
-  return nil
-}
-
-func (p *TNode)  ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]string, 0, size)
-  p.Apps =  tSlice
-  for i := 0; i < size; i ++ {
-var _elem16 string
-    if v, err := iprot.ReadString(ctx); err != nil {
-    return thrift.PrependError("error reading field 0: ", err)
-} else {
-    _elem16 = v
-}
-    p.Apps = append(p.Apps, _elem16)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *TNode) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Address = v
+	}
+	return nil
 }
 
-func (p *TNode)  ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBool(ctx); err != nil {
-  return thrift.PrependError("error reading field 8: ", err)
-} else {
-  p.Up = v
+func (p *TNode) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Slots = v
+	}
+	return nil
 }
-  return nil
+
+func (p *TNode) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Reserved = v
+	}
+	return nil
+}
+
+func (p *TNode) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Busy = v
+	}
+	return nil
+}
+
+func (p *TNode) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Apps = tSlice
+	for i := 0; i < size; i++ {
+		var _elem16 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem16 = v
+		}
+		p.Apps = append(p.Apps, _elem16)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TNode) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Up = v
+	}
+	return nil
 }
 
 func (p *TNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TNode"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField5(ctx, oprot); err != nil { return err }
-    if err := p.writeField6(ctx, oprot); err != nil { return err }
-    if err := p.writeField7(ctx, oprot); err != nil { return err }
-    if err := p.writeField8(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TNode"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TNode) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "id", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.ID)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
 }
 
 func (p *TNode) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "group", thrift.I32, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:group: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Group)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.group (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:group: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "group", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:group: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Group)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.group (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:group: ", p), err)
+	}
+	return err
 }
 
 func (p *TNode) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "address", thrift.STRING, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:address: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Address)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.address (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:address: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "address", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:address: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Address)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.address (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:address: ", p), err)
+	}
+	return err
 }
 
 func (p *TNode) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "slots", thrift.I32, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:slots: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Slots)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.slots (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:slots: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "slots", thrift.I32, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:slots: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Slots)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.slots (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:slots: ", p), err)
+	}
+	return err
 }
 
 func (p *TNode) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "reserved", thrift.I32, 5); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:reserved: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Reserved)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.reserved (5) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 5:reserved: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "reserved", thrift.I32, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:reserved: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Reserved)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reserved (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:reserved: ", p), err)
+	}
+	return err
 }
 
 func (p *TNode) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "busy", thrift.I32, 6); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:busy: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Busy)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.busy (6) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 6:busy: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "busy", thrift.I32, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:busy: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Busy)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.busy (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:busy: ", p), err)
+	}
+	return err
 }
 
 func (p *TNode) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "apps", thrift.LIST, 7); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:apps: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Apps)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Apps {
-    if err := oprot.WriteString(ctx, string(v)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err) }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 7:apps: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "apps", thrift.LIST, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:apps: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Apps)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Apps {
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:apps: ", p), err)
+	}
+	return err
 }
 
 func (p *TNode) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "up", thrift.BOOL, 8); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:up: ", p), err) }
-  if err := oprot.WriteBool(ctx, bool(p.Up)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.up (8) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 8:up: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "up", thrift.BOOL, 8); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:up: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Up)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.up (8) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 8:up: ", p), err)
+	}
+	return err
 }
 
 func (p *TNode) Equals(other *TNode) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.ID != other.ID { return false }
-  if p.Group != other.Group { return false }
-  if p.Address != other.Address { return false }
-  if p.Slots != other.Slots { return false }
-  if p.Reserved != other.Reserved { return false }
-  if p.Busy != other.Busy { return false }
-  if len(p.Apps) != len(other.Apps) { return false }
-  for i, _tgt := range p.Apps {
-    _src17 := other.Apps[i]
-    if _tgt != _src17 { return false }
-  }
-  if p.Up != other.Up { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	if p.Group != other.Group {
+		return false
+	}
+	if p.Address != other.Address {
+		return false
+	}
+	if p.Slots != other.Slots {
+		return false
+	}
+	if p.Reserved != other.Reserved {
+		return false
+	}
+	if p.Busy != other.Busy {
+		return false
+	}
+	if len(p.Apps) != len(other.Apps) {
+		return false
+	}
+	for i, _tgt := range p.Apps {
+		_src17 := other.Apps[i]
+		if _tgt != _src17 {
+			return false
+		}
+	}
+	if p.Up != other.Up {
+		return false
+	}
+	return true
 }
 
 func (p *TNode) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TNode(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TNode(%+v)", *p)
 }
 
 // Attributes:
-//  - Group
-//  - Epoch
-//  - QueuedShort
-//  - QueuedLong
-//  - OldestShort
-//  - OldestLong
-//  - IdleGeneral
-//  - IdleReserved
-//  - BusyGeneral
-//  - BusyReserved
-//  - Workers
-//  - Launches
-//  - Lost
-//  - Refused
-//  - Nodes
+//   - Group
+//   - Epoch
+//   - QueuedShort
+//   - QueuedLong
+//   - OldestShort
+//   - OldestLong
+//   - IdleGeneral
+//   - IdleReserved
+//   - BusyGeneral
+//   - BusyReserved
+//   - Workers
+//   - Launches
+//   - Lost
+//   - Refused
+//   - Nodes
 type TMasterState struct {
-  Group int32 `thrift:"group,1" db:"group" json:"group"`
-  Epoch int64 `thrift:"epoch,2" db:"epoch" json:"epoch"`
-  QueuedShort int32 `thrift:"queuedShort,3" db:"queuedShort" json:"queuedShort"`
-  QueuedLong int32 `thrift:"queuedLong,4" db:"queuedLong" json:"queuedLong"`
-  OldestShort float64 `thrift:"oldestShort,5" db:"oldestShort" json:"oldestShort"`
-  OldestLong float64 `thrift:"oldestLong,6" db:"oldestLong" json:"oldestLong"`
-  IdleGeneral int32 `thrift:"idleGeneral,7" db:"idleGeneral" json:"idleGeneral"`
-  IdleReserved int32 `thrift:"idleReserved,8" db:"idleReserved" json:"idleReserved"`
-  BusyGeneral int32 `thrift:"busyGeneral,9" db:"busyGeneral" json:"busyGeneral"`
-  BusyReserved int32 `thrift:"busyReserved,10" db:"busyReserved" json:"busyReserved"`
-  Workers int32 `thrift:"workers,11" db:"workers" json:"workers"`
-  Launches int64 `thrift:"launches,12" db:"launches" json:"launches"`
-  Lost int64 `thrift:"lost,13" db:"lost" json:"lost"`
-  Refused int64 `thrift:"refused,14" db:"refused" json:"refused"`
-  Nodes []*TNode `thrift:"nodes,15" db:"nodes" json:"nodes"`
+	Group        int32    `thrift:"group,1" db:"group" json:"group"`
+	Epoch        int64    `thrift:"epoch,2" db:"epoch" json:"epoch"`
+	QueuedShort  int32    `thrift:"queuedShort,3" db:"queuedShort" json:"queuedShort"`
+	QueuedLong   int32    `thrift:"queuedLong,4" db:"queuedLong" json:"queuedLong"`
+	OldestShort  float64  `thrift:"oldestShort,5" db:"oldestShort" json:"oldestShort"`
+	OldestLong   float64  `thrift:"oldestLong,6" db:"oldestLong" json:"oldestLong"`
+	IdleGeneral  int32    `thrift:"idleGeneral,7" db:"idleGeneral" json:"idleGeneral"`
+	IdleReserved int32    `thrift:"idleReserved,8" db:"idleReserved" json:"idleReserved"`
+	BusyGeneral  int32    `thrift:"busyGeneral,9" db:"busyGeneral" json:"busyGeneral"`
+	BusyReserved int32    `thrift:"busyReserved,10" db:"busyReserved" json:"busyReserved"`
+	Workers      int32    `thrift:"workers,11" db:"workers" json:"workers"`
+	Launches     int64    `thrift:"launches,12" db:"launches" json:"launches"`
+	Lost         int64    `thrift:"lost,13" db:"lost" json:"lost"`
+	Refused      int64    `thrift:"refused,14" db:"refused" json:"refused"`
+	Nodes        []*TNode `thrift:"nodes,15" db:"nodes" json:"nodes"`
 }
 
 func NewTMasterState() *TMasterState {
-  return &TMasterState{}
+	return &TMasterState{}
 }
 
-
 func (p *TMasterState) GetGroup() int32 {
-  return p.Group
+	return p.Group
 }
 
 func (p *TMasterState) GetEpoch() int64 {
-  return p.Epoch
+	return p.Epoch
 }
 
 func (p *TMasterState) GetQueuedShort() int32 {
-  return p.QueuedShort
+	return p.QueuedShort
 }
 
 func (p *TMasterState) GetQueuedLong() int32 {
-  return p.QueuedLong
+	return p.QueuedLong
 }
 
 func (p *TMasterState) GetOldestShort() float64 {
-  return p.OldestShort
+	return p.OldestShort
 }
 
 func (p *TMasterState) GetOldestLong() float64 {
-  return p.OldestLong
+	return p.OldestLong
 }
 
 func (p *TMasterState) GetIdleGeneral() int32 {
-  return p.IdleGeneral
+	return p.IdleGeneral
 }
 
 func (p *TMasterState) GetIdleReserved() int32 {
-  return p.IdleReserved
+	return p.IdleReserved
 }
 
 func (p *TMasterState) GetBusyGeneral() int32 {
-  return p.BusyGeneral
+	return p.BusyGeneral
 }
 
 func (p *TMasterState) GetBusyReserved() int32 {
-  return p.BusyReserved
+	return p.BusyReserved
 }
 
 func (p *TMasterState) GetWorkers() int32 {
-  return p.Workers
+	return p.Workers
 }
 
 func (p *TMasterState) GetLaunches() int64 {
-  return p.Launches
+	return p.Launches
 }
 
 func (p *TMasterState) GetLost() int64 {
-  return p.Lost
+	return p.Lost
 }
 
 func (p *TMasterState) GetRefused() int64 {
-  return p.Refused
+	return p.Refused
 }
 
 func (p *TMasterState) GetNodes() []*TNode {
-  return p.Nodes
+	return p.Nodes
 }
 func (p *TMasterState) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 5:
-      if fieldTypeId == thrift.DOUBLE {
-        if err := p.ReadField5(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 6:
-      if fieldTypeId == thrift.DOUBLE {
-        if err := p.ReadField6(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 7:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField7(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 8:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField8(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 9:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField9(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 10:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField10(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 11:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField11(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 12:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField12(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 13:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField13(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 14:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField14(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 15:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField15(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TMasterState)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Group = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 8:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField13(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 14:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField14(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 15:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField15(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TMasterState)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Epoch = v
-}
-  return nil
-}
-
-func (p *TMasterState)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.QueuedShort = v
-}
-  return nil
+func (p *TMasterState) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Group = v
+	}
+	return nil
 }
 
-func (p *TMasterState)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.QueuedLong = v
-}
-  return nil
-}
-
-func (p *TMasterState)  ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadDouble(ctx); err != nil {
-  return thrift.PrependError("error reading field 5: ", err)
-} else {
-  p.OldestShort = v
-}
-  return nil
+func (p *TMasterState) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Epoch = v
+	}
+	return nil
 }
 
-func (p *TMasterState)  ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadDouble(ctx); err != nil {
-  return thrift.PrependError("error reading field 6: ", err)
-} else {
-  p.OldestLong = v
-}
-  return nil
-}
-
-func (p *TMasterState)  ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 7: ", err)
-} else {
-  p.IdleGeneral = v
-}
-  return nil
+func (p *TMasterState) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.QueuedShort = v
+	}
+	return nil
 }
 
-func (p *TMasterState)  ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 8: ", err)
-} else {
-  p.IdleReserved = v
-}
-  return nil
-}
-
-func (p *TMasterState)  ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 9: ", err)
-} else {
-  p.BusyGeneral = v
-}
-  return nil
+func (p *TMasterState) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.QueuedLong = v
+	}
+	return nil
 }
 
-func (p *TMasterState)  ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 10: ", err)
-} else {
-  p.BusyReserved = v
-}
-  return nil
-}
-
-func (p *TMasterState)  ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 11: ", err)
-} else {
-  p.Workers = v
-}
-  return nil
+func (p *TMasterState) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.OldestShort = v
+	}
+	return nil
 }
 
-func (p *TMasterState)  ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 12: ", err)
-} else {
-  p.Launches = v
-}
-  return nil
-}
-
-func (p *TMasterState)  ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 13: ", err)
-} else {
-  p.Lost = v
-}
-  return nil
+func (p *TMasterState) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.OldestLong = v
+	}
+	return nil
 }
 
-func (p *TMasterState)  ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 14: ", err)
-} else {
-  p.Refused = v
-}
-  return nil
+func (p *TMasterState) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.IdleGeneral = v
+	}
+	return nil
 }
 
-func (p *TMasterState)  ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]*TNode, 0, size)
-  p.Nodes =  tSlice
-  for i := 0; i < size; i ++ {
-    _elem18 := &TNode{}
-    if err := _elem18.Read(ctx, iprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem18), err)
-    }
-    p.Nodes = append(p.Nodes, _elem18)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *TMasterState) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.IdleReserved = v
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.BusyGeneral = v
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.BusyReserved = v
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.Workers = v
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.Launches = v
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.Lost = v
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 14: ", err)
+	} else {
+		p.Refused = v
+	}
+	return nil
+}
+
+func (p *TMasterState) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TNode, 0, size)
+	p.Nodes = tSlice
+	for i := 0; i < size; i++ {
+		_elem18 := &TNode{}
+		if err := _elem18.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem18), err)
+		}
+		p.Nodes = append(p.Nodes, _elem18)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
 func (p *TMasterState) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TMasterState"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField5(ctx, oprot); err != nil { return err }
-    if err := p.writeField6(ctx, oprot); err != nil { return err }
-    if err := p.writeField7(ctx, oprot); err != nil { return err }
-    if err := p.writeField8(ctx, oprot); err != nil { return err }
-    if err := p.writeField9(ctx, oprot); err != nil { return err }
-    if err := p.writeField10(ctx, oprot); err != nil { return err }
-    if err := p.writeField11(ctx, oprot); err != nil { return err }
-    if err := p.writeField12(ctx, oprot); err != nil { return err }
-    if err := p.writeField13(ctx, oprot); err != nil { return err }
-    if err := p.writeField14(ctx, oprot); err != nil { return err }
-    if err := p.writeField15(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TMasterState"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField14(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField15(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TMasterState) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "group", thrift.I32, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:group: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Group)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.group (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:group: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "group", thrift.I32, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:group: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Group)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.group (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:group: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "epoch", thrift.I64, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:epoch: ", p), err) }
-  if err := oprot.WriteI64(ctx, int64(p.Epoch)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.epoch (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:epoch: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "epoch", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:epoch: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Epoch)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.epoch (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:epoch: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "queuedShort", thrift.I32, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:queuedShort: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.QueuedShort)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.queuedShort (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:queuedShort: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "queuedShort", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:queuedShort: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.QueuedShort)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.queuedShort (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:queuedShort: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "queuedLong", thrift.I32, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:queuedLong: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.QueuedLong)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.queuedLong (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:queuedLong: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "queuedLong", thrift.I32, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:queuedLong: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.QueuedLong)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.queuedLong (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:queuedLong: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "oldestShort", thrift.DOUBLE, 5); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:oldestShort: ", p), err) }
-  if err := oprot.WriteDouble(ctx, float64(p.OldestShort)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.oldestShort (5) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 5:oldestShort: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "oldestShort", thrift.DOUBLE, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:oldestShort: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.OldestShort)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.oldestShort (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:oldestShort: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "oldestLong", thrift.DOUBLE, 6); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:oldestLong: ", p), err) }
-  if err := oprot.WriteDouble(ctx, float64(p.OldestLong)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.oldestLong (6) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 6:oldestLong: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "oldestLong", thrift.DOUBLE, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:oldestLong: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.OldestLong)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.oldestLong (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:oldestLong: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "idleGeneral", thrift.I32, 7); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:idleGeneral: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.IdleGeneral)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.idleGeneral (7) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 7:idleGeneral: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "idleGeneral", thrift.I32, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:idleGeneral: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.IdleGeneral)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.idleGeneral (7) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:idleGeneral: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "idleReserved", thrift.I32, 8); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:idleReserved: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.IdleReserved)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.idleReserved (8) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 8:idleReserved: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "idleReserved", thrift.I32, 8); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:idleReserved: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.IdleReserved)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.idleReserved (8) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 8:idleReserved: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "busyGeneral", thrift.I32, 9); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:busyGeneral: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.BusyGeneral)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.busyGeneral (9) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 9:busyGeneral: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "busyGeneral", thrift.I32, 9); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:busyGeneral: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.BusyGeneral)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.busyGeneral (9) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 9:busyGeneral: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "busyReserved", thrift.I32, 10); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:busyReserved: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.BusyReserved)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.busyReserved (10) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 10:busyReserved: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "busyReserved", thrift.I32, 10); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:busyReserved: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.BusyReserved)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.busyReserved (10) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 10:busyReserved: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "workers", thrift.I32, 11); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:workers: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Workers)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.workers (11) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 11:workers: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "workers", thrift.I32, 11); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:workers: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Workers)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.workers (11) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 11:workers: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "launches", thrift.I64, 12); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:launches: ", p), err) }
-  if err := oprot.WriteI64(ctx, int64(p.Launches)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.launches (12) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 12:launches: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "launches", thrift.I64, 12); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:launches: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Launches)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.launches (12) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 12:launches: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "lost", thrift.I64, 13); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:lost: ", p), err) }
-  if err := oprot.WriteI64(ctx, int64(p.Lost)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.lost (13) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 13:lost: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "lost", thrift.I64, 13); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:lost: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Lost)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.lost (13) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 13:lost: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField14(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "refused", thrift.I64, 14); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 14:refused: ", p), err) }
-  if err := oprot.WriteI64(ctx, int64(p.Refused)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.refused (14) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 14:refused: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "refused", thrift.I64, 14); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 14:refused: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Refused)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.refused (14) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 14:refused: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) writeField15(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "nodes", thrift.LIST, 15); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 15:nodes: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Nodes)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Nodes {
-    if err := v.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-    }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 15:nodes: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "nodes", thrift.LIST, 15); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 15:nodes: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Nodes)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Nodes {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 15:nodes: ", p), err)
+	}
+	return err
 }
 
 func (p *TMasterState) Equals(other *TMasterState) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if p.Group != other.Group { return false }
-  if p.Epoch != other.Epoch { return false }
-  if p.QueuedShort != other.QueuedShort { return false }
-  if p.QueuedLong != other.QueuedLong { return false }
-  if p.OldestShort != other.OldestShort { return false }
-  if p.OldestLong != other.OldestLong { return false }
-  if p.IdleGeneral != other.IdleGeneral { return false }
-  if p.IdleReserved != other.IdleReserved { return false }
-  if p.BusyGeneral != other.BusyGeneral { return false }
-  if p.BusyReserved != other.BusyReserved { return false }
-  if p.Workers != other.Workers { return false }
-  if p.Launches != other.Launches { return false }
-  if p.Lost != other.Lost { return false }
-  if p.Refused != other.Refused { return false }
-  if len(p.Nodes) != len(other.Nodes) { return false }
-  for i, _tgt := range p.Nodes {
-    _src19 := other.Nodes[i]
-    if !_tgt.Equals(_src19) { return false }
-  }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Group != other.Group {
+		return false
+	}
+	if p.Epoch != other.Epoch {
+		return false
+	}
+	if p.QueuedShort != other.QueuedShort {
+		return false
+	}
+	if p.QueuedLong != other.QueuedLong {
+		return false
+	}
+	if p.OldestShort != other.OldestShort {
+		return false
+	}
+	if p.OldestLong != other.OldestLong {
+		return false
+	}
+	if p.IdleGeneral != other.IdleGeneral {
+		return false
+	}
+	if p.IdleReserved != other.IdleReserved {
+		return false
+	}
+	if p.BusyGeneral != other.BusyGeneral {
+		return false
+	}
+	if p.BusyReserved != other.BusyReserved {
+		return false
+	}
+	if p.Workers != other.Workers {
+		return false
+	}
+	if p.Launches != other.Launches {
+		return false
+	}
+	if p.Lost != other.Lost {
+		return false
+	}
+	if p.Refused != other.Refused {
+		return false
+	}
+	if len(p.Nodes) != len(other.Nodes) {
+		return false
+	}
+	for i, _tgt := range p.Nodes {
+		_src19 := other.Nodes[i]
+		if !_tgt.Equals(_src19) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *TMasterState) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TMasterState(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TMasterState(%+v)", *p)
 }
 
 // Attributes:
-//  - Data
-//  - Size
-//  - Ended
+//   - Data
+//   - Size
+//   - Ended
 type TLogChunk struct {
-  Data []byte `thrift:"data,1" db:"data" json:"data"`
-  Size int64 `thrift:"size,2" db:"size" json:"size"`
-  Ended bool `thrift:"ended,3" db:"ended" json:"ended"`
+	Data  []byte `thrift:"data,1" db:"data" json:"data"`
+	Size  int64  `thrift:"size,2" db:"size" json:"size"`
+	Ended bool   `thrift:"ended,3" db:"ended" json:"ended"`
 }
 
 func NewTLogChunk() *TLogChunk {
-  return &TLogChunk{}
+	return &TLogChunk{}
 }
 
-
 func (p *TLogChunk) GetData() []byte {
-  return p.Data
+	return p.Data
 }
 
 func (p *TLogChunk) GetSize() int64 {
-  return p.Size
+	return p.Size
 }
 
 func (p *TLogChunk) GetEnded() bool {
-  return p.Ended
+	return p.Ended
 }
 func (p *TLogChunk) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.BOOL {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *TLogChunk)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBinary(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Data = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *TLogChunk)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Size = v
-}
-  return nil
+func (p *TLogChunk) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBinary(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Data = v
+	}
+	return nil
 }
 
-func (p *TLogChunk)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBool(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Ended = v
+func (p *TLogChunk) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Size = v
+	}
+	return nil
 }
-  return nil
+
+func (p *TLogChunk) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Ended = v
+	}
+	return nil
 }
 
 func (p *TLogChunk) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "TLogChunk"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "TLogChunk"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *TLogChunk) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "data", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:data: ", p), err) }
-  if err := oprot.WriteBinary(ctx, p.Data); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.data (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:data: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "data", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:data: ", p), err)
+	}
+	if err := oprot.WriteBinary(ctx, p.Data); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.data (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:data: ", p), err)
+	}
+	return err
 }
 
 func (p *TLogChunk) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "size", thrift.I64, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:size: ", p), err) }
-  if err := oprot.WriteI64(ctx, int64(p.Size)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.size (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:size: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "size", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:size: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Size)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.size (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:size: ", p), err)
+	}
+	return err
 }
 
 func (p *TLogChunk) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "ended", thrift.BOOL, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:ended: ", p), err) }
-  if err := oprot.WriteBool(ctx, bool(p.Ended)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.ended (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:ended: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "ended", thrift.BOOL, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:ended: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Ended)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.ended (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:ended: ", p), err)
+	}
+	return err
 }
 
 func (p *TLogChunk) Equals(other *TLogChunk) bool {
-  if p == other {
-    return true
-  } else if p == nil || other == nil {
-    return false
-  }
-  if bytes.Compare(p.Data, other.Data) != 0 { return false }
-  if p.Size != other.Size { return false }
-  if p.Ended != other.Ended { return false }
-  return true
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if bytes.Compare(p.Data, other.Data) != 0 {
+		return false
+	}
+	if p.Size != other.Size {
+		return false
+	}
+	if p.Ended != other.Ended {
+		return false
+	}
+	return true
 }
 
 func (p *TLogChunk) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("TLogChunk(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TLogChunk(%+v)", *p)
 }
 
 type SchedulerService interface {
-  // Parameters:
-  //  - App
-  //  - SocketAddress
-  RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error)
-  // Parameters:
-  //  - Req
-  SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error)
-  // Parameters:
-  //  - App
-  //  - TaskId
-  //  - Status
-  //  - Message
-  SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error)
-  // Parameters:
-  //  - Req
-  Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error)
-  // Parameters:
-  //  - JobId
-  JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error)
-  // Parameters:
-  //  - Limit
-  ListJobs(ctx context.Context, limit int32) (_r []*TJobStatus, _err error)
-  // Parameters:
-  //  - JobId
-  //  - TimeoutMillis
-  WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error)
-  // Parameters:
-  //  - JobId
-  CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error)
-  // Parameters:
-  //  - JobId
-  ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error)
-  ListNodes(ctx context.Context) (_r []*TMasterState, _err error)
-  // Parameters:
-  //  - JobId
-  //  - Task
-  //  - Attempt
-  //  - Stream
-  //  - Offset
-  //  - Limit
-  TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error)
+	// Parameters:
+	//  - App
+	//  - SocketAddress
+	RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error)
+	// Parameters:
+	//  - Req
+	SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error)
+	// Parameters:
+	//  - App
+	//  - TaskId
+	//  - Status
+	//  - Message
+	SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error)
+	// Parameters:
+	//  - Req
+	Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error)
+	// Parameters:
+	//  - JobId
+	JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error)
+	// Parameters:
+	//  - Limit
+	ListJobs(ctx context.Context, limit int32) (_r []*TJobStatus, _err error)
+	// Parameters:
+	//  - JobId
+	//  - TimeoutMillis
+	WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error)
+	// Parameters:
+	//  - JobId
+	CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error)
+	// Parameters:
+	//  - JobId
+	ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error)
+	ListNodes(ctx context.Context) (_r []*TMasterState, _err error)
+	// Parameters:
+	//  - JobId
+	//  - Task
+	//  - Attempt
+	//  - Stream
+	//  - Offset
+	//  - Limit
+	TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error)
 }
 
 type SchedulerServiceClient struct {
-  c thrift.TClient
-  meta thrift.ResponseMeta
+	c    thrift.TClient
+	meta thrift.ResponseMeta
 }
 
 func NewSchedulerServiceClientFactory(t thrift.TTransport, f thrift.TProtocolFactory) *SchedulerServiceClient {
-  return &SchedulerServiceClient{
-    c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
-  }
+	return &SchedulerServiceClient{
+		c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
+	}
 }
 
 func NewSchedulerServiceClientProtocol(t thrift.TTransport, iprot thrift.TProtocol, oprot thrift.TProtocol) *SchedulerServiceClient {
-  return &SchedulerServiceClient{
-    c: thrift.NewTStandardClient(iprot, oprot),
-  }
+	return &SchedulerServiceClient{
+		c: thrift.NewTStandardClient(iprot, oprot),
+	}
 }
 
 func NewSchedulerServiceClient(c thrift.TClient) *SchedulerServiceClient {
-  return &SchedulerServiceClient{
-    c: c,
-  }
+	return &SchedulerServiceClient{
+		c: c,
+	}
 }
 
 func (p *SchedulerServiceClient) Client_() thrift.TClient {
-  return p.c
+	return p.c
 }
 
 func (p *SchedulerServiceClient) LastResponseMeta_() thrift.ResponseMeta {
-  return p.meta
+	return p.meta
 }
 
 func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
-  p.meta = meta
+	p.meta = meta
 }
 
 // Parameters:
-//  - App
-//  - SocketAddress
+//   - App
+//   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-  var _args20 SchedulerServiceRegisterFrontendArgs
-  _args20.App = app
-  _args20.SocketAddress = socketAddress
-  var _result22 SchedulerServiceRegisterFrontendResult
-  var _meta21 thrift.ResponseMeta
-  _meta21, _err = p.Client_().Call(ctx, "registerFrontend", &_args20, &_result22)
-  p.SetLastResponseMeta_(_meta21)
-  if _err != nil {
-    return
-  }
-  return _result22.GetSuccess(), nil
+	var _args20 SchedulerServiceRegisterFrontendArgs
+	_args20.App = app
+	_args20.SocketAddress = socketAddress
+	var _result22 SchedulerServiceRegisterFrontendResult
+	var _meta21 thrift.ResponseMeta
+	_meta21, _err = p.Client_().Call(ctx, "registerFrontend", &_args20, &_result22)
+	p.SetLastResponseMeta_(_meta21)
+	if _err != nil {
+		return
+	}
+	return _result22.GetSuccess(), nil
 }
 
 // Parameters:
-//  - Req
+//   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-  var _args23 SchedulerServiceSubmitJobArgs
-  _args23.Req = req
-  var _result25 SchedulerServiceSubmitJobResult
-  var _meta24 thrift.ResponseMeta
-  _meta24, _err = p.Client_().Call(ctx, "submitJob", &_args23, &_result25)
-  p.SetLastResponseMeta_(_meta24)
-  if _err != nil {
-    return
-  }
-  switch {
-  case _result25.E!= nil:
-    return _result25.E
-  }
+	var _args23 SchedulerServiceSubmitJobArgs
+	_args23.Req = req
+	var _result25 SchedulerServiceSubmitJobResult
+	var _meta24 thrift.ResponseMeta
+	_meta24, _err = p.Client_().Call(ctx, "submitJob", &_args23, &_result25)
+	p.SetLastResponseMeta_(_meta24)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result25.E != nil:
+		return _result25.E
+	}
 
-  return nil
+	return nil
 }
 
 // Parameters:
-//  - App
-//  - TaskId
-//  - Status
-//  - Message
+//   - App
+//   - TaskId
+//   - Status
+//   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-  var _args26 SchedulerServiceSendFrontendMessageArgs
-  _args26.App = app
-  _args26.TaskId = taskId
-  _args26.Status = status
-  _args26.Message = message
-  var _result28 SchedulerServiceSendFrontendMessageResult
-  var _meta27 thrift.ResponseMeta
-  _meta27, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args26, &_result28)
-  p.SetLastResponseMeta_(_meta27)
-  if _err != nil {
-    return
-  }
-  return nil
+	var _args26 SchedulerServiceSendFrontendMessageArgs
+	_args26.App = app
+	_args26.TaskId = taskId
+	_args26.Status = status
+	_args26.Message = message
+	var _result28 SchedulerServiceSendFrontendMessageResult
+	var _meta27 thrift.ResponseMeta
+	_meta27, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args26, &_result28)
+	p.SetLastResponseMeta_(_meta27)
+	if _err != nil {
+		return
+	}
+	return nil
 }
 
 // Parameters:
-//  - Req
+//   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-  var _args29 SchedulerServiceSubmitArgs
-  _args29.Req = req
-  var _result31 SchedulerServiceSubmitResult
-  var _meta30 thrift.ResponseMeta
-  _meta30, _err = p.Client_().Call(ctx, "submit", &_args29, &_result31)
-  p.SetLastResponseMeta_(_meta30)
-  if _err != nil {
-    return
-  }
-  switch {
-  case _result31.E!= nil:
-    return _r, _result31.E
-  }
+	var _args29 SchedulerServiceSubmitArgs
+	_args29.Req = req
+	var _result31 SchedulerServiceSubmitResult
+	var _meta30 thrift.ResponseMeta
+	_meta30, _err = p.Client_().Call(ctx, "submit", &_args29, &_result31)
+	p.SetLastResponseMeta_(_meta30)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result31.E != nil:
+		return _r, _result31.E
+	}
 
-  if _ret32 := _result31.GetSuccess(); _ret32 != nil {
-    return _ret32, nil
-  }
-  return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
+	if _ret32 := _result31.GetSuccess(); _ret32 != nil {
+		return _ret32, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
 
 // Parameters:
-//  - JobId
+//   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-  var _args33 SchedulerServiceJobStatusArgs
-  _args33.JobId = jobId
-  var _result35 SchedulerServiceJobStatusResult
-  var _meta34 thrift.ResponseMeta
-  _meta34, _err = p.Client_().Call(ctx, "jobStatus", &_args33, &_result35)
-  p.SetLastResponseMeta_(_meta34)
-  if _err != nil {
-    return
-  }
-  switch {
-  case _result35.E!= nil:
-    return _r, _result35.E
-  }
+	var _args33 SchedulerServiceJobStatusArgs
+	_args33.JobId = jobId
+	var _result35 SchedulerServiceJobStatusResult
+	var _meta34 thrift.ResponseMeta
+	_meta34, _err = p.Client_().Call(ctx, "jobStatus", &_args33, &_result35)
+	p.SetLastResponseMeta_(_meta34)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result35.E != nil:
+		return _r, _result35.E
+	}
 
-  if _ret36 := _result35.GetSuccess(); _ret36 != nil {
-    return _ret36, nil
-  }
-  return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
+	if _ret36 := _result35.GetSuccess(); _ret36 != nil {
+		return _ret36, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
 
 // Parameters:
-//  - Limit
+//   - Limit
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32) (_r []*TJobStatus, _err error) {
-  var _args37 SchedulerServiceListJobsArgs
-  _args37.Limit = limit
-  var _result39 SchedulerServiceListJobsResult
-  var _meta38 thrift.ResponseMeta
-  _meta38, _err = p.Client_().Call(ctx, "listJobs", &_args37, &_result39)
-  p.SetLastResponseMeta_(_meta38)
-  if _err != nil {
-    return
-  }
-  switch {
-  case _result39.E!= nil:
-    return _r, _result39.E
-  }
+	var _args37 SchedulerServiceListJobsArgs
+	_args37.Limit = limit
+	var _result39 SchedulerServiceListJobsResult
+	var _meta38 thrift.ResponseMeta
+	_meta38, _err = p.Client_().Call(ctx, "listJobs", &_args37, &_result39)
+	p.SetLastResponseMeta_(_meta38)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result39.E != nil:
+		return _r, _result39.E
+	}
 
-  return _result39.GetSuccess(), nil
+	return _result39.GetSuccess(), nil
 }
 
 // Parameters:
-//  - JobId
-//  - TimeoutMillis
+//   - JobId
+//   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-  var _args40 SchedulerServiceWaitJobArgs
-  _args40.JobId = jobId
-  _args40.TimeoutMillis = timeoutMillis
-  var _result42 SchedulerServiceWaitJobResult
-  var _meta41 thrift.ResponseMeta
-  _meta41, _err = p.Client_().Call(ctx, "waitJob", &_args40, &_result42)
-  p.SetLastResponseMeta_(_meta41)
-  if _err != nil {
-    return
-  }
-  switch {
-  case _result42.E!= nil:
-    return _r, _result42.E
-  }
+	var _args40 SchedulerServiceWaitJobArgs
+	_args40.JobId = jobId
+	_args40.TimeoutMillis = timeoutMillis
+	var _result42 SchedulerServiceWaitJobResult
+	var _meta41 thrift.ResponseMeta
+	_meta41, _err = p.Client_().Call(ctx, "waitJob", &_args40, &_result42)
+	p.SetLastResponseMeta_(_meta41)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result42.E != nil:
+		return _r, _result42.E
+	}
 
-  if _ret43 := _result42.GetSuccess(); _ret43 != nil {
-    return _ret43, nil
-  }
-  return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
+	if _ret43 := _result42.GetSuccess(); _ret43 != nil {
+		return _ret43, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
 
 // Parameters:
-//  - JobId
+//   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-  var _args44 SchedulerServiceCancelJobArgs
-  _args44.JobId = jobId
-  var _result46 SchedulerServiceCancelJobResult
-  var _meta45 thrift.ResponseMeta
-  _meta45, _err = p.Client_().Call(ctx, "cancelJob", &_args44, &_result46)
-  p.SetLastResponseMeta_(_meta45)
-  if _err != nil {
-    return
-  }
-  switch {
-  case _result46.E!= nil:
-    return _r, _result46.E
-  }
+	var _args44 SchedulerServiceCancelJobArgs
+	_args44.JobId = jobId
+	var _result46 SchedulerServiceCancelJobResult
+	var _meta45 thrift.ResponseMeta
+	_meta45, _err = p.Client_().Call(ctx, "cancelJob", &_args44, &_result46)
+	p.SetLastResponseMeta_(_meta45)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result46.E != nil:
+		return _r, _result46.E
+	}
 
-  if _ret47 := _result46.GetSuccess(); _ret47 != nil {
-    return _ret47, nil
-  }
-  return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
+	if _ret47 := _result46.GetSuccess(); _ret47 != nil {
+		return _ret47, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
 
 // Parameters:
-//  - JobId
+//   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-  var _args48 SchedulerServiceExplainJobArgs
-  _args48.JobId = jobId
-  var _result50 SchedulerServiceExplainJobResult
-  var _meta49 thrift.ResponseMeta
-  _meta49, _err = p.Client_().Call(ctx, "explainJob", &_args48, &_result50)
-  p.SetLastResponseMeta_(_meta49)
-  if _err != nil {
-    return
-  }
-  switch {
-  case _result50.E!= nil:
-    return _r, _result50.E
-  }
+	var _args48 SchedulerServiceExplainJobArgs
+	_args48.JobId = jobId
+	var _result50 SchedulerServiceExplainJobResult
+	var _meta49 thrift.ResponseMeta
+	_meta49, _err = p.Client_().Call(ctx, "explainJob", &_args48, &_result50)
+	p.SetLastResponseMeta_(_meta49)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result50.E != nil:
+		return _r, _result50.E
+	}
 
-  if _ret51 := _result50.GetSuccess(); _ret51 != nil {
-    return _ret51, nil
-  }
-  return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
+	if _ret51 := _result50.GetSuccess(); _ret51 != nil {
+		return _ret51, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-  var _args52 SchedulerServiceListNodesArgs
-  var _result54 SchedulerServiceListNodesResult
-  var _meta53 thrift.ResponseMeta
-  _meta53, _err = p.Client_().Call(ctx, "listNodes", &_args52, &_result54)
-  p.SetLastResponseMeta_(_meta53)
-  if _err != nil {
-    return
-  }
-  switch {
-  case _result54.E!= nil:
-    return _r, _result54.E
-  }
+	var _args52 SchedulerServiceListNodesArgs
+	var _result54 SchedulerServiceListNodesResult
+	var _meta53 thrift.ResponseMeta
+	_meta53, _err = p.Client_().Call(ctx, "listNodes", &_args52, &_result54)
+	p.SetLastResponseMeta_(_meta53)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result54.E != nil:
+		return _r, _result54.E
+	}
 
-  return _result54.GetSuccess(), nil
+	return _result54.GetSuccess(), nil
 }
 
 // Parameters:
-//  - JobId
-//  - Task
-//  - Attempt
-//  - Stream
-//  - Offset
-//  - Limit
+//   - JobId
+//   - Task
+//   - Attempt
+//   - Stream
+//   - Offset
+//   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-  var _args55 SchedulerServiceTaskLogArgs
-  _args55.JobId = jobId
-  _args55.Task = task
-  _args55.Attempt = attempt
-  _args55.Stream = stream
-  _args55.Offset = offset
-  _args55.Limit = limit
-  var _result57 SchedulerServiceTaskLogResult
-  var _meta56 thrift.ResponseMeta
-  _meta56, _err = p.Client_().Call(ctx, "taskLog", &_args55, &_result57)
-  p.SetLastResponseMeta_(_meta56)
-  if _err != nil {
-    return
-  }
-  switch {
-  case _result57.E!= nil:
-    return _r, _result57.E
-  }
+	var _args55 SchedulerServiceTaskLogArgs
+	_args55.JobId = jobId
+	_args55.Task = task
+	_args55.Attempt = attempt
+	_args55.Stream = stream
+	_args55.Offset = offset
+	_args55.Limit = limit
+	var _result57 SchedulerServiceTaskLogResult
+	var _meta56 thrift.ResponseMeta
+	_meta56, _err = p.Client_().Call(ctx, "taskLog", &_args55, &_result57)
+	p.SetLastResponseMeta_(_meta56)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result57.E != nil:
+		return _r, _result57.E
+	}
 
-  if _ret58 := _result57.GetSuccess(); _ret58 != nil {
-    return _ret58, nil
-  }
-  return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
+	if _ret58 := _result57.GetSuccess(); _ret58 != nil {
+		return _ret58, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
 
 type SchedulerServiceProcessor struct {
-  processorMap map[string]thrift.TProcessorFunction
-  handler SchedulerService
+	processorMap map[string]thrift.TProcessorFunction
+	handler      SchedulerService
 }
 
 func (p *SchedulerServiceProcessor) AddToProcessorMap(key string, processor thrift.TProcessorFunction) {
-  p.processorMap[key] = processor
+	p.processorMap[key] = processor
 }
 
 func (p *SchedulerServiceProcessor) GetProcessorFunction(key string) (processor thrift.TProcessorFunction, ok bool) {
-  processor, ok = p.processorMap[key]
-  return processor, ok
+	processor, ok = p.processorMap[key]
+	return processor, ok
 }
 
 func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunction {
-  return p.processorMap
+	return p.processorMap
 }
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-  self59 := &SchedulerServiceProcessor{handler:handler, processorMap:make(map[string]thrift.TProcessorFunction)}
-  self59.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler:handler}
-  self59.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler:handler}
-  self59.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler:handler}
-  self59.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler:handler}
-  self59.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler:handler}
-  self59.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler:handler}
-  self59.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler:handler}
-  self59.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler:handler}
-  self59.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler:handler}
-  self59.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler:handler}
-  self59.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler:handler}
-return self59
+	self59 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self59.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self59.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self59.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self59.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self59.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self59.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self59.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self59.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self59.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self59.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self59.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	return self59
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
-  if err2 != nil { return false, thrift.WrapTException(err2) }
-  if processor, ok := p.GetProcessorFunction(name); ok {
-    return processor.Process(ctx, seqId, iprot, oprot)
-  }
-  iprot.Skip(ctx, thrift.STRUCT)
-  iprot.ReadMessageEnd(ctx)
-  x60 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function " + name)
-  oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-  x60.Write(ctx, oprot)
-  oprot.WriteMessageEnd(ctx)
-  oprot.Flush(ctx)
-  return false, x60
+	name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
+	if err2 != nil {
+		return false, thrift.WrapTException(err2)
+	}
+	if processor, ok := p.GetProcessorFunction(name); ok {
+		return processor.Process(ctx, seqId, iprot, oprot)
+	}
+	iprot.Skip(ctx, thrift.STRUCT)
+	iprot.ReadMessageEnd(ctx)
+	x60 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
+	x60.Write(ctx, oprot)
+	oprot.WriteMessageEnd(ctx)
+	oprot.Flush(ctx)
+	return false, x60
 
 }
 
 type schedulerServiceProcessorRegisterFrontend struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err61 error
-  args := SchedulerServiceRegisterFrontendArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err61 error
+	args := SchedulerServiceRegisterFrontendArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceRegisterFrontendResult{}
-  if retval, err2 := p.handler.RegisterFrontend(ctx, args.App, args.SocketAddress); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    if errors.Is(err2, thrift.ErrAbandonRequest) {
-      return false, thrift.WrapTException(err2)
-    }
-    _exc62 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: " + err2.Error())
-    if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-      _write_err61 = thrift.WrapTException(err2)
-    }
-    if err2 := _exc62.Write(ctx, oprot); _write_err61 == nil && err2 != nil {
-      _write_err61 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.WriteMessageEnd(ctx); _write_err61 == nil && err2 != nil {
-      _write_err61 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.Flush(ctx); _write_err61 == nil && err2 != nil {
-      _write_err61 = thrift.WrapTException(err2)
-    }
-    if _write_err61 != nil {
-      return false, thrift.WrapTException(_write_err61)
-    }
-    return true, err
-  } else {
-    result.Success = &retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-    _write_err61 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err61 == nil && err2 != nil {
-    _write_err61 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err61 == nil && err2 != nil {
-    _write_err61 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err61 == nil && err2 != nil {
-    _write_err61 = thrift.WrapTException(err2)
-  }
-  if _write_err61 != nil {
-    return false, thrift.WrapTException(_write_err61)
-  }
-  return true, err
+	result := SchedulerServiceRegisterFrontendResult{}
+	if retval, err2 := p.handler.RegisterFrontend(ctx, args.App, args.SocketAddress); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		if errors.Is(err2, thrift.ErrAbandonRequest) {
+			return false, thrift.WrapTException(err2)
+		}
+		_exc62 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
+			_write_err61 = thrift.WrapTException(err2)
+		}
+		if err2 := _exc62.Write(ctx, oprot); _write_err61 == nil && err2 != nil {
+			_write_err61 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err61 == nil && err2 != nil {
+			_write_err61 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.Flush(ctx); _write_err61 == nil && err2 != nil {
+			_write_err61 = thrift.WrapTException(err2)
+		}
+		if _write_err61 != nil {
+			return false, thrift.WrapTException(_write_err61)
+		}
+		return true, err
+	} else {
+		result.Success = &retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
+		_write_err61 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err61 == nil && err2 != nil {
+		_write_err61 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err61 == nil && err2 != nil {
+		_write_err61 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err61 == nil && err2 != nil {
+		_write_err61 = thrift.WrapTException(err2)
+	}
+	if _write_err61 != nil {
+		return false, thrift.WrapTException(_write_err61)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorSubmitJob struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err63 error
-  args := SchedulerServiceSubmitJobArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err63 error
+	args := SchedulerServiceSubmitJobArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceSubmitJobResult{}
-  if err2 := p.handler.SubmitJob(ctx, args.Req); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    switch v := err2.(type) {
-    case *IncompleteRequestException:
-      result.E = v
-    default:
-      if errors.Is(err2, thrift.ErrAbandonRequest) {
-        return false, thrift.WrapTException(err2)
-      }
-      _exc64 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: " + err2.Error())
-      if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-        _write_err63 = thrift.WrapTException(err2)
-      }
-      if err2 := _exc64.Write(ctx, oprot); _write_err63 == nil && err2 != nil {
-        _write_err63 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.WriteMessageEnd(ctx); _write_err63 == nil && err2 != nil {
-        _write_err63 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.Flush(ctx); _write_err63 == nil && err2 != nil {
-        _write_err63 = thrift.WrapTException(err2)
-      }
-      if _write_err63 != nil {
-        return false, thrift.WrapTException(_write_err63)
-      }
-      return true, err
-    }
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-    _write_err63 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err63 == nil && err2 != nil {
-    _write_err63 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err63 == nil && err2 != nil {
-    _write_err63 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err63 == nil && err2 != nil {
-    _write_err63 = thrift.WrapTException(err2)
-  }
-  if _write_err63 != nil {
-    return false, thrift.WrapTException(_write_err63)
-  }
-  return true, err
+	result := SchedulerServiceSubmitJobResult{}
+	if err2 := p.handler.SubmitJob(ctx, args.Req); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *IncompleteRequestException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc64 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err63 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc64.Write(ctx, oprot); _write_err63 == nil && err2 != nil {
+				_write_err63 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err63 == nil && err2 != nil {
+				_write_err63 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err63 == nil && err2 != nil {
+				_write_err63 = thrift.WrapTException(err2)
+			}
+			if _write_err63 != nil {
+				return false, thrift.WrapTException(_write_err63)
+			}
+			return true, err
+		}
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
+		_write_err63 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err63 == nil && err2 != nil {
+		_write_err63 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err63 == nil && err2 != nil {
+		_write_err63 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err63 == nil && err2 != nil {
+		_write_err63 = thrift.WrapTException(err2)
+	}
+	if _write_err63 != nil {
+		return false, thrift.WrapTException(_write_err63)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorSendFrontendMessage struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err65 error
-  args := SchedulerServiceSendFrontendMessageArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err65 error
+	args := SchedulerServiceSendFrontendMessageArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceSendFrontendMessageResult{}
-  if err2 := p.handler.SendFrontendMessage(ctx, args.App, args.TaskId, args.Status, args.Message); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    if errors.Is(err2, thrift.ErrAbandonRequest) {
-      return false, thrift.WrapTException(err2)
-    }
-    _exc66 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: " + err2.Error())
-    if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-      _write_err65 = thrift.WrapTException(err2)
-    }
-    if err2 := _exc66.Write(ctx, oprot); _write_err65 == nil && err2 != nil {
-      _write_err65 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.WriteMessageEnd(ctx); _write_err65 == nil && err2 != nil {
-      _write_err65 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.Flush(ctx); _write_err65 == nil && err2 != nil {
-      _write_err65 = thrift.WrapTException(err2)
-    }
-    if _write_err65 != nil {
-      return false, thrift.WrapTException(_write_err65)
-    }
-    return true, err
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-    _write_err65 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err65 == nil && err2 != nil {
-    _write_err65 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err65 == nil && err2 != nil {
-    _write_err65 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err65 == nil && err2 != nil {
-    _write_err65 = thrift.WrapTException(err2)
-  }
-  if _write_err65 != nil {
-    return false, thrift.WrapTException(_write_err65)
-  }
-  return true, err
+	result := SchedulerServiceSendFrontendMessageResult{}
+	if err2 := p.handler.SendFrontendMessage(ctx, args.App, args.TaskId, args.Status, args.Message); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		if errors.Is(err2, thrift.ErrAbandonRequest) {
+			return false, thrift.WrapTException(err2)
+		}
+		_exc66 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
+			_write_err65 = thrift.WrapTException(err2)
+		}
+		if err2 := _exc66.Write(ctx, oprot); _write_err65 == nil && err2 != nil {
+			_write_err65 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err65 == nil && err2 != nil {
+			_write_err65 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.Flush(ctx); _write_err65 == nil && err2 != nil {
+			_write_err65 = thrift.WrapTException(err2)
+		}
+		if _write_err65 != nil {
+			return false, thrift.WrapTException(_write_err65)
+		}
+		return true, err
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
+		_write_err65 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err65 == nil && err2 != nil {
+		_write_err65 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err65 == nil && err2 != nil {
+		_write_err65 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err65 == nil && err2 != nil {
+		_write_err65 = thrift.WrapTException(err2)
+	}
+	if _write_err65 != nil {
+		return false, thrift.WrapTException(_write_err65)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorSubmit struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err67 error
-  args := SchedulerServiceSubmitArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err67 error
+	args := SchedulerServiceSubmitArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceSubmitResult{}
-  if retval, err2 := p.handler.Submit(ctx, args.Req); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    switch v := err2.(type) {
-    case *TPigeonException:
-      result.E = v
-    default:
-      if errors.Is(err2, thrift.ErrAbandonRequest) {
-        return false, thrift.WrapTException(err2)
-      }
-      _exc68 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: " + err2.Error())
-      if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-        _write_err67 = thrift.WrapTException(err2)
-      }
-      if err2 := _exc68.Write(ctx, oprot); _write_err67 == nil && err2 != nil {
-        _write_err67 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.WriteMessageEnd(ctx); _write_err67 == nil && err2 != nil {
-        _write_err67 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.Flush(ctx); _write_err67 == nil && err2 != nil {
-        _write_err67 = thrift.WrapTException(err2)
-      }
-      if _write_err67 != nil {
-        return false, thrift.WrapTException(_write_err67)
-      }
-      return true, err
-    }
-  } else {
-    result.Success = retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-    _write_err67 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err67 == nil && err2 != nil {
-    _write_err67 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err67 == nil && err2 != nil {
-    _write_err67 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err67 == nil && err2 != nil {
-    _write_err67 = thrift.WrapTException(err2)
-  }
-  if _write_err67 != nil {
-    return false, thrift.WrapTException(_write_err67)
-  }
-  return true, err
+	result := SchedulerServiceSubmitResult{}
+	if retval, err2 := p.handler.Submit(ctx, args.Req); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc68 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err67 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc68.Write(ctx, oprot); _write_err67 == nil && err2 != nil {
+				_write_err67 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err67 == nil && err2 != nil {
+				_write_err67 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err67 == nil && err2 != nil {
+				_write_err67 = thrift.WrapTException(err2)
+			}
+			if _write_err67 != nil {
+				return false, thrift.WrapTException(_write_err67)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
+		_write_err67 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err67 == nil && err2 != nil {
+		_write_err67 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err67 == nil && err2 != nil {
+		_write_err67 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err67 == nil && err2 != nil {
+		_write_err67 = thrift.WrapTException(err2)
+	}
+	if _write_err67 != nil {
+		return false, thrift.WrapTException(_write_err67)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorJobStatus struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err69 error
-  args := SchedulerServiceJobStatusArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err69 error
+	args := SchedulerServiceJobStatusArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceJobStatusResult{}
-  if retval, err2 := p.handler.JobStatus(ctx, args.JobId); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    switch v := err2.(type) {
-    case *TPigeonException:
-      result.E = v
-    default:
-      if errors.Is(err2, thrift.ErrAbandonRequest) {
-        return false, thrift.WrapTException(err2)
-      }
-      _exc70 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: " + err2.Error())
-      if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-        _write_err69 = thrift.WrapTException(err2)
-      }
-      if err2 := _exc70.Write(ctx, oprot); _write_err69 == nil && err2 != nil {
-        _write_err69 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.WriteMessageEnd(ctx); _write_err69 == nil && err2 != nil {
-        _write_err69 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.Flush(ctx); _write_err69 == nil && err2 != nil {
-        _write_err69 = thrift.WrapTException(err2)
-      }
-      if _write_err69 != nil {
-        return false, thrift.WrapTException(_write_err69)
-      }
-      return true, err
-    }
-  } else {
-    result.Success = retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-    _write_err69 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err69 == nil && err2 != nil {
-    _write_err69 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err69 == nil && err2 != nil {
-    _write_err69 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err69 == nil && err2 != nil {
-    _write_err69 = thrift.WrapTException(err2)
-  }
-  if _write_err69 != nil {
-    return false, thrift.WrapTException(_write_err69)
-  }
-  return true, err
+	result := SchedulerServiceJobStatusResult{}
+	if retval, err2 := p.handler.JobStatus(ctx, args.JobId); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc70 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err69 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc70.Write(ctx, oprot); _write_err69 == nil && err2 != nil {
+				_write_err69 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err69 == nil && err2 != nil {
+				_write_err69 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err69 == nil && err2 != nil {
+				_write_err69 = thrift.WrapTException(err2)
+			}
+			if _write_err69 != nil {
+				return false, thrift.WrapTException(_write_err69)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
+		_write_err69 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err69 == nil && err2 != nil {
+		_write_err69 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err69 == nil && err2 != nil {
+		_write_err69 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err69 == nil && err2 != nil {
+		_write_err69 = thrift.WrapTException(err2)
+	}
+	if _write_err69 != nil {
+		return false, thrift.WrapTException(_write_err69)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorListJobs struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err71 error
-  args := SchedulerServiceListJobsArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err71 error
+	args := SchedulerServiceListJobsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceListJobsResult{}
-  if retval, err2 := p.handler.ListJobs(ctx, args.Limit); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    switch v := err2.(type) {
-    case *TPigeonException:
-      result.E = v
-    default:
-      if errors.Is(err2, thrift.ErrAbandonRequest) {
-        return false, thrift.WrapTException(err2)
-      }
-      _exc72 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: " + err2.Error())
-      if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-        _write_err71 = thrift.WrapTException(err2)
-      }
-      if err2 := _exc72.Write(ctx, oprot); _write_err71 == nil && err2 != nil {
-        _write_err71 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.WriteMessageEnd(ctx); _write_err71 == nil && err2 != nil {
-        _write_err71 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.Flush(ctx); _write_err71 == nil && err2 != nil {
-        _write_err71 = thrift.WrapTException(err2)
-      }
-      if _write_err71 != nil {
-        return false, thrift.WrapTException(_write_err71)
-      }
-      return true, err
-    }
-  } else {
-    result.Success = retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-    _write_err71 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err71 == nil && err2 != nil {
-    _write_err71 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err71 == nil && err2 != nil {
-    _write_err71 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err71 == nil && err2 != nil {
-    _write_err71 = thrift.WrapTException(err2)
-  }
-  if _write_err71 != nil {
-    return false, thrift.WrapTException(_write_err71)
-  }
-  return true, err
+	result := SchedulerServiceListJobsResult{}
+	if retval, err2 := p.handler.ListJobs(ctx, args.Limit); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc72 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err71 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc72.Write(ctx, oprot); _write_err71 == nil && err2 != nil {
+				_write_err71 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err71 == nil && err2 != nil {
+				_write_err71 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err71 == nil && err2 != nil {
+				_write_err71 = thrift.WrapTException(err2)
+			}
+			if _write_err71 != nil {
+				return false, thrift.WrapTException(_write_err71)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
+		_write_err71 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err71 == nil && err2 != nil {
+		_write_err71 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err71 == nil && err2 != nil {
+		_write_err71 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err71 == nil && err2 != nil {
+		_write_err71 = thrift.WrapTException(err2)
+	}
+	if _write_err71 != nil {
+		return false, thrift.WrapTException(_write_err71)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorWaitJob struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err73 error
-  args := SchedulerServiceWaitJobArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err73 error
+	args := SchedulerServiceWaitJobArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceWaitJobResult{}
-  if retval, err2 := p.handler.WaitJob(ctx, args.JobId, args.TimeoutMillis); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    switch v := err2.(type) {
-    case *TPigeonException:
-      result.E = v
-    default:
-      if errors.Is(err2, thrift.ErrAbandonRequest) {
-        return false, thrift.WrapTException(err2)
-      }
-      _exc74 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: " + err2.Error())
-      if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-        _write_err73 = thrift.WrapTException(err2)
-      }
-      if err2 := _exc74.Write(ctx, oprot); _write_err73 == nil && err2 != nil {
-        _write_err73 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.WriteMessageEnd(ctx); _write_err73 == nil && err2 != nil {
-        _write_err73 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.Flush(ctx); _write_err73 == nil && err2 != nil {
-        _write_err73 = thrift.WrapTException(err2)
-      }
-      if _write_err73 != nil {
-        return false, thrift.WrapTException(_write_err73)
-      }
-      return true, err
-    }
-  } else {
-    result.Success = retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-    _write_err73 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err73 == nil && err2 != nil {
-    _write_err73 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err73 == nil && err2 != nil {
-    _write_err73 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err73 == nil && err2 != nil {
-    _write_err73 = thrift.WrapTException(err2)
-  }
-  if _write_err73 != nil {
-    return false, thrift.WrapTException(_write_err73)
-  }
-  return true, err
+	result := SchedulerServiceWaitJobResult{}
+	if retval, err2 := p.handler.WaitJob(ctx, args.JobId, args.TimeoutMillis); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc74 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err73 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc74.Write(ctx, oprot); _write_err73 == nil && err2 != nil {
+				_write_err73 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err73 == nil && err2 != nil {
+				_write_err73 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err73 == nil && err2 != nil {
+				_write_err73 = thrift.WrapTException(err2)
+			}
+			if _write_err73 != nil {
+				return false, thrift.WrapTException(_write_err73)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
+		_write_err73 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err73 == nil && err2 != nil {
+		_write_err73 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err73 == nil && err2 != nil {
+		_write_err73 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err73 == nil && err2 != nil {
+		_write_err73 = thrift.WrapTException(err2)
+	}
+	if _write_err73 != nil {
+		return false, thrift.WrapTException(_write_err73)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorCancelJob struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err75 error
-  args := SchedulerServiceCancelJobArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err75 error
+	args := SchedulerServiceCancelJobArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceCancelJobResult{}
-  if retval, err2 := p.handler.CancelJob(ctx, args.JobId); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    switch v := err2.(type) {
-    case *TPigeonException:
-      result.E = v
-    default:
-      if errors.Is(err2, thrift.ErrAbandonRequest) {
-        return false, thrift.WrapTException(err2)
-      }
-      _exc76 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: " + err2.Error())
-      if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-        _write_err75 = thrift.WrapTException(err2)
-      }
-      if err2 := _exc76.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
-        _write_err75 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
-        _write_err75 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
-        _write_err75 = thrift.WrapTException(err2)
-      }
-      if _write_err75 != nil {
-        return false, thrift.WrapTException(_write_err75)
-      }
-      return true, err
-    }
-  } else {
-    result.Success = retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-    _write_err75 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
-    _write_err75 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
-    _write_err75 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
-    _write_err75 = thrift.WrapTException(err2)
-  }
-  if _write_err75 != nil {
-    return false, thrift.WrapTException(_write_err75)
-  }
-  return true, err
+	result := SchedulerServiceCancelJobResult{}
+	if retval, err2 := p.handler.CancelJob(ctx, args.JobId); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc76 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err75 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc76.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
+				_write_err75 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
+				_write_err75 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
+				_write_err75 = thrift.WrapTException(err2)
+			}
+			if _write_err75 != nil {
+				return false, thrift.WrapTException(_write_err75)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
+		_write_err75 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err75 == nil && err2 != nil {
+		_write_err75 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err75 == nil && err2 != nil {
+		_write_err75 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err75 == nil && err2 != nil {
+		_write_err75 = thrift.WrapTException(err2)
+	}
+	if _write_err75 != nil {
+		return false, thrift.WrapTException(_write_err75)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorExplainJob struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err77 error
-  args := SchedulerServiceExplainJobArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err77 error
+	args := SchedulerServiceExplainJobArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceExplainJobResult{}
-  if retval, err2 := p.handler.ExplainJob(ctx, args.JobId); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    switch v := err2.(type) {
-    case *TPigeonException:
-      result.E = v
-    default:
-      if errors.Is(err2, thrift.ErrAbandonRequest) {
-        return false, thrift.WrapTException(err2)
-      }
-      _exc78 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: " + err2.Error())
-      if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-        _write_err77 = thrift.WrapTException(err2)
-      }
-      if err2 := _exc78.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
-        _write_err77 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
-        _write_err77 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
-        _write_err77 = thrift.WrapTException(err2)
-      }
-      if _write_err77 != nil {
-        return false, thrift.WrapTException(_write_err77)
-      }
-      return true, err
-    }
-  } else {
-    result.Success = retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-    _write_err77 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
-    _write_err77 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
-    _write_err77 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
-    _write_err77 = thrift.WrapTException(err2)
-  }
-  if _write_err77 != nil {
-    return false, thrift.WrapTException(_write_err77)
-  }
-  return true, err
+	result := SchedulerServiceExplainJobResult{}
+	if retval, err2 := p.handler.ExplainJob(ctx, args.JobId); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc78 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err77 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc78.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
+				_write_err77 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
+				_write_err77 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
+				_write_err77 = thrift.WrapTException(err2)
+			}
+			if _write_err77 != nil {
+				return false, thrift.WrapTException(_write_err77)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
+		_write_err77 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err77 == nil && err2 != nil {
+		_write_err77 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err77 == nil && err2 != nil {
+		_write_err77 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err77 == nil && err2 != nil {
+		_write_err77 = thrift.WrapTException(err2)
+	}
+	if _write_err77 != nil {
+		return false, thrift.WrapTException(_write_err77)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorListNodes struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err79 error
-  args := SchedulerServiceListNodesArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err79 error
+	args := SchedulerServiceListNodesArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceListNodesResult{}
-  if retval, err2 := p.handler.ListNodes(ctx); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    switch v := err2.(type) {
-    case *TPigeonException:
-      result.E = v
-    default:
-      if errors.Is(err2, thrift.ErrAbandonRequest) {
-        return false, thrift.WrapTException(err2)
-      }
-      _exc80 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: " + err2.Error())
-      if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-        _write_err79 = thrift.WrapTException(err2)
-      }
-      if err2 := _exc80.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
-        _write_err79 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
-        _write_err79 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
-        _write_err79 = thrift.WrapTException(err2)
-      }
-      if _write_err79 != nil {
-        return false, thrift.WrapTException(_write_err79)
-      }
-      return true, err
-    }
-  } else {
-    result.Success = retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-    _write_err79 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
-    _write_err79 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
-    _write_err79 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
-    _write_err79 = thrift.WrapTException(err2)
-  }
-  if _write_err79 != nil {
-    return false, thrift.WrapTException(_write_err79)
-  }
-  return true, err
+	result := SchedulerServiceListNodesResult{}
+	if retval, err2 := p.handler.ListNodes(ctx); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc80 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err79 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc80.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
+				_write_err79 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
+				_write_err79 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
+				_write_err79 = thrift.WrapTException(err2)
+			}
+			if _write_err79 != nil {
+				return false, thrift.WrapTException(_write_err79)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err79 == nil && err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err79 == nil && err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err79 == nil && err2 != nil {
+		_write_err79 = thrift.WrapTException(err2)
+	}
+	if _write_err79 != nil {
+		return false, thrift.WrapTException(_write_err79)
+	}
+	return true, err
 }
 
 type schedulerServiceProcessorTaskLog struct {
-  handler SchedulerService
+	handler SchedulerService
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err81 error
-  args := SchedulerServiceTaskLogArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err81 error
+	args := SchedulerServiceTaskLogArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := SchedulerServiceTaskLogResult{}
-  if retval, err2 := p.handler.TaskLog(ctx, args.JobId, args.Task, args.Attempt, args.Stream, args.Offset, args.Limit); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    switch v := err2.(type) {
-    case *TPigeonException:
-      result.E = v
-    default:
-      if errors.Is(err2, thrift.ErrAbandonRequest) {
-        return false, thrift.WrapTException(err2)
-      }
-      _exc82 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: " + err2.Error())
-      if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-        _write_err81 = thrift.WrapTException(err2)
-      }
-      if err2 := _exc82.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-        _write_err81 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-        _write_err81 = thrift.WrapTException(err2)
-      }
-      if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-        _write_err81 = thrift.WrapTException(err2)
-      }
-      if _write_err81 != nil {
-        return false, thrift.WrapTException(_write_err81)
-      }
-      return true, err
-    }
-  } else {
-    result.Success = retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-    _write_err81 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
-    _write_err81 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
-    _write_err81 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
-    _write_err81 = thrift.WrapTException(err2)
-  }
-  if _write_err81 != nil {
-    return false, thrift.WrapTException(_write_err81)
-  }
-  return true, err
+	result := SchedulerServiceTaskLogResult{}
+	if retval, err2 := p.handler.TaskLog(ctx, args.JobId, args.Task, args.Attempt, args.Stream, args.Offset, args.Limit); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc82 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc82.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
+				_write_err81 = thrift.WrapTException(err2)
+			}
+			if _write_err81 != nil {
+				return false, thrift.WrapTException(_write_err81)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err81 == nil && err2 != nil {
+		_write_err81 = thrift.WrapTException(err2)
+	}
+	if _write_err81 != nil {
+		return false, thrift.WrapTException(_write_err81)
+	}
+	return true, err
 }
-
 
 // HELPER FUNCTIONS AND STRUCTURES
 
 // Attributes:
-//  - App
-//  - SocketAddress
+//   - App
+//   - SocketAddress
 type SchedulerServiceRegisterFrontendArgs struct {
-  App string `thrift:"app,1" db:"app" json:"app"`
-  SocketAddress string `thrift:"socketAddress,2" db:"socketAddress" json:"socketAddress"`
+	App           string `thrift:"app,1" db:"app" json:"app"`
+	SocketAddress string `thrift:"socketAddress,2" db:"socketAddress" json:"socketAddress"`
 }
 
 func NewSchedulerServiceRegisterFrontendArgs() *SchedulerServiceRegisterFrontendArgs {
-  return &SchedulerServiceRegisterFrontendArgs{}
+	return &SchedulerServiceRegisterFrontendArgs{}
 }
 
-
 func (p *SchedulerServiceRegisterFrontendArgs) GetApp() string {
-  return p.App
+	return p.App
 }
 
 func (p *SchedulerServiceRegisterFrontendArgs) GetSocketAddress() string {
-  return p.SocketAddress
+	return p.SocketAddress
 }
 func (p *SchedulerServiceRegisterFrontendArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceRegisterFrontendArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.App = v
-}
-  return nil
+func (p *SchedulerServiceRegisterFrontendArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
 }
 
-func (p *SchedulerServiceRegisterFrontendArgs)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.SocketAddress = v
-}
-  return nil
+func (p *SchedulerServiceRegisterFrontendArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.SocketAddress = v
+	}
+	return nil
 }
 
 func (p *SchedulerServiceRegisterFrontendArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "registerFrontend_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "registerFrontend_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceRegisterFrontendArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.App)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceRegisterFrontendArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "socketAddress", thrift.STRING, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:socketAddress: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.SocketAddress)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.socketAddress (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:socketAddress: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "socketAddress", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:socketAddress: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.SocketAddress)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.socketAddress (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:socketAddress: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceRegisterFrontendArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceRegisterFrontendArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceRegisterFrontendArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
+//   - Success
 type SchedulerServiceRegisterFrontendResult struct {
-  Success *bool `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Success *bool `thrift:"success,0" db:"success" json:"success,omitempty"`
 }
 
 func NewSchedulerServiceRegisterFrontendResult() *SchedulerServiceRegisterFrontendResult {
-  return &SchedulerServiceRegisterFrontendResult{}
+	return &SchedulerServiceRegisterFrontendResult{}
 }
 
 var SchedulerServiceRegisterFrontendResult_Success_DEFAULT bool
+
 func (p *SchedulerServiceRegisterFrontendResult) GetSuccess() bool {
-  if !p.IsSetSuccess() {
-    return SchedulerServiceRegisterFrontendResult_Success_DEFAULT
-  }
-return *p.Success
+	if !p.IsSetSuccess() {
+		return SchedulerServiceRegisterFrontendResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 func (p *SchedulerServiceRegisterFrontendResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *SchedulerServiceRegisterFrontendResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.BOOL {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceRegisterFrontendResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBool(ctx); err != nil {
-  return thrift.PrependError("error reading field 0: ", err)
-} else {
-  p.Success = &v
-}
-  return nil
+func (p *SchedulerServiceRegisterFrontendResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
 }
 
 func (p *SchedulerServiceRegisterFrontendResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "registerFrontend_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "registerFrontend_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceRegisterFrontendResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceRegisterFrontendResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceRegisterFrontendResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceRegisterFrontendResult(%+v)", *p)
 }
 
 // Attributes:
-//  - Req
+//   - Req
 type SchedulerServiceSubmitJobArgs struct {
-  Req *TSchedulingRequest `thrift:"req,1" db:"req" json:"req"`
+	Req *TSchedulingRequest `thrift:"req,1" db:"req" json:"req"`
 }
 
 func NewSchedulerServiceSubmitJobArgs() *SchedulerServiceSubmitJobArgs {
-  return &SchedulerServiceSubmitJobArgs{}
+	return &SchedulerServiceSubmitJobArgs{}
 }
 
 var SchedulerServiceSubmitJobArgs_Req_DEFAULT *TSchedulingRequest
+
 func (p *SchedulerServiceSubmitJobArgs) GetReq() *TSchedulingRequest {
-  if !p.IsSetReq() {
-    return SchedulerServiceSubmitJobArgs_Req_DEFAULT
-  }
-return p.Req
+	if !p.IsSetReq() {
+		return SchedulerServiceSubmitJobArgs_Req_DEFAULT
+	}
+	return p.Req
 }
 func (p *SchedulerServiceSubmitJobArgs) IsSetReq() bool {
-  return p.Req != nil
+	return p.Req != nil
 }
 
 func (p *SchedulerServiceSubmitJobArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceSubmitJobArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Req = &TSchedulingRequest{}
-  if err := p.Req.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Req), err)
-  }
-  return nil
+func (p *SchedulerServiceSubmitJobArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Req = &TSchedulingRequest{}
+	if err := p.Req.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Req), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSubmitJobArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "submitJob_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "submitJob_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSubmitJobArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "req", thrift.STRUCT, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:req: ", p), err) }
-  if err := p.Req.Write(ctx, oprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Req), err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:req: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "req", thrift.STRUCT, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:req: ", p), err)
+	}
+	if err := p.Req.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Req), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:req: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceSubmitJobArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceSubmitJobArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceSubmitJobArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - E
+//   - E
 type SchedulerServiceSubmitJobResult struct {
-  E *IncompleteRequestException `thrift:"e,1" db:"e" json:"e,omitempty"`
+	E *IncompleteRequestException `thrift:"e,1" db:"e" json:"e,omitempty"`
 }
 
 func NewSchedulerServiceSubmitJobResult() *SchedulerServiceSubmitJobResult {
-  return &SchedulerServiceSubmitJobResult{}
+	return &SchedulerServiceSubmitJobResult{}
 }
 
 var SchedulerServiceSubmitJobResult_E_DEFAULT *IncompleteRequestException
+
 func (p *SchedulerServiceSubmitJobResult) GetE() *IncompleteRequestException {
-  if !p.IsSetE() {
-    return SchedulerServiceSubmitJobResult_E_DEFAULT
-  }
-return p.E
+	if !p.IsSetE() {
+		return SchedulerServiceSubmitJobResult_E_DEFAULT
+	}
+	return p.E
 }
 func (p *SchedulerServiceSubmitJobResult) IsSetE() bool {
-  return p.E != nil
+	return p.E != nil
 }
 
 func (p *SchedulerServiceSubmitJobResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceSubmitJobResult)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.E = &IncompleteRequestException{}
-  if err := p.E.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-  }
-  return nil
+func (p *SchedulerServiceSubmitJobResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &IncompleteRequestException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSubmitJobResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "submitJob_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "submitJob_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSubmitJobResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetE() {
-    if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err) }
-    if err := p.E.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err) }
-  }
-  return err
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceSubmitJobResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceSubmitJobResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceSubmitJobResult(%+v)", *p)
 }
 
 // Attributes:
-//  - App
-//  - TaskId
-//  - Status
-//  - Message
+//   - App
+//   - TaskId
+//   - Status
+//   - Message
 type SchedulerServiceSendFrontendMessageArgs struct {
-  App string `thrift:"app,1" db:"app" json:"app"`
-  TaskId *TFullTaskId `thrift:"taskId,2" db:"taskId" json:"taskId"`
-  Status int32 `thrift:"status,3" db:"status" json:"status"`
-  Message []byte `thrift:"message,4" db:"message" json:"message"`
+	App     string       `thrift:"app,1" db:"app" json:"app"`
+	TaskId  *TFullTaskId `thrift:"taskId,2" db:"taskId" json:"taskId"`
+	Status  int32        `thrift:"status,3" db:"status" json:"status"`
+	Message []byte       `thrift:"message,4" db:"message" json:"message"`
 }
 
 func NewSchedulerServiceSendFrontendMessageArgs() *SchedulerServiceSendFrontendMessageArgs {
-  return &SchedulerServiceSendFrontendMessageArgs{}
+	return &SchedulerServiceSendFrontendMessageArgs{}
 }
-
 
 func (p *SchedulerServiceSendFrontendMessageArgs) GetApp() string {
-  return p.App
+	return p.App
 }
+
 var SchedulerServiceSendFrontendMessageArgs_TaskId_DEFAULT *TFullTaskId
+
 func (p *SchedulerServiceSendFrontendMessageArgs) GetTaskId() *TFullTaskId {
-  if !p.IsSetTaskId() {
-    return SchedulerServiceSendFrontendMessageArgs_TaskId_DEFAULT
-  }
-return p.TaskId
+	if !p.IsSetTaskId() {
+		return SchedulerServiceSendFrontendMessageArgs_TaskId_DEFAULT
+	}
+	return p.TaskId
 }
 
 func (p *SchedulerServiceSendFrontendMessageArgs) GetStatus() int32 {
-  return p.Status
+	return p.Status
 }
 
 func (p *SchedulerServiceSendFrontendMessageArgs) GetMessage() []byte {
-  return p.Message
+	return p.Message
 }
 func (p *SchedulerServiceSendFrontendMessageArgs) IsSetTaskId() bool {
-  return p.TaskId != nil
+	return p.TaskId != nil
 }
 
 func (p *SchedulerServiceSendFrontendMessageArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *SchedulerServiceSendFrontendMessageArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.App = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceSendFrontendMessageArgs)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  p.TaskId = &TFullTaskId{}
-  if err := p.TaskId.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.TaskId), err)
-  }
-  return nil
+func (p *SchedulerServiceSendFrontendMessageArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
 }
 
-func (p *SchedulerServiceSendFrontendMessageArgs)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Status = v
-}
-  return nil
+func (p *SchedulerServiceSendFrontendMessageArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.TaskId = &TFullTaskId{}
+	if err := p.TaskId.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.TaskId), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceSendFrontendMessageArgs)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBinary(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.Message = v
+func (p *SchedulerServiceSendFrontendMessageArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Status = v
+	}
+	return nil
 }
-  return nil
+
+func (p *SchedulerServiceSendFrontendMessageArgs) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBinary(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSendFrontendMessageArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "sendFrontendMessage_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "sendFrontendMessage_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSendFrontendMessageArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.App)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceSendFrontendMessageArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRUCT, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:taskId: ", p), err) }
-  if err := p.TaskId.Write(ctx, oprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.TaskId), err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:taskId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:taskId: ", p), err)
+	}
+	if err := p.TaskId.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.TaskId), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:taskId: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceSendFrontendMessageArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "status", thrift.I32, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:status: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Status)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.status (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:status: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "status", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:status: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Status)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.status (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:status: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceSendFrontendMessageArgs) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:message: ", p), err) }
-  if err := oprot.WriteBinary(ctx, p.Message); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.message (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:message: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:message: ", p), err)
+	}
+	if err := oprot.WriteBinary(ctx, p.Message); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:message: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceSendFrontendMessageArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceSendFrontendMessageArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceSendFrontendMessageArgs(%+v)", *p)
 }
 
 type SchedulerServiceSendFrontendMessageResult struct {
 }
 
 func NewSchedulerServiceSendFrontendMessageResult() *SchedulerServiceSendFrontendMessageResult {
-  return &SchedulerServiceSendFrontendMessageResult{}
+	return &SchedulerServiceSendFrontendMessageResult{}
 }
 
 func (p *SchedulerServiceSendFrontendMessageResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-      return err
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSendFrontendMessageResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "sendFrontendMessage_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "sendFrontendMessage_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSendFrontendMessageResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceSendFrontendMessageResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceSendFrontendMessageResult(%+v)", *p)
 }
 
 // Attributes:
-//  - Req
+//   - Req
 type SchedulerServiceSubmitArgs struct {
-  Req *TSchedulingRequest `thrift:"req,1" db:"req" json:"req"`
+	Req *TSchedulingRequest `thrift:"req,1" db:"req" json:"req"`
 }
 
 func NewSchedulerServiceSubmitArgs() *SchedulerServiceSubmitArgs {
-  return &SchedulerServiceSubmitArgs{}
+	return &SchedulerServiceSubmitArgs{}
 }
 
 var SchedulerServiceSubmitArgs_Req_DEFAULT *TSchedulingRequest
+
 func (p *SchedulerServiceSubmitArgs) GetReq() *TSchedulingRequest {
-  if !p.IsSetReq() {
-    return SchedulerServiceSubmitArgs_Req_DEFAULT
-  }
-return p.Req
+	if !p.IsSetReq() {
+		return SchedulerServiceSubmitArgs_Req_DEFAULT
+	}
+	return p.Req
 }
 func (p *SchedulerServiceSubmitArgs) IsSetReq() bool {
-  return p.Req != nil
+	return p.Req != nil
 }
 
 func (p *SchedulerServiceSubmitArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceSubmitArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Req = &TSchedulingRequest{}
-  if err := p.Req.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Req), err)
-  }
-  return nil
+func (p *SchedulerServiceSubmitArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Req = &TSchedulingRequest{}
+	if err := p.Req.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Req), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSubmitArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "submit_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "submit_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSubmitArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "req", thrift.STRUCT, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:req: ", p), err) }
-  if err := p.Req.Write(ctx, oprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Req), err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:req: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "req", thrift.STRUCT, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:req: ", p), err)
+	}
+	if err := p.Req.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Req), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:req: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceSubmitArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceSubmitArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceSubmitArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
-//  - E
+//   - Success
+//   - E
 type SchedulerServiceSubmitResult struct {
-  Success *TSubmitReply `thrift:"success,0" db:"success" json:"success,omitempty"`
-  E *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+	Success *TSubmitReply     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
 }
 
 func NewSchedulerServiceSubmitResult() *SchedulerServiceSubmitResult {
-  return &SchedulerServiceSubmitResult{}
+	return &SchedulerServiceSubmitResult{}
 }
 
 var SchedulerServiceSubmitResult_Success_DEFAULT *TSubmitReply
+
 func (p *SchedulerServiceSubmitResult) GetSuccess() *TSubmitReply {
-  if !p.IsSetSuccess() {
-    return SchedulerServiceSubmitResult_Success_DEFAULT
-  }
-return p.Success
+	if !p.IsSetSuccess() {
+		return SchedulerServiceSubmitResult_Success_DEFAULT
+	}
+	return p.Success
 }
+
 var SchedulerServiceSubmitResult_E_DEFAULT *TPigeonException
+
 func (p *SchedulerServiceSubmitResult) GetE() *TPigeonException {
-  if !p.IsSetE() {
-    return SchedulerServiceSubmitResult_E_DEFAULT
-  }
-return p.E
+	if !p.IsSetE() {
+		return SchedulerServiceSubmitResult_E_DEFAULT
+	}
+	return p.E
 }
 func (p *SchedulerServiceSubmitResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *SchedulerServiceSubmitResult) IsSetE() bool {
-  return p.E != nil
+	return p.E != nil
 }
 
 func (p *SchedulerServiceSubmitResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceSubmitResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Success = &TSubmitReply{}
-  if err := p.Success.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
-  }
-  return nil
+func (p *SchedulerServiceSubmitResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TSubmitReply{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceSubmitResult)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.E = &TPigeonException{}
-  if err := p.E.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-  }
-  return nil
+func (p *SchedulerServiceSubmitResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSubmitResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "submit_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "submit_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceSubmitResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := p.Success.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceSubmitResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetE() {
-    if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err) }
-    if err := p.E.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err) }
-  }
-  return err
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceSubmitResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceSubmitResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceSubmitResult(%+v)", *p)
 }
 
 // Attributes:
-//  - JobId
+//   - JobId
 type SchedulerServiceJobStatusArgs struct {
-  JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
+	JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
 }
 
 func NewSchedulerServiceJobStatusArgs() *SchedulerServiceJobStatusArgs {
-  return &SchedulerServiceJobStatusArgs{}
+	return &SchedulerServiceJobStatusArgs{}
 }
-
 
 func (p *SchedulerServiceJobStatusArgs) GetJobId() string {
-  return p.JobId
+	return p.JobId
 }
 func (p *SchedulerServiceJobStatusArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceJobStatusArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.JobId = v
-}
-  return nil
+func (p *SchedulerServiceJobStatusArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobId = v
+	}
+	return nil
 }
 
 func (p *SchedulerServiceJobStatusArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "jobStatus_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "jobStatus_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceJobStatusArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceJobStatusArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceJobStatusArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceJobStatusArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
-//  - E
+//   - Success
+//   - E
 type SchedulerServiceJobStatusResult struct {
-  Success *TJobStatus `thrift:"success,0" db:"success" json:"success,omitempty"`
-  E *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+	Success *TJobStatus       `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
 }
 
 func NewSchedulerServiceJobStatusResult() *SchedulerServiceJobStatusResult {
-  return &SchedulerServiceJobStatusResult{}
+	return &SchedulerServiceJobStatusResult{}
 }
 
 var SchedulerServiceJobStatusResult_Success_DEFAULT *TJobStatus
+
 func (p *SchedulerServiceJobStatusResult) GetSuccess() *TJobStatus {
-  if !p.IsSetSuccess() {
-    return SchedulerServiceJobStatusResult_Success_DEFAULT
-  }
-return p.Success
+	if !p.IsSetSuccess() {
+		return SchedulerServiceJobStatusResult_Success_DEFAULT
+	}
+	return p.Success
 }
+
 var SchedulerServiceJobStatusResult_E_DEFAULT *TPigeonException
+
 func (p *SchedulerServiceJobStatusResult) GetE() *TPigeonException {
-  if !p.IsSetE() {
-    return SchedulerServiceJobStatusResult_E_DEFAULT
-  }
-return p.E
+	if !p.IsSetE() {
+		return SchedulerServiceJobStatusResult_E_DEFAULT
+	}
+	return p.E
 }
 func (p *SchedulerServiceJobStatusResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *SchedulerServiceJobStatusResult) IsSetE() bool {
-  return p.E != nil
+	return p.E != nil
 }
 
 func (p *SchedulerServiceJobStatusResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceJobStatusResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Success = &TJobStatus{}
-  if err := p.Success.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
-  }
-  return nil
+func (p *SchedulerServiceJobStatusResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TJobStatus{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceJobStatusResult)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.E = &TPigeonException{}
-  if err := p.E.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-  }
-  return nil
+func (p *SchedulerServiceJobStatusResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceJobStatusResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "jobStatus_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "jobStatus_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceJobStatusResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := p.Success.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceJobStatusResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetE() {
-    if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err) }
-    if err := p.E.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err) }
-  }
-  return err
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceJobStatusResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceJobStatusResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceJobStatusResult(%+v)", *p)
 }
 
 // Attributes:
-//  - Limit
+//   - Limit
 type SchedulerServiceListJobsArgs struct {
-  Limit int32 `thrift:"limit,1" db:"limit" json:"limit"`
+	Limit int32 `thrift:"limit,1" db:"limit" json:"limit"`
 }
 
 func NewSchedulerServiceListJobsArgs() *SchedulerServiceListJobsArgs {
-  return &SchedulerServiceListJobsArgs{}
+	return &SchedulerServiceListJobsArgs{}
 }
-
 
 func (p *SchedulerServiceListJobsArgs) GetLimit() int32 {
-  return p.Limit
+	return p.Limit
 }
 func (p *SchedulerServiceListJobsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceListJobsArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Limit = v
-}
-  return nil
+func (p *SchedulerServiceListJobsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Limit = v
+	}
+	return nil
 }
 
 func (p *SchedulerServiceListJobsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "listJobs_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "listJobs_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceListJobsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:limit: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.limit (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:limit: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:limit: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.limit (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:limit: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceListJobsArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceListJobsArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceListJobsArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
-//  - E
+//   - Success
+//   - E
 type SchedulerServiceListJobsResult struct {
-  Success []*TJobStatus `thrift:"success,0" db:"success" json:"success,omitempty"`
-  E *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+	Success []*TJobStatus     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
 }
 
 func NewSchedulerServiceListJobsResult() *SchedulerServiceListJobsResult {
-  return &SchedulerServiceListJobsResult{}
+	return &SchedulerServiceListJobsResult{}
 }
 
 var SchedulerServiceListJobsResult_Success_DEFAULT []*TJobStatus
 
 func (p *SchedulerServiceListJobsResult) GetSuccess() []*TJobStatus {
-  return p.Success
+	return p.Success
 }
+
 var SchedulerServiceListJobsResult_E_DEFAULT *TPigeonException
+
 func (p *SchedulerServiceListJobsResult) GetE() *TPigeonException {
-  if !p.IsSetE() {
-    return SchedulerServiceListJobsResult_E_DEFAULT
-  }
-return p.E
+	if !p.IsSetE() {
+		return SchedulerServiceListJobsResult_E_DEFAULT
+	}
+	return p.E
 }
 func (p *SchedulerServiceListJobsResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *SchedulerServiceListJobsResult) IsSetE() bool {
-  return p.E != nil
+	return p.E != nil
 }
 
 func (p *SchedulerServiceListJobsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceListJobsResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]*TJobStatus, 0, size)
-  p.Success =  tSlice
-  for i := 0; i < size; i ++ {
-    _elem83 := &TJobStatus{}
-    if err := _elem83.Read(ctx, iprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem83), err)
-    }
-    p.Success = append(p.Success, _elem83)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TJobStatus, 0, size)
+	p.Success = tSlice
+	for i := 0; i < size; i++ {
+		_elem83 := &TJobStatus{}
+		if err := _elem83.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem83), err)
+		}
+		p.Success = append(p.Success, _elem83)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceListJobsResult)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.E = &TPigeonException{}
-  if err := p.E.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-  }
-  return nil
+func (p *SchedulerServiceListJobsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceListJobsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "listJobs_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "listJobs_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceListJobsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.LIST, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Success)); err != nil {
-      return thrift.PrependError("error writing list begin: ", err)
-    }
-    for _, v := range p.Success {
-      if err := v.Write(ctx, oprot); err != nil {
-        return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-      }
-    }
-    if err := oprot.WriteListEnd(ctx); err != nil {
-      return thrift.PrependError("error writing list end: ", err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.LIST, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Success)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Success {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceListJobsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetE() {
-    if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err) }
-    if err := p.E.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err) }
-  }
-  return err
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceListJobsResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceListJobsResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceListJobsResult(%+v)", *p)
 }
 
 // Attributes:
-//  - JobId
-//  - TimeoutMillis
+//   - JobId
+//   - TimeoutMillis
 type SchedulerServiceWaitJobArgs struct {
-  JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
-  TimeoutMillis int64 `thrift:"timeoutMillis,2" db:"timeoutMillis" json:"timeoutMillis"`
+	JobId         string `thrift:"jobId,1" db:"jobId" json:"jobId"`
+	TimeoutMillis int64  `thrift:"timeoutMillis,2" db:"timeoutMillis" json:"timeoutMillis"`
 }
 
 func NewSchedulerServiceWaitJobArgs() *SchedulerServiceWaitJobArgs {
-  return &SchedulerServiceWaitJobArgs{}
+	return &SchedulerServiceWaitJobArgs{}
 }
 
-
 func (p *SchedulerServiceWaitJobArgs) GetJobId() string {
-  return p.JobId
+	return p.JobId
 }
 
 func (p *SchedulerServiceWaitJobArgs) GetTimeoutMillis() int64 {
-  return p.TimeoutMillis
+	return p.TimeoutMillis
 }
 func (p *SchedulerServiceWaitJobArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceWaitJobArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.JobId = v
-}
-  return nil
+func (p *SchedulerServiceWaitJobArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobId = v
+	}
+	return nil
 }
 
-func (p *SchedulerServiceWaitJobArgs)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.TimeoutMillis = v
-}
-  return nil
+func (p *SchedulerServiceWaitJobArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.TimeoutMillis = v
+	}
+	return nil
 }
 
 func (p *SchedulerServiceWaitJobArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "waitJob_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "waitJob_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceWaitJobArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceWaitJobArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "timeoutMillis", thrift.I64, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:timeoutMillis: ", p), err) }
-  if err := oprot.WriteI64(ctx, int64(p.TimeoutMillis)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.timeoutMillis (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:timeoutMillis: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "timeoutMillis", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:timeoutMillis: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.TimeoutMillis)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.timeoutMillis (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:timeoutMillis: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceWaitJobArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceWaitJobArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceWaitJobArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
-//  - E
+//   - Success
+//   - E
 type SchedulerServiceWaitJobResult struct {
-  Success *TJobStatus `thrift:"success,0" db:"success" json:"success,omitempty"`
-  E *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+	Success *TJobStatus       `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
 }
 
 func NewSchedulerServiceWaitJobResult() *SchedulerServiceWaitJobResult {
-  return &SchedulerServiceWaitJobResult{}
+	return &SchedulerServiceWaitJobResult{}
 }
 
 var SchedulerServiceWaitJobResult_Success_DEFAULT *TJobStatus
+
 func (p *SchedulerServiceWaitJobResult) GetSuccess() *TJobStatus {
-  if !p.IsSetSuccess() {
-    return SchedulerServiceWaitJobResult_Success_DEFAULT
-  }
-return p.Success
+	if !p.IsSetSuccess() {
+		return SchedulerServiceWaitJobResult_Success_DEFAULT
+	}
+	return p.Success
 }
+
 var SchedulerServiceWaitJobResult_E_DEFAULT *TPigeonException
+
 func (p *SchedulerServiceWaitJobResult) GetE() *TPigeonException {
-  if !p.IsSetE() {
-    return SchedulerServiceWaitJobResult_E_DEFAULT
-  }
-return p.E
+	if !p.IsSetE() {
+		return SchedulerServiceWaitJobResult_E_DEFAULT
+	}
+	return p.E
 }
 func (p *SchedulerServiceWaitJobResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *SchedulerServiceWaitJobResult) IsSetE() bool {
-  return p.E != nil
+	return p.E != nil
 }
 
 func (p *SchedulerServiceWaitJobResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceWaitJobResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Success = &TJobStatus{}
-  if err := p.Success.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
-  }
-  return nil
+func (p *SchedulerServiceWaitJobResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TJobStatus{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceWaitJobResult)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.E = &TPigeonException{}
-  if err := p.E.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-  }
-  return nil
+func (p *SchedulerServiceWaitJobResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceWaitJobResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "waitJob_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "waitJob_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceWaitJobResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := p.Success.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceWaitJobResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetE() {
-    if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err) }
-    if err := p.E.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err) }
-  }
-  return err
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceWaitJobResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceWaitJobResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceWaitJobResult(%+v)", *p)
 }
 
 // Attributes:
-//  - JobId
+//   - JobId
 type SchedulerServiceCancelJobArgs struct {
-  JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
+	JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
 }
 
 func NewSchedulerServiceCancelJobArgs() *SchedulerServiceCancelJobArgs {
-  return &SchedulerServiceCancelJobArgs{}
+	return &SchedulerServiceCancelJobArgs{}
 }
-
 
 func (p *SchedulerServiceCancelJobArgs) GetJobId() string {
-  return p.JobId
+	return p.JobId
 }
 func (p *SchedulerServiceCancelJobArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceCancelJobArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.JobId = v
-}
-  return nil
+func (p *SchedulerServiceCancelJobArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobId = v
+	}
+	return nil
 }
 
 func (p *SchedulerServiceCancelJobArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "cancelJob_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "cancelJob_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceCancelJobArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceCancelJobArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceCancelJobArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceCancelJobArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
-//  - E
+//   - Success
+//   - E
 type SchedulerServiceCancelJobResult struct {
-  Success *TJobStatus `thrift:"success,0" db:"success" json:"success,omitempty"`
-  E *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+	Success *TJobStatus       `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
 }
 
 func NewSchedulerServiceCancelJobResult() *SchedulerServiceCancelJobResult {
-  return &SchedulerServiceCancelJobResult{}
+	return &SchedulerServiceCancelJobResult{}
 }
 
 var SchedulerServiceCancelJobResult_Success_DEFAULT *TJobStatus
+
 func (p *SchedulerServiceCancelJobResult) GetSuccess() *TJobStatus {
-  if !p.IsSetSuccess() {
-    return SchedulerServiceCancelJobResult_Success_DEFAULT
-  }
-return p.Success
+	if !p.IsSetSuccess() {
+		return SchedulerServiceCancelJobResult_Success_DEFAULT
+	}
+	return p.Success
 }
+
 var SchedulerServiceCancelJobResult_E_DEFAULT *TPigeonException
+
 func (p *SchedulerServiceCancelJobResult) GetE() *TPigeonException {
-  if !p.IsSetE() {
-    return SchedulerServiceCancelJobResult_E_DEFAULT
-  }
-return p.E
+	if !p.IsSetE() {
+		return SchedulerServiceCancelJobResult_E_DEFAULT
+	}
+	return p.E
 }
 func (p *SchedulerServiceCancelJobResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *SchedulerServiceCancelJobResult) IsSetE() bool {
-  return p.E != nil
+	return p.E != nil
 }
 
 func (p *SchedulerServiceCancelJobResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceCancelJobResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Success = &TJobStatus{}
-  if err := p.Success.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
-  }
-  return nil
+func (p *SchedulerServiceCancelJobResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TJobStatus{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceCancelJobResult)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.E = &TPigeonException{}
-  if err := p.E.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-  }
-  return nil
+func (p *SchedulerServiceCancelJobResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceCancelJobResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "cancelJob_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "cancelJob_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceCancelJobResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := p.Success.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceCancelJobResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetE() {
-    if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err) }
-    if err := p.E.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err) }
-  }
-  return err
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceCancelJobResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceCancelJobResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceCancelJobResult(%+v)", *p)
 }
 
 // Attributes:
-//  - JobId
+//   - JobId
 type SchedulerServiceExplainJobArgs struct {
-  JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
+	JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
 }
 
 func NewSchedulerServiceExplainJobArgs() *SchedulerServiceExplainJobArgs {
-  return &SchedulerServiceExplainJobArgs{}
+	return &SchedulerServiceExplainJobArgs{}
 }
-
 
 func (p *SchedulerServiceExplainJobArgs) GetJobId() string {
-  return p.JobId
+	return p.JobId
 }
 func (p *SchedulerServiceExplainJobArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceExplainJobArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.JobId = v
-}
-  return nil
+func (p *SchedulerServiceExplainJobArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobId = v
+	}
+	return nil
 }
 
 func (p *SchedulerServiceExplainJobArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "explainJob_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "explainJob_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceExplainJobArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceExplainJobArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceExplainJobArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceExplainJobArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
-//  - E
+//   - Success
+//   - E
 type SchedulerServiceExplainJobResult struct {
-  Success *TExplanation `thrift:"success,0" db:"success" json:"success,omitempty"`
-  E *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+	Success *TExplanation     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
 }
 
 func NewSchedulerServiceExplainJobResult() *SchedulerServiceExplainJobResult {
-  return &SchedulerServiceExplainJobResult{}
+	return &SchedulerServiceExplainJobResult{}
 }
 
 var SchedulerServiceExplainJobResult_Success_DEFAULT *TExplanation
+
 func (p *SchedulerServiceExplainJobResult) GetSuccess() *TExplanation {
-  if !p.IsSetSuccess() {
-    return SchedulerServiceExplainJobResult_Success_DEFAULT
-  }
-return p.Success
+	if !p.IsSetSuccess() {
+		return SchedulerServiceExplainJobResult_Success_DEFAULT
+	}
+	return p.Success
 }
+
 var SchedulerServiceExplainJobResult_E_DEFAULT *TPigeonException
+
 func (p *SchedulerServiceExplainJobResult) GetE() *TPigeonException {
-  if !p.IsSetE() {
-    return SchedulerServiceExplainJobResult_E_DEFAULT
-  }
-return p.E
+	if !p.IsSetE() {
+		return SchedulerServiceExplainJobResult_E_DEFAULT
+	}
+	return p.E
 }
 func (p *SchedulerServiceExplainJobResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *SchedulerServiceExplainJobResult) IsSetE() bool {
-  return p.E != nil
+	return p.E != nil
 }
 
 func (p *SchedulerServiceExplainJobResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceExplainJobResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Success = &TExplanation{}
-  if err := p.Success.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
-  }
-  return nil
+func (p *SchedulerServiceExplainJobResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TExplanation{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceExplainJobResult)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.E = &TPigeonException{}
-  if err := p.E.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-  }
-  return nil
+func (p *SchedulerServiceExplainJobResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceExplainJobResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "explainJob_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "explainJob_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceExplainJobResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := p.Success.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceExplainJobResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetE() {
-    if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err) }
-    if err := p.E.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err) }
-  }
-  return err
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceExplainJobResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceExplainJobResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceExplainJobResult(%+v)", *p)
 }
 
 type SchedulerServiceListNodesArgs struct {
 }
 
 func NewSchedulerServiceListNodesArgs() *SchedulerServiceListNodesArgs {
-  return &SchedulerServiceListNodesArgs{}
+	return &SchedulerServiceListNodesArgs{}
 }
 
 func (p *SchedulerServiceListNodesArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-      return err
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceListNodesArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "listNodes_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "listNodes_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceListNodesArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceListNodesArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceListNodesArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
-//  - E
+//   - Success
+//   - E
 type SchedulerServiceListNodesResult struct {
-  Success []*TMasterState `thrift:"success,0" db:"success" json:"success,omitempty"`
-  E *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+	Success []*TMasterState   `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
 }
 
 func NewSchedulerServiceListNodesResult() *SchedulerServiceListNodesResult {
-  return &SchedulerServiceListNodesResult{}
+	return &SchedulerServiceListNodesResult{}
 }
 
 var SchedulerServiceListNodesResult_Success_DEFAULT []*TMasterState
 
 func (p *SchedulerServiceListNodesResult) GetSuccess() []*TMasterState {
-  return p.Success
+	return p.Success
 }
+
 var SchedulerServiceListNodesResult_E_DEFAULT *TPigeonException
+
 func (p *SchedulerServiceListNodesResult) GetE() *TPigeonException {
-  if !p.IsSetE() {
-    return SchedulerServiceListNodesResult_E_DEFAULT
-  }
-return p.E
+	if !p.IsSetE() {
+		return SchedulerServiceListNodesResult_E_DEFAULT
+	}
+	return p.E
 }
 func (p *SchedulerServiceListNodesResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *SchedulerServiceListNodesResult) IsSetE() bool {
-  return p.E != nil
+	return p.E != nil
 }
 
 func (p *SchedulerServiceListNodesResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceListNodesResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]*TMasterState, 0, size)
-  p.Success =  tSlice
-  for i := 0; i < size; i ++ {
-    _elem84 := &TMasterState{}
-    if err := _elem84.Read(ctx, iprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem84), err)
-    }
-    p.Success = append(p.Success, _elem84)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TMasterState, 0, size)
+	p.Success = tSlice
+	for i := 0; i < size; i++ {
+		_elem84 := &TMasterState{}
+		if err := _elem84.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem84), err)
+		}
+		p.Success = append(p.Success, _elem84)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceListNodesResult)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.E = &TPigeonException{}
-  if err := p.E.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-  }
-  return nil
+func (p *SchedulerServiceListNodesResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceListNodesResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "listNodes_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "listNodes_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceListNodesResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.LIST, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Success)); err != nil {
-      return thrift.PrependError("error writing list begin: ", err)
-    }
-    for _, v := range p.Success {
-      if err := v.Write(ctx, oprot); err != nil {
-        return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-      }
-    }
-    if err := oprot.WriteListEnd(ctx); err != nil {
-      return thrift.PrependError("error writing list end: ", err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.LIST, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Success)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Success {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceListNodesResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetE() {
-    if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err) }
-    if err := p.E.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err) }
-  }
-  return err
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceListNodesResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceListNodesResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceListNodesResult(%+v)", *p)
 }
 
 // Attributes:
-//  - JobId
-//  - Task
-//  - Attempt
-//  - Stream
-//  - Offset
-//  - Limit
+//   - JobId
+//   - Task
+//   - Attempt
+//   - Stream
+//   - Offset
+//   - Limit
 type SchedulerServiceTaskLogArgs struct {
-  JobId string `thrift:"jobId,1" db:"jobId" json:"jobId"`
-  Task int32 `thrift:"task,2" db:"task" json:"task"`
-  Attempt int32 `thrift:"attempt,3" db:"attempt" json:"attempt"`
-  Stream string `thrift:"stream,4" db:"stream" json:"stream"`
-  Offset int64 `thrift:"offset,5" db:"offset" json:"offset"`
-  Limit int32 `thrift:"limit,6" db:"limit" json:"limit"`
+	JobId   string `thrift:"jobId,1" db:"jobId" json:"jobId"`
+	Task    int32  `thrift:"task,2" db:"task" json:"task"`
+	Attempt int32  `thrift:"attempt,3" db:"attempt" json:"attempt"`
+	Stream  string `thrift:"stream,4" db:"stream" json:"stream"`
+	Offset  int64  `thrift:"offset,5" db:"offset" json:"offset"`
+	Limit   int32  `thrift:"limit,6" db:"limit" json:"limit"`
 }
 
 func NewSchedulerServiceTaskLogArgs() *SchedulerServiceTaskLogArgs {
-  return &SchedulerServiceTaskLogArgs{}
+	return &SchedulerServiceTaskLogArgs{}
 }
 
-
 func (p *SchedulerServiceTaskLogArgs) GetJobId() string {
-  return p.JobId
+	return p.JobId
 }
 
 func (p *SchedulerServiceTaskLogArgs) GetTask() int32 {
-  return p.Task
+	return p.Task
 }
 
 func (p *SchedulerServiceTaskLogArgs) GetAttempt() int32 {
-  return p.Attempt
+	return p.Attempt
 }
 
 func (p *SchedulerServiceTaskLogArgs) GetStream() string {
-  return p.Stream
+	return p.Stream
 }
 
 func (p *SchedulerServiceTaskLogArgs) GetOffset() int64 {
-  return p.Offset
+	return p.Offset
 }
 
 func (p *SchedulerServiceTaskLogArgs) GetLimit() int32 {
-  return p.Limit
+	return p.Limit
 }
 func (p *SchedulerServiceTaskLogArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 5:
-      if fieldTypeId == thrift.I64 {
-        if err := p.ReadField5(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 6:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField6(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *SchedulerServiceTaskLogArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.JobId = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceTaskLogArgs)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Task = v
-}
-  return nil
-}
-
-func (p *SchedulerServiceTaskLogArgs)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Attempt = v
-}
-  return nil
+func (p *SchedulerServiceTaskLogArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.JobId = v
+	}
+	return nil
 }
 
-func (p *SchedulerServiceTaskLogArgs)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.Stream = v
-}
-  return nil
-}
-
-func (p *SchedulerServiceTaskLogArgs)  ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI64(ctx); err != nil {
-  return thrift.PrependError("error reading field 5: ", err)
-} else {
-  p.Offset = v
-}
-  return nil
+func (p *SchedulerServiceTaskLogArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Task = v
+	}
+	return nil
 }
 
-func (p *SchedulerServiceTaskLogArgs)  ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 6: ", err)
-} else {
-  p.Limit = v
+func (p *SchedulerServiceTaskLogArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Attempt = v
+	}
+	return nil
 }
-  return nil
+
+func (p *SchedulerServiceTaskLogArgs) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Stream = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceTaskLogArgs) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Offset = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceTaskLogArgs) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Limit = v
+	}
+	return nil
 }
 
 func (p *SchedulerServiceTaskLogArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "taskLog_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-    if err := p.writeField5(ctx, oprot); err != nil { return err }
-    if err := p.writeField6(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "taskLog_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceTaskLogArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "jobId", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:jobId: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.JobId)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.jobId (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:jobId: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceTaskLogArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "task", thrift.I32, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:task: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Task)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.task (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:task: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "task", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:task: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Task)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.task (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:task: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceTaskLogArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "attempt", thrift.I32, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:attempt: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Attempt)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.attempt (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:attempt: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "attempt", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:attempt: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Attempt)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.attempt (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:attempt: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceTaskLogArgs) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "stream", thrift.STRING, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:stream: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.Stream)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.stream (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:stream: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "stream", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:stream: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Stream)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.stream (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:stream: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceTaskLogArgs) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "offset", thrift.I64, 5); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:offset: ", p), err) }
-  if err := oprot.WriteI64(ctx, int64(p.Offset)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.offset (5) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 5:offset: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "offset", thrift.I64, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:offset: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Offset)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.offset (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:offset: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceTaskLogArgs) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 6); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:limit: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.limit (6) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 6:limit: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:limit: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.limit (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:limit: ", p), err)
+	}
+	return err
 }
 
 func (p *SchedulerServiceTaskLogArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceTaskLogArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceTaskLogArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
-//  - E
+//   - Success
+//   - E
 type SchedulerServiceTaskLogResult struct {
-  Success *TLogChunk `thrift:"success,0" db:"success" json:"success,omitempty"`
-  E *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+	Success *TLogChunk        `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
 }
 
 func NewSchedulerServiceTaskLogResult() *SchedulerServiceTaskLogResult {
-  return &SchedulerServiceTaskLogResult{}
+	return &SchedulerServiceTaskLogResult{}
 }
 
 var SchedulerServiceTaskLogResult_Success_DEFAULT *TLogChunk
+
 func (p *SchedulerServiceTaskLogResult) GetSuccess() *TLogChunk {
-  if !p.IsSetSuccess() {
-    return SchedulerServiceTaskLogResult_Success_DEFAULT
-  }
-return p.Success
+	if !p.IsSetSuccess() {
+		return SchedulerServiceTaskLogResult_Success_DEFAULT
+	}
+	return p.Success
 }
+
 var SchedulerServiceTaskLogResult_E_DEFAULT *TPigeonException
+
 func (p *SchedulerServiceTaskLogResult) GetE() *TPigeonException {
-  if !p.IsSetE() {
-    return SchedulerServiceTaskLogResult_E_DEFAULT
-  }
-return p.E
+	if !p.IsSetE() {
+		return SchedulerServiceTaskLogResult_E_DEFAULT
+	}
+	return p.E
 }
 func (p *SchedulerServiceTaskLogResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *SchedulerServiceTaskLogResult) IsSetE() bool {
-  return p.E != nil
+	return p.E != nil
 }
 
 func (p *SchedulerServiceTaskLogResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceTaskLogResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Success = &TLogChunk{}
-  if err := p.Success.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
-  }
-  return nil
+func (p *SchedulerServiceTaskLogResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TLogChunk{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
 }
 
-func (p *SchedulerServiceTaskLogResult)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.E = &TPigeonException{}
-  if err := p.E.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
-  }
-  return nil
+func (p *SchedulerServiceTaskLogResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceTaskLogResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "taskLog_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "taskLog_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *SchedulerServiceTaskLogResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := p.Success.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceTaskLogResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetE() {
-    if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err) }
-    if err := p.E.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
-    }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err) }
-  }
-  return err
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *SchedulerServiceTaskLogResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("SchedulerServiceTaskLogResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceTaskLogResult(%+v)", *p)
 }
 
-
 type FrontendService interface {
-  // Parameters:
-  //  - TaskId
-  //  - Status
-  //  - Message
-  FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error)
+	// Parameters:
+	//  - TaskId
+	//  - Status
+	//  - Message
+	FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error)
 }
 
 type FrontendServiceClient struct {
-  c thrift.TClient
-  meta thrift.ResponseMeta
+	c    thrift.TClient
+	meta thrift.ResponseMeta
 }
 
 func NewFrontendServiceClientFactory(t thrift.TTransport, f thrift.TProtocolFactory) *FrontendServiceClient {
-  return &FrontendServiceClient{
-    c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
-  }
+	return &FrontendServiceClient{
+		c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
+	}
 }
 
 func NewFrontendServiceClientProtocol(t thrift.TTransport, iprot thrift.TProtocol, oprot thrift.TProtocol) *FrontendServiceClient {
-  return &FrontendServiceClient{
-    c: thrift.NewTStandardClient(iprot, oprot),
-  }
+	return &FrontendServiceClient{
+		c: thrift.NewTStandardClient(iprot, oprot),
+	}
 }
 
 func NewFrontendServiceClient(c thrift.TClient) *FrontendServiceClient {
-  return &FrontendServiceClient{
-    c: c,
-  }
+	return &FrontendServiceClient{
+		c: c,
+	}
 }
 
 func (p *FrontendServiceClient) Client_() thrift.TClient {
-  return p.c
+	return p.c
 }
 
 func (p *FrontendServiceClient) LastResponseMeta_() thrift.ResponseMeta {
-  return p.meta
+	return p.meta
 }
 
 func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
-  p.meta = meta
+	p.meta = meta
 }
 
 // Parameters:
-//  - TaskId
-//  - Status
-//  - Message
+//   - TaskId
+//   - Status
+//   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-  var _args85 FrontendServiceFrontendMessageArgs
-  _args85.TaskId = taskId
-  _args85.Status = status
-  _args85.Message = message
-  var _result87 FrontendServiceFrontendMessageResult
-  var _meta86 thrift.ResponseMeta
-  _meta86, _err = p.Client_().Call(ctx, "frontendMessage", &_args85, &_result87)
-  p.SetLastResponseMeta_(_meta86)
-  if _err != nil {
-    return
-  }
-  return nil
+	var _args85 FrontendServiceFrontendMessageArgs
+	_args85.TaskId = taskId
+	_args85.Status = status
+	_args85.Message = message
+	var _result87 FrontendServiceFrontendMessageResult
+	var _meta86 thrift.ResponseMeta
+	_meta86, _err = p.Client_().Call(ctx, "frontendMessage", &_args85, &_result87)
+	p.SetLastResponseMeta_(_meta86)
+	if _err != nil {
+		return
+	}
+	return nil
 }
 
 type FrontendServiceProcessor struct {
-  processorMap map[string]thrift.TProcessorFunction
-  handler FrontendService
+	processorMap map[string]thrift.TProcessorFunction
+	handler      FrontendService
 }
 
 func (p *FrontendServiceProcessor) AddToProcessorMap(key string, processor thrift.TProcessorFunction) {
-  p.processorMap[key] = processor
+	p.processorMap[key] = processor
 }
 
 func (p *FrontendServiceProcessor) GetProcessorFunction(key string) (processor thrift.TProcessorFunction, ok bool) {
-  processor, ok = p.processorMap[key]
-  return processor, ok
+	processor, ok = p.processorMap[key]
+	return processor, ok
 }
 
 func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunction {
-  return p.processorMap
+	return p.processorMap
 }
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-  self88 := &FrontendServiceProcessor{handler:handler, processorMap:make(map[string]thrift.TProcessorFunction)}
-  self88.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler:handler}
-return self88
+	self88 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self88.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self88
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
-  if err2 != nil { return false, thrift.WrapTException(err2) }
-  if processor, ok := p.GetProcessorFunction(name); ok {
-    return processor.Process(ctx, seqId, iprot, oprot)
-  }
-  iprot.Skip(ctx, thrift.STRUCT)
-  iprot.ReadMessageEnd(ctx)
-  x89 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function " + name)
-  oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-  x89.Write(ctx, oprot)
-  oprot.WriteMessageEnd(ctx)
-  oprot.Flush(ctx)
-  return false, x89
+	name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
+	if err2 != nil {
+		return false, thrift.WrapTException(err2)
+	}
+	if processor, ok := p.GetProcessorFunction(name); ok {
+		return processor.Process(ctx, seqId, iprot, oprot)
+	}
+	iprot.Skip(ctx, thrift.STRUCT)
+	iprot.ReadMessageEnd(ctx)
+	x89 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
+	x89.Write(ctx, oprot)
+	oprot.WriteMessageEnd(ctx)
+	oprot.Flush(ctx)
+	return false, x89
 
 }
 
 type frontendServiceProcessorFrontendMessage struct {
-  handler FrontendService
+	handler FrontendService
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err90 error
-  args := FrontendServiceFrontendMessageArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err90 error
+	args := FrontendServiceFrontendMessageArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := FrontendServiceFrontendMessageResult{}
-  if err2 := p.handler.FrontendMessage(ctx, args.TaskId, args.Status, args.Message); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    if errors.Is(err2, thrift.ErrAbandonRequest) {
-      return false, thrift.WrapTException(err2)
-    }
-    _exc91 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: " + err2.Error())
-    if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-      _write_err90 = thrift.WrapTException(err2)
-    }
-    if err2 := _exc91.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
-      _write_err90 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
-      _write_err90 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
-      _write_err90 = thrift.WrapTException(err2)
-    }
-    if _write_err90 != nil {
-      return false, thrift.WrapTException(_write_err90)
-    }
-    return true, err
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-    _write_err90 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
-    _write_err90 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
-    _write_err90 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
-    _write_err90 = thrift.WrapTException(err2)
-  }
-  if _write_err90 != nil {
-    return false, thrift.WrapTException(_write_err90)
-  }
-  return true, err
+	result := FrontendServiceFrontendMessageResult{}
+	if err2 := p.handler.FrontendMessage(ctx, args.TaskId, args.Status, args.Message); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		if errors.Is(err2, thrift.ErrAbandonRequest) {
+			return false, thrift.WrapTException(err2)
+		}
+		_exc91 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
+			_write_err90 = thrift.WrapTException(err2)
+		}
+		if err2 := _exc91.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
+			_write_err90 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
+			_write_err90 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
+			_write_err90 = thrift.WrapTException(err2)
+		}
+		if _write_err90 != nil {
+			return false, thrift.WrapTException(_write_err90)
+		}
+		return true, err
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
+		_write_err90 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
+		_write_err90 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
+		_write_err90 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
+		_write_err90 = thrift.WrapTException(err2)
+	}
+	if _write_err90 != nil {
+		return false, thrift.WrapTException(_write_err90)
+	}
+	return true, err
 }
-
 
 // HELPER FUNCTIONS AND STRUCTURES
 
 // Attributes:
-//  - TaskId
-//  - Status
-//  - Message
+//   - TaskId
+//   - Status
+//   - Message
 type FrontendServiceFrontendMessageArgs struct {
-  TaskId *TFullTaskId `thrift:"taskId,1" db:"taskId" json:"taskId"`
-  Status int32 `thrift:"status,2" db:"status" json:"status"`
-  Message []byte `thrift:"message,3" db:"message" json:"message"`
+	TaskId  *TFullTaskId `thrift:"taskId,1" db:"taskId" json:"taskId"`
+	Status  int32        `thrift:"status,2" db:"status" json:"status"`
+	Message []byte       `thrift:"message,3" db:"message" json:"message"`
 }
 
 func NewFrontendServiceFrontendMessageArgs() *FrontendServiceFrontendMessageArgs {
-  return &FrontendServiceFrontendMessageArgs{}
+	return &FrontendServiceFrontendMessageArgs{}
 }
 
 var FrontendServiceFrontendMessageArgs_TaskId_DEFAULT *TFullTaskId
+
 func (p *FrontendServiceFrontendMessageArgs) GetTaskId() *TFullTaskId {
-  if !p.IsSetTaskId() {
-    return FrontendServiceFrontendMessageArgs_TaskId_DEFAULT
-  }
-return p.TaskId
+	if !p.IsSetTaskId() {
+		return FrontendServiceFrontendMessageArgs_TaskId_DEFAULT
+	}
+	return p.TaskId
 }
 
 func (p *FrontendServiceFrontendMessageArgs) GetStatus() int32 {
-  return p.Status
+	return p.Status
 }
 
 func (p *FrontendServiceFrontendMessageArgs) GetMessage() []byte {
-  return p.Message
+	return p.Message
 }
 func (p *FrontendServiceFrontendMessageArgs) IsSetTaskId() bool {
-  return p.TaskId != nil
+	return p.TaskId != nil
 }
 
 func (p *FrontendServiceFrontendMessageArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *FrontendServiceFrontendMessageArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  p.TaskId = &TFullTaskId{}
-  if err := p.TaskId.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.TaskId), err)
-  }
-  return nil
+func (p *FrontendServiceFrontendMessageArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.TaskId = &TFullTaskId{}
+	if err := p.TaskId.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.TaskId), err)
+	}
+	return nil
 }
 
-func (p *FrontendServiceFrontendMessageArgs)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.Status = v
-}
-  return nil
+func (p *FrontendServiceFrontendMessageArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Status = v
+	}
+	return nil
 }
 
-func (p *FrontendServiceFrontendMessageArgs)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBinary(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Message = v
-}
-  return nil
+func (p *FrontendServiceFrontendMessageArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBinary(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
 }
 
 func (p *FrontendServiceFrontendMessageArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "frontendMessage_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "frontendMessage_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *FrontendServiceFrontendMessageArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRUCT, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:taskId: ", p), err) }
-  if err := p.TaskId.Write(ctx, oprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.TaskId), err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:taskId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRUCT, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:taskId: ", p), err)
+	}
+	if err := p.TaskId.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.TaskId), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:taskId: ", p), err)
+	}
+	return err
 }
 
 func (p *FrontendServiceFrontendMessageArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "status", thrift.I32, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:status: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Status)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.status (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:status: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "status", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:status: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Status)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.status (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:status: ", p), err)
+	}
+	return err
 }
 
 func (p *FrontendServiceFrontendMessageArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:message: ", p), err) }
-  if err := oprot.WriteBinary(ctx, p.Message); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.message (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:message: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:message: ", p), err)
+	}
+	if err := oprot.WriteBinary(ctx, p.Message); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:message: ", p), err)
+	}
+	return err
 }
 
 func (p *FrontendServiceFrontendMessageArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("FrontendServiceFrontendMessageArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("FrontendServiceFrontendMessageArgs(%+v)", *p)
 }
 
 type FrontendServiceFrontendMessageResult struct {
 }
 
 func NewFrontendServiceFrontendMessageResult() *FrontendServiceFrontendMessageResult {
-  return &FrontendServiceFrontendMessageResult{}
+	return &FrontendServiceFrontendMessageResult{}
 }
 
 func (p *FrontendServiceFrontendMessageResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-      return err
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
 func (p *FrontendServiceFrontendMessageResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "frontendMessage_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "frontendMessage_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *FrontendServiceFrontendMessageResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("FrontendServiceFrontendMessageResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("FrontendServiceFrontendMessageResult(%+v)", *p)
 }
 
-
 type BackendService interface {
-  // Parameters:
-  //  - Message
-  //  - TaskId
-  //  - User
-  LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error)
+	// Parameters:
+	//  - Message
+	//  - TaskId
+	//  - User
+	LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error)
 }
 
 type BackendServiceClient struct {
-  c thrift.TClient
-  meta thrift.ResponseMeta
+	c    thrift.TClient
+	meta thrift.ResponseMeta
 }
 
 func NewBackendServiceClientFactory(t thrift.TTransport, f thrift.TProtocolFactory) *BackendServiceClient {
-  return &BackendServiceClient{
-    c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
-  }
+	return &BackendServiceClient{
+		c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
+	}
 }
 
 func NewBackendServiceClientProtocol(t thrift.TTransport, iprot thrift.TProtocol, oprot thrift.TProtocol) *BackendServiceClient {
-  return &BackendServiceClient{
-    c: thrift.NewTStandardClient(iprot, oprot),
-  }
+	return &BackendServiceClient{
+		c: thrift.NewTStandardClient(iprot, oprot),
+	}
 }
 
 func NewBackendServiceClient(c thrift.TClient) *BackendServiceClient {
-  return &BackendServiceClient{
-    c: c,
-  }
+	return &BackendServiceClient{
+		c: c,
+	}
 }
 
 func (p *BackendServiceClient) Client_() thrift.TClient {
-  return p.c
+	return p.c
 }
 
 func (p *BackendServiceClient) LastResponseMeta_() thrift.ResponseMeta {
-  return p.meta
+	return p.meta
 }
 
 func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
-  p.meta = meta
+	p.meta = meta
 }
 
 // Parameters:
-//  - Message
-//  - TaskId
-//  - User
+//   - Message
+//   - TaskId
+//   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-  var _args92 BackendServiceLaunchTaskArgs
-  _args92.Message = message
-  _args92.TaskId = taskId
-  _args92.User = user
-  var _result94 BackendServiceLaunchTaskResult
-  var _meta93 thrift.ResponseMeta
-  _meta93, _err = p.Client_().Call(ctx, "launchTask", &_args92, &_result94)
-  p.SetLastResponseMeta_(_meta93)
-  if _err != nil {
-    return
-  }
-  return nil
+	var _args92 BackendServiceLaunchTaskArgs
+	_args92.Message = message
+	_args92.TaskId = taskId
+	_args92.User = user
+	var _result94 BackendServiceLaunchTaskResult
+	var _meta93 thrift.ResponseMeta
+	_meta93, _err = p.Client_().Call(ctx, "launchTask", &_args92, &_result94)
+	p.SetLastResponseMeta_(_meta93)
+	if _err != nil {
+		return
+	}
+	return nil
 }
 
 type BackendServiceProcessor struct {
-  processorMap map[string]thrift.TProcessorFunction
-  handler BackendService
+	processorMap map[string]thrift.TProcessorFunction
+	handler      BackendService
 }
 
 func (p *BackendServiceProcessor) AddToProcessorMap(key string, processor thrift.TProcessorFunction) {
-  p.processorMap[key] = processor
+	p.processorMap[key] = processor
 }
 
 func (p *BackendServiceProcessor) GetProcessorFunction(key string) (processor thrift.TProcessorFunction, ok bool) {
-  processor, ok = p.processorMap[key]
-  return processor, ok
+	processor, ok = p.processorMap[key]
+	return processor, ok
 }
 
 func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunction {
-  return p.processorMap
+	return p.processorMap
 }
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-  self95 := &BackendServiceProcessor{handler:handler, processorMap:make(map[string]thrift.TProcessorFunction)}
-  self95.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler:handler}
-return self95
+	self95 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self95.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self95
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
-  if err2 != nil { return false, thrift.WrapTException(err2) }
-  if processor, ok := p.GetProcessorFunction(name); ok {
-    return processor.Process(ctx, seqId, iprot, oprot)
-  }
-  iprot.Skip(ctx, thrift.STRUCT)
-  iprot.ReadMessageEnd(ctx)
-  x96 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function " + name)
-  oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-  x96.Write(ctx, oprot)
-  oprot.WriteMessageEnd(ctx)
-  oprot.Flush(ctx)
-  return false, x96
+	name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
+	if err2 != nil {
+		return false, thrift.WrapTException(err2)
+	}
+	if processor, ok := p.GetProcessorFunction(name); ok {
+		return processor.Process(ctx, seqId, iprot, oprot)
+	}
+	iprot.Skip(ctx, thrift.STRUCT)
+	iprot.ReadMessageEnd(ctx)
+	x96 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
+	x96.Write(ctx, oprot)
+	oprot.WriteMessageEnd(ctx)
+	oprot.Flush(ctx)
+	return false, x96
 
 }
 
 type backendServiceProcessorLaunchTask struct {
-  handler BackendService
+	handler BackendService
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err97 error
-  args := BackendServiceLaunchTaskArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err97 error
+	args := BackendServiceLaunchTaskArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := BackendServiceLaunchTaskResult{}
-  if err2 := p.handler.LaunchTask(ctx, args.Message, args.TaskId, args.User); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    if errors.Is(err2, thrift.ErrAbandonRequest) {
-      return false, thrift.WrapTException(err2)
-    }
-    _exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: " + err2.Error())
-    if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-      _write_err97 = thrift.WrapTException(err2)
-    }
-    if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-      _write_err97 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-      _write_err97 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-      _write_err97 = thrift.WrapTException(err2)
-    }
-    if _write_err97 != nil {
-      return false, thrift.WrapTException(_write_err97)
-    }
-    return true, err
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-    _write_err97 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-    _write_err97 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-    _write_err97 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-    _write_err97 = thrift.WrapTException(err2)
-  }
-  if _write_err97 != nil {
-    return false, thrift.WrapTException(_write_err97)
-  }
-  return true, err
+	result := BackendServiceLaunchTaskResult{}
+	if err2 := p.handler.LaunchTask(ctx, args.Message, args.TaskId, args.User); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		if errors.Is(err2, thrift.ErrAbandonRequest) {
+			return false, thrift.WrapTException(err2)
+		}
+		_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
+			_write_err97 = thrift.WrapTException(err2)
+		}
+		if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+			_write_err97 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+			_write_err97 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+			_write_err97 = thrift.WrapTException(err2)
+		}
+		if _write_err97 != nil {
+			return false, thrift.WrapTException(_write_err97)
+		}
+		return true, err
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
+	}
+	if _write_err97 != nil {
+		return false, thrift.WrapTException(_write_err97)
+	}
+	return true, err
 }
-
 
 // HELPER FUNCTIONS AND STRUCTURES
 
 // Attributes:
-//  - Message
-//  - TaskId
-//  - User
+//   - Message
+//   - TaskId
+//   - User
 type BackendServiceLaunchTaskArgs struct {
-  Message []byte `thrift:"message,1" db:"message" json:"message"`
-  TaskId *TFullTaskId `thrift:"taskId,2" db:"taskId" json:"taskId"`
-  User *TUserGroupInfo `thrift:"user,3" db:"user" json:"user"`
+	Message []byte          `thrift:"message,1" db:"message" json:"message"`
+	TaskId  *TFullTaskId    `thrift:"taskId,2" db:"taskId" json:"taskId"`
+	User    *TUserGroupInfo `thrift:"user,3" db:"user" json:"user"`
 }
 
 func NewBackendServiceLaunchTaskArgs() *BackendServiceLaunchTaskArgs {
-  return &BackendServiceLaunchTaskArgs{}
+	return &BackendServiceLaunchTaskArgs{}
 }
-
 
 func (p *BackendServiceLaunchTaskArgs) GetMessage() []byte {
-  return p.Message
+	return p.Message
 }
+
 var BackendServiceLaunchTaskArgs_TaskId_DEFAULT *TFullTaskId
+
 func (p *BackendServiceLaunchTaskArgs) GetTaskId() *TFullTaskId {
-  if !p.IsSetTaskId() {
-    return BackendServiceLaunchTaskArgs_TaskId_DEFAULT
-  }
-return p.TaskId
+	if !p.IsSetTaskId() {
+		return BackendServiceLaunchTaskArgs_TaskId_DEFAULT
+	}
+	return p.TaskId
 }
+
 var BackendServiceLaunchTaskArgs_User_DEFAULT *TUserGroupInfo
+
 func (p *BackendServiceLaunchTaskArgs) GetUser() *TUserGroupInfo {
-  if !p.IsSetUser() {
-    return BackendServiceLaunchTaskArgs_User_DEFAULT
-  }
-return p.User
+	if !p.IsSetUser() {
+		return BackendServiceLaunchTaskArgs_User_DEFAULT
+	}
+	return p.User
 }
 func (p *BackendServiceLaunchTaskArgs) IsSetTaskId() bool {
-  return p.TaskId != nil
+	return p.TaskId != nil
 }
 
 func (p *BackendServiceLaunchTaskArgs) IsSetUser() bool {
-  return p.User != nil
+	return p.User != nil
 }
 
 func (p *BackendServiceLaunchTaskArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *BackendServiceLaunchTaskArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBinary(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.Message = v
-}
-  return nil
-}
-
-func (p *BackendServiceLaunchTaskArgs)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  p.TaskId = &TFullTaskId{}
-  if err := p.TaskId.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.TaskId), err)
-  }
-  return nil
+func (p *BackendServiceLaunchTaskArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBinary(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
 }
 
-func (p *BackendServiceLaunchTaskArgs)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  p.User = &TUserGroupInfo{}
-  if err := p.User.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.User), err)
-  }
-  return nil
+func (p *BackendServiceLaunchTaskArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.TaskId = &TFullTaskId{}
+	if err := p.TaskId.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.TaskId), err)
+	}
+	return nil
+}
+
+func (p *BackendServiceLaunchTaskArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	p.User = &TUserGroupInfo{}
+	if err := p.User.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.User), err)
+	}
+	return nil
 }
 
 func (p *BackendServiceLaunchTaskArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "launchTask_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "launchTask_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *BackendServiceLaunchTaskArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:message: ", p), err) }
-  if err := oprot.WriteBinary(ctx, p.Message); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.message (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:message: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:message: ", p), err)
+	}
+	if err := oprot.WriteBinary(ctx, p.Message); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:message: ", p), err)
+	}
+	return err
 }
 
 func (p *BackendServiceLaunchTaskArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRUCT, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:taskId: ", p), err) }
-  if err := p.TaskId.Write(ctx, oprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.TaskId), err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:taskId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:taskId: ", p), err)
+	}
+	if err := p.TaskId.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.TaskId), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:taskId: ", p), err)
+	}
+	return err
 }
 
 func (p *BackendServiceLaunchTaskArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRUCT, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:user: ", p), err) }
-  if err := p.User.Write(ctx, oprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.User), err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:user: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRUCT, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:user: ", p), err)
+	}
+	if err := p.User.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.User), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:user: ", p), err)
+	}
+	return err
 }
 
 func (p *BackendServiceLaunchTaskArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("BackendServiceLaunchTaskArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BackendServiceLaunchTaskArgs(%+v)", *p)
 }
 
 type BackendServiceLaunchTaskResult struct {
 }
 
 func NewBackendServiceLaunchTaskResult() *BackendServiceLaunchTaskResult {
-  return &BackendServiceLaunchTaskResult{}
+	return &BackendServiceLaunchTaskResult{}
 }
 
 func (p *BackendServiceLaunchTaskResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-      return err
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
 func (p *BackendServiceLaunchTaskResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "launchTask_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "launchTask_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *BackendServiceLaunchTaskResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("BackendServiceLaunchTaskResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BackendServiceLaunchTaskResult(%+v)", *p)
 }
 
-
 type MasterService interface {
-  // Parameters:
-  //  - App
-  //  - ListenSocket
-  //  - Kind
-  RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error)
-  // Parameters:
-  //  - Tasks
-  //  - Worker
-  TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error)
-  // Parameters:
-  //  - App
-  //  - TaskId
-  //  - Status
-  //  - Message
-  SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error)
+	// Parameters:
+	//  - App
+	//  - ListenSocket
+	//  - Kind
+	RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error)
+	// Parameters:
+	//  - Tasks
+	//  - Worker
+	TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error)
+	// Parameters:
+	//  - App
+	//  - TaskId
+	//  - Status
+	//  - Message
+	SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error)
 }
 
 type MasterServiceClient struct {
-  c thrift.TClient
-  meta thrift.ResponseMeta
+	c    thrift.TClient
+	meta thrift.ResponseMeta
 }
 
 func NewMasterServiceClientFactory(t thrift.TTransport, f thrift.TProtocolFactory) *MasterServiceClient {
-  return &MasterServiceClient{
-    c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
-  }
+	return &MasterServiceClient{
+		c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
+	}
 }
 
 func NewMasterServiceClientProtocol(t thrift.TTransport, iprot thrift.TProtocol, oprot thrift.TProtocol) *MasterServiceClient {
-  return &MasterServiceClient{
-    c: thrift.NewTStandardClient(iprot, oprot),
-  }
+	return &MasterServiceClient{
+		c: thrift.NewTStandardClient(iprot, oprot),
+	}
 }
 
 func NewMasterServiceClient(c thrift.TClient) *MasterServiceClient {
-  return &MasterServiceClient{
-    c: c,
-  }
+	return &MasterServiceClient{
+		c: c,
+	}
 }
 
 func (p *MasterServiceClient) Client_() thrift.TClient {
-  return p.c
+	return p.c
 }
 
 func (p *MasterServiceClient) LastResponseMeta_() thrift.ResponseMeta {
-  return p.meta
+	return p.meta
 }
 
 func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
-  p.meta = meta
+	p.meta = meta
 }
 
 // Parameters:
-//  - App
-//  - ListenSocket
-//  - Kind
+//   - App
+//   - ListenSocket
+//   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-  var _args99 MasterServiceRegisterBackendArgs
-  _args99.App = app
-  _args99.ListenSocket = listenSocket
-  _args99.Kind = kind
-  var _result101 MasterServiceRegisterBackendResult
-  var _meta100 thrift.ResponseMeta
-  _meta100, _err = p.Client_().Call(ctx, "registerBackend", &_args99, &_result101)
-  p.SetLastResponseMeta_(_meta100)
-  if _err != nil {
-    return
-  }
-  return _result101.GetSuccess(), nil
+	var _args99 MasterServiceRegisterBackendArgs
+	_args99.App = app
+	_args99.ListenSocket = listenSocket
+	_args99.Kind = kind
+	var _result101 MasterServiceRegisterBackendResult
+	var _meta100 thrift.ResponseMeta
+	_meta100, _err = p.Client_().Call(ctx, "registerBackend", &_args99, &_result101)
+	p.SetLastResponseMeta_(_meta100)
+	if _err != nil {
+		return
+	}
+	return _result101.GetSuccess(), nil
 }
 
 // Parameters:
-//  - Tasks
-//  - Worker
+//   - Tasks
+//   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-  var _args102 MasterServiceTaskFinishedArgs
-  _args102.Tasks = tasks
-  _args102.Worker = worker
-  var _result104 MasterServiceTaskFinishedResult
-  var _meta103 thrift.ResponseMeta
-  _meta103, _err = p.Client_().Call(ctx, "taskFinished", &_args102, &_result104)
-  p.SetLastResponseMeta_(_meta103)
-  if _err != nil {
-    return
-  }
-  return nil
+	var _args102 MasterServiceTaskFinishedArgs
+	_args102.Tasks = tasks
+	_args102.Worker = worker
+	var _result104 MasterServiceTaskFinishedResult
+	var _meta103 thrift.ResponseMeta
+	_meta103, _err = p.Client_().Call(ctx, "taskFinished", &_args102, &_result104)
+	p.SetLastResponseMeta_(_meta103)
+	if _err != nil {
+		return
+	}
+	return nil
 }
 
 // Parameters:
-//  - App
-//  - TaskId
-//  - Status
-//  - Message
+//   - App
+//   - TaskId
+//   - Status
+//   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-  var _args105 MasterServiceSendFrontendMessageArgs
-  _args105.App = app
-  _args105.TaskId = taskId
-  _args105.Status = status
-  _args105.Message = message
-  var _result107 MasterServiceSendFrontendMessageResult
-  var _meta106 thrift.ResponseMeta
-  _meta106, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args105, &_result107)
-  p.SetLastResponseMeta_(_meta106)
-  if _err != nil {
-    return
-  }
-  return nil
+	var _args105 MasterServiceSendFrontendMessageArgs
+	_args105.App = app
+	_args105.TaskId = taskId
+	_args105.Status = status
+	_args105.Message = message
+	var _result107 MasterServiceSendFrontendMessageResult
+	var _meta106 thrift.ResponseMeta
+	_meta106, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args105, &_result107)
+	p.SetLastResponseMeta_(_meta106)
+	if _err != nil {
+		return
+	}
+	return nil
 }
 
 type MasterServiceProcessor struct {
-  processorMap map[string]thrift.TProcessorFunction
-  handler MasterService
+	processorMap map[string]thrift.TProcessorFunction
+	handler      MasterService
 }
 
 func (p *MasterServiceProcessor) AddToProcessorMap(key string, processor thrift.TProcessorFunction) {
-  p.processorMap[key] = processor
+	p.processorMap[key] = processor
 }
 
 func (p *MasterServiceProcessor) GetProcessorFunction(key string) (processor thrift.TProcessorFunction, ok bool) {
-  processor, ok = p.processorMap[key]
-  return processor, ok
+	processor, ok = p.processorMap[key]
+	return processor, ok
 }
 
 func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunction {
-  return p.processorMap
+	return p.processorMap
 }
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-  self108 := &MasterServiceProcessor{handler:handler, processorMap:make(map[string]thrift.TProcessorFunction)}
-  self108.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler:handler}
-  self108.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler:handler}
-  self108.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler:handler}
-return self108
+	self108 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self108.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self108.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self108.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self108
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
-  if err2 != nil { return false, thrift.WrapTException(err2) }
-  if processor, ok := p.GetProcessorFunction(name); ok {
-    return processor.Process(ctx, seqId, iprot, oprot)
-  }
-  iprot.Skip(ctx, thrift.STRUCT)
-  iprot.ReadMessageEnd(ctx)
-  x109 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function " + name)
-  oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-  x109.Write(ctx, oprot)
-  oprot.WriteMessageEnd(ctx)
-  oprot.Flush(ctx)
-  return false, x109
+	name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
+	if err2 != nil {
+		return false, thrift.WrapTException(err2)
+	}
+	if processor, ok := p.GetProcessorFunction(name); ok {
+		return processor.Process(ctx, seqId, iprot, oprot)
+	}
+	iprot.Skip(ctx, thrift.STRUCT)
+	iprot.ReadMessageEnd(ctx)
+	x109 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
+	x109.Write(ctx, oprot)
+	oprot.WriteMessageEnd(ctx)
+	oprot.Flush(ctx)
+	return false, x109
 
 }
 
 type masterServiceProcessorRegisterBackend struct {
-  handler MasterService
+	handler MasterService
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err110 error
-  args := MasterServiceRegisterBackendArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err110 error
+	args := MasterServiceRegisterBackendArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := MasterServiceRegisterBackendResult{}
-  if retval, err2 := p.handler.RegisterBackend(ctx, args.App, args.ListenSocket, args.Kind); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    if errors.Is(err2, thrift.ErrAbandonRequest) {
-      return false, thrift.WrapTException(err2)
-    }
-    _exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: " + err2.Error())
-    if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-      _write_err110 = thrift.WrapTException(err2)
-    }
-    if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-      _write_err110 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-      _write_err110 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-      _write_err110 = thrift.WrapTException(err2)
-    }
-    if _write_err110 != nil {
-      return false, thrift.WrapTException(_write_err110)
-    }
-    return true, err
-  } else {
-    result.Success = &retval
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-    _write_err110 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-    _write_err110 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-    _write_err110 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-    _write_err110 = thrift.WrapTException(err2)
-  }
-  if _write_err110 != nil {
-    return false, thrift.WrapTException(_write_err110)
-  }
-  return true, err
+	result := MasterServiceRegisterBackendResult{}
+	if retval, err2 := p.handler.RegisterBackend(ctx, args.App, args.ListenSocket, args.Kind); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		if errors.Is(err2, thrift.ErrAbandonRequest) {
+			return false, thrift.WrapTException(err2)
+		}
+		_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
+			_write_err110 = thrift.WrapTException(err2)
+		}
+		if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+			_write_err110 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+			_write_err110 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+			_write_err110 = thrift.WrapTException(err2)
+		}
+		if _write_err110 != nil {
+			return false, thrift.WrapTException(_write_err110)
+		}
+		return true, err
+	} else {
+		result.Success = &retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
+	}
+	if _write_err110 != nil {
+		return false, thrift.WrapTException(_write_err110)
+	}
+	return true, err
 }
 
 type masterServiceProcessorTaskFinished struct {
-  handler MasterService
+	handler MasterService
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err112 error
-  args := MasterServiceTaskFinishedArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err112 error
+	args := MasterServiceTaskFinishedArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := MasterServiceTaskFinishedResult{}
-  if err2 := p.handler.TaskFinished(ctx, args.Tasks, args.Worker); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    if errors.Is(err2, thrift.ErrAbandonRequest) {
-      return false, thrift.WrapTException(err2)
-    }
-    _exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: " + err2.Error())
-    if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-      _write_err112 = thrift.WrapTException(err2)
-    }
-    if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-      _write_err112 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-      _write_err112 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-      _write_err112 = thrift.WrapTException(err2)
-    }
-    if _write_err112 != nil {
-      return false, thrift.WrapTException(_write_err112)
-    }
-    return true, err
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-    _write_err112 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-    _write_err112 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-    _write_err112 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-    _write_err112 = thrift.WrapTException(err2)
-  }
-  if _write_err112 != nil {
-    return false, thrift.WrapTException(_write_err112)
-  }
-  return true, err
+	result := MasterServiceTaskFinishedResult{}
+	if err2 := p.handler.TaskFinished(ctx, args.Tasks, args.Worker); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		if errors.Is(err2, thrift.ErrAbandonRequest) {
+			return false, thrift.WrapTException(err2)
+		}
+		_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
+			_write_err112 = thrift.WrapTException(err2)
+		}
+		if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+			_write_err112 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+			_write_err112 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+			_write_err112 = thrift.WrapTException(err2)
+		}
+		if _write_err112 != nil {
+			return false, thrift.WrapTException(_write_err112)
+		}
+		return true, err
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
+	}
+	if _write_err112 != nil {
+		return false, thrift.WrapTException(_write_err112)
+	}
+	return true, err
 }
 
 type masterServiceProcessorSendFrontendMessage struct {
-  handler MasterService
+	handler MasterService
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err114 error
-  args := MasterServiceSendFrontendMessageArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err114 error
+	args := MasterServiceSendFrontendMessageArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := MasterServiceSendFrontendMessageResult{}
-  if err2 := p.handler.SendFrontendMessage(ctx, args.App, args.TaskId, args.Status, args.Message); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    if errors.Is(err2, thrift.ErrAbandonRequest) {
-      return false, thrift.WrapTException(err2)
-    }
-    _exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: " + err2.Error())
-    if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-      _write_err114 = thrift.WrapTException(err2)
-    }
-    if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-      _write_err114 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-      _write_err114 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-      _write_err114 = thrift.WrapTException(err2)
-    }
-    if _write_err114 != nil {
-      return false, thrift.WrapTException(_write_err114)
-    }
-    return true, err
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-    _write_err114 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-    _write_err114 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-    _write_err114 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-    _write_err114 = thrift.WrapTException(err2)
-  }
-  if _write_err114 != nil {
-    return false, thrift.WrapTException(_write_err114)
-  }
-  return true, err
+	result := MasterServiceSendFrontendMessageResult{}
+	if err2 := p.handler.SendFrontendMessage(ctx, args.App, args.TaskId, args.Status, args.Message); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		if errors.Is(err2, thrift.ErrAbandonRequest) {
+			return false, thrift.WrapTException(err2)
+		}
+		_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
+			_write_err114 = thrift.WrapTException(err2)
+		}
+		if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+			_write_err114 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+			_write_err114 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+			_write_err114 = thrift.WrapTException(err2)
+		}
+		if _write_err114 != nil {
+			return false, thrift.WrapTException(_write_err114)
+		}
+		return true, err
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
+	}
+	if _write_err114 != nil {
+		return false, thrift.WrapTException(_write_err114)
+	}
+	return true, err
 }
-
 
 // HELPER FUNCTIONS AND STRUCTURES
 
 // Attributes:
-//  - App
-//  - ListenSocket
-//  - Kind
+//   - App
+//   - ListenSocket
+//   - Kind
 type MasterServiceRegisterBackendArgs struct {
-  App string `thrift:"app,1" db:"app" json:"app"`
-  ListenSocket string `thrift:"listenSocket,2" db:"listenSocket" json:"listenSocket"`
-  Kind int32 `thrift:"kind,3" db:"kind" json:"kind"`
+	App          string `thrift:"app,1" db:"app" json:"app"`
+	ListenSocket string `thrift:"listenSocket,2" db:"listenSocket" json:"listenSocket"`
+	Kind         int32  `thrift:"kind,3" db:"kind" json:"kind"`
 }
 
 func NewMasterServiceRegisterBackendArgs() *MasterServiceRegisterBackendArgs {
-  return &MasterServiceRegisterBackendArgs{}
+	return &MasterServiceRegisterBackendArgs{}
 }
 
-
 func (p *MasterServiceRegisterBackendArgs) GetApp() string {
-  return p.App
+	return p.App
 }
 
 func (p *MasterServiceRegisterBackendArgs) GetListenSocket() string {
-  return p.ListenSocket
+	return p.ListenSocket
 }
 
 func (p *MasterServiceRegisterBackendArgs) GetKind() int32 {
-  return p.Kind
+	return p.Kind
 }
 func (p *MasterServiceRegisterBackendArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *MasterServiceRegisterBackendArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.App = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *MasterServiceRegisterBackendArgs)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 2: ", err)
-} else {
-  p.ListenSocket = v
-}
-  return nil
+func (p *MasterServiceRegisterBackendArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
 }
 
-func (p *MasterServiceRegisterBackendArgs)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Kind = v
+func (p *MasterServiceRegisterBackendArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.ListenSocket = v
+	}
+	return nil
 }
-  return nil
+
+func (p *MasterServiceRegisterBackendArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Kind = v
+	}
+	return nil
 }
 
 func (p *MasterServiceRegisterBackendArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "registerBackend_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "registerBackend_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *MasterServiceRegisterBackendArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.App)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err)
+	}
+	return err
 }
 
 func (p *MasterServiceRegisterBackendArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "listenSocket", thrift.STRING, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:listenSocket: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.ListenSocket)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.listenSocket (2) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:listenSocket: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "listenSocket", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:listenSocket: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.ListenSocket)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.listenSocket (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:listenSocket: ", p), err)
+	}
+	return err
 }
 
 func (p *MasterServiceRegisterBackendArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "kind", thrift.I32, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:kind: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Kind)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.kind (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:kind: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "kind", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:kind: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Kind)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.kind (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:kind: ", p), err)
+	}
+	return err
 }
 
 func (p *MasterServiceRegisterBackendArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("MasterServiceRegisterBackendArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("MasterServiceRegisterBackendArgs(%+v)", *p)
 }
 
 // Attributes:
-//  - Success
+//   - Success
 type MasterServiceRegisterBackendResult struct {
-  Success *bool `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Success *bool `thrift:"success,0" db:"success" json:"success,omitempty"`
 }
 
 func NewMasterServiceRegisterBackendResult() *MasterServiceRegisterBackendResult {
-  return &MasterServiceRegisterBackendResult{}
+	return &MasterServiceRegisterBackendResult{}
 }
 
 var MasterServiceRegisterBackendResult_Success_DEFAULT bool
+
 func (p *MasterServiceRegisterBackendResult) GetSuccess() bool {
-  if !p.IsSetSuccess() {
-    return MasterServiceRegisterBackendResult_Success_DEFAULT
-  }
-return *p.Success
+	if !p.IsSetSuccess() {
+		return MasterServiceRegisterBackendResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 func (p *MasterServiceRegisterBackendResult) IsSetSuccess() bool {
-  return p.Success != nil
+	return p.Success != nil
 }
 
 func (p *MasterServiceRegisterBackendResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 0:
-      if fieldTypeId == thrift.BOOL {
-        if err := p.ReadField0(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *MasterServiceRegisterBackendResult)  ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBool(ctx); err != nil {
-  return thrift.PrependError("error reading field 0: ", err)
-} else {
-  p.Success = &v
-}
-  return nil
+func (p *MasterServiceRegisterBackendResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
 }
 
 func (p *MasterServiceRegisterBackendResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "registerBackend_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField0(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "registerBackend_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *MasterServiceRegisterBackendResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if p.IsSetSuccess() {
-    if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err) }
-    if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err) }
-    if err := oprot.WriteFieldEnd(ctx); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err) }
-  }
-  return err
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *MasterServiceRegisterBackendResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("MasterServiceRegisterBackendResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("MasterServiceRegisterBackendResult(%+v)", *p)
 }
 
 // Attributes:
-//  - Tasks
-//  - Worker
+//   - Tasks
+//   - Worker
 type MasterServiceTaskFinishedArgs struct {
-  Tasks []*TFullTaskId `thrift:"tasks,1" db:"tasks" json:"tasks"`
-  Worker *THostPort `thrift:"worker,2" db:"worker" json:"worker"`
+	Tasks  []*TFullTaskId `thrift:"tasks,1" db:"tasks" json:"tasks"`
+	Worker *THostPort     `thrift:"worker,2" db:"worker" json:"worker"`
 }
 
 func NewMasterServiceTaskFinishedArgs() *MasterServiceTaskFinishedArgs {
-  return &MasterServiceTaskFinishedArgs{}
+	return &MasterServiceTaskFinishedArgs{}
 }
-
 
 func (p *MasterServiceTaskFinishedArgs) GetTasks() []*TFullTaskId {
-  return p.Tasks
+	return p.Tasks
 }
+
 var MasterServiceTaskFinishedArgs_Worker_DEFAULT *THostPort
+
 func (p *MasterServiceTaskFinishedArgs) GetWorker() *THostPort {
-  if !p.IsSetWorker() {
-    return MasterServiceTaskFinishedArgs_Worker_DEFAULT
-  }
-return p.Worker
+	if !p.IsSetWorker() {
+		return MasterServiceTaskFinishedArgs_Worker_DEFAULT
+	}
+	return p.Worker
 }
 func (p *MasterServiceTaskFinishedArgs) IsSetWorker() bool {
-  return p.Worker != nil
+	return p.Worker != nil
 }
 
 func (p *MasterServiceTaskFinishedArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *MasterServiceTaskFinishedArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]*TFullTaskId, 0, size)
-  p.Tasks =  tSlice
-  for i := 0; i < size; i ++ {
-    _elem116 := &TFullTaskId{}
-    if err := _elem116.Read(ctx, iprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem116), err)
-    }
-    p.Tasks = append(p.Tasks, _elem116)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TFullTaskId, 0, size)
+	p.Tasks = tSlice
+	for i := 0; i < size; i++ {
+		_elem116 := &TFullTaskId{}
+		if err := _elem116.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem116), err)
+		}
+		p.Tasks = append(p.Tasks, _elem116)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
-func (p *MasterServiceTaskFinishedArgs)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  p.Worker = &THostPort{}
-  if err := p.Worker.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Worker), err)
-  }
-  return nil
+func (p *MasterServiceTaskFinishedArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Worker = &THostPort{}
+	if err := p.Worker.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Worker), err)
+	}
+	return nil
 }
 
 func (p *MasterServiceTaskFinishedArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "taskFinished_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "taskFinished_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *MasterServiceTaskFinishedArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.LIST, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:tasks: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Tasks)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Tasks {
-    if err := v.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-    }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:tasks: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.LIST, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:tasks: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Tasks)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Tasks {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:tasks: ", p), err)
+	}
+	return err
 }
 
 func (p *MasterServiceTaskFinishedArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "worker", thrift.STRUCT, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:worker: ", p), err) }
-  if err := p.Worker.Write(ctx, oprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Worker), err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:worker: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "worker", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:worker: ", p), err)
+	}
+	if err := p.Worker.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Worker), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:worker: ", p), err)
+	}
+	return err
 }
 
 func (p *MasterServiceTaskFinishedArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("MasterServiceTaskFinishedArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("MasterServiceTaskFinishedArgs(%+v)", *p)
 }
 
 type MasterServiceTaskFinishedResult struct {
 }
 
 func NewMasterServiceTaskFinishedResult() *MasterServiceTaskFinishedResult {
-  return &MasterServiceTaskFinishedResult{}
+	return &MasterServiceTaskFinishedResult{}
 }
 
 func (p *MasterServiceTaskFinishedResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-      return err
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
 func (p *MasterServiceTaskFinishedResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "taskFinished_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "taskFinished_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *MasterServiceTaskFinishedResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("MasterServiceTaskFinishedResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("MasterServiceTaskFinishedResult(%+v)", *p)
 }
 
 // Attributes:
-//  - App
-//  - TaskId
-//  - Status
-//  - Message
+//   - App
+//   - TaskId
+//   - Status
+//   - Message
 type MasterServiceSendFrontendMessageArgs struct {
-  App string `thrift:"app,1" db:"app" json:"app"`
-  TaskId *TFullTaskId `thrift:"taskId,2" db:"taskId" json:"taskId"`
-  Status int32 `thrift:"status,3" db:"status" json:"status"`
-  Message []byte `thrift:"message,4" db:"message" json:"message"`
+	App     string       `thrift:"app,1" db:"app" json:"app"`
+	TaskId  *TFullTaskId `thrift:"taskId,2" db:"taskId" json:"taskId"`
+	Status  int32        `thrift:"status,3" db:"status" json:"status"`
+	Message []byte       `thrift:"message,4" db:"message" json:"message"`
 }
 
 func NewMasterServiceSendFrontendMessageArgs() *MasterServiceSendFrontendMessageArgs {
-  return &MasterServiceSendFrontendMessageArgs{}
+	return &MasterServiceSendFrontendMessageArgs{}
 }
-
 
 func (p *MasterServiceSendFrontendMessageArgs) GetApp() string {
-  return p.App
+	return p.App
 }
+
 var MasterServiceSendFrontendMessageArgs_TaskId_DEFAULT *TFullTaskId
+
 func (p *MasterServiceSendFrontendMessageArgs) GetTaskId() *TFullTaskId {
-  if !p.IsSetTaskId() {
-    return MasterServiceSendFrontendMessageArgs_TaskId_DEFAULT
-  }
-return p.TaskId
+	if !p.IsSetTaskId() {
+		return MasterServiceSendFrontendMessageArgs_TaskId_DEFAULT
+	}
+	return p.TaskId
 }
 
 func (p *MasterServiceSendFrontendMessageArgs) GetStatus() int32 {
-  return p.Status
+	return p.Status
 }
 
 func (p *MasterServiceSendFrontendMessageArgs) GetMessage() []byte {
-  return p.Message
+	return p.Message
 }
 func (p *MasterServiceSendFrontendMessageArgs) IsSetTaskId() bool {
-  return p.TaskId != nil
+	return p.TaskId != nil
 }
 
 func (p *MasterServiceSendFrontendMessageArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 2:
-      if fieldTypeId == thrift.STRUCT {
-        if err := p.ReadField2(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 3:
-      if fieldTypeId == thrift.I32 {
-        if err := p.ReadField3(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    case 4:
-      if fieldTypeId == thrift.STRING {
-        if err := p.ReadField4(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
-}
-
-func (p *MasterServiceSendFrontendMessageArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadString(ctx); err != nil {
-  return thrift.PrependError("error reading field 1: ", err)
-} else {
-  p.App = v
-}
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *MasterServiceSendFrontendMessageArgs)  ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-  p.TaskId = &TFullTaskId{}
-  if err := p.TaskId.Read(ctx, iprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.TaskId), err)
-  }
-  return nil
+func (p *MasterServiceSendFrontendMessageArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
 }
 
-func (p *MasterServiceSendFrontendMessageArgs)  ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadI32(ctx); err != nil {
-  return thrift.PrependError("error reading field 3: ", err)
-} else {
-  p.Status = v
-}
-  return nil
+func (p *MasterServiceSendFrontendMessageArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.TaskId = &TFullTaskId{}
+	if err := p.TaskId.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.TaskId), err)
+	}
+	return nil
 }
 
-func (p *MasterServiceSendFrontendMessageArgs)  ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-  if v, err := iprot.ReadBinary(ctx); err != nil {
-  return thrift.PrependError("error reading field 4: ", err)
-} else {
-  p.Message = v
+func (p *MasterServiceSendFrontendMessageArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Status = v
+	}
+	return nil
 }
-  return nil
+
+func (p *MasterServiceSendFrontendMessageArgs) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBinary(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
 }
 
 func (p *MasterServiceSendFrontendMessageArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "sendFrontendMessage_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-    if err := p.writeField2(ctx, oprot); err != nil { return err }
-    if err := p.writeField3(ctx, oprot); err != nil { return err }
-    if err := p.writeField4(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "sendFrontendMessage_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *MasterServiceSendFrontendMessageArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err) }
-  if err := oprot.WriteString(ctx, string(p.App)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err)
+	}
+	return err
 }
 
 func (p *MasterServiceSendFrontendMessageArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRUCT, 2); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:taskId: ", p), err) }
-  if err := p.TaskId.Write(ctx, oprot); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.TaskId), err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 2:taskId: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:taskId: ", p), err)
+	}
+	if err := p.TaskId.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.TaskId), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:taskId: ", p), err)
+	}
+	return err
 }
 
 func (p *MasterServiceSendFrontendMessageArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "status", thrift.I32, 3); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:status: ", p), err) }
-  if err := oprot.WriteI32(ctx, int32(p.Status)); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.status (3) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 3:status: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "status", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:status: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Status)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.status (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:status: ", p), err)
+	}
+	return err
 }
 
 func (p *MasterServiceSendFrontendMessageArgs) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 4); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:message: ", p), err) }
-  if err := oprot.WriteBinary(ctx, p.Message); err != nil {
-  return thrift.PrependError(fmt.Sprintf("%T.message (4) field write error: ", p), err) }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 4:message: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:message: ", p), err)
+	}
+	if err := oprot.WriteBinary(ctx, p.Message); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:message: ", p), err)
+	}
+	return err
 }
 
 func (p *MasterServiceSendFrontendMessageArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("MasterServiceSendFrontendMessageArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("MasterServiceSendFrontendMessageArgs(%+v)", *p)
 }
 
 type MasterServiceSendFrontendMessageResult struct {
 }
 
 func NewMasterServiceSendFrontendMessageResult() *MasterServiceSendFrontendMessageResult {
-  return &MasterServiceSendFrontendMessageResult{}
+	return &MasterServiceSendFrontendMessageResult{}
 }
 
 func (p *MasterServiceSendFrontendMessageResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-      return err
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
 func (p *MasterServiceSendFrontendMessageResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "sendFrontendMessage_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "sendFrontendMessage_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *MasterServiceSendFrontendMessageResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("MasterServiceSendFrontendMessageResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("MasterServiceSendFrontendMessageResult(%+v)", *p)
 }
 
-
 type NodeMonitorService interface {
-MasterService
+	MasterService
 
-  // Parameters:
-  //  - Tasks
-  TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error)
+	// Parameters:
+	//  - Tasks
+	TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error)
 }
 
 type NodeMonitorServiceClient struct {
-  *MasterServiceClient
+	*MasterServiceClient
 }
 
 func NewNodeMonitorServiceClientFactory(t thrift.TTransport, f thrift.TProtocolFactory) *NodeMonitorServiceClient {
-  return &NodeMonitorServiceClient{MasterServiceClient: NewMasterServiceClientFactory(t, f)}}
+	return &NodeMonitorServiceClient{MasterServiceClient: NewMasterServiceClientFactory(t, f)}
+}
 
 func NewNodeMonitorServiceClientProtocol(t thrift.TTransport, iprot thrift.TProtocol, oprot thrift.TProtocol) *NodeMonitorServiceClient {
-  return &NodeMonitorServiceClient{MasterServiceClient: NewMasterServiceClientProtocol(t, iprot, oprot)}
+	return &NodeMonitorServiceClient{MasterServiceClient: NewMasterServiceClientProtocol(t, iprot, oprot)}
 }
 
 func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
-  return &NodeMonitorServiceClient{
-    MasterServiceClient: NewMasterServiceClient(c),
-  }
+	return &NodeMonitorServiceClient{
+		MasterServiceClient: NewMasterServiceClient(c),
+	}
 }
 
 // Parameters:
-//  - Tasks
+//   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-  var _args117 NodeMonitorServiceTasksFinishedArgs
-  _args117.Tasks = tasks
-  var _result119 NodeMonitorServiceTasksFinishedResult
-  var _meta118 thrift.ResponseMeta
-  _meta118, _err = p.Client_().Call(ctx, "tasksFinished", &_args117, &_result119)
-  p.SetLastResponseMeta_(_meta118)
-  if _err != nil {
-    return
-  }
-  return nil
+	var _args117 NodeMonitorServiceTasksFinishedArgs
+	_args117.Tasks = tasks
+	var _result119 NodeMonitorServiceTasksFinishedResult
+	var _meta118 thrift.ResponseMeta
+	_meta118, _err = p.Client_().Call(ctx, "tasksFinished", &_args117, &_result119)
+	p.SetLastResponseMeta_(_meta118)
+	if _err != nil {
+		return
+	}
+	return nil
 }
 
 type NodeMonitorServiceProcessor struct {
-  *MasterServiceProcessor
+	*MasterServiceProcessor
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-  self120 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-  self120.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler:handler})
-  return self120
+	self120 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self120.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self120
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
-  handler NodeMonitorService
+	handler NodeMonitorService
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-  var _write_err121 error
-  args := NodeMonitorServiceTasksFinishedArgs{}
-  if err2 := args.Read(ctx, iprot); err2 != nil {
-    iprot.ReadMessageEnd(ctx)
-    x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
-    oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId)
-    x.Write(ctx, oprot)
-    oprot.WriteMessageEnd(ctx)
-    oprot.Flush(ctx)
-    return false, thrift.WrapTException(err2)
-  }
-  iprot.ReadMessageEnd(ctx)
+	var _write_err121 error
+	args := NodeMonitorServiceTasksFinishedArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
 
-  tickerCancel := func() {}
-  // Start a goroutine to do server side connectivity check.
-  if thrift.ServerConnectivityCheckInterval > 0 {
-    var cancel context.CancelFunc
-    ctx, cancel = context.WithCancel(ctx)
-    defer cancel()
-    var tickerCtx context.Context
-    tickerCtx, tickerCancel = context.WithCancel(context.Background())
-    defer tickerCancel()
-    go func(ctx context.Context, cancel context.CancelFunc) {
-      ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
-      defer ticker.Stop()
-      for {
-        select {
-        case <-ctx.Done():
-          return
-        case <-ticker.C:
-          if !iprot.Transport().IsOpen() {
-            cancel()
-            return
-          }
-        }
-      }
-    }(tickerCtx, cancel)
-  }
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
 
-  result := NodeMonitorServiceTasksFinishedResult{}
-  if err2 := p.handler.TasksFinished(ctx, args.Tasks); err2 != nil {
-    tickerCancel()
-    err = thrift.WrapTException(err2)
-    if errors.Is(err2, thrift.ErrAbandonRequest) {
-      return false, thrift.WrapTException(err2)
-    }
-    _exc122 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: " + err2.Error())
-    if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-      _write_err121 = thrift.WrapTException(err2)
-    }
-    if err2 := _exc122.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-      _write_err121 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-      _write_err121 = thrift.WrapTException(err2)
-    }
-    if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-      _write_err121 = thrift.WrapTException(err2)
-    }
-    if _write_err121 != nil {
-      return false, thrift.WrapTException(_write_err121)
-    }
-    return true, err
-  }
-  tickerCancel()
-  if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-    _write_err121 = thrift.WrapTException(err2)
-  }
-  if err2 := result.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
-    _write_err121 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
-    _write_err121 = thrift.WrapTException(err2)
-  }
-  if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
-    _write_err121 = thrift.WrapTException(err2)
-  }
-  if _write_err121 != nil {
-    return false, thrift.WrapTException(_write_err121)
-  }
-  return true, err
+	result := NodeMonitorServiceTasksFinishedResult{}
+	if err2 := p.handler.TasksFinished(ctx, args.Tasks); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		if errors.Is(err2, thrift.ErrAbandonRequest) {
+			return false, thrift.WrapTException(err2)
+		}
+		_exc122 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
+			_write_err121 = thrift.WrapTException(err2)
+		}
+		if err2 := _exc122.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
+			_write_err121 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
+			_write_err121 = thrift.WrapTException(err2)
+		}
+		if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
+			_write_err121 = thrift.WrapTException(err2)
+		}
+		if _write_err121 != nil {
+			return false, thrift.WrapTException(_write_err121)
+		}
+		return true, err
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
+	}
+	if _write_err121 != nil {
+		return false, thrift.WrapTException(_write_err121)
+	}
+	return true, err
 }
-
 
 // HELPER FUNCTIONS AND STRUCTURES
 
 // Attributes:
-//  - Tasks
+//   - Tasks
 type NodeMonitorServiceTasksFinishedArgs struct {
-  Tasks []*TFullTaskId `thrift:"tasks,1" db:"tasks" json:"tasks"`
+	Tasks []*TFullTaskId `thrift:"tasks,1" db:"tasks" json:"tasks"`
 }
 
 func NewNodeMonitorServiceTasksFinishedArgs() *NodeMonitorServiceTasksFinishedArgs {
-  return &NodeMonitorServiceTasksFinishedArgs{}
+	return &NodeMonitorServiceTasksFinishedArgs{}
 }
-
 
 func (p *NodeMonitorServiceTasksFinishedArgs) GetTasks() []*TFullTaskId {
-  return p.Tasks
+	return p.Tasks
 }
 func (p *NodeMonitorServiceTasksFinishedArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    switch fieldId {
-    case 1:
-      if fieldTypeId == thrift.LIST {
-        if err := p.ReadField1(ctx, iprot); err != nil {
-          return err
-        }
-      } else {
-        if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-          return err
-        }
-      }
-    default:
-      if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-        return err
-      }
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
-func (p *NodeMonitorServiceTasksFinishedArgs)  ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-  _, size, err := iprot.ReadListBegin(ctx)
-  if err != nil {
-    return thrift.PrependError("error reading list begin: ", err)
-  }
-  tSlice := make([]*TFullTaskId, 0, size)
-  p.Tasks =  tSlice
-  for i := 0; i < size; i ++ {
-    _elem123 := &TFullTaskId{}
-    if err := _elem123.Read(ctx, iprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem123), err)
-    }
-    p.Tasks = append(p.Tasks, _elem123)
-  }
-  if err := iprot.ReadListEnd(ctx); err != nil {
-    return thrift.PrependError("error reading list end: ", err)
-  }
-  return nil
+func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*TFullTaskId, 0, size)
+	p.Tasks = tSlice
+	for i := 0; i < size; i++ {
+		_elem123 := &TFullTaskId{}
+		if err := _elem123.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem123), err)
+		}
+		p.Tasks = append(p.Tasks, _elem123)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
 }
 
 func (p *NodeMonitorServiceTasksFinishedArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "tasksFinished_args"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-    if err := p.writeField1(ctx, oprot); err != nil { return err }
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "tasksFinished_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *NodeMonitorServiceTasksFinishedArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-  if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.LIST, 1); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:tasks: ", p), err) }
-  if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Tasks)); err != nil {
-    return thrift.PrependError("error writing list begin: ", err)
-  }
-  for _, v := range p.Tasks {
-    if err := v.Write(ctx, oprot); err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-    }
-  }
-  if err := oprot.WriteListEnd(ctx); err != nil {
-    return thrift.PrependError("error writing list end: ", err)
-  }
-  if err := oprot.WriteFieldEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write field end error 1:tasks: ", p), err) }
-  return err
+	if err := oprot.WriteFieldBegin(ctx, "tasks", thrift.LIST, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:tasks: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Tasks)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Tasks {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:tasks: ", p), err)
+	}
+	return err
 }
 
 func (p *NodeMonitorServiceTasksFinishedArgs) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("NodeMonitorServiceTasksFinishedArgs(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("NodeMonitorServiceTasksFinishedArgs(%+v)", *p)
 }
 
 type NodeMonitorServiceTasksFinishedResult struct {
 }
 
 func NewNodeMonitorServiceTasksFinishedResult() *NodeMonitorServiceTasksFinishedResult {
-  return &NodeMonitorServiceTasksFinishedResult{}
+	return &NodeMonitorServiceTasksFinishedResult{}
 }
 
 func (p *NodeMonitorServiceTasksFinishedResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
-  if _, err := iprot.ReadStructBegin(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-  }
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
 
-
-  for {
-    _, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-    if err != nil {
-      return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-    }
-    if fieldTypeId == thrift.STOP { break; }
-    if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-      return err
-    }
-    if err := iprot.ReadFieldEnd(ctx); err != nil {
-      return err
-    }
-  }
-  if err := iprot.ReadStructEnd(ctx); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-  }
-  return nil
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+			return err
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
 }
 
 func (p *NodeMonitorServiceTasksFinishedResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
-  if err := oprot.WriteStructBegin(ctx, "tasksFinished_result"); err != nil {
-    return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err) }
-  if p != nil {
-  }
-  if err := oprot.WriteFieldStop(ctx); err != nil {
-    return thrift.PrependError("write field stop error: ", err) }
-  if err := oprot.WriteStructEnd(ctx); err != nil {
-    return thrift.PrependError("write struct stop error: ", err) }
-  return nil
+	if err := oprot.WriteStructBegin(ctx, "tasksFinished_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
 }
 
 func (p *NodeMonitorServiceTasksFinishedResult) String() string {
-  if p == nil {
-    return "<nil>"
-  }
-  return fmt.Sprintf("NodeMonitorServiceTasksFinishedResult(%+v)", *p)
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("NodeMonitorServiceTasksFinishedResult(%+v)", *p)
 }
-
-
