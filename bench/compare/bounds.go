@@ -22,11 +22,11 @@ type bounds struct {
 	timelines [2]*Timeline
 }
 
-// boundsOf computes both. The clairvoyant schedule does not tell which workers it
-// uses, so its timeline holds unfinished jobs only.
+// boundsOf computes both.
 func boundsOf(w *workload.Workload, workers int) *bounds {
-	b := &bounds{timelines: [2]*Timeline{unqueued(w, workers), newTimeline()}}
-	clairvoyant := measure.Clairvoyant(w, workers)
+	watched := &holdings{Timeline: newTimeline(), work: w, jobs: make([]holding, len(w.Jobs))}
+	b := &bounds{timelines: [2]*Timeline{unqueued(w, workers), watched.Timeline}}
+	clairvoyant := measure.ClairvoyantWatched(w, workers, watched)
 	var took [2][2][]int64
 	var changes []change
 	for i := range w.Jobs {
@@ -46,6 +46,32 @@ func boundsOf(w *workload.Workload, workers int) *bounds {
 		}
 	}
 	return b
+}
+
+// holding is what a job of the clairvoyant schedule has.
+type holding struct{ workers, unstarted int }
+
+// holdings is the measure.ScheduleWatcher that fills a timeline with busy workers
+// and waiting tasks.
+type holdings struct {
+	*Timeline
+	work *workload.Workload
+	jobs []holding
+}
+
+// Holds implements measure.ScheduleWatcher.
+func (h *holdings) Holds(at int64, job, workers, unstarted int) {
+	waiting, had := WaitingShort, &h.jobs[job]
+	if h.work.Jobs[job].TrueLong {
+		waiting = WaitingLong
+	}
+	if d := workers - had.workers; d != 0 {
+		h.add(Busy, at, float64(d))
+	}
+	if d := unstarted - had.unstarted; d != 0 {
+		h.add(waiting, at, float64(d))
+	}
+	*had = holding{workers, unstarted}
 }
 
 // unqueued is what goes on when nothing ever waits. Of the tasks that run then,

@@ -198,6 +198,7 @@ func TestTimelinesAgreeWithResults(t *testing.T) {
 			"short waiting":                {line, WaitingShort, float64(r.Short.Queueing.Mean) * tasks[0]},
 			"long waiting":                 {line, WaitingLong, float64(r.Long.Queueing.Mean) * tasks[1]},
 			"short unfinished, unqueued":   {cell.bounds.timelines[0], UnfinishedShort, float64(cell.Longest[0].Short.Mean) * float64(r.Short.Jobs)},
+			"busy, clairvoyant":            {cell.bounds.timelines[1], Busy, w.Work() / 1e9},
 			"long unfinished, clairvoyant": {cell.bounds.timelines[1], UnfinishedLong, float64(cell.Clairvoyant[0].Long.Mean) * float64(r.Long.Jobs)},
 		} {
 			if got := area(tt.line, tt.quantity); math.Abs(got-tt.want) > 1e-6*tt.want {

@@ -128,19 +128,30 @@ func (r *CellResult) overTime(workers int) plot.Series {
 		for _, p := range r.Policies {
 			panel.Lines = append(panel.Lines, line(p.Policy, p.timeline, quantity, false))
 		}
-		switch quantity {
-		case Busy:
-			panel.Lines = append(panel.Lines, line(LongestTask, r.bounds.timelines[0], quantity, true))
-		case UnfinishedShort, UnfinishedLong:
-			for b, bound := range []string{LongestTask, Clairvoyant} {
-				panel.Lines = append(panel.Lines, line(bound, r.bounds.timelines[b], quantity, true))
-			}
+		for b, bound := range []string{LongestTask, Clairvoyant} {
+			panel.Lines = append(panel.Lines, line(bound, r.bounds.timelines[b], quantity, true))
 		}
+		toOneEnd(panel.Lines)
 		if slices.ContainsFunc(panel.Lines, func(l plot.Line) bool { return slices.Max(l.Values) > 0 }) {
 			f.Panels = append(f.Panels, panel)
 		}
 	}
 	return f
+}
+
+// toOneEnd goes on with what has come to rest, as 0, so that a line which is 0
+// throughout is seen.
+func toOneEnd(lines []plot.Line) {
+	end := 0.0
+	for _, l := range lines {
+		end = max(end, l.Times[len(l.Times)-1])
+	}
+	for i := range lines {
+		l := &lines[i]
+		if last := len(l.Times) - 1; l.Times[last] < end {
+			l.Times, l.Values = append(l.Times, end), append(l.Values, l.Values[last])
+		}
+	}
 }
 
 func line(name string, t *Timeline, quantity int, bound bool) plot.Line {

@@ -35,8 +35,8 @@ const howToRead = `## How to read this
   Without brackets there was one seed, or all agree. Times are means over the seeds, with the interval of t.
 - *longest task* and *clairvoyant* are bounds: no queueing at all, and preemptive shortest remaining work over all workers with every duration known. A percentile is not a mean: a policy may pass a percentile of
   the clairvoyant schedule in one class at the cost of the other, never the longest task.
-- Figures over time are of the first seed. Bounds there: the unfinished jobs of both; busy workers if nothing waited, cut at the number of workers. With no queueing no task waits; the clairvoyant schedule is not
-  followed task by task.
+- Figures over time are of the first seed. Of the bound *longest task*: no task waits, and busy workers are cut at the number of workers there are. A waiting task is one that has not started; what a policy or the
+  clairvoyant schedule has suspended does not count as waiting.
 `
 
 // markdown writes lines and keeps the first error.

@@ -23,7 +23,21 @@ import (
 // number is enough: an event costs O(log n) and a look at the top of each heap,
 // of which there are at most sqrt(2 workers).
 func Clairvoyant(w *workload.Workload, workers int) []int64 {
+	return ClairvoyantWatched(w, workers, nil)
+}
+
+// ScheduleWatcher sees the clairvoyant schedule.
+type ScheduleWatcher interface {
+	// Holds tells that from the instant at on the job with that index in the
+	// workload has so many workers, and so many tasks that have never run. An
+	// instant may have several of them, the last one counts; time does not go back.
+	Holds(at int64, job, workers, unstarted int)
+}
+
+// ClairvoyantWatched is Clairvoyant with somebody who sees it, nil for nobody.
+func ClairvoyantWatched(w *workload.Workload, workers int, watcher ScheduleWatcher) []int64 {
 	c := newClairvoyant(len(w.Jobs), workers)
+	c.watcher = watcher
 	next := 0
 	for {
 		arrival := int64(math.MaxInt64)
@@ -59,6 +73,8 @@ type clairvoyant struct {
 	free int
 	took []int64
 
+	watcher ScheduleWatcher // nil for none
+
 	// Every unfinished job is in exactly one of: full[rate], when it runs on
 	// rate workers, one for each of its tasks; marginal; waiting, when it has
 	// no worker. While any job is marginal or waiting, no worker is free.
@@ -89,6 +105,13 @@ func newClairvoyant(jobs, workers int) *clairvoyant {
 	}
 }
 
+// tell tells the watcher what a job has now.
+func (c *clairvoyant) tell(r *remaining) {
+	if c.watcher != nil {
+		c.watcher.Holds(c.now, r.index, r.rate(), r.unstarted)
+	}
+}
+
 func (c *clairvoyant) nextEnd() int64 {
 	if c.ending.len() == 0 {
 		return math.MaxInt64
@@ -107,6 +130,7 @@ func (c *clairvoyant) endTasks() {
 		}
 		if r.unfinished() == 0 {
 			c.took[r.index] = c.now - r.arrival
+			c.tell(r)
 			continue
 		}
 		c.enter(r)

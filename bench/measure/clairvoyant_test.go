@@ -178,6 +178,64 @@ func TestClairvoyantAgreesWithTheDefinition(t *testing.T) {
 	})
 }
 
+// seen is a ScheduleWatcher that adds up what it is told.
+type seen struct {
+	at       int64
+	held     map[int][2]int // workers and unstarted tasks by job
+	busy     int
+	most     int   // workers at once, over instants that last
+	work     int64 // workers x ns
+	backward bool
+}
+
+func (s *seen) Holds(at int64, job, workers, unstarted int) {
+	if at > s.at {
+		s.work += int64(s.busy) * (at - s.at)
+		s.most = max(s.most, s.busy)
+	}
+	s.backward = s.backward || at < s.at
+	s.busy += workers - s.held[job][0]
+	s.at, s.held[job] = at, [2]int{workers, unstarted}
+}
+
+// What the watcher is told adds up to the work of the jobs, on no more workers than
+// there are, and in the end nothing runs or has never run.
+func TestClairvoyantWatched(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, workers := drawWorkload(t)
+		s := &seen{held: map[int][2]int{}}
+		ClairvoyantWatched(w, workers, s)
+		var work int64
+		for i := range w.Jobs {
+			work += w.Jobs[i].Work()
+			if s.held[i] != [2]int{} {
+				t.Fatalf("in the end job %d holds %v", i, s.held[i])
+			}
+		}
+		if s.work != work || s.most > workers || s.backward {
+			t.Fatalf("%d of work seen, want %d; %d workers at once, of %d; backward %v", s.work, work, s.most, workers, s.backward)
+		}
+	})
+}
+
+// Two tasks on one worker, and a shorter job in between: the first task is suspended,
+// which is no longer "never run", the second waits until it starts.
+func TestClairvoyantTellsWhatNeverRan(t *testing.T) {
+	w := jobs(job(0, 10, 4), job(3, 1))
+	var told [][4]int64
+	ClairvoyantWatched(w, 1, told4(func(x [4]int64) { told = append(told, x) }))
+	want := [][4]int64{{0, 0, 1, 1}, {3, 0, 0, 1}, {3, 1, 1, 0}, {4, 1, 0, 0}, {4, 0, 1, 1}, {11, 0, 0, 1}, {11, 0, 1, 0}, {15, 0, 0, 0}}
+	if !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}
+
+type told4 func([4]int64)
+
+func (f told4) Holds(at int64, job, workers, unstarted int) {
+	f([4]int64{at, int64(job), int64(workers), int64(unstarted)})
+}
+
 func TestClairvoyantKeepsItsSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, workers := drawWorkload(t)

@@ -15,17 +15,27 @@ type remaining struct {
 	// by one for each worker and ns after it.
 	work, since int64
 	running     heap[int64] // ends of the tasks that run, earliest first
-	suspended   heap[int64] // what is left of the others, most first
+	suspended   heap[rest]  // the others, most left first
+	unstarted   int         // of these, how many have never run
 	place       int         // in the heap of waiting or of its rate
 	ending      int         // in clairvoyant.ending, -1 when not there
+}
+
+// rest is what is left of a task that does not run.
+type rest struct {
+	left    int64
+	started bool
 }
 
 func newRemaining(index int, job *workload.Job) *remaining {
 	r := &remaining{index: index, arrival: job.Arrival, work: job.Work(), place: -1, ending: -1}
 	r.running.before = func(a, b int64) bool { return a < b }
-	r.suspended.before = func(a, b int64) bool { return a > b }
-	r.suspended.items = slices.Clone(job.Durations)
-	slices.SortFunc(r.suspended.items, func(a, b int64) int { return cmp.Compare(b, a) }) // sorted is a heap
+	r.suspended.before = func(a, b rest) bool { return a.left > b.left }
+	for _, d := range job.Durations {
+		r.suspended.items = append(r.suspended.items, rest{left: d})
+	}
+	slices.SortFunc(r.suspended.items, func(a, b rest) int { return cmp.Compare(b.left, a.left) }) // sorted is a heap
+	r.unstarted = len(job.Durations)
 	return r
 }
 
@@ -67,6 +77,7 @@ func (c *clairvoyant) leave(r *remaining) {
 
 // enter puts a job into the set that its workers say, and into ending.
 func (c *clairvoyant) enter(r *remaining) {
+	c.tell(r)
 	rate := r.rate()
 	switch {
 	case rate == 0:
@@ -95,7 +106,11 @@ func (c *clairvoyant) enter(r *remaining) {
 // gain starts its longest suspended tasks on up to n free workers.
 func (c *clairvoyant) gain(r *remaining, n int) {
 	for n = min(n, c.free, r.suspended.len()); n > 0; n-- {
-		r.running.push(c.now + r.suspended.pop())
+		task := r.suspended.pop()
+		if !task.started {
+			r.unstarted--
+		}
+		r.running.push(c.now + task.left)
 		c.free--
 	}
 }
@@ -103,7 +118,7 @@ func (c *clairvoyant) gain(r *remaining, n int) {
 // lose suspends up to n of its running tasks, those with the least left.
 func (c *clairvoyant) lose(r *remaining, n int) {
 	for n = min(n, r.rate()); n > 0; n-- {
-		r.suspended.push(r.running.pop() - c.now)
+		r.suspended.push(rest{r.running.pop() - c.now, true})
 		c.free++
 	}
 }
