@@ -20,8 +20,8 @@ type Outcome struct {
 	// count; the rest is filled in from the run.
 	Facts measure.Facts
 	// Tolerance is what a job may take beyond its longest task and still count
-	// as unqueued.
-	Tolerance int64
+	// as unqueued, by class: short, long.
+	Tolerance [2]int64
 }
 
 // Job is how one job fared.

@@ -41,8 +41,8 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 	}
 	out := simulated(w, got)
 	out.Facts.Wall = time.Since(began).Nanoseconds()
-	out.Tolerance = 3*o.Delay.Nanoseconds() + 1000
-	return out, nil
+	out.Tolerance, err = r.tolerance(ctx, o.Delay)
+	return out, err
 }
 
 func simulated(w *workload.Workload, got *sim.Outcome) *Outcome {

@@ -35,7 +35,7 @@ func facts() Facts {
 }
 
 func TestResult(t *testing.T) {
-	r := collected(Options{Tolerance: 1000}).Result(facts())
+	r := collected(Options{Tolerance: [2]int64{1000, 1000}}).Result(facts())
 	for _, tt := range []struct {
 		what      string
 		got, want Number

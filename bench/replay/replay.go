@@ -86,7 +86,7 @@ func Run(ctx context.Context, w *workload.Workload, o Options) (*Replayed, error
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.out.Tolerance = Tolerance.Nanoseconds()
+	r.out.Tolerance = [2]int64{Tolerance.Nanoseconds(), Tolerance.Nanoseconds()}
 	r.out.Facts.Mode, r.out.Facts.Attempts, r.out.Facts.Partial = "live", r.attempts, r.ended < len(w.Jobs)
 	r.out.Facts.Wall = time.Since(r.began).Nanoseconds()
 	r.out.Facts.Busy = r.workDone()

@@ -1,0 +1,49 @@
+package experiment
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// slack is what a completion time may differ by rounding, in ns.
+const slack = 1000
+
+// tolerance is what a simulated job may take beyond its longest task and still
+// count as unqueued, by class: the messages of a job that is alone in the cluster,
+// and slack. A task of pigeon takes three (to the master, to the worker, the
+// report); one of sparrow four, since the worker that holds a probe asks for it
+// first. Eagle and Hawk have both, by class.
+func (r *Run) tolerance(ctx context.Context, delay time.Duration) (byClass [2]int64, err error) {
+	for class := range byClass {
+		took, err := r.alone(ctx, delay, class == 1)
+		if err != nil {
+			return byClass, err
+		}
+		byClass[class] = took + slack
+	}
+	return byClass, nil
+}
+
+// alone gives the time (ns) that messages add to a job of one task in a small
+// cluster that has nothing else to do.
+func (r *Run) alone(ctx context.Context, delay time.Duration, long bool) (int64, error) {
+	const duration = int64(sched.Second)
+	w := &workload.Workload{Name: "alone", Jobs: []workload.Job{{
+		Line: 1, Estimate: duration, Durations: []int64{duration}, DeclaredLong: long, TrueLong: long,
+	}}}
+	params := r.Params
+	params.Reserved = 0 // some worker must take a long task, however few there are
+	out, err := sim.Run(ctx, w, sim.Config{
+		Policy: r.Cores, Params: params, Groups: slices.Repeat([]int{8 * max(1, r.Cores.Cores)}, 2), Frontends: 1,
+		Delay: sched.Time(delay), Seed: r.Seed,
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int64(out.Jobs[0].Completion) - duration, nil
+}
