@@ -34,7 +34,9 @@ type HelloReply struct {
 	Accepted    bool
 	Problem     string // why not
 	// Numbers are those of the node's slots plus one, in the order of its hello,
-	// under a policy whose workers are known to all by number.
+	// under a policy whose workers are known to all by number. Of a node that was
+	// not accepted: those of its claims that other live slots have. It cannot go on
+	// as the process that it is.
 	Numbers []int32
 }
 
