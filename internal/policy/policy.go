@@ -49,16 +49,6 @@ func Configure(spec string, p sched.Params) (sched.Policy, sched.Params, error) 
 	return build(), p, check(name, p)
 }
 
-// ConfigureLive is Configure for a daemon: it refuses, before anything is started,
-// a policy that the daemons cannot run yet.
-func ConfigureLive(spec string, p sched.Params) (sched.Policy, sched.Params, error) {
-	chosen, params, err := Configure(spec, p)
-	if err == nil && !slices.Contains(live(), chosen.Name) {
-		err = fmt.Errorf("policy %s runs in 'pigeon sim' only for now; the daemons run %s", chosen.Name, strings.Join(live(), ", "))
-	}
-	return chosen, params, err
-}
-
 func find(name string) (entry, error) {
 	entries := table()
 	for _, e := range entries {

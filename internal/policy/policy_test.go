@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -86,19 +87,41 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What runs in the simulator only is refused by the daemons, and says so.
-func TestConfigureLive(t *testing.T) {
-	if p, _, err := policy.ConfigureLive("pigeon:weight=3", given); err != nil || p.Name != "pigeon" {
-		t.Errorf("pigeon: %v", err)
-	}
-	for _, spec := range []string{"sparrow", "hawk:tries=3", "eagle", "fifo", "priority"} {
-		_, _, err := policy.ConfigureLive(spec, given)
-		if err == nil || !strings.Contains(err.Error(), "runs in 'pigeon sim' only for now; the daemons run pigeon") {
-			t.Errorf("%s: %v", spec, err)
+// Every policy runs live; those without groups have one master, and Kairos workers
+// of several slots.
+func TestLive(t *testing.T) {
+	for _, c := range []struct {
+		spec          string
+		masters, most int
+		slots         int
+		faults        []string
+	}{
+		{"pigeon:weight=3", 3, 3, 1, nil}, {"pigeon-sort", 3, 3, 1, nil}, {"pigeon-x", 2, 2, 5, nil}, {"hawk", 1, 1, 3, nil},
+		{"hawk", 3, 1, 1, []string{"policy hawk has one central master, 3 are configured"}},
+		{"eagle", 2, 1, 1, []string{"one central master"}}, {"fifo", 2, 1, 1, []string{"one central master"}},
+		{"priority", 2, 1, 1, []string{"one central master"}}, {"kairos", 2, 1, 1, []string{"one central master"}},
+		{"sparrow", 3, 1, 1, []string{"keeps the roll", "3 are configured"}}, {"peacock", 2, 1, 1, []string{"keeps the roll"}},
+		{"pigeon", 0, 9, 1, []string{"needs a master"}},
+		{"kairos:cores=4", 1, 1, 8, nil},
+		{"kairos:cores=4", 1, 1, 6, []string{"workers of 4 slots", "a node of 6 slots"}},
+		{"pigeon", 1, 9, 0, []string{"a node of 0 slots"}},
+	} {
+		p, _, err := policy.ConfigureLive(c.spec, given)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if _, _, err := policy.ConfigureLive("sparow", given); err == nil || !strings.Contains(err.Error(), `did you mean "sparrow"`) {
-		t.Errorf("a misspelt one: %v", err)
+		if one := policy.OneMaster(p); one != (c.most == 1) {
+			t.Errorf("%s has one master: %v", c.spec, one)
+		}
+		err = errors.Join(policy.CheckMasters(p, c.masters), policy.CheckSlots(p, c.slots))
+		if (err == nil) != (c.faults == nil) {
+			t.Errorf("%s with %d masters, %d slots: %v", c.spec, c.masters, c.slots, err)
+		}
+		for _, word := range c.faults {
+			if err != nil && !strings.Contains(err.Error(), word) {
+				t.Errorf("%s with %d masters, %d slots: %v lacks %q", c.spec, c.masters, c.slots, err, word)
+			}
+		}
 	}
 }
 

@@ -39,10 +39,6 @@ func table() []entry {
 	}
 }
 
-// live lists the policies that the daemons can run: they need more of a core than
-// the simulator does, and a wire on which workers speak to each other.
-func live() []string { return []string{pigeon.Name} }
-
 func openPigeon(p *sched.Params) (func() sched.Policy, []parameter) {
 	return pigeon.Policy, []parameter{weight(p), reserved(p)}
 }
