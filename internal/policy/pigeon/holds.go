@@ -1,0 +1,8 @@
+package pigeon
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Holds says that the slot runs the attempt, or has it suspended.
+func (w *Worker) Holds(id sched.AttemptID) bool {
+	return (w.busy && w.current == id) || (w.held.Attempt > 0 && w.held.AttemptID == id)
+}

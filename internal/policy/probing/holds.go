@@ -1,0 +1,17 @@
+package probing
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Holds says that the slot runs the attempt, or that it waits there: assigned by
+// a central scheduler and not started. It looks at the whole queue.
+func (w *Worker) Holds(id sched.AttemptID) bool {
+	if w.busy && w.current == id {
+		return true
+	}
+	for i := range w.queue.Len() {
+		if e := w.queue.At(i); e.Assigned() && e.ID() == id {
+			return true
+		}
+	}
+	return false
+}
