@@ -45,8 +45,8 @@ type ModelPoint struct {
 	// NoTaskWaits is P_job(0) for equal durations, where any wait puts the job off:
 	// P_task(0)^F, and Sparrow's sum.
 	NoTaskWaits measure.Number `json:"no_task_waits"`
-	// TaskUnqueued is P_task(0), Queueing T_q in seconds. There is no formula of
-	// either for Sparrow.
+	// TaskUnqueued is P_task(0), Queueing T_q in seconds; Sparrow's are not the
+	// paper's but model.SparrowQueueingTime's.
 	TaskUnqueued measure.Number `json:"task_unqueued"`
 	Queueing     measure.Number `json:"queueing"`
 	// Simulated is set when the point was simulated.
@@ -123,9 +123,13 @@ func (p *ModelPoint) name() string {
 
 func (m *Model) computed() (points []ModelPoint) {
 	for _, rho := range m.Loads {
-		none := measure.Missing()
-		points = append(points, ModelPoint{Policy: "sparrow", Load: rho, Tasks: m.Tasks, Unqueued: none,
-			NoTaskWaits: measure.Number(model.SparrowJobServedAtOnce(rho, m.Tasks)), TaskUnqueued: none, Queueing: none})
+		points = append(points, ModelPoint{
+			Policy: "sparrow", Load: rho, Tasks: m.Tasks,
+			Unqueued:     measure.Missing(),
+			NoTaskWaits:  measure.Number(model.SparrowJobServedAtOnce(rho, m.Tasks)),
+			TaskUnqueued: measure.Number(model.SparrowTaskServedAtOnce(rho, m.Tasks)),
+			Queueing:     measure.Number(model.SparrowQueueingTime(rho, m.Tasks, m.MeanTask.Seconds())),
+		})
 		for _, n := range m.GroupSizes {
 			points = append(points, ModelPoint{
 				Policy: "pigeon", Group: n, Load: rho, Tasks: m.Tasks,

@@ -8,43 +8,36 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/plot"
 )
 
-// ModelFigures draws the paper's figures 3 (P_job(0), with Sparrow's) and 4 (T_q),
-// by group size, simulated points beside the lines.
+// ModelFigures draws the paper's figures 3 (P_job(0)) and 4 (T_q) by group size,
+// with Sparrow's, simulated points beside the lines.
 func (m *Model) ModelFigures(points []ModelPoint, base3, base4 string) error {
 	if len(m.GroupSizes) < 2 {
 		return fmt.Errorf("a figure by group size needs two sizes, not %d; no figure was drawn", len(m.GroupSizes))
 	}
 	setting := fmt.Sprintf("jobs of %d tasks, mean task %v", m.Tasks, m.MeanTask)
-	panel := func(label string, formula func(*ModelPoint) measure.Number, simulated func(*ModelSimulated) measure.Number, unit float64) plot.SeriesPanel {
+	both := []string{"pigeon", "sparrow"}
+	panel := func(policies []string, label string, formula func(*ModelPoint) measure.Number, simulated func(*ModelSimulated) measure.Number, unit float64) plot.SeriesPanel {
 		p := plot.SeriesPanel{YLabel: label}
 		for _, rho := range m.Loads {
-			for _, policy := range []string{"pigeon", "sparrow"} {
+			for _, policy := range policies {
 				p.Lines = append(p.Lines, m.lines(points, policy, rho, formula, simulated, unit)...)
 			}
 		}
 		return p
 	}
 	three := plot.Series{Title: "Served without queueing: " + setting, XLabel: "workers in a group", Panels: []plot.SeriesPanel{
-		panel("P(job not put off)", func(p *ModelPoint) measure.Number { return p.Unqueued }, func(s *ModelSimulated) measure.Number { return s.Unqueued }, 1),
-		panel("P(no task waits)", func(p *ModelPoint) measure.Number { return p.NoTaskWaits }, func(s *ModelSimulated) measure.Number { return s.NoTaskWaits }, 1),
+		panel(both, "P(job not put off)", func(p *ModelPoint) measure.Number { return p.Unqueued }, func(s *ModelSimulated) measure.Number { return s.Unqueued }, 1),
+		panel(both, "P(no task waits)", func(p *ModelPoint) measure.Number { return p.NoTaskWaits }, func(s *ModelSimulated) measure.Number { return s.NoTaskWaits }, 1),
 	}}
-	points = m.pigeon(points) // Sparrow's queueing time, which no formula tells, would hide Pigeon's
-	four := plot.Series{Title: "Expected queueing time: " + setting, XLabel: "workers in a group", Panels: []plot.SeriesPanel{
-		panel("queueing time of a task (ms)", func(p *ModelPoint) measure.Number { return p.Queueing }, func(s *ModelSimulated) measure.Number { return s.Queueing }, 1e3),
-	}}
+	four := plot.Series{Title: "Expected queueing time of a task: " + setting, XLabel: "workers in a group"}
+	for _, policy := range both { // on one scale Sparrow's would hide Pigeon's
+		four.Panels = append(four.Panels, panel([]string{policy}, policy+" (ms)",
+			func(p *ModelPoint) measure.Number { return p.Queueing }, func(s *ModelSimulated) measure.Number { return s.Queueing }, 1e3))
+	}
 	if err := three.WriteFiles(base3); err != nil {
 		return err
 	}
 	return four.WriteFiles(base4)
-}
-
-func (m *Model) pigeon(points []ModelPoint) (list []ModelPoint) {
-	for _, p := range points {
-		if p.Group > 0 {
-			list = append(list, p)
-		}
-	}
-	return list
 }
 
 // lines are the formula's line and the simulated marks of a policy at a load, as

@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -88,5 +89,31 @@ func TestPaperScale(t *testing.T) {
 		near(t, fmt.Sprintf("P_job(0) for %d workers", c.n), got, model.JobServedAtOnceExponential(c.n, 0.9), 0.04)
 		near(t, fmt.Sprintf("P_job(0) for %d workers", c.n), got, c.simulated, 0.03)
 		t.Logf("N_w %d: simulated %.3f, formula %.3f", c.n, got, model.JobServedAtOnceExponential(c.n, 0.9))
+	}
+}
+
+// Sparrow's queueing time against simulation without delays: 3,000 workers, of which
+// a job of 10 tasks probes 20. The first jobs find an empty cluster.
+func TestSparrowSimulated(t *testing.T) {
+	const jobs, tasks, workers = 20_000, 10, 3000
+	for _, rho := range []float64{0.7, 0.9} {
+		w, err := workload.Open(fmt.Sprintf("gen:exp,jobs=%d,load=%g,workers=%d,fanout=%d,mean=100ms,seed=1", jobs, rho, workers, tasks))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := sim.Run(context.Background(), w, sim.Config{
+			Policy: sparrow.Policy(sparrow.Defaults()), Params: sched.Params{Cutoff: sched.Second}, Groups: []int{workers}, Frontends: 1, Seed: 1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waited, first := 0.0, jobs/4
+		for i := first; i < jobs; i++ {
+			for _, start := range o.Starts[i*tasks : (i+1)*tasks] {
+				waited += float64(start-sched.Time(w.Jobs[i].Arrival)) / 1e6
+			}
+		}
+		want := model.SparrowQueueingTime(rho, tasks, 100)
+		near(t, fmt.Sprintf("T_q in ms at load %g", rho), waited/float64((jobs-first)*tasks), want, 0.07*want)
 	}
 }

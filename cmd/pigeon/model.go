@@ -23,8 +23,9 @@ func modelCommand() *cobra.Command {
 		Short:   "Compute how likely a job is served without queueing, by group size and load",
 		Long: `The queueing model of sections 4.2 and 4.3 of the Pigeon paper: the probability
 that a job is served without queueing and the expected queueing time, for Pigeon by
-group size and load, and Sparrow's probability. With --simulate the same is
-simulated; with --out the paper's figures 3 and 4 are drawn.`,
+group size and load, and for Sparrow, whose queueing time the paper leaves out and
+docs/compare.md derives. With --simulate the same is simulated; with --out the
+paper's figures 3 and 4 are drawn.`,
 		Example: `  pigeon model
   pigeon model --group-sizes 40,100 --loads 0.7,0.95 -o json
   pigeon model --simulate 10000 --out out/model          beside simulation, in some minutes`,
