@@ -1,18 +1,20 @@
 package runloop
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Stepper gives inputs to cores and their actions to the daemon. It belongs to
-// the owner goroutine.
+// the owner goroutine, but for Messages.
 type Stepper struct {
-	act    func(self sched.Addr, a *sched.Action)
-	record *Recorder // nil when nothing is recorded
-	out    sched.Actions
-	now    sched.Time
+	act      func(self sched.Addr, a *sched.Action)
+	record   *Recorder // nil when nothing is recorded
+	out      sched.Actions
+	now      sched.Time
+	messages atomic.Uint64
 }
 
 // NewStepper gives a stepper that calls act for every action, in order.
@@ -30,9 +32,23 @@ func (s *Stepper) Step(core sched.Core, self sched.Addr, now sched.Time, from sc
 		s.record.step(self, s.now, from, m, list)
 	}
 	for i := range list {
+		if a := &list[i]; a.Kind == sched.Send && a.To.ID != sched.Everyone {
+			s.messages.Add(uint64(a.Msg.Tasks())) //nolint:gosec // never negative
+		}
 		s.act(self, &list[i])
 	}
 }
+
+// Spread counts the copies of a message to Everyone, which only the daemon knows
+// the number of.
+func (s *Stepper) Spread(m *sched.Message, copies int) {
+	s.messages.Add(uint64(copies * m.Tasks())) //nolint:gosec // never negative
+}
+
+// Messages gives how many messages the cores have sent to others, counted as the
+// papers do and the simulator does: a batch of k tasks counts k. It may be called
+// from anywhere.
+func (s *Stepper) Messages() uint64 { return s.messages.Load() }
 
 // Clock counts from its making, without wall-clock jumps.
 type Clock struct{ start time.Time }

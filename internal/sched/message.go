@@ -118,7 +118,8 @@ const (
 	// What only the published rivals say. docs/cores.md draws who says it when.
 
 	// Members (shell to distributor and worker): the live workers of the cluster
-	// in order of their numbers, again whenever they change. More.Members.
+	// in order of their numbers, again whenever they change. More.Members. Resent
+	// says to a distributor that workers may have dropped its reservations.
 	Members
 	// Probe (distributor to worker): a reservation for a job. Job, Class,
 	// Estimate, App, Owner, Arrival, Count (its tasks not launched yet), Attempt
@@ -185,7 +186,7 @@ type Message struct {
 	Class    Class
 	Outcome  Outcome
 	Head     bool  // Tasks: serve before the rest of the class
-	Resent   bool  // Tasks, Submit: may be known already
+	Resent   bool  // Tasks, Submit: may be known already; Members: reservations may be gone
 	Reserved bool  // WorkerUp, SetReserved, Spare: short tasks only
 	Fixed    bool  // WorkerUp: Reserved was chosen by the slot's owner
 	Full     bool  // Returned: worth another try later

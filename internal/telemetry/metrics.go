@@ -101,6 +101,14 @@ func (m *Metrics) WatchTracing(t *Tracing) {
 	}
 }
 
+// WatchMessages exports how many messages the daemon's cores have sent to others
+// (runloop.Stepper.Messages), under one name in all roles: their sum over the
+// tasks that ended is what the papers call messages per task.
+func (m *Metrics) WatchMessages(read func() uint64) {
+	m.CounterFunc("core_messages_total", "Messages that the cores of this daemon sent to other cores; a batch of k tasks counts k.",
+		func() float64 { return float64(read()) })
+}
+
 func (m *Metrics) opts(name, help string) prometheus.Opts {
 	return prometheus.Opts{Namespace: Namespace, Subsystem: m.role, Name: name, Help: help}
 }

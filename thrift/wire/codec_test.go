@@ -105,6 +105,22 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// A launch by late binding tells how many tasks of the job wait yet, and names its
+// own.
+func TestLaunchOfOneAmongOthers(t *testing.T) {
+	b := oneItem(sched.Message{Kind: sched.Launch, First: 3, Count: 5, Attempt: 1})
+	b.Items[0].TaskIDs, b.Items[0].Payloads = []string{"d"}, []api.Payload{{Backend: api.BackendSleep, Sleep: 3}}
+	codec := wire.NewCodec(newNames(), at(0))
+	data, err := codec.Append(nil, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := codec.Decode(data)
+	if err != nil || got.Items[0].Msg.Count != 5 || got.Items[0].TaskID(3, 0) != "d" || got.Items[0].Payload(0).Sleep != 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // What only the shell around a core may say can be recorded; a peer may not say it.
 func TestCheckPeer(t *testing.T) {
 	allowed := map[sched.Kind]bool{

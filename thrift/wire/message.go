@@ -99,10 +99,16 @@ func checkMessage(t *peer.TMessage) error {
 		return errors.New("its attempt is negative")
 	case len(t.Payloads) > 1 && len(t.Payloads) != int(t.Count):
 		return fmt.Errorf("it has %d payloads for %d tasks", len(t.Payloads), t.Count)
-	case len(t.TaskIds) > 0 && len(t.TaskIds) != max(int(t.Count), 1):
+	case len(t.TaskIds) > 0 && len(t.TaskIds) != max(int(t.Count), 1) && !ofOneTask(t):
 		return fmt.Errorf("it has %d task ids for %d tasks", len(t.TaskIds), t.Count)
 	}
 	return checkMore(t.More)
+}
+
+// ofOneTask says that the message is a launch with its task's name: what it counts
+// is the job's other tasks, which wait yet.
+func ofOneTask(t *peer.TMessage) bool {
+	return kindsByNumber[t.Kind] == sched.Launch && len(t.TaskIds) == 1
 }
 
 // bits and unbits carry a 64-bit unsigned number in Thrift's signed one.
