@@ -22,10 +22,15 @@ var _ wire.Directory = (*Roster)(nil)
 // appear; a number is never given to another core, and Renew gives a new one to
 // a name that now stands for another process, so that what is still on its way
 // to or from the old one is told apart.
+//
+// Under policies whose workers are known to all by number the master gives their
+// numbers out, and Set enters them; a worker without one is nobody then.
 type Roster struct {
+	numbered bool // workers have the numbers that Set gives them, and no others
+
 	mu    sync.RWMutex
 	addrs map[wire.Ref]sched.Addr
-	refs  map[sched.Role][]wire.Ref
+	refs  map[sched.Role][]wire.Ref // the zero name where a number is not given out
 }
 
 // New gives an empty roster.
@@ -33,12 +38,20 @@ func New() *Roster {
 	return &Roster{addrs: map[wire.Ref]sched.Addr{}, refs: map[sched.Role][]wire.Ref{}}
 }
 
+// NewNumbered gives an empty roster whose workers are numbered by Set alone.
+func NewNumbered() *Roster {
+	r := New()
+	r.numbered = true
+	return r
+}
+
 // MasterRef names the master of a group.
 func MasterRef(group int) wire.Ref {
 	return wire.Ref{Role: sched.Master, Name: strconv.Itoa(group)}
 }
 
-// Addr gives the core's number, a new one at its first appearance.
+// Addr gives the core's number, a new one at its first appearance. The zero
+// address is nobody's: beyond Limit, and a worker's whose number is to come by Set.
 func (r *Roster) Addr(ref wire.Ref) sched.Addr {
 	if ref.Role == sched.Master {
 		return masterAddr(ref)
@@ -62,7 +75,7 @@ func (r *Roster) give(ref wire.Ref, renew bool) sched.Addr {
 		return a
 	}
 	list := r.refs[ref.Role]
-	if len(list) >= Limit {
+	if len(list) >= Limit || (r.numbered && ref.Role == sched.Worker) {
 		return sched.Addr{}
 	}
 	a := sched.Addr{Role: ref.Role, ID: int32(len(list))} //nolint:gosec // below Limit
@@ -72,9 +85,8 @@ func (r *Roster) give(ref wire.Ref, renew bool) sched.Addr {
 }
 
 // Set gives the name the number that its cluster knows it by, and says whether it
-// could: a number stands for one name for ever. Under policies whose workers are
-// known to all by number the master gives them out, and this takes the place of
-// numbering by appearance; the two are not mixed within a role.
+// could: a number stands for one name, until Drop. A name that gets another number
+// is another process from then on, and its former number stands for it still.
 func (r *Roster) Set(ref wire.Ref, id int32) bool {
 	if ref.Role == sched.Master || id < 0 || id >= Limit {
 		return false
@@ -92,6 +104,17 @@ func (r *Roster) Set(ref wire.Ref, id int32) bool {
 	list[id] = ref
 	r.addrs[ref] = sched.Addr{Role: ref.Role, ID: id}
 	return true
+}
+
+// Drop takes back the number that Set gave to the name, so that it may come to stand
+// for another: the masters of two lives do not know of each other's numbers.
+func (r *Roster) Drop(ref wire.Ref) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a, ok := r.addrs[ref]; ok && ref.Role != sched.Master {
+		r.refs[a.Role][a.ID] = wire.Ref{}
+		delete(r.addrs, ref)
+	}
 }
 
 // Find gives the core's number, if it has one; it gives out none.

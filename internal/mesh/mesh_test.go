@@ -1,0 +1,257 @@
+package mesh_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/mesh"
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// heard is what a mesh told of its ways.
+type heard struct {
+	mu      sync.Mutex
+	states  []link.Status
+	refused []string
+}
+
+func (h *heard) last() link.Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.states) == 0 {
+		return link.Up
+	}
+	return h.states[len(h.states)-1]
+}
+
+func (h *heard) refusals() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.refused)
+}
+
+// newMesh gives the ways of a master; the test is their owner.
+func newMesh(t *testing.T) (*mesh.Mesh, *heard) {
+	t.Helper()
+	h := &heard{}
+	m := mesh.New(mesh.Options{
+		Self: roster.MasterRef(0), Address: "127.0.0.1:1", Incarnation: 77, Codec: daemontest.Codec(), Log: daemontest.Log(t),
+		Epoch: func() uint64 { return 5 },
+		OnState: func(_ wire.Ref, s link.State) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.states = append(h.states, s.Status)
+		},
+		OnRefused: func(peer wire.Ref, n int, why error) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.refused = append(h.refused, peer.Name+": "+why.Error())
+		},
+	})
+	t.Cleanup(func() {
+		if err := errors.Join(m.Close(), m.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return m, h
+}
+
+// nobody is the address of a master that the peers of these tests never call.
+const nobody = "127.0.0.1:1"
+
+// say gives a launch of a task for a slot of the peer.
+func say(p wire.Ref, task int32) *wire.Item {
+	p.Slot = task % 3
+	return &wire.Item{From: roster.MasterRef(0), To: p, Msg: sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 1}, First: task, Attempt: 1}}
+}
+
+func tasksOf(items []wire.Item) (list []int32) {
+	for i := range items {
+		list = append(list, items[i].Msg.First)
+	}
+	return list
+}
+
+// What is queued for a peer arrives there, in order, with the slot it is for; what
+// is for one peer does not go to another.
+func TestOrder(t *testing.T) {
+	m, _ := newMesh(t)
+	a, b := daemontest.Node(t, "a", nobody), daemontest.Node(t, "b", nobody)
+	for _, p := range []*daemontest.Peer{a, b} {
+		m.Meet(p.Ref, p.Address(), p.Incarnation)
+	}
+	for task := range int32(100) {
+		if !m.Queue(say(a.Ref, 2*task)) || !m.Queue(say(b.Ref, 2*task+1)) {
+			t.Fatal("a known peer's message was not taken")
+		}
+		if task%7 == 0 {
+			m.Flush()
+		}
+	}
+	m.Flush()
+	for k, p := range []*daemontest.Peer{a, b} {
+		got := p.AwaitGot(sched.Launch, 100)
+		for i := range got {
+			if want := int32(2*i + k); got[i].Msg.First != want || got[i].To.Slot != want%3 || got[i].From != roster.MasterRef(0) {
+				t.Fatalf("%s got %v", p.Ref, tasksOf(got))
+			}
+		}
+		if p.Epoch() != 5 {
+			t.Errorf("a batch of epoch %d", p.Epoch())
+		}
+	}
+}
+
+// Nobody is spoken to who was not met, or was forgotten since.
+func TestStrangers(t *testing.T) {
+	m, _ := newMesh(t)
+	p := daemontest.Node(t, "a", nobody)
+	if _, known := m.Incarnation(p.Ref); known || m.Queue(say(p.Ref, 1)) || m.Up(p.Ref) || m.Open(p.Ref) == nil {
+		t.Error("a stranger is known")
+	}
+	m.Forget(p.Ref)
+	m.Renew(p.Ref)
+	m.Flush()
+	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	if now, known := m.Incarnation(p.Ref); !known || now != p.Incarnation || !m.Up(p.Ref) {
+		t.Errorf("a peer that was met: %d, %v", now, known)
+	}
+	if !m.Queue(say(p.Ref, 1)) {
+		t.Error("its message was not taken")
+	}
+	m.Forget(p.Ref) // with what was queued
+	if _, known := m.Incarnation(p.Ref); known || m.Queue(say(p.Ref, 2)) || m.Up(p.Ref) {
+		t.Error("a forgotten peer is known")
+	}
+	m.Flush()
+	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	m.Queue(say(p.Ref, 3))
+	m.Flush()
+	if got := tasksOf(p.AwaitGot(sched.Launch, 1)); !slices.Equal(got, []int32{3}) {
+		t.Errorf("it got %v, want what was said since it is known again", got)
+	}
+}
+
+// A peer that was lost and is met again as the process it was gets what is said to
+// it then: its batches are not taken for repeats of the earlier ones.
+func TestLostAndFound(t *testing.T) {
+	m, _ := newMesh(t)
+	p := daemontest.Node(t, "a", nobody)
+	for task := range int32(5) {
+		m.Meet(p.Ref, p.Address(), p.Incarnation)
+		m.Queue(say(p.Ref, task))
+		m.Flush()
+		p.AwaitGot(sched.Launch, int(task)+1)
+		m.Forget(p.Ref)
+	}
+	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	m.Queue(say(p.Ref, 5))
+	m.Renew(p.Ref)
+	m.Queue(say(p.Ref, 6))
+	m.Flush()
+	if got := tasksOf(p.AwaitGot(sched.Launch, 6)); !slices.Equal(got, []int32{0, 1, 2, 3, 4, 6}) {
+		t.Errorf("it got %v", got)
+	}
+}
+
+// What was said to a process does not reach its successor, at its address or at
+// another, whether it was queued or on its way.
+func TestSuccessor(t *testing.T) {
+	for _, moved := range []bool{false, true} {
+		m, h := newMesh(t)
+		first := daemontest.Node(t, "a", nobody)
+		m.Meet(first.Ref, first.Address(), first.Incarnation)
+		if err := m.Open(first.Ref); err != nil {
+			t.Fatal(err)
+		}
+		first.Close()
+		m.Queue(say(first.Ref, 1))
+		m.Flush()
+		daemontest.Await(t, "the way is down", func() bool { return h.last() == link.Down && !m.Up(first.Ref) })
+		m.Queue(say(first.Ref, 2)) // not flushed yet
+
+		at := "127.0.0.1:0"
+		if !moved {
+			at = first.Address()
+		}
+		second := daemontest.NodeAt(t, "a", nobody, at)
+		m.Meet(second.Ref, second.Address(), second.Incarnation)
+		m.Queue(say(second.Ref, 3))
+		m.Flush()
+		if got := tasksOf(second.AwaitGot(sched.Launch, 1)); !slices.Equal(got, []int32{3}) {
+			t.Errorf("moved %v: the successor got %v", moved, got)
+		}
+		daemontest.Await(t, "the way is up", func() bool { return m.Up(second.Ref) })
+		if now, known := m.Incarnation(first.Ref); !known || now != second.Incarnation {
+			t.Errorf("moved %v: the mesh knows incarnation %d", moved, now)
+		}
+	}
+}
+
+// Another process answers at a peer's address before it was met: what was meant for
+// its predecessor is given up, but for the batch that found it out, and what is
+// said once it was met arrives.
+func TestSuccessorNotMetYet(t *testing.T) {
+	m, _ := newMesh(t)
+	first := daemontest.Node(t, "a", nobody)
+	m.Meet(first.Ref, first.Address(), first.Incarnation)
+	m.Queue(say(first.Ref, 1))
+	m.Flush()
+	first.AwaitGot(sched.Launch, 1)
+	first.Close()
+	second := daemontest.NodeAt(t, "a", nobody, first.Address())
+	for task := range int32(20) {
+		m.Queue(say(first.Ref, 10+task))
+		m.Flush()
+	}
+	m.Meet(second.Ref, second.Address(), second.Incarnation)
+	m.Queue(say(second.Ref, 50))
+	m.Flush()
+	second.AwaitGot(sched.Launch, 1)
+	daemontest.Await(t, "what is meant for the successor comes", func() bool {
+		got := tasksOf(second.Got(sched.Launch))
+		return got[len(got)-1] == 50
+	})
+}
+
+// What a peer will never take is told, and so is an address that is none.
+func TestRefusals(t *testing.T) {
+	m, h := newMesh(t)
+	p := daemontest.Node(t, "a", nobody)
+	no := "it does not like it"
+	p.Refuse.Store(&no)
+	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	m.Queue(say(p.Ref, 1))
+	m.Flush()
+	daemontest.Await(t, "the refusal is told", func() bool { return len(h.refusals()) == 1 })
+
+	m.Meet(wire.Ref{Role: sched.Worker, Name: "b"}, "no address", 1)
+	m.Queue(say(wire.Ref{Role: sched.Worker, Name: "b"}, 1))
+	m.Flush()
+	if told := h.refusals(); len(told) != 2 || !strings.Contains(told[0], no) || !strings.Contains(told[1], "no address") {
+		t.Errorf("told was %q", told)
+	}
+}
+
+// Nothing is taken after Close.
+func TestClosed(t *testing.T) {
+	m, _ := newMesh(t)
+	p := daemontest.Node(t, "a", nobody)
+	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	if err := m.Open(p.Ref); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if m.Queue(say(p.Ref, 1)) {
+		t.Error("a closed mesh takes messages")
+	}
+}
