@@ -111,6 +111,9 @@ struct TWants {
   4: i32 executors
   5: list<string> stop
   6: list<TLevel> levels
+  // The highest number of an executor that the application has heard of: a
+  // frontend that takes it over numbers new ones above.
+  7: optional i32 lastExecutor = 0
 }
 
 // state: "starting", "running", "exited" (an end for good: the id never comes

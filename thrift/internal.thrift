@@ -8,6 +8,7 @@
  * compared: arrivals travel as ages.
  */
 include "published.thrift"
+include "application.thrift"
 
 namespace go peer
 namespace java org.pigeonsched.thrift.peer
@@ -297,6 +298,70 @@ struct TJobView {
   2: list<published.TTaskStatus> tasks
 }
 
+/*
+ * All that a frontend wants of one application at one node. tenure counts who
+ * took the application over: a node follows the highest, and of one tenure the
+ * highest sequence. executors are to live; those that do not are started unless
+ * they have ended here, and others of the application are stopped.
+ */
+struct TOrder {
+  1: string frontend
+  // Where the frontend serves the other daemons: files are fetched there.
+  2: string address
+  3: i64 tenure
+  4: i64 sequence
+  5: application.TApplication application
+  6: list<string> executors
+  // The application is over; nothing of it stays.
+  7: optional bool over = false
+}
+
+// tenure and frontend are those that the node follows now, this order's when it
+// was accepted.
+struct TOrderReply {
+  1: bool accepted
+  2: i64 tenure
+  3: string frontend
+}
+
+// slots are those it has, or waits for; held those it has got. ranNanos: how long
+// its process ran. refused: it cannot be at this node, and did not begin.
+struct THeldExecutor {
+  1: application.TExecutorState state
+  2: i32 slots
+  3: i32 held
+  4: i64 ranNanos
+  5: bool refused
+  6: bool attached
+}
+
+// last is the highest number of an executor that the node heard of.
+struct THeldApplication {
+  1: string id
+  2: i64 incarnation
+  3: string frontend
+  4: i64 tenure
+  5: i64 sequence
+  6: i32 last
+  7: list<THeldExecutor> executors
+}
+
+// What a node holds of applications. version grows with each change within the
+// node's incarnation. memory and used in MB.
+struct THoldings {
+  1: i64 incarnation
+  2: i64 version
+  3: i64 memory
+  4: i64 used
+  5: list<THeldApplication> applications
+}
+
+// A piece of a file of an application, and the size of the whole.
+struct TPiece {
+  1: binary data
+  2: i64 size
+}
+
 service PeerService {
   TBatchReply deliver(1: TBatch batch) throws (1: published.TPigeonException e)
   THelloReply hello(1: THello hello) throws (1: published.TPigeonException e)
@@ -311,4 +376,12 @@ service PeerService {
   published.TMasterState masterState() throws (1: published.TPigeonException e)
   // Frontend to node.
   published.TLogChunk taskLog(1: TAttempt attempt, 2: string stream, 3: i64 offset, 4: i32 limit) throws (1: published.TPigeonException e)
+  // Frontend to node: renews what was ordered before, too.
+  TOrderReply orderExecutors(1: TOrder order) throws (1: published.TPigeonException e)
+  // Frontend to node: answers when the holdings are others than those named, or
+  // after waitMillis with the same. It renews the leases of the applications that
+  // the node follows this frontend for.
+  THoldings holdings(1: string frontend, 2: i64 incarnation, 3: i64 version, 4: i32 waitMillis) throws (1: published.TPigeonException e)
+  // Node to frontend.
+  TPiece filePiece(1: string sha256, 2: i64 offset, 3: i32 limit) throws (1: published.TPigeonException e)
 }

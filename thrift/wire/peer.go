@@ -78,6 +78,8 @@ type PeerPorts struct {
 	Group     GroupViewer
 	Roll      RollKeeper
 	Logs      LogReader
+	Executors ExecutorKeeper
+	Files     FileKeeper
 }
 
 // PeerProcessor serves PeerService.

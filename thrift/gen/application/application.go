@@ -1952,13 +1952,15 @@ func (p *TLevel) String() string {
 //   - Executors
 //   - Stop
 //   - Levels
+//   - LastExecutor
 type TWants struct {
-	Application string    `thrift:"application,1" db:"application" json:"application"`
-	Incarnation int64     `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
-	Sequence    int64     `thrift:"sequence,3" db:"sequence" json:"sequence"`
-	Executors   int32     `thrift:"executors,4" db:"executors" json:"executors"`
-	Stop        []string  `thrift:"stop,5" db:"stop" json:"stop"`
-	Levels      []*TLevel `thrift:"levels,6" db:"levels" json:"levels"`
+	Application  string    `thrift:"application,1" db:"application" json:"application"`
+	Incarnation  int64     `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
+	Sequence     int64     `thrift:"sequence,3" db:"sequence" json:"sequence"`
+	Executors    int32     `thrift:"executors,4" db:"executors" json:"executors"`
+	Stop         []string  `thrift:"stop,5" db:"stop" json:"stop"`
+	Levels       []*TLevel `thrift:"levels,6" db:"levels" json:"levels"`
+	LastExecutor int32     `thrift:"lastExecutor,7" db:"lastExecutor" json:"lastExecutor"`
 }
 
 func NewTWants() *TWants {
@@ -1988,6 +1990,16 @@ func (p *TWants) GetStop() []string {
 func (p *TWants) GetLevels() []*TLevel {
 	return p.Levels
 }
+
+var TWants_LastExecutor_DEFAULT int32 = 0
+
+func (p *TWants) GetLastExecutor() int32 {
+	return p.LastExecutor
+}
+func (p *TWants) IsSetLastExecutor() bool {
+	return p.LastExecutor != TWants_LastExecutor_DEFAULT
+}
+
 func (p *TWants) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -2055,6 +2067,16 @@ func (p *TWants) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 6:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -2155,6 +2177,15 @@ func (p *TWants) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TWants) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.LastExecutor = v
+	}
+	return nil
+}
+
 func (p *TWants) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TWants"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2176,6 +2207,9 @@ func (p *TWants) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -2282,6 +2316,21 @@ func (p *TWants) writeField6(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TWants) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLastExecutor() {
+		if err := oprot.WriteFieldBegin(ctx, "lastExecutor", thrift.I32, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:lastExecutor: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.LastExecutor)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.lastExecutor (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:lastExecutor: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TWants) Equals(other *TWants) bool {
 	if p == other {
 		return true
@@ -2317,6 +2366,9 @@ func (p *TWants) Equals(other *TWants) bool {
 		if !_tgt.Equals(_src15) {
 			return false
 		}
+	}
+	if p.LastExecutor != other.LastExecutor {
+		return false
 	}
 	return true
 }

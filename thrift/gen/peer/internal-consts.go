@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	thrift "github.com/apache/thrift/lib/go/thrift"
+	"github.com/pigeon-sched/pigeon/thrift/gen/application"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 	"time"
 )
@@ -21,6 +22,7 @@ var _ = time.Now
 var _ = bytes.Equal
 
 var _ = published.GoUnusedProtection__
+var _ = application.GoUnusedProtection__
 
 func init() {
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	thrift "github.com/apache/thrift/lib/go/thrift"
+	"github.com/pigeon-sched/pigeon/thrift/gen/application"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 	"time"
 )
@@ -21,6 +22,7 @@ var _ = time.Now
 var _ = bytes.Equal
 
 var _ = published.GoUnusedProtection__
+var _ = application.GoUnusedProtection__
 
 // Attributes:
 //   - Hi
@@ -10309,6 +10311,1829 @@ func (p *TJobView) String() string {
 	return fmt.Sprintf("TJobView(%+v)", *p)
 }
 
+// Attributes:
+//   - Frontend
+//   - Address
+//   - Tenure
+//   - Sequence
+//   - Application
+//   - Executors
+//   - Over
+type TOrder struct {
+	Frontend    string                    `thrift:"frontend,1" db:"frontend" json:"frontend"`
+	Address     string                    `thrift:"address,2" db:"address" json:"address"`
+	Tenure      int64                     `thrift:"tenure,3" db:"tenure" json:"tenure"`
+	Sequence    int64                     `thrift:"sequence,4" db:"sequence" json:"sequence"`
+	Application *application.TApplication `thrift:"application,5" db:"application" json:"application"`
+	Executors   []string                  `thrift:"executors,6" db:"executors" json:"executors"`
+	Over        bool                      `thrift:"over,7" db:"over" json:"over"`
+}
+
+func NewTOrder() *TOrder {
+	return &TOrder{}
+}
+
+func (p *TOrder) GetFrontend() string {
+	return p.Frontend
+}
+
+func (p *TOrder) GetAddress() string {
+	return p.Address
+}
+
+func (p *TOrder) GetTenure() int64 {
+	return p.Tenure
+}
+
+func (p *TOrder) GetSequence() int64 {
+	return p.Sequence
+}
+
+var TOrder_Application_DEFAULT *application.TApplication
+
+func (p *TOrder) GetApplication() *application.TApplication {
+	if !p.IsSetApplication() {
+		return TOrder_Application_DEFAULT
+	}
+	return p.Application
+}
+
+func (p *TOrder) GetExecutors() []string {
+	return p.Executors
+}
+
+var TOrder_Over_DEFAULT bool = false
+
+func (p *TOrder) GetOver() bool {
+	return p.Over
+}
+func (p *TOrder) IsSetApplication() bool {
+	return p.Application != nil
+}
+
+func (p *TOrder) IsSetOver() bool {
+	return p.Over != TOrder_Over_DEFAULT
+}
+
+func (p *TOrder) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TOrder) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
+func (p *TOrder) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Address = v
+	}
+	return nil
+}
+
+func (p *TOrder) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Tenure = v
+	}
+	return nil
+}
+
+func (p *TOrder) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Sequence = v
+	}
+	return nil
+}
+
+func (p *TOrder) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Application = &application.TApplication{}
+	if err := p.Application.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Application), err)
+	}
+	return nil
+}
+
+func (p *TOrder) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.Executors = tSlice
+	for i := 0; i < size; i++ {
+		var _elem48 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem48 = v
+		}
+		p.Executors = append(p.Executors, _elem48)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TOrder) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.Over = v
+	}
+	return nil
+}
+
+func (p *TOrder) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TOrder"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TOrder) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:frontend: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.frontend (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:frontend: ", p), err)
+	}
+	return err
+}
+
+func (p *TOrder) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "address", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:address: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Address)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.address (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:address: ", p), err)
+	}
+	return err
+}
+
+func (p *TOrder) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "tenure", thrift.I64, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:tenure: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Tenure)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.tenure (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:tenure: ", p), err)
+	}
+	return err
+}
+
+func (p *TOrder) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "sequence", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:sequence: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Sequence)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.sequence (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:sequence: ", p), err)
+	}
+	return err
+}
+
+func (p *TOrder) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "application", thrift.STRUCT, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:application: ", p), err)
+	}
+	if err := p.Application.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Application), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:application: ", p), err)
+	}
+	return err
+}
+
+func (p *TOrder) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "executors", thrift.LIST, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:executors: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.Executors)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Executors {
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:executors: ", p), err)
+	}
+	return err
+}
+
+func (p *TOrder) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOver() {
+		if err := oprot.WriteFieldBegin(ctx, "over", thrift.BOOL, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:over: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Over)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.over (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:over: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TOrder) Equals(other *TOrder) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Frontend != other.Frontend {
+		return false
+	}
+	if p.Address != other.Address {
+		return false
+	}
+	if p.Tenure != other.Tenure {
+		return false
+	}
+	if p.Sequence != other.Sequence {
+		return false
+	}
+	if !p.Application.Equals(other.Application) {
+		return false
+	}
+	if len(p.Executors) != len(other.Executors) {
+		return false
+	}
+	for i, _tgt := range p.Executors {
+		_src49 := other.Executors[i]
+		if _tgt != _src49 {
+			return false
+		}
+	}
+	if p.Over != other.Over {
+		return false
+	}
+	return true
+}
+
+func (p *TOrder) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TOrder(%+v)", *p)
+}
+
+// Attributes:
+//   - Accepted
+//   - Tenure
+//   - Frontend
+type TOrderReply struct {
+	Accepted bool   `thrift:"accepted,1" db:"accepted" json:"accepted"`
+	Tenure   int64  `thrift:"tenure,2" db:"tenure" json:"tenure"`
+	Frontend string `thrift:"frontend,3" db:"frontend" json:"frontend"`
+}
+
+func NewTOrderReply() *TOrderReply {
+	return &TOrderReply{}
+}
+
+func (p *TOrderReply) GetAccepted() bool {
+	return p.Accepted
+}
+
+func (p *TOrderReply) GetTenure() int64 {
+	return p.Tenure
+}
+
+func (p *TOrderReply) GetFrontend() string {
+	return p.Frontend
+}
+func (p *TOrderReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TOrderReply) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Accepted = v
+	}
+	return nil
+}
+
+func (p *TOrderReply) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Tenure = v
+	}
+	return nil
+}
+
+func (p *TOrderReply) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
+func (p *TOrderReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TOrderReply"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TOrderReply) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "accepted", thrift.BOOL, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:accepted: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Accepted)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.accepted (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:accepted: ", p), err)
+	}
+	return err
+}
+
+func (p *TOrderReply) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "tenure", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:tenure: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Tenure)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.tenure (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:tenure: ", p), err)
+	}
+	return err
+}
+
+func (p *TOrderReply) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:frontend: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.frontend (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:frontend: ", p), err)
+	}
+	return err
+}
+
+func (p *TOrderReply) Equals(other *TOrderReply) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Accepted != other.Accepted {
+		return false
+	}
+	if p.Tenure != other.Tenure {
+		return false
+	}
+	if p.Frontend != other.Frontend {
+		return false
+	}
+	return true
+}
+
+func (p *TOrderReply) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TOrderReply(%+v)", *p)
+}
+
+// Attributes:
+//   - State
+//   - Slots
+//   - Held
+//   - RanNanos
+//   - Refused
+//   - Attached
+type THeldExecutor struct {
+	State    *application.TExecutorState `thrift:"state,1" db:"state" json:"state"`
+	Slots    int32                       `thrift:"slots,2" db:"slots" json:"slots"`
+	Held     int32                       `thrift:"held,3" db:"held" json:"held"`
+	RanNanos int64                       `thrift:"ranNanos,4" db:"ranNanos" json:"ranNanos"`
+	Refused  bool                        `thrift:"refused,5" db:"refused" json:"refused"`
+	Attached bool                        `thrift:"attached,6" db:"attached" json:"attached"`
+}
+
+func NewTHeldExecutor() *THeldExecutor {
+	return &THeldExecutor{}
+}
+
+var THeldExecutor_State_DEFAULT *application.TExecutorState
+
+func (p *THeldExecutor) GetState() *application.TExecutorState {
+	if !p.IsSetState() {
+		return THeldExecutor_State_DEFAULT
+	}
+	return p.State
+}
+
+func (p *THeldExecutor) GetSlots() int32 {
+	return p.Slots
+}
+
+func (p *THeldExecutor) GetHeld() int32 {
+	return p.Held
+}
+
+func (p *THeldExecutor) GetRanNanos() int64 {
+	return p.RanNanos
+}
+
+func (p *THeldExecutor) GetRefused() bool {
+	return p.Refused
+}
+
+func (p *THeldExecutor) GetAttached() bool {
+	return p.Attached
+}
+func (p *THeldExecutor) IsSetState() bool {
+	return p.State != nil
+}
+
+func (p *THeldExecutor) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *THeldExecutor) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.State = &application.TExecutorState{}
+	if err := p.State.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.State), err)
+	}
+	return nil
+}
+
+func (p *THeldExecutor) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Slots = v
+	}
+	return nil
+}
+
+func (p *THeldExecutor) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Held = v
+	}
+	return nil
+}
+
+func (p *THeldExecutor) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.RanNanos = v
+	}
+	return nil
+}
+
+func (p *THeldExecutor) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Refused = v
+	}
+	return nil
+}
+
+func (p *THeldExecutor) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Attached = v
+	}
+	return nil
+}
+
+func (p *THeldExecutor) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "THeldExecutor"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *THeldExecutor) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "state", thrift.STRUCT, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:state: ", p), err)
+	}
+	if err := p.State.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.State), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:state: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldExecutor) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "slots", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:slots: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Slots)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.slots (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:slots: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldExecutor) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "held", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:held: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Held)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.held (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:held: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldExecutor) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "ranNanos", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:ranNanos: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.RanNanos)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.ranNanos (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:ranNanos: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldExecutor) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "refused", thrift.BOOL, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:refused: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Refused)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.refused (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:refused: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldExecutor) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "attached", thrift.BOOL, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:attached: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Attached)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.attached (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:attached: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldExecutor) Equals(other *THeldExecutor) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if !p.State.Equals(other.State) {
+		return false
+	}
+	if p.Slots != other.Slots {
+		return false
+	}
+	if p.Held != other.Held {
+		return false
+	}
+	if p.RanNanos != other.RanNanos {
+		return false
+	}
+	if p.Refused != other.Refused {
+		return false
+	}
+	if p.Attached != other.Attached {
+		return false
+	}
+	return true
+}
+
+func (p *THeldExecutor) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("THeldExecutor(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+//   - Incarnation
+//   - Frontend
+//   - Tenure
+//   - Sequence
+//   - Last
+//   - Executors
+type THeldApplication struct {
+	ID          string           `thrift:"id,1" db:"id" json:"id"`
+	Incarnation int64            `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
+	Frontend    string           `thrift:"frontend,3" db:"frontend" json:"frontend"`
+	Tenure      int64            `thrift:"tenure,4" db:"tenure" json:"tenure"`
+	Sequence    int64            `thrift:"sequence,5" db:"sequence" json:"sequence"`
+	Last        int32            `thrift:"last,6" db:"last" json:"last"`
+	Executors   []*THeldExecutor `thrift:"executors,7" db:"executors" json:"executors"`
+}
+
+func NewTHeldApplication() *THeldApplication {
+	return &THeldApplication{}
+}
+
+func (p *THeldApplication) GetID() string {
+	return p.ID
+}
+
+func (p *THeldApplication) GetIncarnation() int64 {
+	return p.Incarnation
+}
+
+func (p *THeldApplication) GetFrontend() string {
+	return p.Frontend
+}
+
+func (p *THeldApplication) GetTenure() int64 {
+	return p.Tenure
+}
+
+func (p *THeldApplication) GetSequence() int64 {
+	return p.Sequence
+}
+
+func (p *THeldApplication) GetLast() int32 {
+	return p.Last
+}
+
+func (p *THeldApplication) GetExecutors() []*THeldExecutor {
+	return p.Executors
+}
+func (p *THeldApplication) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *THeldApplication) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *THeldApplication) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Incarnation = v
+	}
+	return nil
+}
+
+func (p *THeldApplication) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
+func (p *THeldApplication) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Tenure = v
+	}
+	return nil
+}
+
+func (p *THeldApplication) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.Sequence = v
+	}
+	return nil
+}
+
+func (p *THeldApplication) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Last = v
+	}
+	return nil
+}
+
+func (p *THeldApplication) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*THeldExecutor, 0, size)
+	p.Executors = tSlice
+	for i := 0; i < size; i++ {
+		_elem50 := &THeldExecutor{}
+		if err := _elem50.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem50), err)
+		}
+		p.Executors = append(p.Executors, _elem50)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *THeldApplication) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "THeldApplication"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *THeldApplication) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldApplication) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "incarnation", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:incarnation: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Incarnation)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.incarnation (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:incarnation: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldApplication) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:frontend: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.frontend (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:frontend: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldApplication) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "tenure", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:tenure: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Tenure)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.tenure (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:tenure: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldApplication) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "sequence", thrift.I64, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:sequence: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Sequence)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.sequence (5) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:sequence: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldApplication) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "last", thrift.I32, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:last: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Last)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.last (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:last: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldApplication) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "executors", thrift.LIST, 7); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:executors: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Executors)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Executors {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 7:executors: ", p), err)
+	}
+	return err
+}
+
+func (p *THeldApplication) Equals(other *THeldApplication) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	if p.Incarnation != other.Incarnation {
+		return false
+	}
+	if p.Frontend != other.Frontend {
+		return false
+	}
+	if p.Tenure != other.Tenure {
+		return false
+	}
+	if p.Sequence != other.Sequence {
+		return false
+	}
+	if p.Last != other.Last {
+		return false
+	}
+	if len(p.Executors) != len(other.Executors) {
+		return false
+	}
+	for i, _tgt := range p.Executors {
+		_src51 := other.Executors[i]
+		if !_tgt.Equals(_src51) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *THeldApplication) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("THeldApplication(%+v)", *p)
+}
+
+// Attributes:
+//   - Incarnation
+//   - Version
+//   - Memory
+//   - Used
+//   - Applications
+type THoldings struct {
+	Incarnation  int64               `thrift:"incarnation,1" db:"incarnation" json:"incarnation"`
+	Version      int64               `thrift:"version,2" db:"version" json:"version"`
+	Memory       int64               `thrift:"memory,3" db:"memory" json:"memory"`
+	Used         int64               `thrift:"used,4" db:"used" json:"used"`
+	Applications []*THeldApplication `thrift:"applications,5" db:"applications" json:"applications"`
+}
+
+func NewTHoldings() *THoldings {
+	return &THoldings{}
+}
+
+func (p *THoldings) GetIncarnation() int64 {
+	return p.Incarnation
+}
+
+func (p *THoldings) GetVersion() int64 {
+	return p.Version
+}
+
+func (p *THoldings) GetMemory() int64 {
+	return p.Memory
+}
+
+func (p *THoldings) GetUsed() int64 {
+	return p.Used
+}
+
+func (p *THoldings) GetApplications() []*THeldApplication {
+	return p.Applications
+}
+func (p *THoldings) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *THoldings) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Incarnation = v
+	}
+	return nil
+}
+
+func (p *THoldings) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Version = v
+	}
+	return nil
+}
+
+func (p *THoldings) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Memory = v
+	}
+	return nil
+}
+
+func (p *THoldings) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Used = v
+	}
+	return nil
+}
+
+func (p *THoldings) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*THeldApplication, 0, size)
+	p.Applications = tSlice
+	for i := 0; i < size; i++ {
+		_elem52 := &THeldApplication{}
+		if err := _elem52.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem52), err)
+		}
+		p.Applications = append(p.Applications, _elem52)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *THoldings) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "THoldings"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *THoldings) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "incarnation", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:incarnation: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Incarnation)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.incarnation (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:incarnation: ", p), err)
+	}
+	return err
+}
+
+func (p *THoldings) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "version", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:version: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Version)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.version (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:version: ", p), err)
+	}
+	return err
+}
+
+func (p *THoldings) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "memory", thrift.I64, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:memory: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Memory)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.memory (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:memory: ", p), err)
+	}
+	return err
+}
+
+func (p *THoldings) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "used", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:used: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Used)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.used (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:used: ", p), err)
+	}
+	return err
+}
+
+func (p *THoldings) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "applications", thrift.LIST, 5); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:applications: ", p), err)
+	}
+	if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Applications)); err != nil {
+		return thrift.PrependError("error writing list begin: ", err)
+	}
+	for _, v := range p.Applications {
+		if err := v.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+		}
+	}
+	if err := oprot.WriteListEnd(ctx); err != nil {
+		return thrift.PrependError("error writing list end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 5:applications: ", p), err)
+	}
+	return err
+}
+
+func (p *THoldings) Equals(other *THoldings) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Incarnation != other.Incarnation {
+		return false
+	}
+	if p.Version != other.Version {
+		return false
+	}
+	if p.Memory != other.Memory {
+		return false
+	}
+	if p.Used != other.Used {
+		return false
+	}
+	if len(p.Applications) != len(other.Applications) {
+		return false
+	}
+	for i, _tgt := range p.Applications {
+		_src53 := other.Applications[i]
+		if !_tgt.Equals(_src53) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *THoldings) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("THoldings(%+v)", *p)
+}
+
+// Attributes:
+//   - Data
+//   - Size
+type TPiece struct {
+	Data []byte `thrift:"data,1" db:"data" json:"data"`
+	Size int64  `thrift:"size,2" db:"size" json:"size"`
+}
+
+func NewTPiece() *TPiece {
+	return &TPiece{}
+}
+
+func (p *TPiece) GetData() []byte {
+	return p.Data
+}
+
+func (p *TPiece) GetSize() int64 {
+	return p.Size
+}
+func (p *TPiece) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *TPiece) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBinary(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Data = v
+	}
+	return nil
+}
+
+func (p *TPiece) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Size = v
+	}
+	return nil
+}
+
+func (p *TPiece) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "TPiece"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *TPiece) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "data", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:data: ", p), err)
+	}
+	if err := oprot.WriteBinary(ctx, p.Data); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.data (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:data: ", p), err)
+	}
+	return err
+}
+
+func (p *TPiece) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "size", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:size: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Size)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.size (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:size: ", p), err)
+	}
+	return err
+}
+
+func (p *TPiece) Equals(other *TPiece) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if bytes.Compare(p.Data, other.Data) != 0 {
+		return false
+	}
+	if p.Size != other.Size {
+		return false
+	}
+	return true
+}
+
+func (p *TPiece) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("TPiece(%+v)", *p)
+}
+
 type PeerService interface {
 	// Parameters:
 	//  - Batch
@@ -10338,6 +12163,20 @@ type PeerService interface {
 	//  - Offset
 	//  - Limit
 	TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error)
+	// Parameters:
+	//  - Order
+	OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error)
+	// Parameters:
+	//  - Frontend
+	//  - Incarnation
+	//  - Version
+	//  - WaitMillis
+	Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error)
+	// Parameters:
+	//  - Sha256
+	//  - Offset
+	//  - Limit
+	FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error)
 }
 
 type PeerServiceClient struct {
@@ -10378,22 +12217,22 @@ func (p *PeerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBatchReply, _err error) {
-	var _args48 PeerServiceDeliverArgs
-	_args48.Batch = batch
-	var _result50 PeerServiceDeliverResult
-	var _meta49 thrift.ResponseMeta
-	_meta49, _err = p.Client_().Call(ctx, "deliver", &_args48, &_result50)
-	p.SetLastResponseMeta_(_meta49)
+	var _args54 PeerServiceDeliverArgs
+	_args54.Batch = batch
+	var _result56 PeerServiceDeliverResult
+	var _meta55 thrift.ResponseMeta
+	_meta55, _err = p.Client_().Call(ctx, "deliver", &_args54, &_result56)
+	p.SetLastResponseMeta_(_meta55)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result50.E != nil:
-		return _r, _result50.E
+	case _result56.E != nil:
+		return _r, _result56.E
 	}
 
-	if _ret51 := _result50.GetSuccess(); _ret51 != nil {
-		return _ret51, nil
+	if _ret57 := _result56.GetSuccess(); _ret57 != nil {
+		return _ret57, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "deliver failed: unknown result")
 }
@@ -10401,22 +12240,22 @@ func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBa
 // Parameters:
 //   - Hello
 func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THelloReply, _err error) {
-	var _args52 PeerServiceHelloArgs
-	_args52.Hello = hello
-	var _result54 PeerServiceHelloResult
-	var _meta53 thrift.ResponseMeta
-	_meta53, _err = p.Client_().Call(ctx, "hello", &_args52, &_result54)
-	p.SetLastResponseMeta_(_meta53)
+	var _args58 PeerServiceHelloArgs
+	_args58.Hello = hello
+	var _result60 PeerServiceHelloResult
+	var _meta59 thrift.ResponseMeta
+	_meta59, _err = p.Client_().Call(ctx, "hello", &_args58, &_result60)
+	p.SetLastResponseMeta_(_meta59)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result54.E != nil:
-		return _r, _result54.E
+	case _result60.E != nil:
+		return _r, _result60.E
 	}
 
-	if _ret55 := _result54.GetSuccess(); _ret55 != nil {
-		return _ret55, nil
+	if _ret61 := _result60.GetSuccess(); _ret61 != nil {
+		return _ret61, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "hello failed: unknown result")
 }
@@ -10424,22 +12263,22 @@ func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THell
 // Parameters:
 //   - Snapshot
 func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (_r *TSnapshotReply, _err error) {
-	var _args56 PeerServiceSnapshotArgs
-	_args56.Snapshot = snapshot
-	var _result58 PeerServiceSnapshotResult
-	var _meta57 thrift.ResponseMeta
-	_meta57, _err = p.Client_().Call(ctx, "snapshot", &_args56, &_result58)
-	p.SetLastResponseMeta_(_meta57)
+	var _args62 PeerServiceSnapshotArgs
+	_args62.Snapshot = snapshot
+	var _result64 PeerServiceSnapshotResult
+	var _meta63 thrift.ResponseMeta
+	_meta63, _err = p.Client_().Call(ctx, "snapshot", &_args62, &_result64)
+	p.SetLastResponseMeta_(_meta63)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result58.E != nil:
-		return _r, _result58.E
+	case _result64.E != nil:
+		return _r, _result64.E
 	}
 
-	if _ret59 := _result58.GetSuccess(); _ret59 != nil {
-		return _ret59, nil
+	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
+		return _ret65, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "snapshot failed: unknown result")
 }
@@ -10447,22 +12286,22 @@ func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error) {
-	var _args60 PeerServiceReportsArgs
-	_args60.Batch = batch
-	var _result62 PeerServiceReportsResult
-	var _meta61 thrift.ResponseMeta
-	_meta61, _err = p.Client_().Call(ctx, "reports", &_args60, &_result62)
-	p.SetLastResponseMeta_(_meta61)
+	var _args66 PeerServiceReportsArgs
+	_args66.Batch = batch
+	var _result68 PeerServiceReportsResult
+	var _meta67 thrift.ResponseMeta
+	_meta67, _err = p.Client_().Call(ctx, "reports", &_args66, &_result68)
+	p.SetLastResponseMeta_(_meta67)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result62.E != nil:
-		return _r, _result62.E
+	case _result68.E != nil:
+		return _r, _result68.E
 	}
 
-	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
-		return _ret63, nil
+	if _ret69 := _result68.GetSuccess(); _ret69 != nil {
+		return _ret69, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "reports failed: unknown result")
 }
@@ -10472,24 +12311,24 @@ func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TRe
 //   - Version
 //   - WaitMillis
 func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version int64, waitMillis int32) (_r *TRoll, _err error) {
-	var _args64 PeerServiceRollArgs
-	_args64.Incarnation = incarnation
-	_args64.Version = version
-	_args64.WaitMillis = waitMillis
-	var _result66 PeerServiceRollResult
-	var _meta65 thrift.ResponseMeta
-	_meta65, _err = p.Client_().Call(ctx, "roll", &_args64, &_result66)
-	p.SetLastResponseMeta_(_meta65)
+	var _args70 PeerServiceRollArgs
+	_args70.Incarnation = incarnation
+	_args70.Version = version
+	_args70.WaitMillis = waitMillis
+	var _result72 PeerServiceRollResult
+	var _meta71 thrift.ResponseMeta
+	_meta71, _err = p.Client_().Call(ctx, "roll", &_args70, &_result72)
+	p.SetLastResponseMeta_(_meta71)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result66.E != nil:
-		return _r, _result66.E
+	case _result72.E != nil:
+		return _r, _result72.E
 	}
 
-	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
-		return _ret67, nil
+	if _ret73 := _result72.GetSuccess(); _ret73 != nil {
+		return _ret73, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "roll failed: unknown result")
 }
@@ -10498,43 +12337,43 @@ func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version
 //   - Job
 //   - App
 func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
-	var _args68 PeerServiceJobViewArgs
-	_args68.Job = job
-	_args68.App = app
-	var _result70 PeerServiceJobViewResult
-	var _meta69 thrift.ResponseMeta
-	_meta69, _err = p.Client_().Call(ctx, "jobView", &_args68, &_result70)
-	p.SetLastResponseMeta_(_meta69)
+	var _args74 PeerServiceJobViewArgs
+	_args74.Job = job
+	_args74.App = app
+	var _result76 PeerServiceJobViewResult
+	var _meta75 thrift.ResponseMeta
+	_meta75, _err = p.Client_().Call(ctx, "jobView", &_args74, &_result76)
+	p.SetLastResponseMeta_(_meta75)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result70.E != nil:
-		return _r, _result70.E
+	case _result76.E != nil:
+		return _r, _result76.E
 	}
 
-	if _ret71 := _result70.GetSuccess(); _ret71 != nil {
-		return _ret71, nil
+	if _ret77 := _result76.GetSuccess(); _ret77 != nil {
+		return _ret77, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
 }
 
 func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args72 PeerServiceMasterStateArgs
-	var _result74 PeerServiceMasterStateResult
-	var _meta73 thrift.ResponseMeta
-	_meta73, _err = p.Client_().Call(ctx, "masterState", &_args72, &_result74)
-	p.SetLastResponseMeta_(_meta73)
+	var _args78 PeerServiceMasterStateArgs
+	var _result80 PeerServiceMasterStateResult
+	var _meta79 thrift.ResponseMeta
+	_meta79, _err = p.Client_().Call(ctx, "masterState", &_args78, &_result80)
+	p.SetLastResponseMeta_(_meta79)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result74.E != nil:
-		return _r, _result74.E
+	case _result80.E != nil:
+		return _r, _result80.E
 	}
 
-	if _ret75 := _result74.GetSuccess(); _ret75 != nil {
-		return _ret75, nil
+	if _ret81 := _result80.GetSuccess(); _ret81 != nil {
+		return _ret81, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
@@ -10545,27 +12384,106 @@ func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMas
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args76 PeerServiceTaskLogArgs
-	_args76.Attempt = attempt
-	_args76.Stream = stream
-	_args76.Offset = offset
-	_args76.Limit = limit
-	var _result78 PeerServiceTaskLogResult
-	var _meta77 thrift.ResponseMeta
-	_meta77, _err = p.Client_().Call(ctx, "taskLog", &_args76, &_result78)
-	p.SetLastResponseMeta_(_meta77)
+	var _args82 PeerServiceTaskLogArgs
+	_args82.Attempt = attempt
+	_args82.Stream = stream
+	_args82.Offset = offset
+	_args82.Limit = limit
+	var _result84 PeerServiceTaskLogResult
+	var _meta83 thrift.ResponseMeta
+	_meta83, _err = p.Client_().Call(ctx, "taskLog", &_args82, &_result84)
+	p.SetLastResponseMeta_(_meta83)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result78.E != nil:
-		return _r, _result78.E
+	case _result84.E != nil:
+		return _r, _result84.E
 	}
 
-	if _ret79 := _result78.GetSuccess(); _ret79 != nil {
-		return _ret79, nil
+	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
+		return _ret85, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
+}
+
+// Parameters:
+//   - Order
+func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
+	var _args86 PeerServiceOrderExecutorsArgs
+	_args86.Order = order
+	var _result88 PeerServiceOrderExecutorsResult
+	var _meta87 thrift.ResponseMeta
+	_meta87, _err = p.Client_().Call(ctx, "orderExecutors", &_args86, &_result88)
+	p.SetLastResponseMeta_(_meta87)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result88.E != nil:
+		return _r, _result88.E
+	}
+
+	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
+		return _ret89, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
+}
+
+// Parameters:
+//   - Frontend
+//   - Incarnation
+//   - Version
+//   - WaitMillis
+func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
+	var _args90 PeerServiceHoldingsArgs
+	_args90.Frontend = frontend
+	_args90.Incarnation = incarnation
+	_args90.Version = version
+	_args90.WaitMillis = waitMillis
+	var _result92 PeerServiceHoldingsResult
+	var _meta91 thrift.ResponseMeta
+	_meta91, _err = p.Client_().Call(ctx, "holdings", &_args90, &_result92)
+	p.SetLastResponseMeta_(_meta91)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result92.E != nil:
+		return _r, _result92.E
+	}
+
+	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
+		return _ret93, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
+}
+
+// Parameters:
+//   - Sha256
+//   - Offset
+//   - Limit
+func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
+	var _args94 PeerServiceFilePieceArgs
+	_args94.Sha256 = sha256
+	_args94.Offset = offset
+	_args94.Limit = limit
+	var _result96 PeerServiceFilePieceResult
+	var _meta95 thrift.ResponseMeta
+	_meta95, _err = p.Client_().Call(ctx, "filePiece", &_args94, &_result96)
+	p.SetLastResponseMeta_(_meta95)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result96.E != nil:
+		return _r, _result96.E
+	}
+
+	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
+		return _ret97, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "filePiece failed: unknown result")
 }
 
 type PeerServiceProcessor struct {
@@ -10588,16 +12506,19 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self80 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self80.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self80.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self80.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self80.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self80.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
-	self80.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self80.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self80.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	return self80
+	self98 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self98.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self98.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self98.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self98.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self98.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
+	self98.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self98.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self98.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	self98.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
+	self98.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
+	self98.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
+	return self98
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -10610,12 +12531,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x81 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x99 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x81.Write(ctx, oprot)
+	x99.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x81
+	return false, x99
 
 }
 
@@ -10624,7 +12545,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err82 error
+	var _write_err100 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10674,21 +12595,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc83 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc101 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err82 = thrift.WrapTException(err2)
+				_write_err100 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc83.Write(ctx, oprot); _write_err82 == nil && err2 != nil {
-				_write_err82 = thrift.WrapTException(err2)
+			if err2 := _exc101.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
+				_write_err100 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err82 == nil && err2 != nil {
-				_write_err82 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
+				_write_err100 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err82 == nil && err2 != nil {
-				_write_err82 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
+				_write_err100 = thrift.WrapTException(err2)
 			}
-			if _write_err82 != nil {
-				return false, thrift.WrapTException(_write_err82)
+			if _write_err100 != nil {
+				return false, thrift.WrapTException(_write_err100)
 			}
 			return true, err
 		}
@@ -10697,19 +12618,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err82 = thrift.WrapTException(err2)
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err82 == nil && err2 != nil {
-		_write_err82 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err82 == nil && err2 != nil {
-		_write_err82 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err82 == nil && err2 != nil {
-		_write_err82 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
+		_write_err100 = thrift.WrapTException(err2)
 	}
-	if _write_err82 != nil {
-		return false, thrift.WrapTException(_write_err82)
+	if _write_err100 != nil {
+		return false, thrift.WrapTException(_write_err100)
 	}
 	return true, err
 }
@@ -10719,7 +12640,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err84 error
+	var _write_err102 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10769,21 +12690,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc85 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc103 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err84 = thrift.WrapTException(err2)
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc85.Write(ctx, oprot); _write_err84 == nil && err2 != nil {
-				_write_err84 = thrift.WrapTException(err2)
+			if err2 := _exc103.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err84 == nil && err2 != nil {
-				_write_err84 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err84 == nil && err2 != nil {
-				_write_err84 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if _write_err84 != nil {
-				return false, thrift.WrapTException(_write_err84)
+			if _write_err102 != nil {
+				return false, thrift.WrapTException(_write_err102)
 			}
 			return true, err
 		}
@@ -10792,19 +12713,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err84 = thrift.WrapTException(err2)
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err84 == nil && err2 != nil {
-		_write_err84 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err84 == nil && err2 != nil {
-		_write_err84 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err84 == nil && err2 != nil {
-		_write_err84 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if _write_err84 != nil {
-		return false, thrift.WrapTException(_write_err84)
+	if _write_err102 != nil {
+		return false, thrift.WrapTException(_write_err102)
 	}
 	return true, err
 }
@@ -10814,7 +12735,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err86 error
+	var _write_err104 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10864,21 +12785,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc87 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err86 = thrift.WrapTException(err2)
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc87.Write(ctx, oprot); _write_err86 == nil && err2 != nil {
-				_write_err86 = thrift.WrapTException(err2)
+			if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err86 == nil && err2 != nil {
-				_write_err86 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err86 == nil && err2 != nil {
-				_write_err86 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if _write_err86 != nil {
-				return false, thrift.WrapTException(_write_err86)
+			if _write_err104 != nil {
+				return false, thrift.WrapTException(_write_err104)
 			}
 			return true, err
 		}
@@ -10887,19 +12808,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err86 = thrift.WrapTException(err2)
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err86 == nil && err2 != nil {
-		_write_err86 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err86 == nil && err2 != nil {
-		_write_err86 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err86 == nil && err2 != nil {
-		_write_err86 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if _write_err86 != nil {
-		return false, thrift.WrapTException(_write_err86)
+	if _write_err104 != nil {
+		return false, thrift.WrapTException(_write_err104)
 	}
 	return true, err
 }
@@ -10909,7 +12830,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err88 error
+	var _write_err106 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -10959,21 +12880,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc89 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err88 = thrift.WrapTException(err2)
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc89.Write(ctx, oprot); _write_err88 == nil && err2 != nil {
-				_write_err88 = thrift.WrapTException(err2)
+			if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err88 == nil && err2 != nil {
-				_write_err88 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err88 == nil && err2 != nil {
-				_write_err88 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if _write_err88 != nil {
-				return false, thrift.WrapTException(_write_err88)
+			if _write_err106 != nil {
+				return false, thrift.WrapTException(_write_err106)
 			}
 			return true, err
 		}
@@ -10982,19 +12903,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err88 = thrift.WrapTException(err2)
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err88 == nil && err2 != nil {
-		_write_err88 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err88 == nil && err2 != nil {
-		_write_err88 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err88 == nil && err2 != nil {
-		_write_err88 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if _write_err88 != nil {
-		return false, thrift.WrapTException(_write_err88)
+	if _write_err106 != nil {
+		return false, thrift.WrapTException(_write_err106)
 	}
 	return true, err
 }
@@ -11004,7 +12925,7 @@ type peerServiceProcessorRoll struct {
 }
 
 func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err90 error
+	var _write_err108 error
 	args := PeerServiceRollArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11054,21 +12975,21 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc91 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
+			_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err90 = thrift.WrapTException(err2)
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc91.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
-				_write_err90 = thrift.WrapTException(err2)
+			if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
-				_write_err90 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
-				_write_err90 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if _write_err90 != nil {
-				return false, thrift.WrapTException(_write_err90)
+			if _write_err108 != nil {
+				return false, thrift.WrapTException(_write_err108)
 			}
 			return true, err
 		}
@@ -11077,19 +12998,19 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.REPLY, seqId); err2 != nil {
-		_write_err90 = thrift.WrapTException(err2)
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err90 == nil && err2 != nil {
-		_write_err90 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err90 == nil && err2 != nil {
-		_write_err90 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err90 == nil && err2 != nil {
-		_write_err90 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if _write_err90 != nil {
-		return false, thrift.WrapTException(_write_err90)
+	if _write_err108 != nil {
+		return false, thrift.WrapTException(_write_err108)
 	}
 	return true, err
 }
@@ -11099,7 +13020,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err92 error
+	var _write_err110 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11149,21 +13070,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc93 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err92 = thrift.WrapTException(err2)
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc93.Write(ctx, oprot); _write_err92 == nil && err2 != nil {
-				_write_err92 = thrift.WrapTException(err2)
+			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err92 == nil && err2 != nil {
-				_write_err92 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err92 == nil && err2 != nil {
-				_write_err92 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if _write_err92 != nil {
-				return false, thrift.WrapTException(_write_err92)
+			if _write_err110 != nil {
+				return false, thrift.WrapTException(_write_err110)
 			}
 			return true, err
 		}
@@ -11172,19 +13093,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err92 = thrift.WrapTException(err2)
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err92 == nil && err2 != nil {
-		_write_err92 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err92 == nil && err2 != nil {
-		_write_err92 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err92 == nil && err2 != nil {
-		_write_err92 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if _write_err92 != nil {
-		return false, thrift.WrapTException(_write_err92)
+	if _write_err110 != nil {
+		return false, thrift.WrapTException(_write_err110)
 	}
 	return true, err
 }
@@ -11194,7 +13115,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err94 error
+	var _write_err112 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11244,21 +13165,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc95 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err94 = thrift.WrapTException(err2)
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc95.Write(ctx, oprot); _write_err94 == nil && err2 != nil {
-				_write_err94 = thrift.WrapTException(err2)
+			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err94 == nil && err2 != nil {
-				_write_err94 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err94 == nil && err2 != nil {
-				_write_err94 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if _write_err94 != nil {
-				return false, thrift.WrapTException(_write_err94)
+			if _write_err112 != nil {
+				return false, thrift.WrapTException(_write_err112)
 			}
 			return true, err
 		}
@@ -11267,19 +13188,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err94 = thrift.WrapTException(err2)
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err94 == nil && err2 != nil {
-		_write_err94 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err94 == nil && err2 != nil {
-		_write_err94 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err94 == nil && err2 != nil {
-		_write_err94 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if _write_err94 != nil {
-		return false, thrift.WrapTException(_write_err94)
+	if _write_err112 != nil {
+		return false, thrift.WrapTException(_write_err112)
 	}
 	return true, err
 }
@@ -11289,7 +13210,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err96 error
+	var _write_err114 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -11339,21 +13260,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc97 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err96 = thrift.WrapTException(err2)
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc97.Write(ctx, oprot); _write_err96 == nil && err2 != nil {
-				_write_err96 = thrift.WrapTException(err2)
+			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err96 == nil && err2 != nil {
-				_write_err96 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err96 == nil && err2 != nil {
-				_write_err96 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if _write_err96 != nil {
-				return false, thrift.WrapTException(_write_err96)
+			if _write_err114 != nil {
+				return false, thrift.WrapTException(_write_err114)
 			}
 			return true, err
 		}
@@ -11362,19 +13283,304 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err96 = thrift.WrapTException(err2)
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err96 == nil && err2 != nil {
-		_write_err96 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err96 == nil && err2 != nil {
-		_write_err96 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err96 == nil && err2 != nil {
-		_write_err96 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if _write_err96 != nil {
-		return false, thrift.WrapTException(_write_err96)
+	if _write_err114 != nil {
+		return false, thrift.WrapTException(_write_err114)
+	}
+	return true, err
+}
+
+type peerServiceProcessorOrderExecutors struct {
+	handler PeerService
+}
+
+func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err116 error
+	args := PeerServiceOrderExecutorsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PeerServiceOrderExecutorsResult{}
+	if retval, err2 := p.handler.OrderExecutors(ctx, args.Order); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *published.TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
+			}
+			if _write_err116 != nil {
+				return false, thrift.WrapTException(_write_err116)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.REPLY, seqId); err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
+	}
+	if _write_err116 != nil {
+		return false, thrift.WrapTException(_write_err116)
+	}
+	return true, err
+}
+
+type peerServiceProcessorHoldings struct {
+	handler PeerService
+}
+
+func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err118 error
+	args := PeerServiceHoldingsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "holdings", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PeerServiceHoldingsResult{}
+	if retval, err2 := p.handler.Holdings(ctx, args.Frontend, args.Incarnation, args.Version, args.WaitMillis); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *published.TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
+			}
+			if _write_err118 != nil {
+				return false, thrift.WrapTException(_write_err118)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.REPLY, seqId); err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
+	}
+	if _write_err118 != nil {
+		return false, thrift.WrapTException(_write_err118)
+	}
+	return true, err
+}
+
+type peerServiceProcessorFilePiece struct {
+	handler PeerService
+}
+
+func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err120 error
+	args := PeerServiceFilePieceArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "filePiece", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PeerServiceFilePieceResult{}
+	if retval, err2 := p.handler.FilePiece(ctx, args.Sha256, args.Offset, args.Limit); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *published.TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
+			}
+			if _write_err120 != nil {
+				return false, thrift.WrapTException(_write_err120)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.REPLY, seqId); err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
+	}
+	if _write_err120 != nil {
+		return false, thrift.WrapTException(_write_err120)
 	}
 	return true, err
 }
@@ -13701,4 +15907,994 @@ func (p *PeerServiceTaskLogResult) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("PeerServiceTaskLogResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Order
+type PeerServiceOrderExecutorsArgs struct {
+	Order *TOrder `thrift:"order,1" db:"order" json:"order"`
+}
+
+func NewPeerServiceOrderExecutorsArgs() *PeerServiceOrderExecutorsArgs {
+	return &PeerServiceOrderExecutorsArgs{}
+}
+
+var PeerServiceOrderExecutorsArgs_Order_DEFAULT *TOrder
+
+func (p *PeerServiceOrderExecutorsArgs) GetOrder() *TOrder {
+	if !p.IsSetOrder() {
+		return PeerServiceOrderExecutorsArgs_Order_DEFAULT
+	}
+	return p.Order
+}
+func (p *PeerServiceOrderExecutorsArgs) IsSetOrder() bool {
+	return p.Order != nil
+}
+
+func (p *PeerServiceOrderExecutorsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceOrderExecutorsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Order = &TOrder{}
+	if err := p.Order.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Order), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceOrderExecutorsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "orderExecutors_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceOrderExecutorsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "order", thrift.STRUCT, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:order: ", p), err)
+	}
+	if err := p.Order.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Order), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:order: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceOrderExecutorsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceOrderExecutorsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type PeerServiceOrderExecutorsResult struct {
+	Success *TOrderReply                `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *published.TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewPeerServiceOrderExecutorsResult() *PeerServiceOrderExecutorsResult {
+	return &PeerServiceOrderExecutorsResult{}
+}
+
+var PeerServiceOrderExecutorsResult_Success_DEFAULT *TOrderReply
+
+func (p *PeerServiceOrderExecutorsResult) GetSuccess() *TOrderReply {
+	if !p.IsSetSuccess() {
+		return PeerServiceOrderExecutorsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PeerServiceOrderExecutorsResult_E_DEFAULT *published.TPigeonException
+
+func (p *PeerServiceOrderExecutorsResult) GetE() *published.TPigeonException {
+	if !p.IsSetE() {
+		return PeerServiceOrderExecutorsResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *PeerServiceOrderExecutorsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PeerServiceOrderExecutorsResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *PeerServiceOrderExecutorsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceOrderExecutorsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TOrderReply{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceOrderExecutorsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &published.TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceOrderExecutorsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "orderExecutors_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceOrderExecutorsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceOrderExecutorsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceOrderExecutorsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceOrderExecutorsResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Frontend
+//   - Incarnation
+//   - Version
+//   - WaitMillis
+type PeerServiceHoldingsArgs struct {
+	Frontend    string `thrift:"frontend,1" db:"frontend" json:"frontend"`
+	Incarnation int64  `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
+	Version     int64  `thrift:"version,3" db:"version" json:"version"`
+	WaitMillis  int32  `thrift:"waitMillis,4" db:"waitMillis" json:"waitMillis"`
+}
+
+func NewPeerServiceHoldingsArgs() *PeerServiceHoldingsArgs {
+	return &PeerServiceHoldingsArgs{}
+}
+
+func (p *PeerServiceHoldingsArgs) GetFrontend() string {
+	return p.Frontend
+}
+
+func (p *PeerServiceHoldingsArgs) GetIncarnation() int64 {
+	return p.Incarnation
+}
+
+func (p *PeerServiceHoldingsArgs) GetVersion() int64 {
+	return p.Version
+}
+
+func (p *PeerServiceHoldingsArgs) GetWaitMillis() int32 {
+	return p.WaitMillis
+}
+func (p *PeerServiceHoldingsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Frontend = v
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Incarnation = v
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Version = v
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsArgs) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.WaitMillis = v
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "holdings_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "frontend", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:frontend: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Frontend)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.frontend (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:frontend: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceHoldingsArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "incarnation", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:incarnation: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Incarnation)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.incarnation (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:incarnation: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceHoldingsArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "version", thrift.I64, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:version: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Version)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.version (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:version: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceHoldingsArgs) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "waitMillis", thrift.I32, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:waitMillis: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.WaitMillis)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.waitMillis (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:waitMillis: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceHoldingsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceHoldingsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type PeerServiceHoldingsResult struct {
+	Success *THoldings                  `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *published.TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewPeerServiceHoldingsResult() *PeerServiceHoldingsResult {
+	return &PeerServiceHoldingsResult{}
+}
+
+var PeerServiceHoldingsResult_Success_DEFAULT *THoldings
+
+func (p *PeerServiceHoldingsResult) GetSuccess() *THoldings {
+	if !p.IsSetSuccess() {
+		return PeerServiceHoldingsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PeerServiceHoldingsResult_E_DEFAULT *published.TPigeonException
+
+func (p *PeerServiceHoldingsResult) GetE() *published.TPigeonException {
+	if !p.IsSetE() {
+		return PeerServiceHoldingsResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *PeerServiceHoldingsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PeerServiceHoldingsResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *PeerServiceHoldingsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &THoldings{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &published.TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "holdings_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceHoldingsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceHoldingsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceHoldingsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceHoldingsResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Sha256
+//   - Offset
+//   - Limit
+type PeerServiceFilePieceArgs struct {
+	Sha256 string `thrift:"sha256,1" db:"sha256" json:"sha256"`
+	Offset int64  `thrift:"offset,2" db:"offset" json:"offset"`
+	Limit  int32  `thrift:"limit,3" db:"limit" json:"limit"`
+}
+
+func NewPeerServiceFilePieceArgs() *PeerServiceFilePieceArgs {
+	return &PeerServiceFilePieceArgs{}
+}
+
+func (p *PeerServiceFilePieceArgs) GetSha256() string {
+	return p.Sha256
+}
+
+func (p *PeerServiceFilePieceArgs) GetOffset() int64 {
+	return p.Offset
+}
+
+func (p *PeerServiceFilePieceArgs) GetLimit() int32 {
+	return p.Limit
+}
+func (p *PeerServiceFilePieceArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceFilePieceArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Sha256 = v
+	}
+	return nil
+}
+
+func (p *PeerServiceFilePieceArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Offset = v
+	}
+	return nil
+}
+
+func (p *PeerServiceFilePieceArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Limit = v
+	}
+	return nil
+}
+
+func (p *PeerServiceFilePieceArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "filePiece_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceFilePieceArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "sha256", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:sha256: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Sha256)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.sha256 (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:sha256: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceFilePieceArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "offset", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:offset: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Offset)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.offset (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:offset: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceFilePieceArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:limit: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.limit (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:limit: ", p), err)
+	}
+	return err
+}
+
+func (p *PeerServiceFilePieceArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceFilePieceArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - E
+type PeerServiceFilePieceResult struct {
+	Success *TPiece                     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	E       *published.TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewPeerServiceFilePieceResult() *PeerServiceFilePieceResult {
+	return &PeerServiceFilePieceResult{}
+}
+
+var PeerServiceFilePieceResult_Success_DEFAULT *TPiece
+
+func (p *PeerServiceFilePieceResult) GetSuccess() *TPiece {
+	if !p.IsSetSuccess() {
+		return PeerServiceFilePieceResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PeerServiceFilePieceResult_E_DEFAULT *published.TPigeonException
+
+func (p *PeerServiceFilePieceResult) GetE() *published.TPigeonException {
+	if !p.IsSetE() {
+		return PeerServiceFilePieceResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *PeerServiceFilePieceResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PeerServiceFilePieceResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *PeerServiceFilePieceResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceFilePieceResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &TPiece{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceFilePieceResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &published.TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *PeerServiceFilePieceResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "filePiece_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PeerServiceFilePieceResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceFilePieceResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PeerServiceFilePieceResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PeerServiceFilePieceResult(%+v)", *p)
 }

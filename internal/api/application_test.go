@@ -1,0 +1,94 @@
+package api_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+func application() *api.Application {
+	return &api.Application{ID: "app-1", Template: api.Template{
+		Argv: []string{"{{JAVA_HOME}}/bin/java", "-cp", "{{FILE:plugin.jar}}:{{RUNTIME}}/jars/*", "--executor-id", "{{EXECUTOR_ID}}"},
+		Env:  []string{"TOKEN={{TOKEN}}"}, Memory: 512,
+		Files:   []api.File{{Name: "plugin.jar", SHA256: strings.Repeat("0a", 32), Size: 3}},
+		Runtime: &api.Runtime{Name: "spark", MustHold: []string{"jars/x.jar"}, Shows: []string{"jars/x*.jar"}},
+		Reach:   "127.0.0.1:1",
+	}}
+}
+
+func TestApplicationValidate(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*api.Application)
+		says string // "" when it is right
+	}{
+		"as it is":                  {func(*api.Application) {}, ""},
+		"no runtime, files, reach":  {func(a *api.Application) { a.Template = api.Template{Argv: []string{"p"}, Memory: 1} }, ""},
+		"an id that climbs":         {func(a *api.Application) { a.ID = "../b" }, "its id"},
+		"an id of dots":             {func(a *api.Application) { a.ID = ".." }, "its id"},
+		"no id":                     {func(a *api.Application) { a.ID = "" }, "its id"},
+		"no program":                {func(a *api.Application) { a.Template.Argv = nil }, "no program"},
+		"no memory":                 {func(a *api.Application) { a.Template.Memory = 0 }, "memory is 0 MB"},
+		"slots below zero":          {func(a *api.Application) { a.Template.Slots = -1 }, "-1 slots"},
+		"an unknown placeholder":    {func(a *api.Application) { a.Template.Argv[1] = "{{CORES}}" }, "{{CORES}}"},
+		"a file it has not":         {func(a *api.Application) { a.Template.Argv[1] = "{{FILE:b.jar}}" }, "{{FILE:b.jar}}"},
+		"a name where none belongs": {func(a *api.Application) { a.Template.Argv[1] = "{{TOKEN:x}}" }, "{{TOKEN:x}}"},
+		"a variable alone":          {func(a *api.Application) { a.Template.Env = []string{"A"} }, "KEY=value"},
+		"a hash too short":          {func(a *api.Application) { a.Template.Files[0].SHA256 = "0a" }, "SHA-256"},
+		"a hash in capitals":        {func(a *api.Application) { a.Template.Files[0].SHA256 = strings.Repeat("0A", 32) }, "SHA-256"},
+		"a file name that climbs":   {func(a *api.Application) { a.Template.Files[0].Name = "a/../../b" }, "no name"},
+		"a file too large":          {func(a *api.Application) { a.Template.Files[0].Size = api.MaxFileBytes + 1 }, "the limit"},
+		"reach without a port":      {func(a *api.Application) { a.Template.Reach = "driver" }, "not host:port"},
+		"a runtime that climbs":     {func(a *api.Application) { a.Template.Runtime.MustHold[0] = "../etc/passwd" }, "no path inside"},
+		"a runtime without a name":  {func(a *api.Application) { a.Template.Runtime.Name = "" }, "no name"},
+		"arguments without end": {func(a *api.Application) {
+			a.Template.Argv = make([]string, api.MaxExecStrings+1)
+			a.Template.Argv[0] = "p"
+		}, "4098"},
+		"arguments without measure": {func(a *api.Application) { a.Template.Argv[1] = strings.Repeat("x", api.MaxTemplateBytes) }, "bytes"},
+	} {
+		a := application()
+		c.set(a)
+		judge(t, name, a.Validate(), c.says)
+	}
+}
+
+func judge(t *testing.T, name string, err error, says string) {
+	t.Helper()
+	var e *api.Error
+	switch {
+	case says == "" && err != nil:
+		t.Errorf("%s: %v", name, err)
+	case says != "" && (!errors.As(err, &e) || e.Problem != api.Invalid || !strings.Contains(e.What, says) || e.Subject == "" || e.Tried == "" || e.Next == ""):
+		t.Errorf("%s: %+v, want %q", name, err, says)
+	}
+}
+
+func TestWantsValidate(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*api.Wants)
+		says string
+	}{
+		"as it is":         {func(*api.Wants) {}, ""},
+		"too many":         {func(w *api.Wants) { w.Executors = api.MaxExecutors + 1 }, "10001 executors"},
+		"below zero":       {func(w *api.Wants) { w.Executors = -1 }, "-1 executors"},
+		"a level twice":    {func(w *api.Wants) { w.Levels = append(w.Levels, w.Levels[0]) }, "there twice"},
+		"a level unnamed":  {func(w *api.Wants) { w.Levels[0].Name = "" }, "no name"},
+		"too much at once": {func(w *api.Wants) { w.Levels[0].Total = api.MaxLevelTasks + 2 }, "100002 grants"},
+		"much in all":      {func(w *api.Wants) { w.Levels[0].Total, w.Levels[0].Had = 1<<40, 1<<40 }, ""},
+		"a class":          {func(w *api.Wants) { w.Levels[0].Class = "Short" }, `"Short"`},
+		"an estimate":      {func(w *api.Wants) { w.Levels[0].Estimate = -1 }, "-1ns"},
+	} {
+		w := &api.Wants{Application: "a", Executors: 1, Levels: []api.Level{{Name: "l", Total: 3, Had: 1}}}
+		c.set(w)
+		judge(t, name, w.Validate(), c.says)
+	}
+}
+
+func TestExpand(t *testing.T) {
+	got := api.Expand("{{A}}/{{FILE:x.jar}}:{{A}} {B} {{c}}", func(name, argument string) string { return "<" + name + argument + ">" })
+	if want := "<A>/<FILEx.jar>:<A> {B} {{c}}"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/application"
+)
+
+// ExecutorOwners is what a frontend offers to applications that bring their own
+// executors (application.thrift).
+type ExecutorOwners interface {
+	// RegisterApplication takes an application in, or over with its executors.
+	RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error)
+	// PutFile takes a piece of a file and gives how many bytes are here.
+	PutFile(ctx context.Context, app, sha256 string, offset int64, data []byte) (int64, error)
+	Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error)
+	// News answers when there is news after the version, or when the wait is over.
+	News(ctx context.Context, app string, incarnation, version int64, wait time.Duration) (api.News, error)
+	EndApplication(ctx context.Context, app string, incarnation int64) error
+}
+
+// WithApplications serves ApplicationService beside the methods of p.
+func WithApplications(p thrift.TProcessor, o ExecutorOwners) thrift.TProcessor {
+	return withMethodsOf(p, application.NewApplicationServiceProcessor(ownersHandler{o}))
+}
+
+// withMethodsOf serves the methods of both.
+func withMethodsOf(p, more thrift.TProcessor) thrift.TProcessor {
+	for name, f := range more.ProcessorMap() {
+		p.AddToProcessorMap(name, f)
+	}
+	return p
+}
+
+type ownersHandler struct{ owners ExecutorOwners }
+
+func (h ownersHandler) RegisterApplication(ctx context.Context, t *application.TApplication) (*application.TApplicationReply, error) {
+	a := applicationFrom(t)
+	if err := a.Validate(); err != nil {
+		return nil, refusal(err)
+	}
+	r, err := h.owners.RegisterApplication(ctx, a)
+	return applicationReplyTo(r), refusal(err)
+}
+
+func (h ownersHandler) PutFile(ctx context.Context, app, sha256 string, offset int64, data []byte) (int64, error) {
+	n, err := h.owners.PutFile(ctx, app, sha256, offset, data)
+	return n, refusal(err)
+}
+
+func (h ownersHandler) Want(ctx context.Context, t *application.TWants) (*application.TApplicationReply, error) {
+	w := wantsFrom(t)
+	if err := w.Validate(); err != nil {
+		return nil, refusal(err)
+	}
+	r, err := h.owners.Want(ctx, w)
+	return applicationReplyTo(r), refusal(err)
+}
+
+// News_ is what the generator calls the method news.
+func (h ownersHandler) News_(ctx context.Context, app string, incarnation, version int64, waitMillis int32) (*application.TNews, error) {
+	n, err := h.owners.News(ctx, app, incarnation, version, time.Duration(waitMillis)*time.Millisecond)
+	return newsTo(n), refusal(err)
+}
+
+func (h ownersHandler) EndApplication(ctx context.Context, app string, incarnation int64) error {
+	return refusal(h.owners.EndApplication(ctx, app, incarnation))
+}
+
+// ApplicationClient calls a frontend as an application with executors does.
+type ApplicationClient struct{ caller Caller }
+
+var _ ExecutorOwners = (*ApplicationClient)(nil)
+
+// NewApplicationClient calls the frontend that the caller's connections lead to.
+func NewApplicationClient(c Caller) *ApplicationClient { return &ApplicationClient{caller: c} }
+
+// RegisterApplication registers an application.
+func (c *ApplicationClient) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
+	r, err := ask(ctx, c.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
+		return application.NewApplicationServiceClient(c).RegisterApplication(ctx, applicationTo(a))
+	})
+	return applicationReplyFrom(r), err
+}
+
+// PutFile sends a piece of a file.
+func (c *ApplicationClient) PutFile(ctx context.Context, app, sha256 string, offset int64, data []byte) (int64, error) {
+	if data == nil {
+		data = []byte{}
+	}
+	return ask(ctx, c.caller, "sending a file of an application", func(ctx context.Context, c thrift.TClient) (int64, error) {
+		return application.NewApplicationServiceClient(c).PutFile(ctx, app, sha256, offset, data)
+	})
+}
+
+// Want says what an application wants now.
+func (c *ApplicationClient) Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error) {
+	r, err := ask(ctx, c.caller, "saying what an application wants", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
+		return application.NewApplicationServiceClient(c).Want(ctx, wantsTo(w))
+	})
+	return applicationReplyFrom(r), err
+}
+
+// News waits for news of an application's executors.
+func (c *ApplicationClient) News(ctx context.Context, app string, incarnation, version int64, wait time.Duration) (api.News, error) {
+	r, err := ask(ctx, c.caller, "waiting for news of an application", func(ctx context.Context, c thrift.TClient) (*application.TNews, error) {
+		return application.NewApplicationServiceClient(c).News_(ctx, app, incarnation, version, millis32(wait))
+	})
+	return newsFrom(r), err
+}
+
+// EndApplication ends an application.
+func (c *ApplicationClient) EndApplication(ctx context.Context, app string, incarnation int64) error {
+	return tell(ctx, c.caller, "ending an application", func(ctx context.Context, c thrift.TClient) error {
+		return application.NewApplicationServiceClient(c).EndApplication(ctx, app, incarnation)
+	})
+}
+
+// millis32 carries a wait.
+func millis32(d time.Duration) int32 { return n32(int(d / time.Millisecond)) }

@@ -1,0 +1,199 @@
+package wire
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
+)
+
+// ExecutorKeeper runs executors of applications at the word of frontends; a node
+// monitor is one.
+type ExecutorKeeper interface {
+	OrderExecutors(ctx context.Context, o *Order) (OrderReply, error)
+	// Holdings answers when they are others than those named by incarnation and
+	// version, or after the wait with the same. It renews the leases of the
+	// applications that the node follows this frontend for.
+	Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (Holdings, error)
+}
+
+// FileKeeper gives the files of applications; a frontend is one.
+type FileKeeper interface {
+	FilePiece(ctx context.Context, sha256 string, offset int64, limit int) (Piece, error)
+}
+
+// Order is all that a frontend wants of one application at one node.
+type Order struct {
+	Frontend    string
+	Address     string // of the frontend, for daemons
+	Tenure      int64  // counts who took the application over; the highest is followed
+	Sequence    int64  // of the orders of one tenure; the highest counts
+	Application api.Application
+	Executors   []string // that are to live
+	Over        bool     // the application is over
+}
+
+// OrderReply says whom the node follows now.
+type OrderReply struct {
+	Accepted bool
+	Tenure   int64
+	Frontend string
+}
+
+// Holdings are what a node holds of applications.
+type Holdings struct {
+	Incarnation  int64
+	Version      int64
+	Memory       int64 // MB for executors
+	Used         int64 // MB
+	Applications []HeldApplication
+}
+
+// HeldApplication is what a node holds of one application.
+type HeldApplication struct {
+	ID          string
+	Incarnation int64
+	Frontend    string
+	Tenure      int64
+	Sequence    int64
+	Last        int // highest number of an executor that the node heard of
+	Executors   []HeldExecutor
+}
+
+// HeldExecutor is an executor at a node, also one that has ended.
+type HeldExecutor struct {
+	State    api.ExecutorState
+	Slots    int // it has or waits for
+	Held     int // of them; without grants
+	Ran      time.Duration
+	Refused  bool // it cannot be here, and did not begin
+	Attached bool // it takes grants
+}
+
+// Piece is a part of a file.
+type Piece struct {
+	Data []byte
+	Size int64 // of the whole
+}
+
+func (h peerHandler) OrderExecutors(ctx context.Context, t *peer.TOrder) (*peer.TOrderReply, error) {
+	if h.ports.Executors == nil {
+		return nil, refusal(notHere("node monitor"))
+	}
+	o := orderFrom(t)
+	if err := o.Application.Validate(); err != nil {
+		return nil, refusal(err)
+	}
+	r, err := h.ports.Executors.OrderExecutors(ctx, o)
+	return &peer.TOrderReply{Accepted: r.Accepted, Tenure: r.Tenure, Frontend: r.Frontend}, refusal(err)
+}
+
+func (h peerHandler) Holdings(ctx context.Context, frontend string, incarnation, version int64, waitMillis int32) (*peer.THoldings, error) {
+	if h.ports.Executors == nil {
+		return nil, refusal(notHere("node monitor"))
+	}
+	v, err := h.ports.Executors.Holdings(ctx, frontend, incarnation, version, time.Duration(waitMillis)*time.Millisecond)
+	return holdingsTo(v), refusal(err)
+}
+
+func (h peerHandler) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (*peer.TPiece, error) {
+	if h.ports.Files == nil {
+		return nil, refusal(notHere("frontend"))
+	}
+	p, err := h.ports.Files.FilePiece(ctx, sha256, offset, int(limit))
+	return &peer.TPiece{Data: p.Data, Size: p.Size}, refusal(err)
+}
+
+var (
+	_ ExecutorKeeper = (*PeerClient)(nil)
+	_ FileKeeper     = (*PeerClient)(nil)
+)
+
+// OrderExecutors tells a node what is wanted of an application there.
+func (p *PeerClient) OrderExecutors(ctx context.Context, o *Order) (OrderReply, error) {
+	r, err := ask(ctx, p.caller, "ordering executors", func(ctx context.Context, c thrift.TClient) (*peer.TOrderReply, error) {
+		return peer.NewPeerServiceClient(c).OrderExecutors(ctx, orderTo(o))
+	})
+	if err != nil {
+		return OrderReply{}, err
+	}
+	return OrderReply{Accepted: r.Accepted, Tenure: r.Tenure, Frontend: r.Frontend}, nil
+}
+
+// Holdings asks a node what it holds of applications.
+func (p *PeerClient) Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (Holdings, error) {
+	t, err := ask(ctx, p.caller, "asking a node for its executors", func(ctx context.Context, c thrift.TClient) (*peer.THoldings, error) {
+		return peer.NewPeerServiceClient(c).Holdings(ctx, frontend, incarnation, version, millis32(wait))
+	})
+	if err != nil {
+		return Holdings{}, err
+	}
+	return holdingsFrom(t), nil
+}
+
+// FilePiece fetches a part of a file from a frontend.
+func (p *PeerClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int) (Piece, error) {
+	t, err := ask(ctx, p.caller, "fetching a file of an application", func(ctx context.Context, c thrift.TClient) (*peer.TPiece, error) {
+		return peer.NewPeerServiceClient(c).FilePiece(ctx, sha256, offset, n32(limit))
+	})
+	if err != nil {
+		return Piece{}, err
+	}
+	return Piece{Data: t.Data, Size: t.Size}, nil
+}
+
+func orderTo(o *Order) *peer.TOrder {
+	return &peer.TOrder{
+		Frontend: o.Frontend, Address: o.Address, Tenure: o.Tenure, Sequence: o.Sequence,
+		Application: applicationTo(&o.Application), Executors: o.Executors, Over: o.Over,
+	}
+}
+
+func orderFrom(t *peer.TOrder) *Order {
+	if t == nil {
+		return &Order{}
+	}
+	return &Order{
+		Frontend: t.Frontend, Address: t.Address, Tenure: t.Tenure, Sequence: t.Sequence,
+		Application: *applicationFrom(t.Application), Executors: t.Executors, Over: t.Over,
+	}
+}
+
+func holdingsTo(v Holdings) *peer.THoldings {
+	return &peer.THoldings{
+		Incarnation: v.Incarnation, Version: v.Version, Memory: v.Memory, Used: v.Used,
+		Applications: mapped(v.Applications, func(a HeldApplication) *peer.THeldApplication {
+			return &peer.THeldApplication{
+				ID: a.ID, Incarnation: a.Incarnation, Frontend: a.Frontend, Tenure: a.Tenure, Sequence: a.Sequence, Last: n32(a.Last),
+				Executors: mapped(a.Executors, heldExecutorTo),
+			}
+		}),
+	}
+}
+
+func holdingsFrom(t *peer.THoldings) Holdings {
+	return Holdings{
+		Incarnation: t.Incarnation, Version: t.Version, Memory: t.Memory, Used: t.Used,
+		Applications: mapped(t.Applications, func(a *peer.THeldApplication) HeldApplication {
+			return HeldApplication{
+				ID: a.ID, Incarnation: a.Incarnation, Frontend: a.Frontend, Tenure: a.Tenure, Sequence: a.Sequence, Last: int(a.Last),
+				Executors: mapped(a.Executors, heldExecutorFrom),
+			}
+		}),
+	}
+}
+
+func heldExecutorTo(e HeldExecutor) *peer.THeldExecutor {
+	return &peer.THeldExecutor{
+		State: executorStateTo(e.State), Slots: n32(e.Slots), Held: n32(e.Held), RanNanos: int64(e.Ran), Refused: e.Refused, Attached: e.Attached,
+	}
+}
+
+func heldExecutorFrom(t *peer.THeldExecutor) HeldExecutor {
+	return HeldExecutor{
+		State: executorStateFrom(t.State), Slots: int(t.Slots), Held: int(t.Held), Ran: time.Duration(t.RanNanos), Refused: t.Refused, Attached: t.Attached,
+	}
+}

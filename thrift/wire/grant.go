@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/application"
+)
+
+// ExecutorID is how an executor says who it is: what its node monitor has told it
+// when it was started.
+type ExecutorID struct{ Application, Executor, Token string }
+
+// Granter is what a node monitor offers to the executors that it started.
+type Granter interface {
+	// AttachExecutor says that the executor takes grants, slots at once.
+	AttachExecutor(ctx context.Context, e ExecutorID, slots int) error
+	// AwaitGrants answers when there are grants behind after, or when the wait is
+	// over.
+	AwaitGrants(ctx context.Context, e ExecutorID, after int64, wait time.Duration) (api.Grants, error)
+	// EndGrants frees slots. Twice is once.
+	EndGrants(ctx context.Context, e ExecutorID, ends []api.GrantEnd) error
+}
+
+// WithGrants serves ExecutorService beside the methods of p.
+func WithGrants(p thrift.TProcessor, g Granter) thrift.TProcessor {
+	return withMethodsOf(p, application.NewExecutorServiceProcessor(granterHandler{g}))
+}
+
+type granterHandler struct{ granter Granter }
+
+func (h granterHandler) AttachExecutor(ctx context.Context, app, executor, token string, slots int32) error {
+	return refusal(h.granter.AttachExecutor(ctx, ExecutorID{app, executor, token}, int(slots)))
+}
+
+func (h granterHandler) AwaitGrants(ctx context.Context, app, executor, token string, after int64, waitMillis int32) (*application.TGrants, error) {
+	g, err := h.granter.AwaitGrants(ctx, ExecutorID{app, executor, token}, after, time.Duration(waitMillis)*time.Millisecond)
+	return &application.TGrants{UpTo: g.UpTo, Grants: mapped(g.Grants, grantTo), GiveBack: g.GiveBack}, refusal(err)
+}
+
+func (h granterHandler) EndGrants(ctx context.Context, app, executor, token string, ends []*application.TGrantEnd) error {
+	return refusal(h.granter.EndGrants(ctx, ExecutorID{app, executor, token}, mapped(ends, grantEndFrom)))
+}
+
+// GrantClient calls a node monitor as an executor does.
+type GrantClient struct{ caller Caller }
+
+var _ Granter = (*GrantClient)(nil)
+
+// NewGrantClient calls the node monitor that the caller's connections lead to.
+func NewGrantClient(c Caller) *GrantClient { return &GrantClient{caller: c} }
+
+// AttachExecutor says that the executor takes grants.
+func (g *GrantClient) AttachExecutor(ctx context.Context, e ExecutorID, slots int) error {
+	return tell(ctx, g.caller, "attaching an executor", func(ctx context.Context, c thrift.TClient) error {
+		return application.NewExecutorServiceClient(c).AttachExecutor(ctx, e.Application, e.Executor, e.Token, n32(slots))
+	})
+}
+
+// AwaitGrants waits for grants.
+func (g *GrantClient) AwaitGrants(ctx context.Context, e ExecutorID, after int64, wait time.Duration) (api.Grants, error) {
+	t, err := ask(ctx, g.caller, "waiting for grants", func(ctx context.Context, c thrift.TClient) (*application.TGrants, error) {
+		return application.NewExecutorServiceClient(c).AwaitGrants(ctx, e.Application, e.Executor, e.Token, after, millis32(wait))
+	})
+	if err != nil {
+		return api.Grants{}, err
+	}
+	return api.Grants{UpTo: t.UpTo, Grants: mapped(t.Grants, grantFrom), GiveBack: t.GiveBack}, nil
+}
+
+// EndGrants frees slots.
+func (g *GrantClient) EndGrants(ctx context.Context, e ExecutorID, ends []api.GrantEnd) error {
+	return tell(ctx, g.caller, "ending grants", func(ctx context.Context, c thrift.TClient) error {
+		return application.NewExecutorServiceClient(c).EndGrants(ctx, e.Application, e.Executor, e.Token, mapped(ends, grantEndTo))
+	})
+}
+
+func grantTo(g api.Grant) *application.TGrant {
+	return &application.TGrant{ID: g.ID, Level: g.Level, JobClass: g.Class, LeaseMillis: millis32(g.Lease)}
+}
+
+func grantFrom(t *application.TGrant) api.Grant {
+	return api.Grant{ID: t.ID, Level: t.Level, Class: t.JobClass, Lease: time.Duration(t.LeaseMillis) * time.Millisecond}
+}
+
+func grantEndTo(e api.GrantEnd) *application.TGrantEnd {
+	return &application.TGrantEnd{ID: e.ID, How: n32(e.How), Ran: n32(e.Ran), UsedNanos: int64(e.Used), Reason: e.Reason}
+}
+
+func grantEndFrom(t *application.TGrantEnd) api.GrantEnd {
+	return api.GrantEnd{ID: t.ID, How: int(t.How), Ran: int(t.Ran), Used: time.Duration(t.UsedNanos), Reason: t.Reason}
+}
