@@ -1,0 +1,251 @@
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// partSuffix ends the name of a file that is not whole.
+const partSuffix = ".part"
+
+// Store is a folder of files by hash. All methods may be called from any
+// goroutine; those that touch the disk hold up each other.
+type Store struct {
+	root  string
+	limit int64 // bytes of all files together that nothing is expected beyond
+
+	mu    sync.Mutex
+	files map[string]*entry
+	order uint64
+}
+
+// entry is a file that is here or expected.
+//
+// Invariant: have == size exactly when the file is in its place.
+type entry struct {
+	size int64
+	have int64
+	used uint64 // order of its last use
+}
+
+// Open takes the folder, which is made when it is not there, and what an earlier
+// process left whole in it. limit bounds the bytes of all files.
+func Open(root string, limit int64) (*Store, error) {
+	s := &Store{root: root, limit: limit, files: map[string]*entry{}}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, s.problem("the folder cannot be made: "+err.Error(), "opening the files of applications")
+	}
+	list, err := os.ReadDir(root)
+	if err != nil {
+		return nil, s.problem("the folder cannot be read: "+err.Error(), "opening the files of applications")
+	}
+	for _, f := range list {
+		if info, err := f.Info(); err == nil && api.IsSHA256(f.Name()) && info.Mode().IsRegular() {
+			s.files[f.Name()] = &entry{size: info.Size(), have: info.Size()}
+			continue
+		}
+		if filepath.Ext(f.Name()) == partSuffix {
+			_ = os.Remove(filepath.Join(root, f.Name())) // what stays is overwritten
+		}
+	}
+	return s, nil
+}
+
+// Expect says that a file may come. It is refused when the store has no room.
+func (s *Store) Expect(f api.File) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.files[f.SHA256]; e != nil {
+		if e.size == f.Size {
+			s.touch(e)
+			return nil
+		}
+		return s.wrong(f.SHA256, api.Invalid, fmt.Sprintf("it is known with %d bytes, not %d", e.size, f.Size), "give its hash and size as they are")
+	}
+	all := f.Size
+	for _, e := range s.files {
+		all += e.size
+	}
+	if all > s.limit {
+		return s.wrong(f.SHA256, api.Busy, fmt.Sprintf("with its %d bytes the files of applications here have %d, more than the limit of %d", f.Size, all, s.limit), "end applications that need others, or raise the limit")
+	}
+	e := &entry{size: f.Size}
+	s.files[f.SHA256] = e
+	s.touch(e)
+	if f.Size == 0 {
+		return s.grow(f.SHA256, e, nil)
+	}
+	return nil
+}
+
+// touch needs the lock.
+func (s *Store) touch(e *entry) {
+	s.order++
+	e.used = s.order
+}
+
+// Has says whether the file is here.
+func (s *Store) Has(sha string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.files[sha]
+	return e != nil && e.have == e.size
+}
+
+// Put takes a piece of an expected file and gives how many bytes are here. A
+// piece that does not begin there changes nothing: the sender goes on from the
+// answer.
+func (s *Store) Put(sha string, offset int64, data []byte) (have int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.files[sha]
+	switch {
+	case e == nil:
+		return 0, s.wrong(sha, api.NotFound, "nobody has announced it", "register the application with this file first")
+	case len(data) > api.MaxPiece:
+		return e.have, s.wrong(sha, api.Invalid, fmt.Sprintf("a piece has %d bytes, the limit is %d", len(data), api.MaxPiece), "send smaller pieces")
+	case offset != e.have || len(data) == 0 || e.have == e.size:
+		return e.have, nil
+	case e.have+int64(len(data)) > e.size:
+		return e.have, s.wrong(sha, api.Invalid, fmt.Sprintf("it grows beyond the %d bytes announced", e.size), "announce it with its size")
+	}
+	err = s.grow(sha, e, data)
+	return e.have, err
+}
+
+// grow appends to a file and puts it into its place when it is whole. It needs
+// the lock.
+func (s *Store) grow(sha string, e *entry, data []byte) error {
+	flags := os.O_CREATE | os.O_WRONLY
+	if e.have == 0 {
+		flags |= os.O_TRUNC
+	}
+	part := s.Path(sha) + partSuffix
+	f, err := os.OpenFile(part, flags, 0o600)
+	if err == nil {
+		_, err = f.WriteAt(data, e.have)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return s.wrong(sha, api.Internal, "it cannot be written: "+err.Error(), "free disk space below "+s.root)
+	}
+	e.have += int64(len(data))
+	if e.have < e.size {
+		return nil
+	}
+	if err := s.settle(sha, part); err != nil {
+		e.have = 0
+		return err
+	}
+	return nil
+}
+
+func (s *Store) settle(sha, part string) error {
+	got, err := sum(part)
+	switch {
+	case err != nil:
+		return s.wrong(sha, api.Internal, "it cannot be read back: "+err.Error(), "see the disk below "+s.root)
+	case got != sha:
+		return s.wrong(sha, api.Invalid, "what came has the SHA-256 "+got, "send it again from its first byte")
+	}
+	if err := os.Rename(part, s.Path(sha)); err != nil {
+		return s.wrong(sha, api.Internal, "it cannot be put into its place: "+err.Error(), "see the disk below "+s.root)
+	}
+	return nil
+}
+
+func sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // only read
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Read gives up to limit bytes from offset of a file that is here, and its size.
+func (s *Store) Read(sha string, offset int64, limit int) (data []byte, size int64, err error) {
+	s.mu.Lock()
+	e := s.files[sha]
+	whole := e != nil && e.have == e.size
+	if whole {
+		s.touch(e)
+		size = e.size
+	}
+	s.mu.Unlock()
+	if !whole {
+		return nil, 0, s.wrong(sha, api.NotFound, "it is not here", "have the application send it again")
+	}
+	n := min(int64(limit), api.MaxPiece, size-offset)
+	if offset < 0 || n <= 0 {
+		return nil, size, nil
+	}
+	f, err := os.Open(s.Path(sha))
+	if err != nil {
+		return nil, 0, s.wrong(sha, api.Internal, "it cannot be read: "+err.Error(), "see the disk below "+s.root)
+	}
+	defer func() { _ = f.Close() }() // only read
+	data = make([]byte, n)
+	if _, err := f.ReadAt(data, offset); err != nil {
+		return nil, 0, s.wrong(sha, api.Internal, "it cannot be read: "+err.Error(), "see the disk below "+s.root)
+	}
+	return data, size, nil
+}
+
+// Path is where the file lies when it is here.
+func (s *Store) Path(sha string) string { return filepath.Join(s.root, sha) }
+
+// Trim drops files that are not in use, those used longest ago first, until the
+// others have no more than half the limit; expected ones that nobody uses go
+// whatever the size.
+func (s *Store) Trim(inUse func(sha string) bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all int64
+	for _, e := range s.files {
+		all += e.size
+	}
+	var failed error
+	for {
+		victim := ""
+		for sha, e := range s.files { // the least used is one, whatever the order
+			if inUse(sha) || (e.have == e.size && all <= s.limit/2) {
+				continue
+			}
+			if victim == "" || e.used < s.files[victim].used {
+				victim = sha
+			}
+		}
+		if victim == "" {
+			return failed
+		}
+		all -= s.files[victim].size
+		delete(s.files, victim)
+		for _, path := range []string{s.Path(victim), s.Path(victim) + partSuffix} {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				failed = errors.Join(failed, err)
+			}
+		}
+	}
+}
+
+func (s *Store) wrong(sha string, p api.Problem, what, next string) error {
+	return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("file of an application with the SHA-256 %.64q", sha), Tried: "keeping it in " + s.root, Next: next}
+}
+
+func (s *Store) problem(what, tried string) error {
+	return &api.Error{Problem: api.Internal, What: what, Subject: "folder " + s.root, Tried: tried, Next: "give another folder, or allow it to this user"}
+}
