@@ -8,7 +8,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/policy"
-	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Config is what a frontend is told at its start.
@@ -19,7 +18,7 @@ type Config struct {
 	InternalListen string        `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
 	HTTP           string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
 	NATS           string        `mapstructure:"nats" doc:"URL of the NATS server that carries report notices; empty: none, reports then come by Thrift alone"`
-	Masters        []string      `mapstructure:"masters" doc:"host:port of every group's master; the place in the list is the group's number"`
+	Masters        []string      `mapstructure:"masters" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one"`
 	Data           string        `mapstructure:"data" doc:"folder of the journal"`
 	NoSync         bool          `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
 	Policy         string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
@@ -57,7 +56,7 @@ func (c Config) Validate() error {
 		{"listen", !isAddress(c.Listen), "give host:port; port 0 takes a free one"},
 		{"internal_listen", !isAddress(c.InternalListen), "give host:port; port 0 takes a free one"},
 		{"http", c.HTTP != "" && !isAddress(c.HTTP), "give host:port, or nothing to switch it off"},
-		{"masters", len(c.Masters) == 0 || slices.ContainsFunc(c.Masters, isNoAddress), "give the host:port of each group's master, at least one"},
+		{"masters", c.mastersFault() != "", c.mastersFault()},
 		{"data", c.Data == "", "give a folder for the journal"},
 		{"cutoff", c.Cutoff <= 0, "use a duration above zero"},
 		{"policy", c.policyFault() != "", c.policyFault()},
@@ -79,8 +78,22 @@ func (c Config) Validate() error {
 const maxName = 128
 
 func (c Config) policyFault() string {
-	if _, _, err := policy.ConfigureLive(c.Policy, sched.Params{Cutoff: sched.Time(c.Cutoff)}); err != nil {
+	if _, err := planOf(&c); err != nil {
 		return err.Error()
+	}
+	return ""
+}
+
+// mastersFault says why so many masters cannot be; a policy that is not known is
+// told of by itself.
+func (c Config) mastersFault() string {
+	if len(c.Masters) == 0 || slices.ContainsFunc(c.Masters, isNoAddress) {
+		return "give the host:port of each group's master, at least one"
+	}
+	if p, err := planOf(&c); err == nil {
+		if err := policy.CheckMasters(p.Policy, len(c.Masters)); err != nil {
+			return err.Error()
+		}
 	}
 	return ""
 }

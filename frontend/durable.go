@@ -12,6 +12,7 @@ func (o *owner) flush() {
 		m.flush(o.log)
 	}
 	o.dirty = o.dirty[:0]
+	o.peers.mesh.Flush()
 	o.commit()
 	o.history.flush()
 	o.meter.publish(o)

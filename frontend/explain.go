@@ -7,7 +7,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/ledger"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // Explain tells why a job waits, or why it ended as it did, with counts and what
@@ -32,7 +31,7 @@ func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, 
 		e.Why = append([]string{endSentence(&s.status)}, e.Why...)
 		return e, nil
 	}
-	e.Why = append(waitSentences(&s.status, views), e.Why...)
+	e.Why = append(f.owner.plan.waitSentences(&s.status, views), e.Why...)
 	return e, nil
 }
 
@@ -40,7 +39,7 @@ func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, 
 const explainedTasks = 100
 
 // reasons gives what the owner knows: how the class was found, which tasks are
-// held here, and the failed tasks.
+// held here, what late binding has come to, and the failed tasks.
 func (o *owner) reasons(id sched.JobID) *api.Explanation {
 	e := &api.Explanation{Groups: []api.GroupShare{}}
 	j := o.known(id)
@@ -50,9 +49,11 @@ func (o *owner) reasons(id sched.JobID) *api.Explanation {
 	if j.sub != nil {
 		e.Why = append(e.Why, fmt.Sprintf("It is a %s job: %s.", j.sub.Class, j.sub.Why))
 	}
-	if l := o.core.Ledger().Job(id); l != nil && l.Unplaced > 0 {
-		e.Why = append(e.Why, fmt.Sprintf("%d of its tasks are held at frontend %s: no group that can be reached has a live worker for %s. They go out as soon as one has.",
-			l.Unplaced, o.cfg.ID, workFor(l)))
+	if v, late := bound(o.core, id, explainedTasks); late {
+		e.Why = append(e.Why, o.bindingSentences(j, &v)...)
+		e.Tasks = o.boundTasks(&v)
+	} else if l := o.books.job(id); l != nil && l.Unplaced > 0 {
+		e.Why = append(e.Why, fmt.Sprintf("%d of its tasks are held at frontend %s: %s They go out as soon as one has.", l.Unplaced, o.cfg.ID, o.plan.heldBecause(l)))
 	}
 	for t := range j.reports {
 		if r := &j.reports[t]; r.failed && len(e.Tasks) < explainedTasks {
@@ -62,11 +63,16 @@ func (o *owner) reasons(id sched.JobID) *api.Explanation {
 	return e
 }
 
-func workFor(l *ledger.Job) string {
-	if l.App == "" {
-		return "the built-in backends"
+// heldBecause says why the tasks of a job are placed nowhere.
+func (p *plan) heldBecause(l *ledger.Job) string {
+	work := "the built-in backends"
+	if l.App != "" {
+		work = fmt.Sprintf("application %q", l.App)
 	}
-	return fmt.Sprintf("application %q", l.App)
+	if p.rolled() {
+		return "the central master cannot be reached, or has no live worker."
+	}
+	return fmt.Sprintf("no group that can be reached has a live worker for %s.", work)
 }
 
 func endSentence(s *api.Status) string {
@@ -78,32 +84,4 @@ func endSentence(s *api.Status) string {
 	default:
 		return fmt.Sprintf("It failed: %d of %d tasks failed; the first because %s.", s.Failed, s.Tasks, s.Reason)
 	}
-}
-
-// waitSentences says what the groups hold of an unfinished job and what it waits
-// for there.
-func waitSentences(s *api.Status, views []wire.JobView) []string {
-	var why []string
-	queued := 0
-	for i := range views {
-		queued += views[i].Share.Queued
-	}
-	why = append(why, fmt.Sprintf("%d of %d tasks have ended, %d run, %d wait in queues.", s.Completed+s.Failed, s.Tasks, s.Running, queued))
-	for i := range views {
-		if g := &views[i].Share; !g.Reachable {
-			why = append(why, fmt.Sprintf("The master of group %d cannot be reached; what it held is distributed again when it stays away.", g.Group))
-		} else if g.Queued > 0 {
-			why = append(why, groupSentence(s.Class, g))
-		}
-	}
-	return why
-}
-
-func groupSentence(class string, g *api.GroupShare) string {
-	if class == sched.Long.String() {
-		return fmt.Sprintf("Group %d: %d of its tasks wait among %d long ones; long tasks run on general workers only, none of which is idle, and %d short tasks there may go first. More workers, or fewer short jobs, would start them sooner.",
-			g.Group, g.Queued, g.AheadLong, g.AheadShort)
-	}
-	return fmt.Sprintf("Group %d: %d of its tasks wait among %d short ones, first come first served; all %d workers that serve it are busy. The oldest waits %.3f s.",
-		g.Group, g.Queued, g.AheadShort, g.Serving, g.OldestWait)
 }

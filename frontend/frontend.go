@@ -11,7 +11,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -39,6 +38,7 @@ type Frontend struct {
 	pools       []*client.Pool
 	epochs      []atomic.Uint64 // by group: the highest that a master answered with
 	relay       *relay
+	hurry       chan struct{} // of size 1: a stranger called, so the roll is asked for at once
 	scheduler   *server.Server
 	internal    *server.Server
 	web         *telemetry.Server // nil when off
@@ -58,29 +58,30 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("frontend: %w", err)
 	}
-	p, params, err := policy.ConfigureLive(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff)})
+	p, err := planOf(&cfg)
 	if err != nil {
 		return nil, err
 	}
 	f := &Frontend{
 		cfg: cfg, log: log.With("role", "frontend", "frontend", cfg.ID), self: wire.Ref{Role: sched.Distributor, Name: cfg.ID},
-		epochs: make([]atomic.Uint64, len(cfg.Masters)), ready: make(chan struct{}), stopping: make(chan struct{}), failed: make(chan error, 1),
+		epochs: make([]atomic.Uint64, len(cfg.Masters)), hurry: make(chan struct{}, 1), ready: make(chan struct{}), stopping: make(chan struct{}), failed: make(chan error, 1),
 	}
-	if err := f.assemble(p, params); err != nil {
+	if err := f.assemble(p); err != nil {
 		return nil, errors.Join(err, f.release())
 	}
 	return f, nil
 }
 
 // assemble makes the parts in the order in which they need each other.
-func (f *Frontend) assemble(p sched.Policy, params sched.Params) (err error) {
+func (f *Frontend) assemble(p plan) (err error) {
 	clock := runloop.NewClock()
 	names := roster.New()
 	f.codec = wire.NewCodec(names, clock.Now)
 	addr := names.Addr(f.self)
-	core, ok := p.NewDistributor(sched.DistributorConfig{Self: addr, Seed: f.cfg.Seed, Params: params}).(distributorCore)
+	core := p.NewDistributor(sched.DistributorConfig{Self: addr, Seed: f.cfg.Seed, Params: p.params})
+	led, ok := booksOf(core)
 	if !ok {
-		return fmt.Errorf("policy %s has no distributor that can run live", p.Name)
+		return fmt.Errorf("the distributor of policy %s keeps no ledger, so it cannot run live", p.Name)
 	}
 	if f.tracing, err = telemetry.Setup(context.Background(), telemetry.Options{
 		Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio, Logger: f.log,
@@ -88,7 +89,7 @@ func (f *Frontend) assemble(p sched.Policy, params sched.Params) (err error) {
 		return err
 	}
 	o := &owner{
-		cfg: f.cfg, log: f.log, self: f.self, addr: addr, core: core, clock: clock, roster: names,
+		cfg: f.cfg, log: f.log, self: f.self, addr: addr, plan: p, core: core, books: led, clock: clock, roster: names, peers: newPeers(),
 		urge: f.loopUrge, fail: f.fail, ready: func() { f.settled.Do(func() { close(f.ready) }) },
 		jobs: map[sched.JobID]*job{}, nodes: newNodeNames(), meter: newMeter(), spans: &spans{f.tracing},
 	}
@@ -102,6 +103,7 @@ func (f *Frontend) assemble(p sched.Policy, params sched.Params) (err error) {
 		return err
 	}
 	o.steps = runloop.NewStepper(o.act, record)
+	o.meter.metrics.WatchMessages(o.steps.Messages)
 	if f.cfg.History != "" {
 		if o.history, err = openHistory(f.cfg.History, f.cfg.ID); err != nil {
 			return err
@@ -136,7 +138,9 @@ func (f *Frontend) resume() error {
 	}
 	f.journal, o.journal = j, j
 	f.incarnation = incarnation(rep)
+	o.incarnation = f.incarnation
 	f.inbox = link.NewInbox(f.incarnation)
+	o.peers.mesh = f.openMesh()
 	o.acker = &acker{log: f.log, self: f.self, address: o.internal, number: f.incarnation, codec: f.codec}
 	o.restored(rep)
 	return f.openLinks()

@@ -23,7 +23,12 @@ type job struct {
 	accepting []func(error)     // told when its acceptance is on the disk
 	reports   []taskReport      // by task, of accepted results
 	trace     jobTrace
+	probes    probes
 }
+
+// probes counts what was said of a job that is bound late, since this process
+// began.
+type probes struct{ sent, asked, rejected int }
 
 // taskReport is what is kept of a task's accepted result.
 type taskReport struct {

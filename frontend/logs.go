@@ -3,9 +3,11 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -18,7 +20,7 @@ func (f *Frontend) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChun
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
-	address, err := f.nodeAddress(ctx, where)
+	address, err := f.nodeAddress(ctx, r.Job, where)
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
@@ -37,7 +39,7 @@ func (f *Frontend) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChun
 type ran struct {
 	tasks int // of the job; -1 when nothing is known of it
 	app   string
-	node  string // that reported the task's result, "" while it did not
+	node  string // that reported the task's result or was handed the task, "" while there is none
 	ended bool   // there is a result
 }
 
@@ -52,8 +54,22 @@ func (o *owner) ran(id sched.JobID, task int) ran {
 	}
 	if task >= 0 && task < r.tasks {
 		r.node, r.ended = o.nodes.name(j.reports[task].node), j.reports[task].attempt > 0
+		if !r.ended {
+			r.node = o.boundTo(id, int32(task)) //nolint:gosec // below the number of tasks
+		}
 	}
 	return r
+}
+
+// boundTo gives the node that was handed a task from here, "" for none.
+func (o *owner) boundTo(id sched.JobID, task int32) string {
+	v, _ := bound(o.core, id, int(sched.MaxTasks))
+	i := slices.IndexFunc(v.Tasks, func(b probing.Binding) bool { return b.Task == task })
+	if i < 0 {
+		return ""
+	}
+	at, _ := o.roster.Ref(v.Tasks[i].Worker)
+	return at.Name
 }
 
 // whereRan gives the node that runs or ran the task.
@@ -73,18 +89,30 @@ func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequ
 		return "", &api.Error{Problem: api.NotFound, What: "its result is older than the last start of this frontend, which does not know where it ran any more", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "look into the work folders of the nodes"}
 	}
-	for _, v := range f.views(ctx, id, at.app) {
-		for _, t := range v.Tasks {
-			if t.Task == r.Task {
-				node, _, _ = strings.Cut(t.Node, "/")
-				return node, nil
+	if f.owner.plan.NewMaster != nil {
+		for _, v := range f.views(ctx, id, at.app) {
+			for _, t := range v.Tasks {
+				if t.Task == r.Task {
+					node, _, _ = strings.Cut(t.Node, "/")
+					return node, nil
+				}
 			}
 		}
 	}
 	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` tells what it waits for"}
 }
 
-func (f *Frontend) nodeAddress(ctx context.Context, node string) (string, error) {
+// nodeAddress gives where a node serves, by the roll or else by the masters.
+func (f *Frontend) nodeAddress(ctx context.Context, job, node string) (string, error) {
+	address, err := ask(ctx, f, "finding the address of its node", job, func(o *owner) string {
+		if n := o.peers.nodes[node]; n != nil {
+			return n.Address
+		}
+		return ""
+	})
+	if err != nil || address != "" {
+		return address, err
+	}
 	states, err := f.Nodes(ctx)
 	if err != nil {
 		return "", err

@@ -113,8 +113,7 @@ func (o *owner) greeted(m *master, reply wire.HelloReply, err error) {
 		m.missed++
 		if !m.lost && m.missed >= missedToLoss && now.Sub(m.heard) >= o.cfg.MasterLost {
 			m.up, m.lost = false, true
-			o.log.Warn("group without a master: its tasks are distributed again", "group", m.group, "address", m.address, "after", o.cfg.MasterLost)
-			o.stepShell(&sched.Message{Kind: sched.MasterLost, Peer: m.addr()})
+			o.masterLost(m)
 		}
 		return
 	}
@@ -128,7 +127,7 @@ func (o *owner) greeted(m *master, reply wire.HelloReply, err error) {
 	switch {
 	case !m.up && o.settled:
 		o.masterUp(m)
-	case !served && o.settled:
+	case !served && o.settled && o.plan.NewMaster != nil:
 		o.step(m.addr(), &sched.Message{Kind: sched.Serves, Serves: m.serves})
 	}
 }
@@ -139,18 +138,25 @@ func (o *owner) connect(m *master, reply wire.HelloReply) {
 	m.out.Reset(reply.Incarnation)
 	m.incarnation, m.epoch, m.serves, m.up = reply.Incarnation, reply.Epoch, reply.Serves, false
 	o.log.Info("master reached", "group", m.group, "address", m.address, "epoch", reply.Epoch)
-	switch {
-	case o.settled:
+	if o.settled {
 		o.masterUp(m)
-	case !slices.ContainsFunc(o.masters, func(m *master) bool { return m.incarnation == 0 }):
-		o.settle()
 	}
+	o.settleIfReady()
 	early := m.early
 	m.early = nil
 	for _, b := range early {
 		if b.Incarnation == m.incarnation {
 			o.take(b)
 		}
+	}
+}
+
+// settleIfReady settles when all masters have answered and the roll, where there is
+// one, has come.
+func (o *owner) settleIfReady() {
+	unheard := func(m *master) bool { return m.incarnation == 0 }
+	if !slices.ContainsFunc(o.masters, unheard) && (!o.plan.rolled() || o.peers.roll.Incarnation != 0) {
+		o.settle()
 	}
 }
 
@@ -169,7 +175,21 @@ func (o *owner) settle() {
 	o.ready()
 }
 
+// masterUp tells the core of a master, unless the policy has none and it is only
+// the daemon that keeps the roll.
 func (o *owner) masterUp(m *master) {
 	m.up, m.lost = true, false
+	if o.plan.NewMaster == nil {
+		return
+	}
 	o.stepShell(&sched.Message{Kind: sched.MasterUp, Peer: m.addr(), Serves: m.serves})
+}
+
+func (o *owner) masterLost(m *master) {
+	if o.plan.NewMaster == nil {
+		o.log.Warn("the master that keeps the roll cannot be reached: nodes that come or go are not noticed", "address", m.address, "after", o.cfg.MasterLost)
+		return
+	}
+	o.log.Warn("group without a master: its tasks are distributed again", "group", m.group, "address", m.address, "after", o.cfg.MasterLost)
+	o.stepShell(&sched.Message{Kind: sched.MasterLost, Peer: m.addr()})
 }

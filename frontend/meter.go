@@ -23,6 +23,7 @@ type meter struct {
 	reports    prometheus.Counter
 	again      prometheus.Counter
 	unread     prometheus.Counter
+	stale      prometheus.Counter
 	tasks      atomic.Int64
 	unfinished atomic.Int64
 	repeated   atomic.Uint64
@@ -44,6 +45,7 @@ func newMeter() *meter {
 		reports:    m.Counter("reports_total", "Results taken, first and repeated."),
 		again:      m.Counter("reports_by_thrift_total", "Results that came over Thrift because no acknowledgement had come."),
 		unread:     m.Counter("garbled_notices_total", "Notices that could not be read or taken."),
+		stale:      m.Counter("stale_messages_total", "Batches and messages of nodes and frontends that were lost or restarted, or that say what is not theirs to say, ignored."),
 	}
 	m.GaugeFunc("unfinished_tasks", "Tasks accepted and not ended.", func() float64 { return float64(e.tasks.Load()) })
 	m.GaugeFunc("unfinished_jobs", "Jobs accepted and not ended.", func() float64 { return float64(e.unfinished.Load()) })
@@ -57,10 +59,10 @@ func (e *meter) reported()             { e.reports.Inc() }
 func (e *meter) repeatedReports(n int) { e.again.Add(float64(n)) }
 func (e *meter) garbled()              { e.unread.Inc() }
 func (e *meter) publish(o *owner) {
-	l := o.core.Ledger()
-	e.tasks.Store(int64(l.Tasks()))
-	e.unfinished.Store(int64(l.Jobs()))
-	e.repeated.Store(l.Repeated())
+	jobs, tasks, repeated := o.books.sums()
+	e.tasks.Store(int64(tasks))
+	e.unfinished.Store(int64(jobs))
+	e.repeated.Store(repeated)
 }
 
 func (e *meter) retried(why sched.Outcome) {

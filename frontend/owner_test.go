@@ -81,7 +81,7 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 // takes them for lost.
 func TestMasterIsAskedAgainAfterASleep(t *testing.T) {
 	core := pigeon.NewDistributor(sched.DistributorConfig{})
-	o := &owner{cfg: Config{MasterLost: time.Minute}, log: slog.New(slog.DiscardHandler), core: core, clock: runloop.NewClock()}
+	o := &owner{cfg: Config{MasterLost: time.Minute}, log: slog.New(slog.DiscardHandler), plan: plan{Policy: pigeon.Policy()}, core: core, clock: runloop.NewClock()}
 	o.steps = runloop.NewStepper(func(sched.Addr, *sched.Action) {}, nil)
 	m := &master{heard: time.Now().Add(-time.Hour)}
 	for i := 1; i <= missedToLoss; i++ {

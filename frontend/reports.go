@@ -8,39 +8,6 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Deliver takes messages of a master.
-func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
-	return f.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
-		if err := f.post(func() { f.owner.take(b) }); err != nil {
-			return "", f.busy(err)
-		}
-		return "", nil
-	})
-}
-
-// maxEarly bounds the batches that are kept of a master whose answer to our hello
-// was not read yet.
-const maxEarly = 100
-
-// take steps a master's messages. A master that has just registered this frontend
-// may speak before the answer to the hello was read; what it says is kept until
-// then. Batches of a master that was replaced are never stepped.
-func (o *owner) take(b *wire.Batch) {
-	from := o.roster.Addr(b.Sender)
-	if from.Role != sched.Master || int(from.ID) >= len(o.masters) {
-		return // of no master of ours
-	}
-	if m := o.masters[from.ID]; m.incarnation != b.Incarnation {
-		if len(m.early) < maxEarly {
-			m.early = append(m.early, b)
-		}
-		return
-	}
-	for i := range b.Items {
-		o.step(from, &b.Items[i].Msg)
-	}
-}
-
 // notice takes a batch of reports from NATS.
 func (f *Frontend) notice(data []byte) {
 	b, err := f.codec.Decode(data)
@@ -70,7 +37,7 @@ func (o *owner) reported(b *wire.Batch, ack bool) (unknown []sched.JobID) {
 			unknown = append(unknown, it.Msg.Job)
 		}
 		o.current, o.reporter = it, node
-		o.step(o.roster.Addr(it.From), &it.Msg)
+		o.step(o.addrOf(it.From), &it.Msg)
 		o.current = nil
 		o.meter.reported()
 		if ack {

@@ -1,6 +1,9 @@
 package frontend
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -10,6 +13,11 @@ import (
 // restore gives one unfinished job of the journal back to the core: its
 // submission, then what was recorded of it since, in order. Its age is told by
 // this host's wall clock, since no other clock outlives a process.
+//
+// A record of where tasks were placed names a group, the only one where a central
+// master has all workers. Late binding leaves none: where a task ran is forgotten
+// with the process, and each unfinished one gets a new attempt and is probed for.
+// So a journal can be read under another policy than it was written under.
 func (o *owner) restore(found *journal.Job) error {
 	j := newJob(found.Submission.Job, found.Submission)
 	age := max(0, time.Since(time.Unix(0, found.Submission.Submitted)))
@@ -30,7 +38,7 @@ func (o *owner) restoreEvent(j *job, r *journal.Record) {
 	switch r.Kind {
 	case journal.Placed:
 		if int(r.Group) >= len(o.masters) {
-			return // the configuration has fewer groups now: the tasks are placed anew
+			return // the configuration has fewer groups now, or none: the tasks are placed anew
 		}
 		m.Kind, m.Peer = sched.Placed, sched.Addr{Role: sched.Master, ID: r.Group}
 	case journal.NewAttempt:
@@ -53,9 +61,25 @@ func (o *owner) restoreEvent(j *job, r *journal.Record) {
 	o.stepShell(&m)
 }
 
+// cancelUnfit ends the jobs of another policy's time that this one cannot run.
+func (o *owner) cancelUnfit() {
+	var unfit []*job
+	for _, j := range o.jobs {
+		if j.sub != nil && o.books.job(j.id) != nil && o.plan.refuses(&j.sub.Request) != nil {
+			unfit = append(unfit, j)
+		}
+	}
+	slices.SortFunc(unfit, func(a, b *job) int { return strings.Compare(a.status.Job, b.status.Job) })
+	for _, j := range unfit {
+		o.log.Error("a job of the journal cannot be run under this policy; it is cancelled", "job", j.status.Job, "application", j.sub.Request.App, "policy", o.plan.Name)
+		o.stepShell(&sched.Message{Kind: sched.Cancel, Job: j.id, Reason: fmt.Sprintf("the frontend was started again with policy %s, which runs sleep and exec tasks only", o.plan.Name)})
+	}
+}
+
 // restored ends the reading of the journal.
 func (o *owner) restored(rep *journal.Report) {
 	o.stepShell(&sched.Message{Kind: sched.Restored})
+	o.cancelUnfit()
 	for app, address := range rep.Apps {
 		if _, err := o.relay.register(app, address); err != nil {
 			o.log.Warn("a registered application was not taken over from the journal", "application", app, "address", address, "problem", err)

@@ -32,6 +32,9 @@ func (f *Frontend) Run(ctx context.Context) error {
 	for _, m := range f.masters {
 		all.Go(func() { f.greet(ctx, m) })
 	}
+	if f.owner.plan.rolled() {
+		all.Go(func() { f.follow(ctx, f.masters[0]) })
+	}
 	for _, s := range []*server.Server{f.scheduler, f.internal} {
 		all.Go(func() {
 			if err := s.Run(ctx); err != nil {
@@ -100,6 +103,9 @@ func (f *Frontend) release() (err error) {
 		if m.out != nil {
 			err = errors.Join(err, m.out.Close())
 		}
+	}
+	if f.owner != nil && f.owner.peers.mesh != nil {
+		err = errors.Join(err, f.owner.peers.mesh.Close())
 	}
 	for _, p := range f.pools {
 		err = errors.Join(err, p.Close())

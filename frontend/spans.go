@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -43,6 +44,21 @@ func (s *spans) began(j *job) {
 		}
 		span.End()
 	}
+}
+
+// bound records the stage of a task that no master queues, "queued", from the
+// submission of its job to the launch, and makes it the parent of what follows.
+func (s *spans) bound(j *job, it *wire.Item) {
+	parent := telemetry.Carrier(it.Trace)
+	if !parent.Sampled() {
+		return
+	}
+	ctx, span := s.tracing.Start(parent.Context(context.Background()), "queued",
+		trace.WithTimestamp(time.Unix(0, j.sub.Submitted)),
+		trace.WithAttributes(attribute.String("job", j.status.Job), attribute.Int("task", int(it.Msg.First)), attribute.Int("attempt", int(it.Msg.Attempt)),
+			attribute.String("class", j.sub.Class.String()), attribute.String("node", it.To.Name), attribute.Int("slot", int(it.To.Slot))))
+	it.Trace = api.Trace(telemetry.Inject(ctx))
+	span.End()
 }
 
 // reported records the taking of a report that ended an attempt.

@@ -32,6 +32,7 @@ const listAsks = 16
 type seen struct {
 	status api.Status
 	app    string // that its tasks need a backend of, "" for none
+	bound  int    // tasks that were handed to workers from here, and have no result yet
 	known  bool
 }
 
@@ -45,6 +46,8 @@ func (o *owner) see(id sched.JobID) seen {
 	if j.sub != nil {
 		s.app = needs(&j.sub.Request)
 	}
+	v, _ := bound(o.core, id, 0)
+	s.bound = v.Bound
 	return s
 }
 
@@ -67,12 +70,17 @@ func (f *Frontend) Status(ctx context.Context, name string) (api.Status, error) 
 	return s.status, err
 }
 
-// running completes the status of an unfinished job.
+// running completes the status of an unfinished job with what runs of it: what is
+// bound from here, and what the masters say.
 func (f *Frontend) running(ctx context.Context, s *seen) []wire.JobView {
 	if s.status.State.Ended() {
 		return nil
 	}
-	views := f.views(ctx, sched.NewJobID(f.cfg.ID, s.status.Job), s.app)
+	s.status.Running = s.bound
+	var views []wire.JobView
+	if f.owner.plan.NewMaster != nil {
+		views = f.views(ctx, sched.NewJobID(f.cfg.ID, s.status.Job), s.app)
+	}
 	for i := range views {
 		s.status.Running += views[i].Share.Running
 	}

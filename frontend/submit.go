@@ -16,20 +16,11 @@ import (
 // Submit accepts a job: it answers when the job is on the disk, while the core
 // distributes it already. The same key again is the same job.
 func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
-	if r.Key == "" {
-		r.Key = ulid.Make().String()
-	}
-	for i := range r.Tasks {
-		if r.Tasks[i].ID == "" {
-			r.Tasks[i].ID = strconv.Itoa(i)
-		}
-	}
-	if err := r.Validate(); err != nil {
+	sub, err := f.prepare(r)
+	if err != nil {
 		f.owner.meter.refused()
 		return "", false, err
 	}
-	sub := &journal.Submission{Job: sched.NewJobID(f.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
-	sub.Class, sub.Why = api.ClassOf(r, f.cfg.Cutoff, f.defaultClass())
 	known, err := f.journal.Lookup(sub.Job)
 	if err != nil {
 		return "", false, err
@@ -54,6 +45,27 @@ func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, dupli
 		return "", false, &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("job %q", r.Key),
 			Tried: "accepting it", Next: "submit it again with the same key: it is accepted once"}
 	}
+}
+
+// prepare completes a request, and refuses what can never run here.
+func (f *Frontend) prepare(r *api.Request) (*journal.Submission, error) {
+	if r.Key == "" {
+		r.Key = ulid.Make().String()
+	}
+	for i := range r.Tasks {
+		if r.Tasks[i].ID == "" {
+			r.Tasks[i].ID = strconv.Itoa(i)
+		}
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	if err := f.owner.plan.refuses(r); err != nil {
+		return nil, err
+	}
+	sub := &journal.Submission{Job: sched.NewJobID(f.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
+	sub.Class, sub.Why = api.ClassOf(r, f.cfg.Cutoff, f.defaultClass())
+	return sub, nil
 }
 
 func (f *Frontend) defaultClass() sched.Class {
@@ -102,7 +114,8 @@ func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err 
 
 // room says why a job has no place beside the unfinished ones, nil when it has.
 func (o *owner) room(sub *journal.Submission) error {
-	n, more := o.core.Ledger().Tasks(), len(sub.Request.Tasks)
+	_, n, _ := o.books.sums()
+	more := len(sub.Request.Tasks)
 	if n+more <= o.cfg.MaxTasks {
 		return nil
 	}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/mesh"
 	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -48,4 +50,38 @@ func (f *Frontend) openLinks() error {
 func (o *owner) refusedBy(m *master, messages int, why error) {
 	o.log.Error("a master refused messages", "group", m.group, "messages", messages, "problem", why)
 	m.incarnation = 0
+}
+
+// refusedByPeer takes a peer's word that it will never take some messages. What
+// they had told a node nobody knows: it passes for lost, and a moment later for
+// new.
+func (o *owner) refusedByPeer(peer wire.Ref, messages int, why error) {
+	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "problem", why)
+	n := o.peers.nodes[peer.Name]
+	if peer.Role != sched.Worker || n == nil || n.barred {
+		return
+	}
+	n.barred = true
+	o.peers.mesh.Renew(peer)
+	o.tellMembers()
+	time.AfterFunc(barredFor, func() {
+		_ = o.urge(func() { // a stopped daemon has no peers
+			n.barred = false
+			o.tellMembers()
+		})
+	})
+}
+
+// openMesh makes the ways to nodes and other frontends, which are opened as they
+// are needed.
+func (f *Frontend) openMesh() *mesh.Mesh {
+	return mesh.New(mesh.Options{
+		Self: f.self, Address: f.owner.internal, Incarnation: f.incarnation, Codec: f.codec, Log: f.log, Probe: -1,
+		OnState: func(peer wire.Ref, s link.State) {
+			f.log.Info("way to a peer", "peer", peer.String(), "state", s.String())
+		},
+		OnRefused: func(peer wire.Ref, n int, why error) {
+			_ = f.urge(func() { f.owner.refusedByPeer(peer, n, why) })
+		},
+	})
 }

@@ -1,0 +1,37 @@
+package frontend
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/policy/probing"
+)
+
+// bindingSentences says what late binding has come to for a job.
+func (o *owner) bindingSentences(j *job, v *probing.View) []string {
+	switch {
+	case v.Unbound == 0:
+		return []string{fmt.Sprintf("All of its %d unfinished tasks are at workers.", v.Bound)}
+	case v.Waiting:
+		return []string{fmt.Sprintf("%d of its tasks wait at frontend %s: no worker is registered. Workers are asked as soon as one is.", v.Unbound, o.cfg.ID)}
+	}
+	probes := fmt.Sprintf("%d of its tasks are bound to no worker yet: %d reservations went out to %d live workers, and %d questions for a task have come back.",
+		v.Unbound, j.probes.sent, len(o.peers.members), j.probes.asked)
+	if j.probes.rejected > 0 {
+		probes += fmt.Sprintf(" %d were turned away by workers with long work and went on to others.", j.probes.rejected)
+	}
+	return []string{probes, "A worker asks when the reservation's turn has come in its own queue. More workers, or less work at those that hold its reservations, would start them sooner."}
+}
+
+// boundTasks lists the tasks that are at workers.
+func (o *owner) boundTasks(v *probing.View) []api.TaskStatus {
+	tasks := make([]api.TaskStatus, 0, len(v.Tasks))
+	for _, b := range v.Tasks {
+		t := api.TaskStatus{Task: int(b.Task), Attempt: int(b.Attempt), State: "running"}
+		if at, ok := o.roster.Ref(b.Worker); ok {
+			t.Node = fmt.Sprintf("%s/%d", at.Name, at.Slot)
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks
+}

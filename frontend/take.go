@@ -1,0 +1,123 @@
+package frontend
+
+import (
+	"context"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Deliver takes messages of a master, and under policies that bind tasks late of
+// nodes and other frontends. A peer that is not on the roll yet is told to try again
+// while the roll is asked for.
+func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	return f.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
+		if f.owner.plan.rolled() && b.Sender.Role != sched.Master && f.owner.peers.visitors.standing(b.Sender, b.Incarnation) == stranger {
+			return "", f.unknown(b.Sender)
+		}
+		if err := f.post(func() { f.owner.take(b) }); err != nil {
+			return "", f.busy(err)
+		}
+		return "", nil
+	})
+}
+
+// unknown is the answer to a peer that is not on the roll.
+func (f *Frontend) unknown(who wire.Ref) error {
+	select {
+	case f.hurry <- struct{}{}:
+	default: // the next question is due already
+	}
+	return &api.Error{Problem: api.Busy, What: "it is not on the roll that this frontend has", Subject: who.String(), Tried: "taking its messages at frontend " + f.cfg.ID,
+		Next: "try again, the roll is being asked for; should that last, see whether its master has it: `pigeon nodes`", RetryAfter: 10 * time.Millisecond}
+}
+
+// take steps a peer's messages.
+func (o *owner) take(b *wire.Batch) {
+	switch b.Sender.Role {
+	case sched.Master:
+		o.takeMaster(b)
+	case sched.Worker, sched.Distributor:
+		o.takePeer(b)
+	}
+}
+
+// maxEarly bounds the batches that are kept of a master whose answer to our hello
+// was not read yet.
+const maxEarly = 100
+
+// takeMaster steps a master's messages. A master that has just registered this
+// frontend may speak before the answer to the hello was read; what it says is kept
+// until then. Batches of a master that was replaced are never stepped.
+func (o *owner) takeMaster(b *wire.Batch) {
+	from := o.roster.Addr(b.Sender)
+	if from.Role != sched.Master || int(from.ID) >= len(o.masters) {
+		return // of no master of ours
+	}
+	if m := o.masters[from.ID]; m.incarnation != b.Incarnation {
+		if len(m.early) < maxEarly {
+			m.early = append(m.early, b)
+		}
+		return
+	}
+	for i := range b.Items {
+		o.step(from, &b.Items[i].Msg)
+	}
+}
+
+// takePeer steps the messages of a node or of another frontend. Those of a process
+// that has gone since, and of slots without a number, mean nothing any more.
+func (o *owner) takePeer(b *wire.Batch) {
+	if o.peers.visitors.standing(b.Sender, b.Incarnation) != welcome {
+		o.meter.stale.Inc()
+		return
+	}
+	for i := range b.Items {
+		it := &b.Items[i]
+		from := o.addrOf(it.From)
+		if from.Role != b.Sender.Role || !says(from.Role, it.Msg.Kind) {
+			o.meter.stale.Inc()
+			continue
+		}
+		o.note(&it.Msg)
+		o.step(from, &it.Msg)
+	}
+}
+
+// addrOf gives the number of a node's slot or of a frontend; a worker that the roll
+// does not name is nobody.
+func (o *owner) addrOf(who wire.Ref) sched.Addr {
+	if who.Role == sched.Worker && o.plan.rolled() {
+		a, _ := o.roster.Find(who)
+		return a
+	}
+	return o.roster.Addr(who)
+}
+
+// says tells what a core of the role says to a distributor in this way.
+func says(r sched.Role, k sched.Kind) bool {
+	switch k {
+	case sched.GetTask, sched.ProbeRejected, sched.Refused:
+		return r == sched.Worker
+	case sched.LoadShare:
+		return r == sched.Distributor
+	default:
+		return false
+	}
+}
+
+// note counts what a worker says of its reservations, for explain.
+func (o *owner) note(m *sched.Message) {
+	j := o.jobs[m.Job]
+	if j == nil {
+		return
+	}
+	switch m.Kind {
+	case sched.GetTask:
+		j.probes.asked++
+	case sched.ProbeRejected:
+		j.probes.rejected++
+	}
+}
