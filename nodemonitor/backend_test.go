@@ -121,7 +121,7 @@ func TestClassicBackend(t *testing.T) {
 	if s.Slot != 2 || !s.Reserved || !s.Fixed || !slices.Equal(s.Serves, []string{"spark"}) {
 		t.Fatalf("the backend's slot is %+v", s)
 	}
-	id := attempt(1, 7)
+	id := attemptOf(1, 7)
 	n.deliver(w.launchApp(2, s.Seq, id, scheduler.Addr().String()))
 	if text := await(t, p.texts); text != "work for ann" {
 		t.Errorf("the backend got %q", text)
@@ -152,7 +152,7 @@ func TestClassicBackend(t *testing.T) {
 		}
 	}
 
-	next := attempt(1, 8)
+	next := attemptOf(1, 8)
 	n.deliver(w.launchApp(2, s.Seq+2, next, scheduler.Addr().String()))
 	await(t, p.tasks)
 	if err := p.stop(); err != nil {
@@ -163,8 +163,8 @@ func TestClassicBackend(t *testing.T) {
 		return r != nil && r.Msg.Outcome == sched.Lost && strings.Contains(r.Msg.Reason, `backend of application "spark"`)
 	})
 	w.slotsTold(2, "")
-	n.deliver(w.launchApp(2, s.Seq+4, attempt(1, 9), scheduler.Addr().String()))
-	w.await("the slot is gone", func() bool { return find(w.linked, sched.Refused, attempt(1, 9)) != nil })
+	n.deliver(w.launchApp(2, s.Seq+4, attemptOf(1, 9), scheduler.Addr().String()))
+	w.await("the slot is gone", func() bool { return find(w.linked, sched.Refused, attemptOf(1, 9)) != nil })
 }
 
 // TestResidentBackend: every slot of the node serves the application, until the
@@ -175,7 +175,7 @@ func TestResidentBackend(t *testing.T) {
 	p := startProcess(t, n)
 	p.register("spark", 2)
 	w.slotsTold(2, "+spark")
-	id := attempt(1, 0)
+	id := attemptOf(1, 0)
 	n.deliver(w.launchApp(1, 0, id, "127.0.0.1:1"))
 	task := await(t, p.tasks)
 	if err := p.call(func(ctx context.Context, c *published.MasterServiceClient) error {
@@ -188,9 +188,9 @@ func TestResidentBackend(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.slotsTold(2, "")
-	n.deliver(w.launchApp(1, 2, attempt(1, 1), "127.0.0.1:1"))
+	n.deliver(w.launchApp(1, 2, attemptOf(1, 1), "127.0.0.1:1"))
 	w.await("without a backend the task is lost, to be tried elsewhere", func() bool {
-		r := find(w.noticed, sched.Report, attempt(1, 1))
+		r := find(w.noticed, sched.Report, attemptOf(1, 1))
 		return r != nil && r.Msg.Outcome == sched.Lost && strings.Contains(r.Msg.Reason, "no backend of application")
 	})
 }

@@ -17,7 +17,7 @@ func BenchmarkZeroSleeps(b *testing.B) {
 	n := w.start(func(c *Config) { c.Slots = slots; c.Heartbeat = time.Minute }) // no repeats
 	items := make([]wire.Item, slots)
 	for i := range items {
-		items[i] = w.launch(int32(i), 0, attempt(1, int32(i)), sleepFor(0))
+		items[i] = w.launch(int32(i), 0, attemptOf(1, int32(i)), sleepFor(0))
 	}
 	for b.Loop() {
 		n.deliver(items...)
@@ -48,7 +48,7 @@ func BenchmarkOwner(b *testing.B) {
 	batch := &wire.Batch{Sender: w.master, Epoch: 5, Items: make([]wire.Item, slots)}
 	acks := &wire.Batch{Sender: w.frontend, Acknowledged: make([]sched.AttemptID, slots)}
 	for i := range batch.Items {
-		batch.Items[i] = w.launch(int32(i), 0, attempt(1, int32(i)), sleepFor(0))
+		batch.Items[i] = w.launch(int32(i), 0, attemptOf(1, int32(i)), sleepFor(0))
 		batch.Items[i].Msg.Owner = o.roster.Addr(w.frontend)
 	}
 	b.ReportAllocs()

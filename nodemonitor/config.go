@@ -23,6 +23,8 @@ type Config struct {
 	NATS           string        `mapstructure:"nats" doc:"URL of the NATS server that carries idle and report notices; empty: none, they go by Thrift"`
 	Cluster        string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
 	Policy         string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
+	Cutoff         time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons (some policies derive their intervals from it)"`
+	Reserved       float64       `mapstructure:"reserved" doc:"share of the workers that serve short tasks only, from 0 to below 1; the same in all daemons (a worker of policy hawk does not steal from them; under pigeon the master decides)"`
 	Seed           uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
 	Heartbeat      time.Duration `mapstructure:"heartbeat" doc:"time between two snapshots sent to the master, and after which a result that was not acknowledged is sent again; the master takes a node for lost after 2s without one"`
 	Grace          time.Duration `mapstructure:"grace" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
@@ -34,6 +36,8 @@ type Config struct {
 	MaxResults     int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
 	MaxResultBytes int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
 	MaxBackends    int           `mapstructure:"max_backends" doc:"backend processes registered at a time; one beyond it is refused"`
+	Memory         int64         `mapstructure:"memory" doc:"MB of this machine for the processes of applications; 0: half of what it has"`
+	Host           string        `mapstructure:"host" doc:"name of this machine as applications know it, for placement preferences; empty: the host of advertise or internal_listen"`
 	MaxMessages    int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend; one beyond it is refused"`
 	OTLP           string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces. The frontend decides which jobs are traced"`
 	Record         string        `mapstructure:"record" doc:"folder for a recording of every input and action of the worker cores, node-ID.jsonl; empty: none"`
@@ -43,7 +47,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		ID: "node", Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501", InternalListen: "127.0.0.1:0",
-		HTTP: "127.0.0.1:0", Cluster: "pigeon", Policy: "pigeon", Seed: 1, Heartbeat: time.Second, Grace: 2 * time.Second,
+		HTTP: "127.0.0.1:0", Cluster: "pigeon", Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, Seed: 1, Heartbeat: time.Second, Grace: 2 * time.Second,
 		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
 		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, MaxBackends: 4096, MaxMessages: 10_000,
 	}
@@ -69,6 +73,8 @@ func (c Config) Validate() error {
 		{"internal_listen", !isAddress(c.InternalListen), "give host:port; port 0 takes a free one"},
 		{"http", c.HTTP != "" && !isAddress(c.HTTP), "give host:port, or nothing to switch it off"},
 		{"cluster", !idShape.MatchString(c.Cluster), "use 1 to 128 letters, digits, dots, dashes and underscores, a letter or digit first"},
+		{"cutoff", c.Cutoff <= 0, "use a duration above zero"},
+		{"reserved", !isShare(c.Reserved), "use a share from 0 to below 1"},
 		{"policy", c.policyFault() != "", c.policyFault()},
 		{"heartbeat", c.Heartbeat < 10*time.Millisecond || c.Heartbeat > time.Minute, "use 10ms to 1m; the master's limit for a silent node is 2s by default"},
 		{"grace", c.Grace < 0 || c.Grace > time.Hour, "use 0s (kill at once) to 1h"},
@@ -79,6 +85,7 @@ func (c Config) Validate() error {
 		{"max_results", c.MaxResults < 1 || c.MaxResults > 1<<30, "use 1 to 1073741824"},
 		{"max_result_bytes", c.MaxResultBytes < 1, "use 1 byte or more"},
 		{"max_backends", c.MaxBackends < 0 || c.MaxBackends > maxSlots, fmt.Sprintf("use 0 (none) to %d", maxSlots)},
+		{"memory", c.Memory < 0, "use MB, or 0 for half of what the machine has"},
 		{"max_messages", c.MaxMessages < 1, "use 1 or more"},
 	} {
 		if f.bad {
@@ -88,13 +95,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-func (c Config) policyFault() string {
-	_, err := policyOf(c.Policy)
-	if err != nil {
-		return err.Error()
-	}
-	return ""
-}
+func isShare(x float64) bool { return x >= 0 && x < 1 } // not so for NaN
 
 func isAddress(s string) bool {
 	_, port, err := net.SplitHostPort(s)

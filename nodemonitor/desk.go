@@ -1,7 +1,6 @@
 package nodemonitor
 
 import (
-	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -10,29 +9,29 @@ import (
 const maxKeptTold = 50_000
 
 // introduce describes the node for its registration.
-func (o *owner) introduce(group int) *wire.Hello {
+func (o *owner) introduce(c Config) *wire.Hello {
 	return &wire.Hello{
-		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Address: o.address, Group: group,
-		Slots: o.describe(true), Serves: o.serves,
+		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Address: o.address, Group: c.Group,
+		Slots: o.slots(true), Serves: o.serves, Memory: c.memory(), Host: c.host(o.address),
 	}
 }
 
 // snapshot describes the slots for a heartbeat.
 func (o *owner) snapshot() *wire.Snapshot {
-	return &wire.Snapshot{Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Slots: o.describe(false)}
+	return &wire.Snapshot{Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Slots: o.slots(false)}
 }
 
-func (o *owner) describe(kept bool) []wire.Slot {
+func (o *owner) slots(kept bool) []wire.Slot {
 	if o.stopping {
 		return nil
 	}
-	slots := make([]wire.Slot, 0, len(o.slots))
-	at := make([]int, len(o.slots))
-	for i, s := range o.slots {
+	slots := make([]wire.Slot, 0, len(o.workers))
+	at := make([]int, len(o.workers))
+	for i, w := range o.workers {
 		at[i] = -1
-		if s != nil && !s.leaving {
+		if w != nil && !w.leaving {
 			at[i] = len(slots)
-			slots = append(slots, s.wire(o.frontends, o.serves))
+			slots = append(slots, o.describe(w))
 		}
 	}
 	if kept {
@@ -65,17 +64,4 @@ func (o *owner) nameKept(slots []wire.Slot, at []int) {
 func (o *owner) renew() {
 	clear(o.forMaster)
 	o.forMaster = o.forMaster[:0]
-}
-
-// registered takes the answer to a hello. Under a new epoch no slot takes what an
-// earlier master still has on its way: each core is told its own kind again, by
-// the new one.
-func (o *owner) registered(r wire.HelloReply) {
-	if r.Epoch <= o.epoch {
-		return
-	}
-	o.epoch = r.Epoch
-	for _, s := range o.live() {
-		o.step(s, o.master, &sched.Message{Kind: sched.SetReserved, Reserved: s.core.Reserved(), Epoch: r.Epoch})
-	}
 }

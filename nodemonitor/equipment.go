@@ -23,6 +23,7 @@ import (
 // equipment is what runs tasks, and what that needs.
 type equipment struct {
 	cfg      Config
+	log      *slog.Logger
 	tracing  *telemetry.Tracing
 	guard    *guard.Client
 	logs     *logs.Store
@@ -35,7 +36,7 @@ type equipment struct {
 // openEquipment makes the built-in backends; the registry follows when its events
 // can be taken.
 func openEquipment(cfg Config, deps Deps, log *slog.Logger) (_ *equipment, err error) {
-	e := &equipment{cfg: cfg, tracing: deps.Tracing, guard: deps.Guard, launches: newPools("backend")}
+	e := &equipment{cfg: cfg, log: log, tracing: deps.Tracing, guard: deps.Guard, launches: newPools("backend")}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -78,15 +79,15 @@ func (e *equipment) endTracing() error {
 }
 
 // register makes the registry of backend processes and gives what it offers them.
-func (e *equipment) register(events app.Events, relay *relay, log *slog.Logger) wire.BackendRegistry {
+func (e *equipment) register(events app.Events, relay *relay, rules rules) wire.BackendRegistry {
 	e.registry = app.New(app.Config{
 		Launch: e.launch, Events: events, Node: e.cfg.ID, FirstSlot: int32(e.cfg.Slots), //nolint:gosec // validated
-		MaxBackends: e.cfg.MaxBackends, Logger: log,
+		MaxBackends: e.cfg.MaxBackends, Logger: e.log,
 	})
 	e.backends[api.BackendApp] = e.registry
 	relay.meter.watchBackends(e.registry)
 	e.owns(func() error { e.registry.Close(); e.launches.close(); return nil })
-	return backendService{e.registry, relay}
+	return backendService{e.registry, relay, e.cfg.ID, rules}
 }
 
 // launch hands a task to the backend process at the address.
@@ -125,12 +126,21 @@ func (e *equipment) close() (err error) {
 type backendService struct {
 	registry *app.Registry
 	wire.MessageRelay
+	node  string
+	rules rules
 }
 
 var _ wire.BackendRegistry = backendService{}
 
-// Register takes note of a backend process.
+// Register takes note of a backend process, under a policy that knows them.
 func (b backendService) Register(_ context.Context, application, address string, kind wire.BackendKind) error {
+	if b.rules.numbered {
+		return &api.Error{
+			Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only", b.rules.name),
+			Subject: fmt.Sprintf("backend %s of application %q", address, application), Tried: fmt.Sprintf("registering it with node %q", b.node),
+			Next: "run the cluster under policy pigeon, pigeon-sort or pigeon-x",
+		}
+	}
 	return b.registry.Register(application, address, app.Kind(kind))
 }
 

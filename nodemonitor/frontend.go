@@ -1,6 +1,8 @@
 package nodemonitor
 
 import (
+	"slices"
+
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -84,15 +86,27 @@ func (o *owner) acknowledged(ids []sched.AttemptID) {
 	o.meter.acknowledged.Add(float64(n))
 }
 
-// unknown forgets a job that its frontend does not know, and kills what runs of
+// unknown forgets a job that its frontend does not know, and kills what is here of
 // it (design.md, section 2, rule 2).
 func (o *owner) unknown(f *frontend, job sched.JobID) {
 	o.meter.dropped.Add(float64(o.results.dropJob(job, &f.fresh, &f.told)))
-	for _, s := range o.live() {
-		if s.run != nil && s.run.id.Job == job && o.frontends[s.run.owner.ID] == f {
-			o.log.Warn("killing an attempt of a job that its frontend does not know", "attempt", s.run.id, "frontend", f.ref.Name)
-			o.kill(s)
+	for _, w := range o.live() {
+		for _, a := range slices.Clone(w.attempts) {
+			if a.id.Job == job && o.frontends[a.owner.ID] == f {
+				o.log.Warn("killing an attempt of a job that its frontend does not know", "attempt", a.id, "frontend", f.ref.Name)
+				o.disown(w, a)
+			}
 		}
+	}
+}
+
+// disown kills an attempt that nobody asked for. Of one that only waited, the
+// central scheduler that had it wait here is told the end.
+func (o *owner) disown(w *worker, a *attempt) {
+	id, waited := a.id, a.phase == waiting
+	o.killed(w, sched.Addr{}, &sched.Message{Kind: sched.Kill, Job: id.Job, First: id.Task, Attempt: id.Attempt, Epoch: o.epoch})
+	if waited && w.find(id) == nil {
+		o.toMaster(w, &sched.Message{Kind: sched.Idle, Job: id.Job, First: id.Task, Attempt: id.Attempt})
 	}
 }
 

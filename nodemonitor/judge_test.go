@@ -18,7 +18,7 @@ import (
 // again" (design.md, section 2, rule 4). A refusal goes by Thrift, with the idle
 // notice of a free slot behind it.
 func TestLastJudge(t *testing.T) {
-	runs := attempt(1, 0)
+	runs := attemptOf(1, 0)
 	for name, c := range map[string]struct {
 		slot   int32
 		change func(*wire.Item)
@@ -43,7 +43,7 @@ func TestLastJudge(t *testing.T) {
 			reserve.Extra = wire.Extra{}
 			n.deliver(reserve, w.launch(0, 0, runs, sleepFor(time.Hour)))
 
-			id := attempt(2, 0)
+			id := attemptOf(2, 0)
 			it := w.launch(c.slot, 0, id, sleepFor(time.Hour))
 			if c.change != nil {
 				c.change(&it)
@@ -116,12 +116,12 @@ func TestWrongMaster(t *testing.T) {
 func TestMasterRestarts(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)
-	runs, ended := attempt(1, 0), attempt(1, 1)
+	runs, ended := attemptOf(1, 0), attemptOf(1, 1)
 	w.update(func() { w.ack = false })
 	n.deliver(w.launch(0, 0, runs, sleepFor(time.Hour)), w.launch(1, 0, ended, sleepFor(0)))
 	w.await("one has ended", func() bool { return find(w.reports, sched.Report, ended) != nil })
 
-	late := w.launch(1, 2, attempt(1, 2), sleepFor(0))
+	late := w.launch(1, 2, attemptOf(1, 2), sleepFor(0))
 	w.update(func() { w.incarnation, w.epoch = 2000, 6 })
 	w.await("the node introduces itself again", func() bool { return len(w.hellos) == 2 })
 	n.until("it is registered", func(o *owner) bool { return o.epoch == 6 })

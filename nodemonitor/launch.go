@@ -4,28 +4,42 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// launch gives a slot's core a launch. What only the shell can know against it is
-// put as a launch made on outdated knowledge, which the core refuses; so the
-// slot's sequence number moves on and a recording tells all.
-func (o *owner) launch(s *slot, it *wire.Item, at time.Time) {
-	s.launch, s.at = it, at
-	if id, busy := s.core.Running(); !busy || id != it.Msg.AttemptID() {
-		s.refusal = o.objection(it)
+// launch gives a worker's core a launch. The core starts it, queues it, refuses it,
+// or keeps silent because it came again.
+func (o *owner) launch(w *worker, from sched.Addr, it *wire.Item, at time.Time) {
+	w.launch, w.at = it, at
+	if w.judge != nil {
+		o.examine(w, it)
+	} else if o.stopping || o.frontendOf(it.Msg.Owner) == nil {
+		w.launch = nil
+		o.meter.ignored.Inc() // whoever launched hears of the end of this node, or is no frontend
+		return
 	}
-	if s.refusal != "" {
-		it.Msg.Seq = ^s.core.Seq()
+	o.step(w, from, &it.Msg)
+	id := it.Msg.AttemptID()
+	if w.judge == nil && w.find(id) == nil && w.core.Holds(id) {
+		o.admit(w) // it waits its turn
 	}
-	if !s.held {
-		s.frozen = s.core.Seq()
+	w.launch, w.refusal, w.refused = nil, "", false
+}
+
+// examine puts what only the shell can know against a launch as a launch made on
+// outdated knowledge, which the core refuses; so the slot's sequence number moves
+// on and a recording tells all.
+func (o *owner) examine(w *worker, it *wire.Item) {
+	if id, busy := w.judge.Running(); !busy || id != it.Msg.AttemptID() {
+		w.refusal = o.objection(it)
 	}
-	o.step(s, o.master, &it.Msg)
-	s.launch, s.refusal, s.refused = nil, "", false
+	if w.refusal != "" {
+		it.Msg.Seq = ^w.judge.Seq()
+	}
+	if !w.heldBack {
+		w.frozen = w.judge.Seq()
+	}
 }
 
 // objection is the shell's reason to refuse a launch, "" for none.
@@ -35,35 +49,42 @@ func (o *owner) objection(it *wire.Item) string {
 		return "the node monitor is stopping"
 	case o.frontendOf(it.Msg.Owner) == nil:
 		return fmt.Sprintf("node %q cannot tell whom to report to", o.self.Name)
-	case !o.results.room(len(o.runs)):
+	case !o.results.room(o.attempts):
 		o.full = true
-		return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes)",
-			o.self.Name, len(o.results.index), o.results.bytes)
+		return o.results.fullness(o.self.Name)
 	}
 	return ""
 }
 
-// refused sends a launch back to the master.
-func (o *owner) refused(s *slot, m *sched.Message) {
-	if s.refusal != "" {
-		m.Reason = s.refusal
+// refused sends a launch back to whom it came from.
+func (o *owner) refused(w *worker, to sched.Addr, m *sched.Message) {
+	if w.refusal != "" {
+		m.Reason = w.refusal
 	}
-	o.meter.refusals[s.whyRefused()].Inc()
-	s.refused = true
-	o.forMaster = append(o.forMaster, wire.Item{From: s.ref, To: o.masterRef, Msg: *m})
+	o.meter.refusals[w.whyRefused(m)].Inc()
+	w.refused = true
+	if to.Role == sched.Master {
+		o.toMaster(w, m)
+		return
+	}
+	o.tell(w, to, m)
 }
 
 // whyRefused tells a refusal that the core has just made, in the order in which it
 // looks.
-func (s *slot) whyRefused() int {
-	switch m := &s.launch.Msg; {
-	case s.refusal != "":
+func (w *worker) whyRefused(m *sched.Message) int {
+	switch {
+	case w.refusal != "":
 		return refusedByNode
-	case m.Epoch < s.core.Epoch():
-		return refusedEpoch
-	case s.run != nil:
+	case w.judge == nil && w.running == w.slots:
 		return refusedBusy
-	case m.Seq+1 != s.core.Seq():
+	case w.judge == nil:
+		return refusedSeq
+	case w.launch.Msg.Epoch < w.judge.Epoch():
+		return refusedEpoch
+	case w.running > 0:
+		return refusedBusy
+	case w.launch.Msg.Seq+1 != m.Seq:
 		return refusedSeq
 	default:
 		return refusedReserved
@@ -81,91 +102,14 @@ func (o *owner) refuseMissing(it *wire.Item) {
 
 // release tells the master of the slots that were held back, once there is room.
 func (o *owner) release() {
-	if o.stopping || !o.results.room(len(o.runs)) {
+	if o.stopping || !o.results.room(o.attempts) {
 		return
 	}
 	o.full = false
-	for _, s := range o.live() {
-		if s.held {
-			s.held = false
-			o.forMaster = append(o.forMaster, wire.Item{From: s.ref, To: o.masterRef, Msg: sched.Message{Kind: sched.Idle, Seq: s.core.Seq()}})
+	for _, w := range o.live() {
+		if w.heldBack {
+			w.heldBack = false
+			o.toMaster(w, &sched.Message{Kind: sched.Idle, Seq: w.judge.Seq()})
 		}
-	}
-}
-
-// start runs the launch that is being stepped.
-func (o *owner) start(s *slot) {
-	it := s.launch
-	f := o.frontendOf(it.Msg.Owner)
-	o.reached(f, it.OwnerAddress)
-	s.store = running{
-		Extra: it.Extra, id: it.Msg.AttemptID(), class: it.Msg.Class, app: it.Msg.App, owner: it.Msg.Owner, received: s.at,
-	}
-	s.run = &s.store
-	o.meter.launches.Inc()
-	if o.known(s.run.id) {
-		// The attempt runs in another slot, or its result is kept: a master that
-		// was told so too late. It is not run twice.
-		s.run.twin = true
-		s.done(backend.Result{ID: s.run.id, Outcome: sched.Done})
-		return
-	}
-	o.runs[s.run.id] = s
-	t := s.task(it)
-	b := o.backends[t.Payload.Backend]
-	if b == nil {
-		s.done(backend.Result{ID: t.ID, Outcome: sched.Failed, Reason: o.noBackend(&t)})
-		return
-	}
-	s.run.backend = b
-	b.Start(t, s.done)
-}
-
-func (o *owner) known(id sched.AttemptID) bool {
-	if _, kept := o.results.index[id]; kept {
-		return true
-	}
-	_, runs := o.runs[id]
-	return runs
-}
-
-// task gives what a backend is to run.
-func (s *slot) task(it *wire.Item) backend.Task {
-	return backend.Task{
-		ID: s.run.id, JobName: it.JobName, TaskName: it.TaskID(it.Msg.First, 0), App: it.Msg.App, User: it.User,
-		HT: it.Msg.Class == sched.Short, Owner: it.SchedulerAddress, Slot: s.number, Payload: it.Payload(0),
-	}
-}
-
-func (o *owner) noBackend(t *backend.Task) string {
-	return (&api.Error{
-		What: fmt.Sprintf("there is no backend %q", t.Payload.Backend), Subject: t.Subject(),
-		Tried: fmt.Sprintf("starting it on node %q", o.self.Name), Next: "run the same version of pigeon on all hosts",
-	}).Error()
-}
-
-// kill stops what the slot runs; its end comes as an event.
-func (o *owner) kill(s *slot) {
-	if s.run != nil && s.run.backend != nil {
-		s.run.killed = true
-		s.run.backend.Kill(s.run.id)
-	}
-}
-
-// hold suspends or resumes what the slot runs, where its backend can.
-func (o *owner) hold(s *slot, kind sched.ActionKind) {
-	if s.run == nil {
-		return
-	}
-	b, can := s.run.backend.(backend.Suspender)
-	if !can {
-		return
-	}
-	act := b.Suspend
-	if kind == sched.Resume {
-		act = b.Resume
-	}
-	if err := act(s.run.id); err != nil {
-		o.log.Debug("an attempt ended before it could be held or continued", "attempt", s.run.id, "error", err)
 	}
 }

@@ -3,10 +3,12 @@ package nodemonitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -17,11 +19,16 @@ import (
 //	      ▲   ▲ │ refused, no answer     │
 //	      │   └─┘ pause, for ever        │
 //	      └── the master does not know us, or is another process ◀┘
+//
+// A master that says that the numbers of this node's workers are others' by now
+// ends it: what other daemons know by those numbers is not here.
 type member struct {
 	log       *slog.Logger
 	master    wire.Registrar
 	heartbeat time.Duration
+	patience  time.Duration // with a call
 	desk      desk
+	end       func(error)   // ends the daemon
 	soon      chan struct{} // of size 1: slots changed, do not wait for the heartbeat
 	again     chan struct{} // of size 1: register again
 	ready     chan struct{} // closed at the first registration
@@ -46,14 +53,14 @@ type desk interface {
 	// introduce gives the node as it is now. fresh says that the master is
 	// another process than the one messages were meant for.
 	introduce(fresh bool) (*wire.Hello, bool)
-	// accepted tells of a registration.
-	accepted(r wire.HelloReply) bool
+	// accepted tells of a registration; the error says why it cannot be one.
+	accepted(r *wire.HelloReply) (err error, ok bool)
 	snapshot() (*wire.Snapshot, bool)
 }
 
-func newMember(log *slog.Logger, master wire.Registrar, heartbeat time.Duration, d desk) *member {
+func newMember(cfg Config, log *slog.Logger, master wire.Registrar, d desk, end func(error)) *member {
 	m := &member{
-		log: log, master: master, heartbeat: heartbeat, desk: d,
+		log: log, master: master, heartbeat: cfg.Heartbeat, patience: cfg.patience(), desk: d, end: end,
 		soon: make(chan struct{}, 1), again: make(chan struct{}, 1), ready: make(chan struct{}),
 	}
 	m.standing.Store(&standing{Problem: "it has not registered with its master yet"})
@@ -76,11 +83,8 @@ func (m *member) run(ctx context.Context) {
 	}
 }
 
-// callTimeout bounds a call to the master: a heartbeat, and for a busy machine
-// not too little.
-func (m *member) callTimeout() time.Duration { return max(m.heartbeat, time.Second) }
-
-// register says hello until it is accepted; false when ctx ended.
+// register says hello until it is accepted; false when ctx ended, or this process
+// cannot go on.
 func (m *member) register(ctx context.Context) bool {
 	for failures, fresh := 1, true; ; failures++ {
 		if ctx.Err() != nil {
@@ -90,14 +94,9 @@ func (m *member) register(ctx context.Context) bool {
 		if !ok {
 			return false
 		}
-		call, cancel := context.WithTimeout(ctx, m.callTimeout())
-		r, err := m.master.Hello(call, hello)
-		cancel()
-		if err == nil && r.Accepted {
-			return m.welcomed(r)
-		}
-		if err == nil {
-			err = errors.New(r.Problem)
+		err, ok := m.greet(ctx, hello)
+		if !ok || err == nil {
+			return ok
 		}
 		if ctx.Err() == nil {
 			m.refused(err)
@@ -111,22 +110,42 @@ func (m *member) register(ctx context.Context) bool {
 	}
 }
 
+// greet says hello once. The error says why it has to be said again, ok that there
+// is somebody to say it.
+func (m *member) greet(ctx context.Context, hello *wire.Hello) (err error, ok bool) {
+	call, cancel := context.WithTimeout(ctx, m.patience)
+	defer cancel()
+	r, err := m.master.Hello(call, hello)
+	switch {
+	case err != nil:
+		return err, true
+	case !r.Accepted && len(r.Numbers) > 0:
+		m.end(&api.Error{
+			What: "the master does not take this node back: " + r.Problem, Subject: fmt.Sprintf("node %q", hello.Sender.Name),
+			Tried: "registering its workers by the numbers they have", Next: "start the node monitor again; what ran here is tried elsewhere",
+		})
+		return nil, false
+	case !r.Accepted:
+		return errors.New(r.Problem), true
+	}
+	if err, ok = m.desk.accepted(&r); err == nil && ok {
+		m.welcomed(&r)
+	}
+	return err, ok
+}
+
 func (m *member) refused(err error) {
 	m.standing.Store(&standing{Problem: "it is not registered with its master: " + err.Error()})
 	m.log.Warn("not registered; trying again", "problem", err)
 }
 
-func (m *member) welcomed(r wire.HelloReply) bool {
-	if !m.desk.accepted(r) {
-		return false
-	}
+func (m *member) welcomed(r *wire.HelloReply) {
 	if m.known == 0 {
 		close(m.ready)
 	}
 	m.known, m.silent = r.Incarnation, false
 	m.standing.Store(&standing{Registered: true, Epoch: r.Epoch})
 	m.log.Info("registered", "group", r.Group, "epoch", r.Epoch)
-	return true
 }
 
 // beat sends snapshots until the node must register again (true) or ctx ends.
@@ -161,7 +180,7 @@ func (m *member) snapshot(ctx context.Context) (known, ok bool) {
 	}
 	m.sequence++
 	s.Sequence = m.sequence
-	call, cancel := context.WithTimeout(ctx, m.callTimeout())
+	call, cancel := context.WithTimeout(ctx, m.patience)
 	defer cancel()
 	r, err := m.master.Snapshot(call, s)
 	switch {

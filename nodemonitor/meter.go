@@ -13,10 +13,10 @@ import (
 // count of slots is the owner's, and published after a batch.
 type meter struct {
 	metrics *telemetry.Metrics
-	slots   [slotKinds][2]int // by kind; idle, busy
-	shown   [slotKinds][2]int
+	slots   [slotKinds][slotStates]int
+	shown   [slotKinds][slotStates]int
 
-	workers      [slotKinds][]prometheus.Gauge // idle, busy
+	workers      [slotKinds][]prometheus.Gauge // by state
 	kept         prometheus.Gauge
 	keptBytes    prometheus.Gauge
 	launches     prometheus.Counter
@@ -30,6 +30,8 @@ type meter struct {
 	idles        prometheus.Counter
 	unpublished  prometheus.Counter
 	ignored      prometheus.Counter
+	replaced     prometheus.Counter
+	unreachable  prometheus.Counter
 	relayed      []prometheus.Counter // by fate
 }
 
@@ -69,6 +71,8 @@ func newMeter() *meter {
 		idles:        m.Counter("idle_notices_total", "Slots told to be idle, by NATS or Thrift."),
 		unpublished:  m.Counter("notices_unpublished_total", "Idle notices and reports that NATS did not take; they went by Thrift."),
 		ignored:      m.Counter("messages_ignored_total", "Messages of a slot or kind that means nothing here, and ends of attempts that do not run."),
+		replaced:     m.Counter("messages_of_replaced_total", "Batches of processes that the roll has replaced by others; they were taken and ignored."),
+		unreachable:  m.Counter("messages_undeliverable_total", "Messages to frontends and workers that are not on the roll any more."),
 		relayed: m.Counters("messages_relayed_total", "Messages of backends to their applications, by fate.", "fate",
 			"delivered", "refused", "dropped"),
 	}
@@ -101,6 +105,12 @@ func (e *meter) watchBackends(r *app.Registry) {
 		s := r.Stats()
 		return float64(s.Unknown + s.Repeated)
 	})
+}
+
+// count puts a worker's slots into the count, or takes them out of it.
+func (e *meter) count(w *worker, sign int) {
+	e.slots[w.counted][busySlot] += sign * w.running
+	e.slots[w.counted][idleSlot] += sign * (w.slots - w.running)
 }
 
 // publish shows the slots after a batch.

@@ -47,6 +47,7 @@ type NodeMonitor struct {
 
 	peers     *peers
 	member    *member
+	follower  *follower // nil where workers do not speak to others
 	link      *link.Link
 	master    *client.Pool
 	callers   *callers
@@ -61,8 +62,10 @@ type NodeMonitor struct {
 	status    *telemetry.Server // nil when off
 	recording func() error      // ends it; nil when off
 
-	mu  sync.Mutex
-	ran bool // Run or Close was called
+	mu    sync.Mutex
+	ran   bool   // Run or Close was called
+	stop  func() // ends Run; set by it
+	ended error  // why it ended by itself
 }
 
 // New opens the ports and folders of a node monitor that does not serve yet. The
@@ -90,16 +93,17 @@ func New(cfg Config, deps Deps) (*NodeMonitor, error) {
 func (n *NodeMonitor) build(deps Deps) (err error) {
 	clock, names, meter := runloop.NewClock(), roster.New(), newMeter()
 	codec := wire.NewCodec(names, clock.Now)
+	rules, err := n.cfg.rules()
+	if err != nil {
+		return err
+	}
 	o := &owner{
-		log: n.log, self: n.self, incarnation: n.incarnation, master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, //nolint:gosec // validated
+		rules: rules, bySelf: map[sched.Addr]*worker{}, log: n.log, self: n.self, incarnation: n.incarnation, master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, //nolint:gosec // validated
 		masterRef: roster.MasterRef(n.cfg.Group), heartbeat: sched.Time(n.cfg.Heartbeat), seed: n.cfg.Seed, clock: clock, roster: names,
-		urge: n.urge, meter: meter, runs: map[sched.AttemptID]*slot{}, results: newResults(n.cfg.MaxResults, n.cfg.MaxResultBytes),
+		urge: n.urge, meter: meter, runs: map[sched.AttemptID]*attempt{}, results: newResults(n.cfg.MaxResults, n.cfg.MaxResultBytes),
 	}
 	n.owner = o
 	n.loop = runloop.New(inboxLimit, o.handle)
-	if o.newCore, err = policyOf(n.cfg.Policy); err != nil {
-		return err
-	}
 	recorder, err := n.record()
 	if err != nil {
 		return err
@@ -111,9 +115,10 @@ func (n *NodeMonitor) build(deps Deps) (err error) {
 	}
 	o.spans = &spans{n.equipment.tracing}
 	meter.metrics.WatchTracing(n.equipment.tracing)
+	meter.metrics.WatchMessages(o.steps.Messages)
 	n.peers = &peers{
-		node: n.cfg.ID, master: o.masterRef, inbox: link.NewInbox(n.incarnation), logs: n.equipment.logs,
-		post: func(e event) error { return n.loop.Post(e) },
+		node: n.cfg.ID, incarnation: n.incarnation, master: o.masterRef, inbox: link.NewInbox(n.incarnation), logs: n.equipment.logs,
+		post: func(e event) error { return n.loop.Post(e) }, meter: meter,
 	}
 	n.callers = &callers{codec: codec, ctx: n.calls, timeout: max(n.cfg.Heartbeat, time.Second), pools: newPools("frontend")}
 	o.reports = n.callers
@@ -124,68 +129,26 @@ func (n *NodeMonitor) build(deps Deps) (err error) {
 	return n.connect(codec)
 }
 
-// connect makes the ways to the master and to NATS.
-func (n *NodeMonitor) connect(codec *wire.Codec) (err error) {
-	o := n.owner
-	if n.master, err = client.New(client.Options{Name: fmt.Sprintf("master of group %d", n.cfg.Group), Address: n.cfg.Master, MaxConns: 4, MaxFrame: 8 << 20}); err != nil {
-		return err
-	}
-	peer := wire.NewPeerClient(n.master, codec)
-	n.member = newMember(n.log, peer, n.cfg.Heartbeat, ownerDesk{n})
-	o.changed = n.member.changed
-	n.link, err = link.New(peer, link.Options{
-		Self: n.self, Peer: o.masterRef, Address: o.address, Incarnation: n.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,
-		OnReincarnation: func(int64, int64) { n.member.reborn() },
-		OnRefused: func(items int, why error) {
-			n.log.Warn("the master did not take messages; registering again", "messages", items, "problem", why)
-			n.member.reborn()
-		},
-	})
-	if err != nil {
-		return err
-	}
-	o.toMaster = n.link
-	if n.cfg.HTTP != "" {
-		n.status = telemetry.NewServer(telemetry.ServerOptions{Addr: n.cfg.HTTP, Gatherer: o.meter.metrics.Registry, Ready: n.readiness, Logger: n.log})
-		n.status.Handle("GET /status", telemetry.JSON(n.state))
-		if err := n.status.Start(); err != nil {
-			return err
-		}
-	}
-	if n.cfg.NATS == "" {
-		return nil
-	}
-	if n.notices, err = openNotices(n.cfg, codec, n.log); err != nil {
-		return err
-	}
-	o.notices = n.notices
-	o.meter.watchNotices(n.notices.conn)
-	return n.notices.acknowledgements(func(b *wire.Batch) {
-		// What finds no room is acknowledged again: the results are sent again.
-		_ = n.peers.enter(event{kind: acknowledged, batch: b})
-	})
-}
-
 // services makes the slots and opens the ports. Callers are answered once Run
 // runs.
 func (n *NodeMonitor) services(codec *wire.Codec) (err error) {
+	o := n.owner
 	n.internal, err = server.New(wire.PeerProcessor(wire.PeerPorts{Batches: n.peers, Logs: n.peers}, codec), server.Options{
 		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20, Log: n.log,
 	})
 	if err != nil {
 		return err
 	}
-	n.published, err = server.New(wire.BackendProcessor(n.equipment.register(backendEvents{n}, n.relay, n.log)), server.Options{
+	n.published, err = server.New(wire.BackendProcessor(n.equipment.register(backendEvents{n}, n.relay, o.rules)), server.Options{
 		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: 4 << 20, Log: n.log,
 	})
 	if err != nil {
 		return err
 	}
-	o := n.owner
 	o.backends = n.equipment.backends
 	o.serves = []string{""}
-	for range n.cfg.Slots {
-		o.addSlot()
+	for range n.cfg.Slots / o.rules.cores {
+		o.addWorker()
 	}
 	if err := errors.Join(n.internal.Listen(), n.published.Listen()); err != nil {
 		return err

@@ -29,15 +29,15 @@ func TestRecording(t *testing.T) {
 	w := newWorld(t, true)
 	folder := t.TempDir()
 	n := w.start(func(c *Config) { c.Record = folder })
-	n.deliver(w.launch(0, 0, attempt(1, 0), sleepFor(0)), w.launch(1, 5, attempt(1, 1), sleepFor(0)))
+	n.deliver(w.launch(0, 0, attemptOf(1, 0), sleepFor(0)), w.launch(1, 5, attemptOf(1, 1), sleepFor(0)))
 	w.await("one ended and one was refused", func() bool {
-		return find(w.noticed, sched.Report, attempt(1, 0)) != nil && find(w.linked, sched.Refused, attempt(1, 1)) != nil
+		return find(w.noticed, sched.Report, attemptOf(1, 0)) != nil && find(w.linked, sched.Refused, attemptOf(1, 1)) != nil
 	})
-	n.deliver(w.launch(1, 1, attempt(1, 1), sleepFor(time.Hour)))
+	n.deliver(w.launch(1, 1, attemptOf(1, 1), sleepFor(time.Hour)))
 	p := startProcess(t, n)
 	p.register("spark", 1)
 	w.slotsTold(3, "")
-	n.deliver(w.launch(2, 0, attempt(1, 2), sleepFor(time.Hour)))
+	n.deliver(w.launch(2, 0, attemptOf(1, 2), sleepFor(time.Hour)))
 	n.until("both run", func(o *owner) bool { return len(o.runs) == 2 })
 	if err := n.stop(); err != nil {
 		t.Fatal(err)
@@ -96,11 +96,11 @@ func TestTrace(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(func(c *Config) { c.OTLP = l.Addr().String() })
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
-	sampled, not := w.launch(0, 0, attempt(1, 0), shell("exit 1")), w.launch(1, 0, attempt(2, 0), sleepFor(0))
+	sampled, not := w.launch(0, 0, attemptOf(1, 0), shell("exit 1")), w.launch(1, 0, attemptOf(2, 0), sleepFor(0))
 	sampled.Trace, not.Trace = api.Trace{Traceparent: parent + "01"}, api.Trace{Traceparent: parent + "00"}
 	n.deliver(sampled, not)
 	w.await("both ended", func() bool { return len(w.noticed) == 2 })
-	report, other := find(w.noticed, sched.Report, attempt(1, 0)), find(w.noticed, sched.Report, attempt(2, 0))
+	report, other := find(w.noticed, sched.Report, attemptOf(1, 0)), find(w.noticed, sched.Report, attemptOf(2, 0))
 	if err := n.stop(); err != nil { // exports
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestTrace(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
-	n.deliver(w.launch(0, 0, attempt(1, 0), sleepFor(time.Hour)), w.launch(1, 0, attempt(1, 1), sleepFor(0)))
+	n.deliver(w.launch(0, 0, attemptOf(1, 0), sleepFor(time.Hour)), w.launch(1, 0, attemptOf(1, 1), sleepFor(0)))
 	n.until("one is done", func(o *owner) bool { return len(o.runs) == 1 && len(o.results.index) == 0 })
 	_, page := n.get("/metrics")
 	for _, line := range []string{

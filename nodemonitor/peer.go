@@ -16,11 +16,18 @@ import (
 
 // peers is what this node offers to other daemons.
 type peers struct {
-	node   string
-	master wire.Ref // the only one whose messages count
-	inbox  *link.Inbox
-	logs   *logs.Store
-	post   func(event) error
+	node        string
+	incarnation int64
+	master      wire.Ref
+	inbox       *link.Inbox
+	logs        *logs.Store
+	post        func(event) error
+	meter       *meter
+
+	// Where workers speak to frontends and other nodes.
+	roll    *roll         // nil: the master is the only one whose messages count
+	hurry   func()        // has the roll asked for
+	crowded func() string // why no launch is taken now, "" when one is
 }
 
 var (
@@ -28,13 +35,58 @@ var (
 	_ wire.LogReader     = (*peers)(nil)
 )
 
-// Deliver takes messages of the group's master.
+// Deliver takes messages of the master and, where workers speak to others, of the
+// frontends and nodes on the roll.
 func (p *peers) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	if b.Sender.Daemon() != p.master {
-		return wire.BatchReply{Problem: fmt.Sprintf("node %q works for %v, not for %v; correct the group or the master's address of one of them", p.node, p.master, b.Sender)}, nil
+		r, taken, err := p.strange(b)
+		if taken || err != nil {
+			return r, err
+		}
+	}
+	if p.roll != nil && launches(b) {
+		if why := p.crowded(); why != "" {
+			return wire.BatchReply{}, p.busy(why)
+		}
 	}
 	at := time.Now()
 	return p.inbox.Accept(b, func(b *wire.Batch) (string, error) { return "", p.enter(event{kind: delivered, batch: b, at: at}) })
+}
+
+// strange answers a batch of somebody who cannot speak here, or not now.
+func (p *peers) strange(b *wire.Batch) (r wire.BatchReply, answered bool, err error) {
+	if p.roll == nil || b.Sender.Role == sched.Master {
+		r.Problem = fmt.Sprintf("node %q works for %v, not for %v; correct the group or the master's address of one of them", p.node, p.master, b.Sender)
+		return r, true, nil
+	}
+	switch p.roll.standing(b.Sender, b.Incarnation) {
+	case listed:
+		return r, false, nil
+	case replaced:
+		p.meter.replaced.Inc()
+		return wire.BatchReply{Incarnation: p.incarnation, Sequence: b.Sequence}, true, nil
+	default:
+		p.hurry()
+		return r, true, p.busy(fmt.Sprintf("%v is not on the roll here", b.Sender))
+	}
+}
+
+// launches says that the batch brings work.
+func launches(b *wire.Batch) bool {
+	for i := range b.Items {
+		if b.Items[i].Msg.Kind == sched.Launch {
+			return true
+		}
+	}
+	return false
+}
+
+// busy has the sender try again in a moment.
+func (p *peers) busy(what string) error {
+	return &api.Error{
+		Problem: api.Busy, What: what, Subject: fmt.Sprintf("node %q", p.node),
+		Tried: "taking messages", Next: "send them again", RetryAfter: 10 * time.Millisecond,
+	}
 }
 
 // enter puts a batch into the owner's inbox.
@@ -45,10 +97,7 @@ func (p *peers) enter(e event) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &full):
-		return &api.Error{
-			Problem: api.Busy, What: err.Error(), Subject: fmt.Sprintf("node %q", p.node),
-			Tried: "taking messages", Next: "send them again", RetryAfter: 10 * time.Millisecond,
-		}
+		return p.busy(err.Error())
 	default:
 		return &api.Error{
 			Problem: api.NotReady, What: err.Error(), Subject: fmt.Sprintf("node %q", p.node),

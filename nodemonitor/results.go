@@ -1,6 +1,7 @@
 package nodemonitor
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -59,6 +60,12 @@ func newResults(limit int, maxBytes int64) *results {
 // result must find a place.
 func (k *results) room(running int) bool {
 	return len(k.index)+running < k.limit && k.bytes < k.maxBytes
+}
+
+// fullness says what there is no room for.
+func (k *results) fullness(node string) string {
+	return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes)",
+		node, len(k.index), k.bytes)
 }
 
 // keep adds a result to the list; false when the attempt has one already, which

@@ -58,7 +58,7 @@ func TestResultsAgainstSlices(t *testing.T) {
 			return -1
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			id := attempt(uint64(rapid.IntRange(0, 2).Draw(t, "job")), int32(rapid.IntRange(0, 4).Draw(t, "task")))
+			id := attemptOf(uint64(rapid.IntRange(0, 2).Draw(t, "job")), int32(rapid.IntRange(0, 4).Draw(t, "task")))
 			which := rapid.IntRange(0, 1).Draw(t, "list")
 			at := in(id)
 			switch rapid.IntRange(0, 3).Draw(t, "act") {
@@ -115,7 +115,7 @@ func TestResultsAreRepeated(t *testing.T) {
 			w := newWorld(t, withNATS)
 			n := w.start(nil)
 			w.update(func() { w.ack, w.down = false, true })
-			id := attempt(1, 0)
+			id := attemptOf(1, 0)
 			n.deliver(w.launch(0, 0, id, sleepFor(0)))
 			n.until("calls fail", func(o *owner) bool { return len(o.frontends) == 1 && o.frontends[0].failures > 1 })
 			w.update(func() { w.down = false })
@@ -141,7 +141,7 @@ func TestResultsAreRepeated(t *testing.T) {
 func TestFrontendMoves(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
-	it := w.launch(0, 0, attempt(1, 0), sleepFor(0))
+	it := w.launch(0, 0, attemptOf(1, 0), sleepFor(0))
 	it.OwnerAddress = "127.0.0.1:1" // where nobody listens
 	w.update(func() { w.ack = false })
 	n.deliver(it)
@@ -158,7 +158,7 @@ func TestUnknownJob(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(func(c *Config) { c.Slots = 3 })
 	w.update(func() { w.ack = false })
-	ended, runs, other := attempt(1, 0), attempt(1, 1), attempt(2, 0)
+	ended, runs, other := attemptOf(1, 0), attemptOf(1, 1), attemptOf(2, 0)
 	n.deliver(w.launch(0, 0, runs, sleepFor(time.Hour)), w.launch(1, 0, other, sleepFor(time.Hour)), w.launch(2, 0, ended, sleepFor(0)))
 	w.await("one has ended", func() bool { return find(w.reports, sched.Report, ended) != nil })
 	w.update(func() { w.unknown = []sched.JobID{ended.Job} })
@@ -184,7 +184,7 @@ func TestFullOfResults(t *testing.T) {
 			w := newWorld(t, true)
 			n := w.start(set)
 			w.update(func() { w.ack = false })
-			first, second := attempt(1, 0), attempt(1, 1)
+			first, second := attemptOf(1, 0), attemptOf(1, 1)
 			n.deliver(w.launch(0, 0, first, shell("echo more than ten bytes >&2; exit 1")))
 			w.await("the first has ended", func() bool { return find(w.noticed, sched.Report, first) != nil })
 			n.deliver(w.launch(1, 0, second, sleepFor(0)))
@@ -193,7 +193,7 @@ func TestFullOfResults(t *testing.T) {
 				return r != nil && strings.Contains(r.Msg.Reason, "its limit (max_results")
 			})
 			n.look(func(o *owner) {
-				if !o.slots[1].held || o.describe(false)[1].Seq != 0 {
+				if !o.workers[1].heldBack || o.slots(false)[1].Seq != 0 {
 					t.Error("the slot is offered although there is no room")
 				}
 			})
@@ -214,7 +214,7 @@ func TestKnownAttempt(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(func(c *Config) { c.Slots = 3; c.Heartbeat = time.Minute })
 	w.update(func() { w.ack = false })
-	kept, runs := attempt(1, 0), attempt(1, 1)
+	kept, runs := attemptOf(1, 0), attemptOf(1, 1)
 	n.deliver(w.launch(0, 0, kept, sleepFor(0)), w.launch(1, 0, runs, sleepFor(time.Hour)))
 	w.await("one has ended", func() bool { return find(w.noticed, sched.Report, kept) != nil })
 
@@ -234,7 +234,7 @@ func TestKnownAttempt(t *testing.T) {
 		t.Error("the attempt that runs was reported")
 	}
 	n.look(func(o *owner) {
-		if o.runs[runs] != o.slots[1] {
+		if o.runs[runs].worker != o.workers[1] {
 			t.Error("the attempt does not run in its slot any more")
 		}
 	})

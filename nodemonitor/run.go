@@ -29,6 +29,7 @@ func (n *NodeMonitor) Run(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	n.stopWith(stop)
 	loop, stopLoop := context.WithCancel(context.Background())
 	var owner sync.WaitGroup
 	owner.Go(func() { n.loop.Run(loop) })
@@ -45,6 +46,9 @@ func (n *NodeMonitor) Run(ctx context.Context) error {
 	var rounds sync.WaitGroup
 	rounds.Go(func() { n.member.run(ctx) })
 	rounds.Go(func() { n.pulse(ctx) })
+	if n.follower != nil {
+		rounds.Go(func() { n.follower.run(ctx, n.member.ready) })
+	}
 	n.log.Info("node monitor serves", "backends", n.Addrs().Listen, "daemons", n.Addrs().Internal, "http", n.Addrs().HTTP, "incarnation", n.incarnation)
 
 	<-ctx.Done()
@@ -59,7 +63,31 @@ func (n *NodeMonitor) Run(ctx context.Context) error {
 	stopLoop()
 	owner.Wait()
 	n.log.Info("node monitor stopped")
-	return errors.Join(failed[0], failed[1], err, n.release())
+	return errors.Join(n.failure(), failed[0], failed[1], err, n.release())
+}
+
+// fail ends the daemon, for a reason that Run returns.
+func (n *NodeMonitor) fail(why error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ended == nil {
+		n.log.Error("the node monitor ends", "problem", why)
+		n.ended = why
+		n.stop()
+	}
+}
+
+func (n *NodeMonitor) failure() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ended
+}
+
+// stopWith notes how a daemon that runs is ended from inside.
+func (n *NodeMonitor) stopWith(stop func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stop = stop
 }
 
 // Close frees what New opened when Run was never called. It is safe twice, and
@@ -107,12 +135,15 @@ func (n *NodeMonitor) stopTasks() {
 	})
 	n.member.withdraw(last)
 	n.equipment.stopTasks() // their ends are in the inbox when it returns
+	enough, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	for left := true; left && enough.Err() == nil; { // what waited is started by each end, and ends at once
+		n.ask(func() { left = o.attempts > 0 })
+	}
 	n.ask(func() {
 		o.settled = settled
 		o.handOver()
 	})
-	enough, cancel := context.WithTimeout(context.Background(), farewell)
-	defer cancel()
 	select {
 	case <-settled:
 	case <-enough.Done():
@@ -140,6 +171,9 @@ func (n *NodeMonitor) release() (err error) {
 	}
 	if n.link != nil {
 		err = errors.Join(err, n.link.Close())
+	}
+	if n.owner != nil && n.owner.ways != nil {
+		err = errors.Join(err, n.owner.ways.Close())
 	}
 	if n.notices != nil {
 		n.notices.close()
@@ -179,13 +213,14 @@ func (d ownerDesk) introduce(fresh bool) (h *wire.Hello, ok bool) {
 			o.renew()
 			d.n.link.Reset(0)
 		}
-		h = o.introduce(d.n.cfg.Group)
+		h = o.introduce(d.n.cfg)
 	})
 	return h, ok
 }
 
-func (d ownerDesk) accepted(r wire.HelloReply) bool {
-	return d.n.ask(func() { d.n.owner.registered(r) })
+func (d ownerDesk) accepted(r *wire.HelloReply) (err error, ok bool) {
+	ok = d.n.ask(func() { err = d.n.owner.registered(r) })
+	return err, ok
 }
 
 func (d ownerDesk) snapshot() (s *wire.Snapshot, ok bool) {

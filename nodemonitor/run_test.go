@@ -17,7 +17,7 @@ import (
 func TestWayOfATask(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
-	id := attempt(1, 0)
+	id := attemptOf(1, 0)
 	n.deliver(w.launch(1, 0, id, sleepFor(time.Millisecond)))
 	w.await("the report is published", func() bool { return find(w.noticed, sched.Report, id) != nil })
 	w.await("the slot is told idle", func() bool {
@@ -67,7 +67,7 @@ func TestWithoutNATS(t *testing.T) {
 				n.until("the node has noticed", func(*owner) bool { return !n.notices.conn.Connected() })
 			}
 			for task := range int32(3) {
-				id := attempt(1, task)
+				id := attemptOf(1, task)
 				n.deliver(w.launch(0, uint64(2*task), id, sleepFor(0)))
 				w.await("the report is called in", func() bool { return find(w.reports, sched.Report, id) != nil })
 				w.await("the master is told", func() bool {
@@ -85,7 +85,7 @@ func TestWithoutNATS(t *testing.T) {
 func TestExec(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)
-	id := attempt(1, 0)
+	id := attemptOf(1, 0)
 	n.deliver(w.launch(0, 0, id, shell("echo to stdout; echo to stderr >&2; exit 3")))
 	w.await("the report", func() bool { return find(w.reports, sched.Report, id) != nil })
 	w.mu.Lock()
@@ -105,7 +105,7 @@ func TestExec(t *testing.T) {
 		{attempt: id, stream: "stdout", want: "to stdout\n"},
 		{attempt: latest, stream: "stderr", want: "stderr\n", offset: 3},
 		{attempt: id, stream: "stdlog", problem: `no output "stdlog"`},
-		{attempt: attempt(9, 9), stream: "stdout", problem: "no logs"},
+		{attempt: attemptOf(9, 9), stream: "stdout", problem: "no logs"},
 	} {
 		got, err := n.peer.AttemptLog(context.Background(), wire.AttemptLogRequest{Attempt: c.attempt, Stream: c.stream, Offset: c.offset, Limit: 100})
 		if string(got.Data) != c.want || (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
@@ -118,7 +118,7 @@ func TestExec(t *testing.T) {
 func TestKill(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)
-	id, other := attempt(1, 0), attempt(1, 1)
+	id, other := attemptOf(1, 0), attemptOf(1, 1)
 	n.deliver(w.launch(0, 0, id, shell("exec sleep 1000")), w.launch(1, 0, other, sleepFor(time.Hour)))
 	kill := w.launch(0, 0, id, sleepFor(0))
 	kill.Msg.Kind, kill.Payloads = sched.Kill, nil
@@ -139,7 +139,7 @@ func TestKill(t *testing.T) {
 func TestStop(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
-	ids := []sched.AttemptID{attempt(1, 0), attempt(1, 1)}
+	ids := []sched.AttemptID{attemptOf(1, 0), attemptOf(1, 1)}
 	n.deliver(w.launch(0, 0, ids[0], sleepFor(time.Hour)), w.launch(1, 0, ids[1], shell("exec sleep 1000")))
 	n.until("both run", func(o *owner) bool { return len(o.runs) == 2 })
 	if err := n.stop(); err != nil {

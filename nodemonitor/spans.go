@@ -22,8 +22,7 @@ type spans struct{ tracing *telemetry.Tracing }
 // ran records an attempt that ended and gives the context of the last stage it
 // reached, for the frontend to go on from. Jobs that are not sampled cost a look
 // at a flag.
-func (p *spans) ran(node string, s *slot, r *backend.Result) api.Trace {
-	run := s.run
+func (p *spans) ran(node string, run *attempt, r *backend.Result) api.Trace {
 	parent := telemetry.Carrier(run.Trace)
 	if !parent.Sampled() {
 		return api.Trace{}
@@ -31,7 +30,7 @@ func (p *spans) ran(node string, s *slot, r *backend.Result) api.Trace {
 	attributes := trace.WithAttributes(
 		attribute.String("job", run.JobName), attribute.Int("task", int(run.id.Task)),
 		attribute.Int("attempt", int(run.id.Attempt)), attribute.String("class", run.class.String()),
-		attribute.String("node", node), attribute.Int("slot", int(s.number)),
+		attribute.String("node", node), attribute.Int("slot", int(run.worker.number)),
 		attribute.String("outcome", r.Outcome.String()))
 	ctx, launched := p.tracing.Start(parent.Context(context.Background()), "launched", trace.WithTimestamp(run.received), attributes)
 	if r.Started.IsZero() {

@@ -10,6 +10,7 @@ import (
 // state is what /status shows.
 type state struct {
 	Node        string          `json:"node"`
+	Policy      string          `json:"policy"`
 	Group       int             `json:"group"`
 	Incarnation int64           `json:"incarnation"`
 	Address     string          `json:"address"`
@@ -25,14 +26,24 @@ type state struct {
 	Backends    app.Stats       `json:"backends"`
 }
 
+// slotState is a worker: one slot, under Kairos several.
 type slotState struct {
-	Slot     int32  `json:"slot"`
-	Seq      uint64 `json:"seq"`
-	Reserved bool   `json:"reserved"`
-	App      string `json:"app,omitempty"` // of a classic backend
-	Job      string `json:"job,omitempty"`
-	Task     int32  `json:"task,omitempty"`
-	Attempt  int32  `json:"attempt,omitempty"` // 0: idle
+	Slot     int32       `json:"slot"`
+	Worker   *int32      `json:"worker,omitempty"` // its number in the cluster, where it has one
+	Seq      uint64      `json:"seq"`
+	Reserved bool        `json:"reserved"`
+	App      string      `json:"app,omitempty"` // of a classic backend
+	Job      string      `json:"job,omitempty"` // of what runs
+	Task     int32       `json:"task,omitempty"`
+	Attempt  int32       `json:"attempt,omitempty"` // 0: idle
+	Held     []heldState `json:"held,omitempty"`    // beside it
+}
+
+type heldState struct {
+	Job     string `json:"job"`
+	Task    int32  `json:"task"`
+	Attempt int32  `json:"attempt"`
+	State   string `json:"state"`
 }
 
 type frontendState struct {
@@ -59,19 +70,36 @@ func (n *NodeMonitor) state(ctx context.Context) (any, error) {
 func (n *NodeMonitor) draw() state {
 	o := n.owner
 	s := state{
-		Node: n.cfg.ID, Group: n.cfg.Group, Incarnation: n.incarnation, Address: o.address, Master: n.cfg.Master,
+		Node: n.cfg.ID, Policy: o.rules.name, Group: n.cfg.Group, Incarnation: n.incarnation, Address: o.address, Master: n.cfg.Master,
 		Standing: *n.member.standing.Load(), NATS: n.notices != nil && n.notices.conn.Connected(), Epoch: o.epoch, Serves: o.serves,
 		Kept: len(o.results.index), KeptBytes: o.results.bytes, Backends: n.equipment.registry.Stats(),
 	}
-	for _, l := range o.live() {
-		v := slotState{Slot: l.number, Seq: l.core.Seq(), Reserved: l.core.Reserved(), App: l.app}
-		if l.run != nil {
-			v.Job, v.Task, v.Attempt = l.run.JobName, l.run.id.Task, l.run.id.Attempt
-		}
-		s.Slots = append(s.Slots, v)
+	for _, w := range o.live() {
+		s.Slots = append(s.Slots, o.drawWorker(w))
 	}
 	for _, f := range o.frontends {
 		s.Frontends = append(s.Frontends, frontendState{f.ref.Name, f.address, f.fresh.n + f.told.n, f.failures})
 	}
 	return s
+}
+
+// maxDrawn bounds the attempts shown beside the one that runs in a slot.
+const maxDrawn = 100
+
+func (o *owner) drawWorker(w *worker) slotState {
+	v := slotState{Slot: w.number, Seq: w.seq(), Reserved: w.reserved(), App: w.app}
+	if o.rules.numbered && w.core != nil {
+		number := w.self.ID // the page is drawn later, by another goroutine
+		v.Worker = &number
+	}
+	first := w.runningNow()
+	if first != nil {
+		v.Job, v.Task, v.Attempt = first.JobName, first.id.Task, first.id.Attempt
+	}
+	for _, a := range w.attempts {
+		if a != first && len(v.Held) < maxDrawn {
+			v.Held = append(v.Held, heldState{a.JobName, a.id.Task, a.id.Attempt, a.phase.String()})
+		}
+	}
+	return v
 }

@@ -320,7 +320,7 @@ func (w *world) launch(slot int32, seq uint64, id sched.AttemptID, p api.Payload
 	return it
 }
 
-func attempt(job uint64, task int32) sched.AttemptID {
+func attemptOf(job uint64, task int32) sched.AttemptID {
 	return sched.AttemptID{Job: sched.JobID{Hi: 1, Lo: job}, Task: task, Attempt: 1}
 }
 

@@ -1,0 +1,116 @@
+package nodemonitor
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// attempt is an attempt at a worker, from its launch to its end, with what the core
+// does not know of it. It belongs to the owner goroutine.
+//
+//	launched ──Start──▶ running ──Suspend──▶ suspended
+//	    │                │    ◀────Resume───────┘  │
+//	    ▼                └──────── ended ◀─────────┘
+//	 waiting ──Start──▶ running; or killed before that, and forgotten
+type attempt struct {
+	wire.Extra // of the launch
+	id         sched.AttemptID
+	class      sched.Class
+	app        string
+	owner      sched.Addr
+	estimate   sched.Time
+	received   time.Time
+	worker     *worker
+	phase      phase
+	backend    backend.Backend // once it has started; nil for a twin
+	twin       bool            // it is here already, elsewhere: nothing was started
+	killed     bool            // its end was asked for
+}
+
+// phase is what an attempt does.
+type phase uint8
+
+const (
+	waiting   phase = iota // in the worker's own queue
+	running                // in a slot
+	suspended              // started, and stopped for now
+)
+
+// String gives the phase's word.
+func (p phase) String() string { return [...]string{"waiting", "running", "suspended"}[p] }
+
+// find gives the worker's attempt of that id, nil when it is not here. Few are,
+// but where a central scheduler queues long work at the workers.
+func (w *worker) find(id sched.AttemptID) *attempt {
+	for _, a := range w.attempts {
+		if a.id == id {
+			return a
+		}
+	}
+	return nil
+}
+
+// admit makes an attempt of the launch that is being stepped.
+func (o *owner) admit(w *worker) *attempt {
+	var a *attempt
+	if n := len(o.spare); n > 0 {
+		a = o.spare[n-1]
+		o.spare = o.spare[:n-1]
+	} else {
+		a = new(attempt)
+	}
+	it := w.launch
+	*a = attempt{
+		Extra: it.Extra, id: it.Msg.AttemptID(), class: it.Msg.Class, app: it.Msg.App, owner: it.Msg.Owner, estimate: it.Msg.Estimate,
+		received: w.at, worker: w,
+	}
+	w.attempts = append(w.attempts, a)
+	o.attempts++
+	o.meter.launches.Inc()
+	return a
+}
+
+// drop forgets an attempt that is not at its worker any more.
+func (o *owner) drop(a *attempt) {
+	o.enter(a, waiting)
+	if o.runs[a.id] == a {
+		delete(o.runs, a.id)
+	}
+	w := a.worker
+	i := slices.Index(w.attempts, a)
+	w.attempts = slices.Delete(w.attempts, i, i+1)
+	o.attempts--
+	*a = attempt{}
+	if len(o.spare) < len(o.workers) {
+		o.spare = append(o.spare, a) // so that a task costs no allocation
+	}
+}
+
+// enter has the attempt in a phase, and keeps count of the slots by state.
+func (o *owner) enter(a *attempt, p phase) {
+	w := a.worker
+	before := w.running
+	if a.phase == running {
+		w.running--
+	}
+	if p == running {
+		w.running++
+	}
+	o.meter.slots[w.counted][busySlot] += w.running - before
+	o.meter.slots[w.counted][idleSlot] -= w.running - before
+	a.phase = p
+}
+
+// runningNow gives the first of the attempts that run, nil for none.
+func (w *worker) runningNow() *attempt {
+	for _, a := range w.attempts {
+		if a.phase == running {
+			return a
+		}
+	}
+	return nil
+}

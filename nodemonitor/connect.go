@@ -1,0 +1,90 @@
+package nodemonitor
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/mesh"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// connect makes the ways to the master, to other daemons and to NATS.
+func (n *NodeMonitor) connect(codec *wire.Codec) (err error) {
+	o := n.owner
+	if n.master, err = client.New(client.Options{Name: fmt.Sprintf("master of group %d", n.cfg.Group), Address: n.cfg.Master, MaxConns: 4, MaxFrame: 8 << 20}); err != nil {
+		return err
+	}
+	peer := wire.NewPeerClient(n.master, codec)
+	n.member = newMember(n.cfg, n.log, peer, ownerDesk{n}, n.fail)
+	o.changed = n.member.changed
+	n.link, err = link.New(peer, link.Options{
+		Self: n.self, Peer: o.masterRef, Address: o.address, Incarnation: n.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,
+		OnReincarnation: func(int64, int64) { n.member.reborn() },
+		OnRefused: func(items int, why error) {
+			n.log.Warn("the master did not take messages; registering again", "messages", items, "problem", why)
+			n.member.reborn()
+		},
+	})
+	if err != nil {
+		return err
+	}
+	o.toLink = n.link
+	if o.rules.numbered {
+		n.mingle(codec, peer)
+	}
+	if err := n.watch(); err != nil {
+		return err
+	}
+	return n.notify(codec)
+}
+
+// mingle makes the ways to frontends and other nodes, whom the roll tells.
+func (n *NodeMonitor) mingle(codec *wire.Codec, master wire.RollKeeper) {
+	o := n.owner
+	o.roll = newRoll()
+	o.ways = mesh.New(mesh.Options{
+		Self: n.self, Address: o.address, Incarnation: n.incarnation, Codec: codec, Log: n.log, Probe: -1,
+		OnRefused: func(peer wire.Ref, messages int, why error) {
+			n.log.Warn("messages were not taken by a peer", "peer", peer.String(), "messages", messages, "problem", why)
+			n.do(func() { o.rebuffed(peer) })
+		},
+	})
+	n.follower = newFollower(n.log, master, n.cfg.patience(), func(r *wire.Roll) bool {
+		return n.ask(func() { o.enlist(r) })
+	})
+	n.peers.roll, n.peers.hurry = o.roll, n.follower.hurry
+	n.peers.crowded = func() string {
+		if o.crowded.Load() {
+			return fmt.Sprintf("it keeps as many results and attempts as it may (max_results %d, max_result_bytes %d)", n.cfg.MaxResults, n.cfg.MaxResultBytes)
+		}
+		return ""
+	}
+}
+
+// watch opens the status page, when one is wanted.
+func (n *NodeMonitor) watch() error {
+	if n.cfg.HTTP == "" {
+		return nil
+	}
+	n.status = telemetry.NewServer(telemetry.ServerOptions{Addr: n.cfg.HTTP, Gatherer: n.owner.meter.metrics.Registry, Ready: n.readiness, Logger: n.log})
+	n.status.Handle("GET /status", telemetry.JSON(n.state))
+	return n.status.Start()
+}
+
+// notify connects to NATS, when there is one.
+func (n *NodeMonitor) notify(codec *wire.Codec) (err error) {
+	if n.cfg.NATS == "" {
+		return nil
+	}
+	if n.notices, err = openNotices(n.cfg, codec, n.log); err != nil {
+		return err
+	}
+	n.owner.notices = n.notices
+	n.owner.meter.watchNotices(n.notices.conn)
+	return n.notices.acknowledgements(func(b *wire.Batch) {
+		// What finds no room is acknowledged again: the results are sent again.
+		_ = n.peers.enter(event{kind: acknowledged, batch: b})
+	})
+}

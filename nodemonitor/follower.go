@@ -1,0 +1,73 @@
+package nodemonitor
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// rollWait is how long the master holds an answer back while nothing changes.
+const rollWait = 10 * time.Second
+
+// follower keeps this node's copy of the roll. One goroutine, in run, asks the
+// master for each change as it comes (a long poll).
+type follower struct {
+	log      *slog.Logger
+	master   wire.RollKeeper
+	patience time.Duration // beyond rollWait
+	enter    func(*wire.Roll) bool
+	soon     chan struct{} // of size 1: somebody spoke who is not on the roll
+}
+
+func newFollower(log *slog.Logger, master wire.RollKeeper, patience time.Duration, enter func(*wire.Roll) bool) *follower {
+	return &follower{log: log, master: master, patience: patience, enter: enter, soon: make(chan struct{}, 1)}
+}
+
+// hurry has a master that did not answer be asked again at once.
+func (f *follower) hurry() { poke(f.soon) }
+
+// run follows the roll once the node is registered, until ctx ends.
+func (f *follower) run(ctx context.Context, registered <-chan struct{}) {
+	select {
+	case <-registered:
+	case <-ctx.Done():
+		return
+	}
+	var have wire.Roll
+	for failures := 0; ctx.Err() == nil; {
+		r, err := f.ask(ctx, have)
+		if err != nil {
+			if failures++; failures == 1 && ctx.Err() == nil {
+				f.log.Warn("the master does not tell who is registered; the last roll holds", "error", err)
+			}
+			f.pause(ctx, time.Duration(backoff(failures)))
+			continue
+		}
+		failures = 0
+		if r.Incarnation == have.Incarnation && r.Version == have.Version {
+			continue
+		}
+		have = wire.Roll{Incarnation: r.Incarnation, Version: r.Version}
+		if !f.enter(&r) {
+			return
+		}
+	}
+}
+
+func (f *follower) ask(ctx context.Context, have wire.Roll) (wire.Roll, error) {
+	call, cancel := context.WithTimeout(ctx, rollWait+f.patience)
+	defer cancel()
+	return f.master.Roll(call, have.Incarnation, have.Version, rollWait)
+}
+
+func (f *follower) pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-f.soon:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,44 @@
+package nodemonitor
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+// memory is what this node offers to processes of applications, in MB.
+func (c Config) memory() int64 {
+	if c.Memory > 0 {
+		return c.Memory
+	}
+	info, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0 // not Linux: what it has must be said
+	}
+	return totalMemory(string(info)) / 2
+}
+
+// totalMemory reads the machine's memory, in MB, from the text of /proc/meminfo; 0
+// when it does not say.
+func totalMemory(info string) int64 {
+	for line := range strings.Lines(info) {
+		var kB int64
+		if n, _ := fmt.Sscanf(line, "MemTotal: %d kB", &kB); n == 1 {
+			return kB / 1024
+		}
+	}
+	return 0
+}
+
+// host is the machine's name as applications know it.
+func (c Config) host(address string) string {
+	if c.Host != "" {
+		return c.Host
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	return host
+}

@@ -1,0 +1,160 @@
+package nodemonitor
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// formerKept is how many replaced processes of a name are remembered.
+const formerKept = 8
+
+// roll is who else is registered, as the master says. The owner enters changes;
+// whoever takes batches looks senders up. It is safe for concurrent use.
+type roll struct {
+	mu    sync.RWMutex
+	peers map[wire.Ref]entry // by daemon
+
+	members []sched.Member // the owner's: the live workers, in the order of their numbers
+}
+
+// entry is a daemon on the roll.
+type entry struct {
+	incarnation int64
+	former      []int64 // replaced, the last at the end
+}
+
+// standing of the process that a batch comes from.
+type senderStanding int
+
+const (
+	stranger senderStanding = iota // not on the roll yet, or not any more
+	listed
+	replaced // by another process of its name
+)
+
+func newRoll() *roll { return &roll{peers: map[wire.Ref]entry{}} }
+
+// standing looks up a process.
+func (r *roll) standing(peer wire.Ref, incarnation int64) senderStanding {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e, known := r.peers[peer.Daemon()]
+	switch {
+	case known && e.incarnation == incarnation:
+		return listed
+	case slices.Contains(e.former, incarnation):
+		return replaced
+	default:
+		return stranger
+	}
+}
+
+// list enters a process; changed says that its name was another one's, or nobody's.
+func (r *roll) list(peer wire.Ref, incarnation int64) (changed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, known := r.peers[peer]
+	if known && e.incarnation == incarnation {
+		return false
+	}
+	if known {
+		e.former = append(slices.Clone(e.former[max(0, len(e.former)-formerKept+1):]), e.incarnation)
+	}
+	e.incarnation = incarnation
+	r.peers[peer] = e
+	return true
+}
+
+// keep strikes off all but those in here and gives those that were struck.
+func (r *roll) keep(here map[wire.Ref]bool) (gone []wire.Ref) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for peer := range r.peers {
+		if !here[peer] {
+			gone = append(gone, peer)
+		}
+	}
+	for _, peer := range gone {
+		delete(r.peers, peer)
+	}
+	slices.SortFunc(gone, func(a, b wire.Ref) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Name, b.Name))
+	})
+	return gone
+}
+
+// enlist takes in the roll as the master has it now. It is entered into the
+// directory and the ways before anybody is let speak, and before the cores hear.
+func (o *owner) enlist(r *wire.Roll) {
+	here := make(map[wire.Ref]bool, len(r.Nodes)+len(r.Frontends))
+	var members []sched.Member
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		members = o.enroll(n, members)
+		peer := wire.Ref{Role: sched.Worker, Name: n.Name}
+		if peer == o.self {
+			continue
+		}
+		here[peer] = true
+		o.ways.Meet(peer, n.Address, n.Incarnation)
+		o.roll.list(peer, n.Incarnation)
+	}
+	for i := range r.Frontends {
+		f := &r.Frontends[i]
+		peer := wire.Ref{Role: sched.Distributor, Name: f.Name}
+		here[peer] = true
+		at := o.roster.Addr(peer)
+		o.ways.Meet(peer, f.Address, f.Incarnation)
+		if o.roll.list(peer, f.Incarnation) {
+			o.forsaken(at) // what its former process was asked
+		}
+	}
+	for _, peer := range o.roll.keep(here) {
+		o.log.Info("gone from the roll", "peer", peer.String())
+		o.ways.Forget(peer)
+		if at, ok := o.roster.Find(peer); ok && peer.Role == sched.Distributor {
+			o.forsaken(at)
+		}
+	}
+	o.acquaint(members)
+}
+
+// enroll enters the numbers of a node's workers and adds them to the members.
+func (o *owner) enroll(n *wire.RollNode, members []sched.Member) []sched.Member {
+	for slot, number := range n.Numbers {
+		if number < 1 {
+			continue // it is gone
+		}
+		ref := wire.Ref{Role: sched.Worker, Name: n.Name, Slot: int32(slot)} //nolint:gosec // few
+		if !o.roster.Set(ref, number-1) {
+			o.log.Error("a number on the roll stands for another worker; it is left out", "worker", ref.String(), "number", number-1)
+			continue
+		}
+		m := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}}
+		if o.rules.central {
+			m.Master = o.master
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+// acquaint tells the cores who else there is, where they want to know and it has
+// changed. All get one list.
+func (o *owner) acquaint(members []sched.Member) {
+	slices.SortFunc(members, func(a, b sched.Member) int { return cmp.Compare(a.Worker.ID, b.Worker.ID) })
+	if !o.rules.acquainted || slices.Equal(members, o.roll.members) {
+		return
+	}
+	o.roll.members = members
+	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: members}}
+	for _, w := range o.live() {
+		if w.core != nil {
+			o.step(w, sched.Addr{}, &m)
+		}
+	}
+}
