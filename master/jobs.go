@@ -47,10 +47,10 @@ func (c *cargo) load(it *wire.Item) {
 	j.ranges = append(j.ranges, r)
 }
 
-// adopt keeps the name of a job that a registering node runs.
-func (c *cargo) adopt(s *wire.Slot) {
-	if c.jobs[s.Running.Job] == nil {
-		c.jobs[s.Running.Job] = &jobCargo{extra: wire.Extra{JobName: s.JobName, OwnerAddress: s.OwnerAddress}}
+// adopt keeps the name of a job of which a registering node has a task.
+func (c *cargo) adopt(id sched.JobID, name, ownerAddress string) {
+	if c.jobs[id] == nil {
+		c.jobs[id] = &jobCargo{extra: wire.Extra{JobName: name, OwnerAddress: ownerAddress}}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/mesh"
 	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -32,8 +32,8 @@ type Master struct {
 	inbox       *link.Inbox
 	loop        *runloop.Loop[func()]
 	owner       *owner
-	outlets     map[wire.Ref]*outlet // the owner's
-	epoch       atomic.Uint64        // of the core, for links
+	mesh        *mesh.Mesh    // the owner's
+	epoch       atomic.Uint64 // the owner's, for the batches it sends
 	server      *server.Server
 	web         *telemetry.Server // nil when off
 	tracing     *telemetry.Tracing
@@ -48,13 +48,13 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("master: %w", err)
 	}
-	p, params, err := policy.ConfigureLive(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Weight: cfg.Weight, Reserved: cfg.Reserved})
+	p, params, err := cfg.chosen()
 	if err != nil {
 		return nil, err
 	}
 	m := &Master{
 		cfg: cfg, log: log.With("role", "master", "group", cfg.Group), self: roster.MasterRef(cfg.Group),
-		incarnation: rand.Int64N(1<<62) + 1, outlets: map[wire.Ref]*outlet{}, ready: make(chan struct{}),
+		incarnation: rand.Int64N(1<<62) + 1, ready: make(chan struct{}),
 	}
 	if err := m.assemble(p, params); err != nil {
 		return nil, errors.Join(err, m.release())
@@ -64,21 +64,22 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 
 // assemble makes the parts in the order in which they need each other.
 func (m *Master) assemble(p sched.Policy, params sched.Params) (err error) {
-	clock := runloop.NewClock()
+	clock, r := runloop.NewClock(), rulesOf(p)
 	names := roster.New()
+	if r.numbered {
+		names = roster.NewNumbered()
+	}
 	m.codec = wire.NewCodec(names, clock.Now)
 	m.inbox = link.NewInbox(m.incarnation)
-	addr := names.Addr(m.self)
-	core, ok := p.NewMaster(sched.MasterConfig{Self: addr, Seed: m.cfg.Seed, Params: params, MaxTasks: m.cfg.MaxTasks, Recover: true}).(groupCore)
-	if !ok {
-		return fmt.Errorf("policy %s has no master that can run live", p.Name)
-	}
 	o := &owner{
-		cfg: m.cfg, log: m.log, self: m.self, addr: addr, incarnation: m.incarnation, core: core, clock: clock, roster: names,
-		open: m.open, cargo: newCargo(), nodes: map[string]*node{}, frontends: map[string]*frontend{}, nodeOf: map[int32]*node{},
-		meter: newMeter(clock.Now),
+		cfg: m.cfg, rules: r, log: m.log, self: m.self, addr: names.Addr(m.self), incarnation: m.incarnation, clock: clock, roster: names,
+		urge: m.urge, cargo: newCargo(), numbers: newNumbers(), nodes: map[string]*node{}, frontends: map[string]*frontend{}, nodeOf: map[int32]*node{},
+		meter: newMeter(clock.Now), board: newBoard(m.cfg.Group, m.incarnation),
 	}
 	m.owner = o
+	if o.core, o.view, err = hosted(p, sched.MasterConfig{Self: o.addr, Seed: m.cfg.Seed, Params: params, MaxTasks: m.cfg.MaxTasks, Recover: true}, o); err != nil {
+		return err
+	}
 	record, err := m.record()
 	if err != nil {
 		return err
@@ -95,11 +96,28 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) (err error) {
 	}
 	o.spans = &spans{m.tracing}
 	o.meter.metrics.WatchTracing(m.tracing)
-	return m.listen()
+	o.meter.metrics.WatchMessages(o.steps.Messages)
+	if err := m.listen(); err != nil {
+		return err
+	}
+	m.openWays()
+	return m.meetNeighbours()
+}
+
+// openWays makes the mesh, once it is known where this master serves.
+func (m *Master) openWays() {
+	o := m.owner
+	m.mesh = mesh.New(mesh.Options{
+		Self: m.self, Address: m.Addr(), Incarnation: m.incarnation, Codec: m.codec, Log: m.log,
+		Epoch: m.epoch.Load, LostAfter: m.cfg.LostAfter,
+		OnState:   func(peer wire.Ref, s link.State) { m.urge(func() { o.linkState(peer, s) }) },
+		OnRefused: func(peer wire.Ref, n int, why error) { m.urge(func() { o.refusedBy(peer, n, why) }) },
+	})
+	o.mesh = m.mesh
 }
 
 func (m *Master) listen() (err error) {
-	ports := wire.PeerPorts{Batches: m, Registrar: m, Group: m}
+	ports := wire.PeerPorts{Batches: m, Registrar: m, Group: m, Roll: m}
 	m.server, err = server.New(wire.PeerProcessor(ports, m.codec), server.Options{
 		Name: fmt.Sprintf("master of group %d", m.cfg.Group), Address: m.cfg.Listen, MaxFrame: wire.MaxBatchBytes, Log: m.log,
 	})
@@ -116,7 +134,7 @@ func (m *Master) listen() (err error) {
 
 // record opens the recording, when one is wanted.
 func (m *Master) record() (*runloop.Recorder, error) {
-	if m.cfg.Record == "" {
+	if m.cfg.Record == "" || m.owner.core == nil {
 		return nil, nil
 	}
 	r, end, err := runloop.RecordTo(m.cfg.Record, fmt.Sprintf("master-%d", m.cfg.Group))
@@ -129,7 +147,7 @@ func (m *Master) handle(batch []func()) {
 	for _, do := range batch {
 		do()
 	}
-	m.epoch.Store(m.owner.core.Epoch())
+	m.epoch.Store(m.owner.epoch)
 	m.owner.flush()
 }
 

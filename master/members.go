@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -14,85 +15,185 @@ import (
 // node is a registered node monitor. Owned by the owner goroutine.
 type node struct {
 	id          string
+	ref         wire.Ref
 	incarnation int64
 	address     string
-	out         *outlet
-	slots       map[int32]sched.Addr // worker of each slot
-	serves      map[int32][]string   // what each slot serves while the node can be reached
-	heard       time.Time            // of its last hello or snapshot
-	up          bool                 // messages reach it
+	memory      int64  // MB for the processes of applications
+	host        string // as applications know it
+	slots       map[int32]*slot
+	heard       time.Time // of its last hello or snapshot
+	up          bool      // messages reach it
 }
 
-// frontend is a registered frontend. Owned by the owner goroutine.
-type frontend struct {
-	id          string
-	incarnation int64
-	address     string
-	addr        sched.Addr
-	out         *outlet
-	heard       time.Time
+// slot is a worker of a node.
+type slot struct {
+	worker sched.Addr
+	serves []string // while the node can be reached
+	busy   int      // attempts there, as the node told last
 }
 
-// helloNode registers a node and its slots.
-func (o *owner) helloNode(h *wire.Hello) wire.HelloReply {
+// helloNode registers a node and its slots. The error is worth another try.
+func (o *owner) helloNode(h *wire.Hello) (wire.HelloReply, error) {
 	name := h.Sender.Name
-	if old := o.nodes[name]; old != nil {
-		switch {
-		case old.incarnation == h.Incarnation:
-			old.heard = time.Now()
-			return o.welcome("") // its earlier hello was taken, the answer was lost
-		case old.address != h.Address && o.alive(old.out, old.heard):
-			return o.welcome(fmt.Sprintf("a node named %q at %s is registered in group %d and alive, so the node at %s was refused; give one of them another id",
-				name, old.address, o.cfg.Group, h.Address))
-		}
+	old := o.nodes[name]
+	switch {
+	case old == nil:
+	case old.incarnation != h.Incarnation && old.address != h.Address && o.alive(old.ref, old.heard):
+		return o.welcome(fmt.Sprintf("a node named %q at %s is registered in group %d and alive, so the node at %s was refused; give one of them another id",
+			name, old.address, o.cfg.Group, h.Address)), nil
+	case old.incarnation != h.Incarnation:
 		o.loseNode(old, "its node monitor was restarted")
+		old = nil
 	}
-	out, err := o.open(wire.Ref{Role: sched.Worker, Name: name}, h.Address, h.Incarnation)
-	if err != nil {
-		return o.welcome(err.Error())
+	given, refusal, err := o.numbersFor(h)
+	if err != nil || refusal != nil {
+		return *refusal, err
+	}
+	if old != nil { // its earlier hello was taken, the answer was lost
+		old.heard = time.Now()
+		if o.rules.numbered {
+			o.slotsUp(old, h, given) // snapshots do not number slots that came since
+		}
+		return o.welcomeWith(given), nil
 	}
 	n := &node{
-		id: name, incarnation: h.Incarnation, address: h.Address, out: out, slots: map[int32]sched.Addr{}, serves: map[int32][]string{}, heard: time.Now(),
-		up: out.link.Stats().Status == link.Up, // a node that reaches us is not always reached by us
+		id: name, ref: wire.Ref{Role: sched.Worker, Name: name}, incarnation: h.Incarnation, address: h.Address, memory: h.Memory, host: h.Host,
+		slots: map[int32]*slot{}, heard: time.Now(),
+	}
+	if err := o.meet(n.ref, n.address, n.incarnation); err != nil {
+		return o.welcome(err.Error()), nil
+	}
+	n.up = o.mesh.Up(n.ref) // a node that reaches us is not always reached by us
+	if o.rules.numbered && !n.up {
+		return wire.HelloReply{}, unreachable(n)
 	}
 	o.nodes[name] = n
-	for i := range h.Slots {
-		o.slotUp(n, &h.Slots[i], h.Serves)
-	}
+	o.rollChanged = true
+	o.slotsUp(n, h, given)
 	o.log.Info("node registered", "node", name, "address", h.Address, "slots", len(h.Slots))
-	return o.welcome("")
+	return o.welcomeWith(given), nil
+}
+
+// slotsUp registers the slots of a hello that are not registered yet.
+func (o *owner) slotsUp(n *node, h *wire.Hello, given []int32) {
+	before := len(n.slots)
+	for i := range h.Slots {
+		number := int32(0)
+		if given != nil {
+			number = given[i]
+		}
+		if before > 0 && n.slots[h.Slots[i].Slot] != nil {
+			continue
+		}
+		o.slotUp(n, &h.Slots[i], h.Serves, number)
+	}
+}
+
+// numbersFor settles the numbers of a node's slots, where workers have some. A
+// refusal that carries numbers tells the node that it cannot go on as the process
+// that it is: others have what it claims.
+func (o *owner) numbersFor(h *wire.Hello) (given []int32, refusal *wire.HelloReply, err error) {
+	if !o.rules.numbered {
+		return nil, nil, nil
+	}
+	for i := range h.Slots {
+		if h.Slots[i].Slot >= maxSlot {
+			r := o.welcome(fmt.Sprintf("node %q has a slot of number %d; they are numbered from 0 to %d", h.Sender.Name, h.Slots[i].Slot, maxSlot-1))
+			return nil, &r, nil
+		}
+	}
+	given, conflicts, err := o.numbers.settle(h, time.Now())
+	if err != nil {
+		return nil, &wire.HelloReply{}, err
+	}
+	if len(conflicts) > 0 {
+		r := o.welcome(fmt.Sprintf("node %q claims %d numbers of workers that other slots have by now, %d among them; start its node monitor again", h.Sender.Name, len(conflicts), conflicts[0]-1))
+		r.Numbers = conflicts
+		return nil, &r, nil
+	}
+	return given, nil, nil
+}
+
+func unreachable(n *node) error {
+	return &api.Error{
+		Problem: api.NotReady, What: "messages do not reach the node, so that nothing could be launched there", Subject: fmt.Sprintf("node %s at %s", n.id, n.address),
+		Tried: "calling it back", Next: "let its internal_listen, or advertise, be an address that this master reaches",
+	}
 }
 
 // alive says that a registered peer was heard of lately and can be reached, so
 // that another one of its name is an impostor and not its successor.
-func (o *owner) alive(out *outlet, heard time.Time) bool {
-	return time.Since(heard) < o.cfg.LostAfter && out.link.Stats().Status == link.Up
+func (o *owner) alive(peer wire.Ref, heard time.Time) bool {
+	return time.Since(heard) < o.cfg.LostAfter && o.mesh.Up(peer)
 }
 
-// slotUp registers one slot with the core.
-func (o *owner) slotUp(n *node, s *wire.Slot, nodeServes []string) {
+// meet opens the way to a peer that has just registered, with nothing queued, so
+// that it is known before anything is sent whether the peer can be reached.
+func (o *owner) meet(peer wire.Ref, address string, incarnation int64) error {
+	o.mesh.Meet(peer, address, incarnation)
+	return o.mesh.Open(peer)
+}
+
+// slotUp registers one slot with the core. number, plus one, is its worker's where
+// workers have some; without one the slot waits for the node's next hello.
+func (o *owner) slotUp(n *node, s *wire.Slot, nodeServes []string, number int32) {
 	if _, twice := n.slots[s.Slot]; twice {
 		o.log.Error("a node names a slot twice; the first counts", "node", n.id, "slot", s.Slot)
 		return
 	}
-	ref := wire.Ref{Role: sched.Worker, Name: n.id, Slot: s.Slot}
-	w := o.roster.Renew(ref)
+	w := o.worker(wire.Ref{Role: sched.Worker, Name: n.id, Slot: s.Slot}, number)
 	if w == (sched.Addr{}) {
 		o.log.Error("a slot was not registered: too many slots have come and gone; restart this master", "node", n.id, "slot", s.Slot)
 		return
 	}
-	n.slots[s.Slot], n.serves[s.Slot] = w, serves(s, nodeServes)
-	m := sched.Message{
+	n.slots[s.Slot] = &slot{worker: w, serves: serves(s, nodeServes), busy: busy(s)}
+	o.nodeOf[w.ID] = n
+	o.rollChanged = o.rollChanged || o.rules.numbered
+	up := sched.Message{
 		Kind: sched.WorkerUp, Peer: w, Node: n.id, Seq: s.Seq, Reserved: s.Reserved, Fixed: s.Fixed, Kept: s.Kept,
 		Serves: n.servesNow(s.Slot),
 	}
+	bare := up
 	if s.Running.Attempt > 0 {
-		o.cargo.adopt(s)
-		m.Job, m.First, m.Attempt = s.Running.Job, s.Running.Task, s.Running.Attempt
-		m.Class, m.App, m.Owner = s.Class, s.App, o.roster.Addr(s.Owner)
+		o.cargo.adopt(s.Running.Job, s.JobName, s.OwnerAddress)
+		up.Job, up.First, up.Attempt = s.Running.Job, s.Running.Task, s.Running.Attempt
+		up.Class, up.App, up.Owner = s.Class, s.App, o.roster.Addr(s.Owner)
 	}
-	o.nodeOf[w.ID] = n
-	o.stepShell(&m)
+	o.stepShell(&up)
+	bare.Kept = nil
+	for i := range s.Held {
+		o.holds(bare, &s.Held[i])
+	}
+}
+
+// holds announces the worker of the message once more, for what it holds beside the
+// attempt that runs.
+func (o *owner) holds(up sched.Message, h *wire.Held) {
+	o.cargo.adopt(h.ID.Job, h.JobName, h.OwnerAddress)
+	up.Job, up.First, up.Attempt = h.ID.Job, h.ID.Task, h.ID.Attempt
+	up.Class, up.App, up.Owner, up.Estimate = h.Class, h.App, o.roster.Addr(h.Owner), h.Estimate
+	o.stepShell(&up)
+}
+
+// worker gives a slot that comes up its worker's number.
+func (o *owner) worker(ref wire.Ref, number int32) sched.Addr {
+	switch {
+	case !o.rules.numbered:
+		return o.roster.Renew(ref)
+	case number > 0 && o.roster.Set(ref, number-1):
+		return sched.Addr{Role: sched.Worker, ID: number - 1}
+	default:
+		return sched.Addr{}
+	}
+}
+
+// busy counts the attempts at a slot.
+func busy(s *wire.Slot) int {
+	n := len(s.Held)
+	if s.Running.Attempt > 0 {
+		n++
+	}
+	return n
 }
 
 // servesNow gives what a slot can be given: nothing while its node cannot be
@@ -101,7 +202,7 @@ func (n *node) servesNow(slot int32) []string {
 	if !n.up {
 		return []string{}
 	}
-	return n.serves[slot]
+	return n.slots[slot].serves
 }
 
 func serves(s *wire.Slot, nodeServes []string) []string {
@@ -120,18 +221,19 @@ func (o *owner) loseNode(n *node, reason string) {
 		o.slotLost(n, slot, reason)
 	}
 	delete(o.nodes, n.id)
-	n.out.discard(n.incarnation) // a launch must not arrive after its attempt was given up
+	o.rollChanged = true
+	o.mesh.Forget(n.ref) // a launch must not arrive after its attempt was given up
 }
 
 func (o *owner) slotLost(n *node, slot int32, reason string) {
-	w := n.slots[slot]
+	w := n.slots[slot].worker
 	delete(n.slots, slot)
-	delete(n.serves, slot)
+	o.rollChanged = o.rollChanged || o.rules.numbered
 	o.stepShell(&sched.Message{Kind: sched.WorkerLost, Peer: w, Reason: fmt.Sprintf("node %s: %s", n.id, reason)})
 	delete(o.nodeOf, w.ID)
 }
 
-func sortedSlots(slots map[int32]sched.Addr) []int32 {
+func sortedSlots(slots map[int32]*slot) []int32 {
 	list := make([]int32, 0, len(slots))
 	for s := range slots {
 		list = append(list, s)
@@ -145,56 +247,47 @@ func sortedSlots(slots map[int32]sched.Addr) []int32 {
 func (o *owner) snapshot(s *wire.Snapshot) wire.SnapshotReply {
 	n := o.nodes[s.Sender.Name]
 	if n == nil || n.incarnation != s.Incarnation {
-		return wire.SnapshotReply{Incarnation: o.incarnation, Epoch: o.core.Epoch(), Problem: fmt.Sprintf("group %d has no registration of node %q", o.cfg.Group, s.Sender.Name)}
+		return wire.SnapshotReply{Incarnation: o.incarnation, Epoch: o.epoch, Problem: fmt.Sprintf("group %d has no registration of node %q", o.cfg.Group, s.Sender.Name)}
 	}
 	n.heard = time.Now()
 	seen := make(map[int32]bool, len(s.Slots))
+	strange := false
 	for i := range s.Slots {
-		sl := &s.Slots[i]
-		seen[sl.Slot] = true
-		w, known := n.slots[sl.Slot]
-		if !known {
-			o.slotUp(n, sl, nil)
-			continue
-		}
-		if sl.Serves != nil {
-			n.serves[sl.Slot] = serves(sl, nil)
-			o.stepShell(&sched.Message{Kind: sched.WorkerServes, Peer: w, Serves: n.servesNow(sl.Slot)})
-		}
-		if sl.Running.Attempt == 0 {
-			o.step(w, &sched.Message{Kind: sched.Idle, Seq: sl.Seq})
-		}
+		seen[s.Slots[i].Slot] = true
+		strange = !o.slotTold(n, &s.Slots[i]) || strange
 	}
 	for _, slot := range sortedSlots(n.slots) {
 		if !seen[slot] {
 			o.slotLost(n, slot, "the slot was withdrawn")
 		}
 	}
-	return wire.SnapshotReply{Incarnation: o.incarnation, Epoch: o.core.Epoch(), Known: true}
+	if strange {
+		return wire.SnapshotReply{Incarnation: o.incarnation, Epoch: o.epoch, Problem: fmt.Sprintf("node %q has slots without a number", n.id)}
+	}
+	return wire.SnapshotReply{Incarnation: o.incarnation, Epoch: o.epoch, Known: true}
 }
 
-// helloFrontend registers a frontend; its numbers stay when only its process is
-// new, since its journal goes on.
-func (o *owner) helloFrontend(h *wire.Hello) wire.HelloReply {
-	name := h.Sender.Name
-	old := o.frontends[name]
+// slotTold takes what a snapshot tells of one slot; false when the node must say
+// hello for it first.
+func (o *owner) slotTold(n *node, s *wire.Slot) bool {
+	known := n.slots[s.Slot]
 	switch {
-	case old != nil && old.incarnation == h.Incarnation && old.address == h.Address:
-		old.heard = time.Now()
-		return o.welcome("")
-	case old != nil && old.incarnation != h.Incarnation && old.address != h.Address && o.alive(old.out, old.heard):
-		return o.welcome(fmt.Sprintf("a frontend named %q at %s is registered in group %d and alive, so the frontend at %s was refused; give one of them another id",
-			name, old.address, o.cfg.Group, h.Address))
+	case known != nil:
+	case o.rules.numbered:
+		return false
+	default:
+		o.slotUp(n, s, nil, 0)
+		return true
 	}
-	out, err := o.open(wire.Ref{Role: sched.Distributor, Name: name}, h.Address, h.Incarnation)
-	if err != nil {
-		return o.welcome(err.Error())
+	known.busy = busy(s)
+	if s.Serves != nil {
+		known.serves = serves(s, nil)
+		o.stepShell(&sched.Message{Kind: sched.WorkerServes, Peer: known.worker, Serves: n.servesNow(s.Slot)})
 	}
-	f := &frontend{id: name, incarnation: h.Incarnation, address: h.Address, out: out, heard: time.Now()}
-	f.addr = o.roster.Addr(wire.Ref{Role: sched.Distributor, Name: name})
-	o.frontends[name] = f
-	o.log.Info("frontend registered", "frontend", name, "address", h.Address)
-	return o.welcome("")
+	if s.Running.Attempt == 0 {
+		o.step(known.worker, &sched.Message{Kind: sched.Idle, Seq: s.Seq})
+	}
+	return true
 }
 
 // welcome answers a hello: taken, or refused for the problem.
@@ -203,16 +296,28 @@ func (o *owner) welcome(problem string) wire.HelloReply {
 		o.log.Warn("hello refused", "problem", problem)
 	}
 	return wire.HelloReply{
-		Sender: o.self, Incarnation: o.incarnation, Epoch: o.core.Epoch(), Group: o.cfg.Group,
-		Serves: o.core.Index().Served(), Accepted: problem == "", Problem: problem,
+		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Group: o.cfg.Group,
+		Serves: o.view.Serves(), Accepted: problem == "", Problem: problem,
 	}
+}
+
+// welcomeWith takes a hello, with the numbers of the node's workers.
+func (o *owner) welcomeWith(numbers []int32) wire.HelloReply {
+	r := o.welcome("")
+	r.Numbers = numbers
+	return r
 }
 
 // raiseEpoch goes above an epoch that a peer of an earlier master reports.
 func (o *owner) raiseEpoch(seen uint64) {
-	if e := o.core.Epoch(); e == 0 || seen > e {
-		o.stepShell(&sched.Message{Kind: sched.EpochIs, Epoch: max(seen, e) + 1})
+	if o.epoch > 0 && seen <= o.epoch {
+		return
 	}
+	if seen > 0 {
+		o.numbers.followed(time.Now())
+	}
+	o.epoch = max(seen, o.epoch) + 1
+	o.stepShell(&sched.Message{Kind: sched.EpochIs, Epoch: o.epoch})
 }
 
 // sweepsToLoss is how often nodes are looked for within the time after which a
@@ -236,6 +341,7 @@ func (o *owner) sweep() {
 			lost = append(lost, n)
 		}
 	}
+	o.sweepFrontends(now, away)
 	slices.SortFunc(lost, func(a, b *node) int { return strings.Compare(a.id, b.id) })
 	for _, n := range lost {
 		o.loseNode(n, fmt.Sprintf("nothing was heard of it for %v", o.cfg.LostAfter))
@@ -265,7 +371,7 @@ func (o *owner) linkState(peer wire.Ref, s link.State) {
 // serve tells the core what the slots of a node serve now.
 func (o *owner) serve(n *node) {
 	for _, slot := range sortedSlots(n.slots) {
-		o.stepShell(&sched.Message{Kind: sched.WorkerServes, Peer: n.slots[slot], Serves: n.servesNow(slot)})
+		o.stepShell(&sched.Message{Kind: sched.WorkerServes, Peer: n.slots[slot].worker, Serves: n.servesNow(slot)})
 	}
 }
 

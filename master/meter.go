@@ -1,12 +1,15 @@
 package master
 
 import (
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -25,15 +28,11 @@ type meter struct {
 	drawn    time.Time // of the picture; the owner's
 }
 
-// picture is one look at the queues.
+// picture is one look at the group.
 type picture struct {
-	queued  [sched.NumClasses]int
-	oldest  [sched.NumClasses]sched.Time // instant of queueing; -1 for none
-	idle    [queue.NumKinds]int
-	workers [queue.NumKinds]int
-	epoch   uint64
-	lost    uint64
-	refused uint64
+	groupview.Totals
+	epoch uint64
+	nodes int
 }
 
 // redraw is how old a picture may be while the owner is busy.
@@ -50,26 +49,27 @@ func newMeter(now func() sched.Time) *meter {
 		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
 		garbled:  m.Counter("garbled_notices_total", "Notices that could not be read."),
 	}
-	e.picture.Store(&picture{oldest: [sched.NumClasses]sched.Time{-1, -1}})
+	e.picture.Store(&picture{Totals: groupview.Totals{Oldest: [sched.NumClasses]sched.Time{groupview.Unknown, groupview.Unknown}}})
 	for c, name := range classes {
-		m.GaugeFunc("queued_tasks_"+name, "Tasks of the class that wait.", func() float64 { return float64(e.picture.Load().queued[c]) })
+		m.GaugeFunc("queued_tasks_"+name, "Tasks of the class that wait.", func() float64 { return float64(e.picture.Load().Queued[c]) })
 		m.GaugeFunc("oldest_wait_seconds_"+name, "How long the first waiting task of the class has waited.", func() float64 {
-			if since := e.picture.Load().oldest[c]; since >= 0 {
+			if since := e.picture.Load().Oldest[c]; since != groupview.Unknown {
 				return (now() - since).Seconds()
 			}
 			return 0
 		})
 	}
 	for k, name := range []string{"general", "reserved"} {
-		m.GaugeFunc("idle_workers_"+name, "Idle workers of the kind.", func() float64 { return float64(e.picture.Load().idle[k]) })
+		m.GaugeFunc("idle_workers_"+name, "Idle workers of the kind.", func() float64 { return float64(max(0, e.picture.Load().Idle[k])) })
 		m.GaugeFunc("busy_workers_"+name, "Busy workers of the kind.", func() float64 {
 			p := e.picture.Load()
-			return float64(p.workers[k] - p.idle[k])
+			return float64(p.Workers[k] - max(0, p.Idle[k]))
 		})
 	}
 	m.GaugeFunc("epoch", "Epoch this master works under.", func() float64 { return float64(e.picture.Load().epoch) })
-	m.CounterFunc("attempts_lost_total", "Attempts whose worker went away.", func() float64 { return float64(e.picture.Load().lost) })
-	m.CounterFunc("launches_refused_total", "Launches that a slot refused.", func() float64 { return float64(e.picture.Load().refused) })
+	m.GaugeFunc("nodes", "Nodes that are registered.", func() float64 { return float64(e.picture.Load().nodes) })
+	m.CounterFunc("attempts_lost_total", "Attempts whose worker went away.", func() float64 { return float64(e.picture.Load().Lost) })
+	m.CounterFunc("launches_refused_total", "Launches that a slot refused.", func() float64 { return float64(e.picture.Load().Refused) })
 	return e
 }
 
@@ -93,50 +93,61 @@ func (e *meter) publish(o *owner) {
 		return
 	}
 	e.drawn = time.Now()
-	x := o.core.Index()
-	p := &picture{epoch: o.core.Epoch()}
-	for c := range p.queued {
-		p.queued[c] = x.Queued(sched.Class(c))
-		p.oldest[c] = -1
-		if since, waits := x.Oldest(sched.Class(c)); waits {
-			p.oldest[c] = since
-		}
-	}
-	for k := range p.idle {
-		p.idle[k], p.workers[k] = x.Idle(queue.Kind(k)), o.core.Workers(queue.Kind(k))
-	}
-	counts := o.core.Counts()
-	p.lost, p.refused = counts.Lost, counts.Refused
+	p := &picture{Totals: o.view.Totals(), epoch: o.epoch, nodes: len(o.nodes)}
 	e.picture.Store(p)
 }
 
 // state is the picture of now, for status and explain.
 func (o *owner) state() api.MasterState {
-	x, counts := o.core.Index(), o.core.Counts()
+	t := o.view.Totals()
 	s := api.MasterState{
-		Group: o.cfg.Group, Epoch: o.core.Epoch(),
-		QueuedShort: x.Queued(sched.Short), QueuedLong: x.Queued(sched.Long),
-		OldestShort: o.oldest(sched.Short), OldestLong: o.oldest(sched.Long),
-		IdleGeneral: x.Idle(queue.General), IdleReserved: x.Idle(queue.Reserved),
-		Launches: counts.Launches, Lost: counts.Lost, RefusedLaunch: counts.Refused, Nodes: []api.Node{},
+		Group: o.cfg.Group, Epoch: o.epoch, QueuedShort: t.Queued[sched.Short], QueuedLong: t.Queued[sched.Long],
+		OldestShort: o.waited(t.Oldest[sched.Short]), OldestLong: o.waited(t.Oldest[sched.Long]),
+		Launches: t.Launches, Lost: t.Lost, RefusedLaunch: t.Refused, Nodes: []api.Node{},
 	}
-	general, reserved := o.core.Workers(queue.General), o.core.Workers(queue.Reserved)
-	s.Workers = general + reserved
-	s.BusyGeneral, s.BusyReserved = general-s.IdleGeneral, reserved-s.IdleReserved
-	for _, v := range o.core.Nodes() {
-		n := api.Node{ID: v.ID, Group: o.cfg.Group, Slots: v.Slots, Reserved: v.Reserved, Busy: v.Busy, Apps: v.Apps}
-		if known := o.nodes[v.ID]; known != nil {
-			n.Address, n.Up = known.address, known.up
+	var idle, workers [queue.NumKinds]int
+	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
+		s.Nodes = append(s.Nodes, o.shown(o.nodes[name], &idle, &workers))
+	}
+	for k := range idle {
+		if t.Idle[k] != groupview.Unknown {
+			idle[k] = t.Idle[k] * o.rules.cores
 		}
-		s.Nodes = append(s.Nodes, n)
 	}
+	s.IdleGeneral, s.IdleReserved = idle[queue.General], idle[queue.Reserved]
+	s.Workers = workers[queue.General] + workers[queue.Reserved]
+	s.BusyGeneral, s.BusyReserved = workers[queue.General]-s.IdleGeneral, workers[queue.Reserved]-s.IdleReserved
 	return s
 }
 
-// oldest gives how long the first waiting task of the class has waited, seconds.
-func (o *owner) oldest(c sched.Class) float64 {
-	since, waits := o.core.Index().Oldest(c)
-	if !waits {
+// shown is one node. Where workers get tasks from others than this master, what the
+// node told last counts. A worker of several slots may be busy in some, and hold more
+// attempts than it has slots.
+func (o *owner) shown(n *node, idle, workers *[queue.NumKinds]int) api.Node {
+	v := api.Node{ID: n.id, Group: o.cfg.Group, Address: n.address, Up: n.up}
+	for _, slot := range sortedSlots(n.slots) {
+		w := o.view.Shown(n.slots[slot].worker)
+		if w.Tasks == groupview.Unknown {
+			w.Tasks = n.slots[slot].busy
+		}
+		kind, busy := queue.General, min(w.Tasks, o.rules.cores)
+		if w.Reserved {
+			kind = queue.Reserved
+			v.Reserved += o.rules.cores
+		}
+		v.Slots += o.rules.cores
+		v.Busy += busy
+		workers[kind] += o.rules.cores
+		idle[kind] += o.rules.cores - busy
+		v.Apps = n.servesNow(slot)
+	}
+	return v
+}
+
+// waited gives how long something has waited since an instant, seconds; 0 when
+// nothing waits.
+func (o *owner) waited(since sched.Time) float64 {
+	if since == groupview.Unknown {
 		return 0
 	}
 	return (o.clock.Now() - since).Seconds()

@@ -4,51 +4,51 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
-	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/mesh"
 	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// groupCore is what the shell needs of a policy's master beside stepping it.
-type groupCore interface {
-	sched.Core
-	Epoch() uint64
-	Index() *queue.Index
-	Job(sched.JobID) (queued, running int)
-	Workers(queue.Kind) int
-	Counts() pigeon.Counts
-	Nodes() []pigeon.NodeView
-	Running(sched.JobID) []pigeon.RunningTask
-}
-
 // owner is everything that only the owner goroutine touches.
 type owner struct {
 	cfg         Config
+	rules       rules
 	log         *slog.Logger
 	self        wire.Ref
 	addr        sched.Addr
 	incarnation int64
-	core        groupCore
+	epoch       uint64     // 0: nobody has said hello yet
+	core        sched.Core // nil under a policy without masters
+	view        view
 	steps       *runloop.Stepper
 	clock       runloop.Clock
 	timers      *runloop.Timers
 	roster      *roster.Roster
-	open        func(to wire.Ref, address string, incarnation int64) (*outlet, error)
+	mesh        *mesh.Mesh
+	urge        func(func()) // posts what is to be done later in this goroutine
 	cargo       *cargo
+	numbers     *numbers
 	nodes       map[string]*node
 	frontends   map[string]*frontend
+	neighbours  []*neighbour
 	nodeOf      map[int32]*node // by worker
-	dirty       []*outlet       // with items to send after the batch
 	swept       time.Time       // when nodes were looked for last
 	meter       *meter
 	spans       *spans
+
+	board       *board
+	rollChanged bool      // since it was put up
+	rollDue     bool      // it is put up before long
+	enrolled    time.Time // when it was put up last
 }
 
 // step gives the core a message of another core.
 func (o *owner) step(from sched.Addr, m *sched.Message) {
+	if o.core == nil {
+		return
+	}
 	o.steps.Step(o.core, o.addr, o.clock.Now(), from, m)
 }
 
@@ -75,10 +75,19 @@ func (o *owner) take(b *wire.Batch) {
 		}
 		for i := range b.Items {
 			it := &b.Items[i]
-			if w, ok := n.slots[it.From.Slot]; ok {
+			if s := n.slots[it.From.Slot]; s != nil {
 				o.meter.notice(it.Msg.Kind)
-				o.step(w, &it.Msg)
+				o.step(s.worker, &it.Msg)
 			}
+		}
+	case sched.Master:
+		from, known := o.neighbour(b)
+		if !known {
+			o.meter.stale.Inc()
+			return // it was restarted or is not reached yet: what it offered is void
+		}
+		for i := range b.Items {
+			o.step(from, &b.Items[i].Msg)
 		}
 	}
 }
@@ -107,31 +116,31 @@ func (o *owner) act(self sched.Addr, a *sched.Action) {
 }
 
 func (o *owner) send(a *sched.Action) {
-	it := wire.Item{From: o.self, Msg: a.Msg}
-	switch a.To.Role {
-	case sched.Worker:
-		ref, _ := o.roster.Ref(a.To)
-		it.To = ref
-		if a.Msg.Kind == sched.Launch {
-			o.load(&it, ref)
-		}
-		if n := o.nodeOf[a.To.ID]; n != nil {
-			o.queue(n.out, it)
-		}
-	case sched.Distributor:
-		if a.To.ID == sched.Everyone {
-			for _, f := range o.frontends { // each has a queue of its own: their order means nothing
-				it.To = f.out.peer
-				o.queue(f.out, it)
-			}
-			return
-		}
-		ref, _ := o.roster.Ref(a.To)
-		if f := o.frontends[ref.Name]; f != nil {
-			it.To = ref
-			o.queue(f.out, it)
-		}
+	if a.To.ID == sched.Everyone {
+		o.spread(a)
+		return
 	}
+	ref, known := o.roster.Ref(a.To)
+	if !known || (a.To.Role == sched.Worker && o.nodeOf[a.To.ID] == nil) {
+		return // a worker that was lost
+	}
+	it := wire.Item{From: o.self, To: ref, Msg: a.Msg}
+	if a.Msg.Kind == sched.Launch || a.Msg.Kind == sched.Preempt {
+		o.load(&it, ref)
+	}
+	o.mesh.Queue(&it)
+}
+
+// spread sends a message to every frontend; each has a queue of its own, so their
+// order means nothing.
+func (o *owner) spread(a *sched.Action) {
+	if a.To.Role != sched.Distributor {
+		return
+	}
+	for _, f := range o.frontends {
+		o.mesh.Queue(&wire.Item{From: o.self, To: f.ref, Msg: a.Msg})
+	}
+	o.steps.Spread(&a.Msg, len(o.frontends))
 }
 
 // load puts a launch's cargo beside it.
@@ -143,18 +152,9 @@ func (o *owner) load(it *wire.Item, to wire.Ref) {
 	o.spans.queued(it, to, arrived)
 }
 
-func (o *owner) queue(out *outlet, it wire.Item) {
-	if len(out.pending) == 0 {
-		o.dirty = append(o.dirty, out)
-	}
-	out.pending = append(out.pending, it)
-}
-
 // flush sends what the batch decided.
 func (o *owner) flush() {
-	for _, out := range o.dirty {
-		out.flush(o.log)
-	}
-	o.dirty = o.dirty[:0]
+	o.mesh.Flush()
+	o.enrol()
 	o.meter.publish(o)
 }

@@ -35,7 +35,7 @@ func tasksOf(job uint64, first, count int32, payload string) *wire.Item {
 func TestCargoIsReplaced(t *testing.T) {
 	c := newCargo()
 	id := sched.JobID{Lo: 1}
-	c.adopt(&wire.Slot{Running: sched.AttemptID{Job: id}, JobName: "j", OwnerAddress: "o:1"})
+	c.adopt(id, "j", "o:1")
 	for range 5 {
 		c.load(tasksOf(1, 0, 10, "all"))
 		c.load(tasksOf(1, 3, 1, "one"))

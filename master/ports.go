@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/queue"
@@ -44,22 +45,40 @@ func (m *Master) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, err
 	})
 }
 
-// Hello registers a frontend or a node.
+// Hello registers a frontend or a node, or greets another master.
 func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, error) {
-	return ask(ctx, m, func(o *owner) wire.HelloReply {
-		if h.Group != o.cfg.Group {
-			return o.welcome(fmt.Sprintf("this is the master of group %d, and %s is configured for group %d; correct its group or its master's address", o.cfg.Group, h.Sender, h.Group))
-		}
-		o.raiseEpoch(h.Epoch)
-		switch h.Sender.Role {
-		case sched.Worker:
-			return o.helloNode(h)
-		case sched.Distributor:
-			return o.helloFrontend(h)
-		default:
-			return o.welcome(fmt.Sprintf("a %s does not register with a master", h.Sender.Role))
-		}
+	type answer struct {
+		reply wire.HelloReply
+		err   error
+	}
+	a, err := ask(ctx, m, func(o *owner) (a answer) {
+		a.reply, a.err = o.hello(h)
+		return a
 	})
+	return a.reply, errors.Join(err, a.err)
+}
+
+func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
+	if h.Group != o.cfg.Group {
+		return o.welcome(fmt.Sprintf("this is the master of group %d, and %s is configured for group %d; correct its group or its master's address", o.cfg.Group, h.Sender, h.Group)), nil
+	}
+	switch h.Sender.Role {
+	case sched.Worker:
+		o.raiseEpoch(h.Epoch)
+		return o.helloNode(h)
+	case sched.Distributor:
+		o.raiseEpoch(h.Epoch)
+		return o.helloFrontend(h), nil
+	case sched.Master:
+		return o.helloMaster(h), nil
+	default:
+		return o.welcome(fmt.Sprintf("a %s does not register with a master", h.Sender.Role)), nil
+	}
+}
+
+// Roll tells who is registered; it waits for a change without the owner.
+func (m *Master) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
+	return m.owner.board.Roll(ctx, incarnation, version, wait)
 }
 
 // Snapshot takes a node's heartbeat.
@@ -81,21 +100,15 @@ func (m *Master) JobView(ctx context.Context, job sched.JobID, app string) (wire
 const viewTasks = 100
 
 func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
-	x := o.core.Index()
+	t, held := o.view.Totals(), o.view.Share(job, viewTasks)
 	v := wire.JobView{Share: api.GroupShare{
 		Group: o.cfg.Group, Reachable: true,
-		AheadShort: x.Queued(sched.Short), AheadLong: x.Queued(sched.Long),
-		IdleGeneral: x.Idle(queue.General), IdleReserve: x.Idle(queue.Reserved),
-		OldestWait: max(o.oldest(sched.Short), o.oldest(sched.Long)),
+		AheadShort: t.Queued[sched.Short], AheadLong: t.Queued[sched.Long],
+		IdleGeneral: max(0, t.Idle[queue.General]), IdleReserve: max(0, t.Idle[queue.Reserved]),
+		OldestWait: max(o.waited(t.Oldest[sched.Short]), o.waited(t.Oldest[sched.Long])),
+		Serving:    o.view.Serving(app), Queued: held.Queued, Running: held.Running,
 	}}
-	if a := x.Find(app); a != nil {
-		v.Share.Serving = a.Workers
-	}
-	v.Share.Queued, v.Share.Running = o.core.Job(job)
-	for _, r := range o.core.Running(job) {
-		if len(v.Tasks) == viewTasks {
-			break
-		}
+	for _, r := range held.Tasks {
 		t := api.TaskStatus{Task: int(r.Task), Attempt: int(r.Attempt), State: "running"}
 		if ref, ok := o.roster.Ref(r.Worker); ok {
 			t.Node = fmt.Sprintf("%s/%d", ref.Name, ref.Slot)

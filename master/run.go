@@ -31,6 +31,9 @@ func (m *Master) Run(ctx context.Context) error {
 		served = m.server.Run(ctx)
 	})
 	all.Go(func() { m.sweep(ctx) })
+	for _, b := range m.owner.neighbours {
+		all.Go(func() { m.greet(ctx, b) })
+	}
 	endNotices, err := m.listenToNotices()
 	if err == nil {
 		close(m.ready)
@@ -68,7 +71,7 @@ func (m *Master) readiness() error {
 
 // listenToNotices subscribes to the group's idle notices; the function ends it.
 func (m *Master) listenToNotices() (end func() error, err error) {
-	if m.cfg.NATS == "" {
+	if m.cfg.NATS == "" || m.owner.core == nil {
 		return func() error { return nil }, nil
 	}
 	conn, err := notice.Connect(notice.Options{URL: m.cfg.NATS, Name: fmt.Sprintf("master-%d", m.cfg.Group), Log: m.log})
@@ -114,8 +117,13 @@ func (m *Master) release() (err error) {
 	if m.web != nil {
 		m.web.Stop()
 	}
-	for _, out := range m.outlets {
-		err = errors.Join(err, out.shut())
+	if m.mesh != nil {
+		err = errors.Join(err, m.mesh.Close())
+	}
+	if m.owner != nil {
+		for _, b := range m.owner.neighbours {
+			err = errors.Join(err, b.pool.Close())
+		}
 	}
 	if m.tracing != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

@@ -21,6 +21,8 @@ type Master struct {
 	round    []*node // scratch of place
 	epoch    uint64
 	recovery recovery
+
+	launches, lost, refusals uint64 // so far, for those who look on
 }
 
 // job is a job of which tasks wait or are at nodes.
@@ -172,6 +174,7 @@ func (s *Master) launch(n *node, out *sched.Actions) {
 	j, attempt := s.jobs[r.Job.ID], r.Attempt
 	task := s.index.Take(r)
 	n.launched++
+	s.launches++
 	s.attach(n, &placed{job: j, task: task, attempt: attempt, number: n.launched})
 	m := out.Send(n.addr, sched.Launch)
 	m.Job, m.First, m.Attempt, m.Owner = j.ID, task, attempt, j.Owner()

@@ -130,6 +130,7 @@ func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.A
 	if p == nil || p.number > m.Seq {
 		return // it came twice
 	}
+	s.refusals++
 	s.ranking.remove(n)
 	s.index.PushHead(now, &p.job.Job, p.task, 1, p.attempt)
 	s.detach(n, p, out)
@@ -208,6 +209,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	s.alive--
 	for len(n.tasks) > 0 {
 		p := n.tasks[0]
+		s.lost++
 		tellLost(p.job.Owner(), p.id(), m.Reason, out)
 		s.detach(n, p, out)
 	}

@@ -19,6 +19,8 @@ type Master struct {
 	jobs    map[sched.JobID]int // tasks here
 	serves  []string            // as announced
 	view    []uint64            // bitmap of the workers with long work
+
+	launches, lost uint64 // so far, for those who look on
 }
 
 // worker is what the master knows of a slot.
@@ -104,6 +106,7 @@ func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Act
 	w.waiting += t.msg.Estimate
 	s.rank(now, w)
 	s.mark(w)
+	s.launches++
 	l := out.Send(w.addr, sched.Launch)
 	m := &t.msg
 	l.Job, l.First, l.Attempt, l.Class, l.App = m.Job, m.First, m.Attempt, m.Class, m.App

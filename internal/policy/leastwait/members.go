@@ -47,6 +47,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 		}
 	}
 	if t := w.running; t != nil {
+		s.lost++
 		tellLost(&t.msg, m.Reason, out)
 		s.forget(t, out)
 	}

@@ -1,6 +1,7 @@
 package pigeon
 
 import (
+	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -14,12 +15,6 @@ func (s *Master) Queued() int {
 
 // Index gives the queues and idle lists.
 func (s *Master) Index() *queue.Index { return s.index }
-
-// Counts gives the totals so far.
-func (s *Master) Counts() Counts { return s.counts }
-
-// Epoch gives the epoch the master works under.
-func (s *Master) Epoch() uint64 { return s.epoch }
 
 // Job gives how many tasks of the job wait, and run or are suspended here.
 func (s *Master) Job(id sched.JobID) (queued, running int) {
@@ -38,60 +33,64 @@ func (s *Master) Job(id sched.JobID) (queued, running int) {
 	return queued, running
 }
 
-// NodeView is a node as the master knows it.
-type NodeView struct {
-	ID                    string
-	Slots, Reserved, Busy int
-	Apps                  []string // of the first slot
-}
-
-// Nodes lists the nodes by id.
-func (s *Master) Nodes() []NodeView {
-	views := make([]NodeView, 0, len(s.nodes))
+// Totals gives the figures of the group.
+func (s *Master) Totals() groupview.Totals {
+	t := groupview.Totals{Launches: s.counts.Launches, Lost: s.counts.Lost, Refused: s.counts.Refused}
+	for c := range t.Queued {
+		t.Queued[c], t.Oldest[c] = s.index.Queued(sched.Class(c)), groupview.Unknown
+		if since, waits := s.index.Oldest(sched.Class(c)); waits {
+			t.Oldest[c] = since
+		}
+	}
+	for k := range t.Idle {
+		t.Idle[k] = s.index.Idle(queue.Kind(k))
+	}
 	for _, n := range s.nodes {
-		v := NodeView{ID: n.id, Slots: len(n.slots)}
 		for _, w := range n.slots {
-			if w.reserved {
-				v.Reserved++
-			}
-			if !w.Listed() {
-				v.Busy++
-			}
-			v.Apps = w.service.Names
-		}
-		views = append(views, v)
-	}
-	return views
-}
-
-// Workers gives how many slots of the kind there are, idle or busy.
-func (s *Master) Workers(k queue.Kind) int {
-	n := 0
-	for _, node := range s.nodes {
-		for _, w := range node.slots {
-			if w.kind() == k {
-				n++
-			}
+			t.Workers[w.kind()]++
 		}
 	}
-	return n
+	return t
 }
 
-// RunningTask is an attempt at a worker.
-type RunningTask struct {
-	Task, Attempt int32
-	Worker        sched.Addr
+// Serves gives the applications that a live worker serves, sorted.
+func (s *Master) Serves() []string { return s.index.Served() }
+
+// Serving gives how many workers serve the application.
+func (s *Master) Serving(app string) int {
+	if a := s.index.Find(app); a != nil {
+		return a.Workers
+	}
+	return 0
 }
 
-// Running lists what runs of the job, in order of launch.
-func (s *Master) Running(id sched.JobID) []RunningTask {
+// Shown gives what is known of a worker; one that is not idle has a task, or is
+// about to say that it has not.
+func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
+	w := s.worker(a.ID)
+	if w == nil {
+		return v
+	}
+	v.Reserved = w.reserved
+	if !w.Listed() {
+		v.Tasks++
+	}
+	if w.held != nil {
+		v.Tasks++
+	}
+	return v
+}
+
+// Share gives what the group holds of a job, with at most so many of the tasks that
+// run, in order of launch.
+func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
+	v.Queued, v.Running = s.Job(id)
 	j := s.jobs[id]
 	if j == nil {
-		return nil
+		return v
 	}
-	var list []RunningTask
-	for w := s.firstOf(j); w != nil; w = w.next {
-		list = append(list, RunningTask{w.task, w.attempt, w.addr})
+	for w := s.firstOf(j); w != nil && len(v.Tasks) < most; w = w.next {
+		v.Tasks = append(v.Tasks, groupview.Task{Task: w.task, Attempt: w.attempt, Worker: w.addr})
 	}
-	return list
+	return v
 }

@@ -1,0 +1,97 @@
+package groupview_test
+
+import (
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// shown is what the daemon asks of a master core.
+type shown interface {
+	sched.Core
+	Totals() groupview.Totals
+	Serves() []string
+	Serving(app string) int
+	Shown(sched.Addr) groupview.Worker
+	Share(id sched.JobID, most int) groupview.Job
+}
+
+func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id} }
+
+// Every master core shows its group alike: four workers, a long job of six tasks of
+// which four find a worker, or are queued at one.
+func TestEveryMasterShowsItsGroup(t *testing.T) {
+	job, owner := sched.JobID{Lo: 9}, sched.Addr{Role: sched.Distributor}
+	for spec, want := range map[string]struct {
+		queued, running, reserved int
+		waits                     sched.Class // the queue that the rest waits in
+		oldest                    sched.Time
+		idle                      [queue.NumKinds]int
+		tasks                     int // at a worker
+	}{
+		"pigeon:reserved=0.25":     {3, 3, 1, sched.Long, sched.Second, [2]int{0, 1}, 1},
+		"pigeon-sort:reserved=0":   {2, 4, 0, sched.Long, sched.Second, [2]int{}, 1},
+		"pigeon-x":                 {2, 4, 0, sched.Long, sched.Second, [2]int{}, 1},
+		"fifo":                     {2, 4, 0, sched.Short, sched.Second, [2]int{}, 1},
+		"priority:reserved=0.25":   {3, 3, 1, sched.Long, sched.Second, [2]int{0, 1}, 1},
+		"kairos:q=1":               {0, 6, 0, sched.Short, groupview.Unknown, [2]int{}, 2},
+		"hawk:reserved=0.25":       {6, 0, 1, sched.Long, groupview.Unknown, [2]int{-1, -1}, groupview.Unknown},
+		"eagle:reserved=0.25":      {6, 0, 1, sched.Long, groupview.Unknown, [2]int{-1, -1}, groupview.Unknown},
+		"eagle:reserved=0,slack=1": {6, 0, 0, sched.Long, groupview.Unknown, [2]int{-1, -1}, groupview.Unknown},
+	} {
+		p, params, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, ok := p.NewMaster(sched.MasterConfig{Self: sched.Addr{Role: sched.Master}, Seed: 1, Params: params}).(shown)
+		if !ok {
+			t.Errorf("%s: its master cannot be shown", spec)
+			continue
+		}
+		var out sched.Actions
+		for id := range int32(4) {
+			m.Step(0, sched.Addr{}, &sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Node: string(rune('a' + id)), Serves: []string{""}}, &out)
+		}
+		m.Step(sched.Second, owner, &sched.Message{Kind: sched.Tasks, Job: job, Owner: owner, Class: sched.Long, Count: 6, Attempt: 1, Estimate: sched.Second}, &out)
+
+		got := m.Totals()
+		if got.Workers != [2]int{4 - want.reserved, want.reserved} || got.Idle != want.idle || got.Queued[want.waits] != want.queued ||
+			got.Queued[1-want.waits] != 0 || got.Oldest[want.waits] != want.oldest || got.Oldest[1-want.waits] != groupview.Unknown {
+			t.Errorf("%s: %+v", spec, got)
+		}
+		if n := int(got.Launches); n != want.running && n != 6 {
+			t.Errorf("%s: %d launches", spec, n)
+		}
+		if s := m.Serves(); len(s) != 1 || s[0] != "" || m.Serving("") != 4 || m.Serving("other") != 0 {
+			t.Errorf("%s: serves %q with %d and %d workers", spec, s, m.Serving(""), m.Serving("other"))
+		}
+		j := m.Share(job, 2)
+		if j.Queued != want.queued || j.Running != want.running || len(j.Tasks) != min(2, want.running) {
+			t.Errorf("%s: %+v", spec, j)
+		}
+		if nobody := m.Share(sched.JobID{Lo: 1}, 2); nobody.Queued+nobody.Running+len(nobody.Tasks) != 0 {
+			t.Errorf("%s: of an unknown job %+v", spec, nobody)
+		}
+		reserved := 0
+		for id := range int32(4) {
+			v := m.Shown(worker(id))
+			if v.Reserved {
+				reserved++
+			}
+			if !v.Reserved && v.Tasks != want.tasks && (want.tasks != 2 || v.Tasks != 1) {
+				t.Errorf("%s: worker %d: %+v", spec, id, v)
+			}
+		}
+		if reserved != want.reserved {
+			t.Errorf("%s: %d workers are shown as reserved", spec, reserved)
+		}
+		m.Shown(worker(99))
+		m.Step(2*sched.Second, sched.Addr{}, &sched.Message{Kind: sched.WorkerLost, Peer: worker(3)}, &out)
+		if after := m.Totals(); after.Workers[0]+after.Workers[1] != 3 || (want.running > 0 && after.Lost == 0) {
+			t.Errorf("%s: after a loss %+v", spec, after)
+		}
+	}
+}

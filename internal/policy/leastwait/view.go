@@ -1,0 +1,87 @@
+package leastwait
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// What a master's shell may show between steps. Long tasks wait at their workers
+// here, and short ones come to these from elsewhere.
+
+// Totals gives the figures of the cluster.
+func (s *Master) Totals() groupview.Totals {
+	t := groupview.Totals{Launches: s.launches, Lost: s.lost}
+	for c := range t.Oldest {
+		t.Oldest[c] = groupview.Unknown
+	}
+	for k := range t.Idle {
+		t.Idle[k] = groupview.Unknown
+	}
+	reserved := s.reserved()
+	t.Workers[queue.General], t.Workers[queue.Reserved] = s.alive-reserved, reserved
+	for _, w := range s.workers {
+		if w != nil {
+			t.Queued[sched.Long] += len(w.assigned)
+		}
+	}
+	return t
+}
+
+// Serves gives the applications that long jobs may name, sorted.
+func (s *Master) Serves() []string { return s.serves }
+
+// Serving gives how many workers serve the application.
+func (s *Master) Serving(app string) int {
+	if slices.Contains(s.serves, app) {
+		return s.alive
+	}
+	return 0
+}
+
+// Shown gives what is known of a worker.
+func (s *Master) Shown(a sched.Addr) groupview.Worker {
+	v := groupview.Worker{Tasks: groupview.Unknown}
+	if a.ID < 0 || int(a.ID) >= len(s.workers) || s.workers[a.ID] == nil {
+		return v
+	}
+	if s.divided {
+		v.Reserved = !s.workers[a.ID].general
+		return v
+	}
+	before := 0
+	for _, w := range s.workers[:a.ID] {
+		if w != nil {
+			before++
+		}
+	}
+	v.Reserved = before < s.reserved()
+	return v
+}
+
+// Share gives what the workers have of a long job, with at most so many of the
+// tasks that run.
+func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
+	if s.jobs[id] == 0 {
+		return v
+	}
+	for _, w := range s.workers {
+		if w == nil {
+			continue
+		}
+		for _, t := range w.assigned {
+			if t.msg.Job == id {
+				v.Queued++
+			}
+		}
+		if t := w.running; t != nil && t.msg.Job == id {
+			v.Running++
+			if len(v.Tasks) < most {
+				v.Tasks = append(v.Tasks, groupview.Task{Task: t.msg.First, Attempt: t.msg.Attempt, Worker: w.addr})
+			}
+		}
+	}
+	return v
+}
