@@ -17,6 +17,8 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/cluster"
 	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -53,8 +55,9 @@ func TestRefusals(t *testing.T) {
 		"live, of another":    {func(p *Plan) { p.Live = &Live{Policies: []string{"pigeo"}, Runs: 1} }, `did you mean "pigeon"`},
 		"live, no runs":       {func(p *Plan) { p.Live = &Live{Isolation: cluster.Goroutine} }, "0 live runs"},
 		"live, isolation":     {func(p *Plan) { p.Live = &Live{Runs: 1, Isolation: "cell"} }, `"cell" does not exist`},
-		"live, without form":  {func(p *Plan) { p.Policies[1] = "fifo"; p.Live = &Live{Runs: 1, Isolation: cluster.Goroutine} }, "policy fifo runs in"},
-		"live, not its turn":  {func(p *Plan) { p.Policies[1] = "sparrow"; p.Live = &Live{Policies: []string{"sparrow"}, Runs: 1} }, "policy sparrow runs in"},
+		"live, nodes of 4":    {func(p *Plan) { p.Policies[1] = "kairos:cores=4"; p.Live = &Live{Runs: 1, Isolation: cluster.Goroutine} }, "workers of 4 slots"},
+		"nodes of 3":          {func(p *Plan) { p.Policies[1] = "kairos:cores=3" }, "not a multiple"},
+		"kairos with q 0":     {func(p *Plan) { p.Policies[1] = "kairos:q=0" }, `"0"`},
 		"a generator's fault": {func(p *Plan) { p.Traces[0] = "gen:ec2,jbos=1" }, `did you mean "jobs"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,6 +111,7 @@ func TestWrittenAndReadBack(t *testing.T) {
 	for _, want := range []string{
 		"pigeon compare --out 'a folder'", "seeds 5 to 7", "16 workers in 2 groups", "- Program: pigeon 1.", " processors, ",
 		"## gen-ec2-jobs-400, load 0.5", "| *clairvoyant* |", "| pigeon:weight=2,reserved=0 |", "figures/percentiles-gen-ec2-jobs-400.svg",
+		"| largest worker |",
 	} {
 		if !strings.Contains(string(report), want) {
 			t.Errorf("the report lacks %q", want)
@@ -175,6 +179,17 @@ func TestTimelinesAgreeWithResults(t *testing.T) {
 		c := compared(t, p)
 		cell := &c.Cells[0]
 		line, r := cell.Policies[0].timeline, &cell.Policies[0].Results[0]
+		sent := 0.0
+		for _, role := range measure.Roles() {
+			state := cell.Policies[0].State.ByRole(role)
+			sent += float64(state.Sent)
+			if master := role == sched.Master; (state.Bytes == 0) != (master && policy == "sparrow") || state.All < state.Bytes {
+				t.Errorf("%s: %v has %+v", policy, role, state)
+			}
+		}
+		if math.Abs(sent-float64(r.MessagesPerTask)) > 1e-9 {
+			t.Errorf("%s: the roles send %g messages a task, the result says %g", policy, sent, float64(r.MessagesPerTask))
+		}
 		w, err := cell.Cell.workload(0)
 		if err != nil {
 			t.Fatal(err)

@@ -50,6 +50,7 @@ type PolicyResult struct {
 	Policy  string
 	Results []measure.Result // by seed
 	Live    []measure.Result // all with the first seed
+	State   *measure.State   // of the first seed
 
 	curves     [2][]float64 // completion times (s) of all seeds, by class
 	liveCurves [2][]float64

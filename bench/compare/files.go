@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
@@ -30,6 +31,8 @@ type Record struct {
 	measure.Result
 	Asked float64 `json:"load_asked"`
 	Cell  int     `json:"cell"`
+	// State is that of the simulated run with the first seed.
+	State *measure.State `json:"state,omitempty"`
 }
 
 // MakeFolder makes the folder of a comparison, so that a place that cannot be
@@ -88,11 +91,14 @@ func (c *Comparison) Records(take func(Record) error) error {
 	for i := range c.Cells {
 		cell := &c.Cells[i]
 		for k := range cell.Policies {
-			for _, runs := range [][]measure.Result{cell.Policies[k].Results, cell.Policies[k].Live} {
-				for _, r := range runs {
-					if err := take(Record{Result: r, Asked: cell.Cell.Asked, Cell: i}); err != nil {
-						return err
-					}
+			p := &cell.Policies[k]
+			for n, r := range slices.Concat(p.Results, p.Live) {
+				record := Record{Result: r, Asked: cell.Cell.Asked, Cell: i}
+				if n == 0 {
+					record.State = p.State
+				}
+				if err := take(record); err != nil {
+					return err
 				}
 			}
 		}
@@ -186,6 +192,9 @@ func (c *Comparison) take(r Record) error {
 			p.Live = append(p.Live, r.Result)
 		default:
 			p.Results = append(p.Results, r.Result)
+			if r.State != nil {
+				p.State = r.State
+			}
 			if k == 0 && r.Bound.Clairvoyant != nil {
 				cell.Longest = append(cell.Longest, r.Bound.LongestTask)
 				cell.Clairvoyant = append(cell.Clairvoyant, *r.Bound.Clairvoyant)

@@ -93,11 +93,7 @@ func (p *Plan) check() error {
 		return fmt.Errorf("the loads %v hold one twice, or 0; nothing was run; name each once, none for that of the trace", p.Loads)
 	}
 	for _, spec := range p.Policies {
-		configure := policy.Configure
-		if p.Live != nil && p.Live.chosen(spec) {
-			configure = policy.ConfigureLive
-		}
-		if _, _, err := configure(spec, sched.Params{Cutoff: sched.Second}); err != nil {
+		if err := p.policy(spec); err != nil {
 			return fmt.Errorf("%w; nothing was run", err)
 		}
 	}
@@ -105,6 +101,20 @@ func (p *Plan) check() error {
 		return nil
 	}
 	return p.Live.check(p.Policies)
+}
+
+// policy refuses one that does not exist, or that cannot do what is asked of it.
+func (p *Plan) policy(spec string) error {
+	params := sched.Params{Cutoff: sched.Second}
+	if p.Live == nil || !p.Live.chosen(spec) {
+		_, _, err := policy.Configure(spec, params)
+		return err
+	}
+	chosen, _, err := policy.ConfigureLive(spec, params)
+	if err != nil {
+		return err
+	}
+	return policy.CheckSlots(chosen, slotsOfNode)
 }
 
 // repeated gives a value that stands in the list twice, or zero.

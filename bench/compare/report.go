@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
 // Report writes report.md: how it was made, tables and figures.
@@ -35,6 +36,8 @@ const howToRead = `## How to read this
   Without brackets there was one seed, or all agree. Times are means over the seeds, with the interval of t.
 - *longest task* and *clairvoyant* are bounds: no queueing at all, and preemptive shortest remaining work over all workers with every duration known. A percentile is not a mean: a policy may pass a percentile of
   the clairvoyant schedule in one class at the cost of the other, never the longest task.
+- State is what a core has in memory, by its own data structures: the bytes (and elements of lists and tables: jobs, queued tasks, reservations, known workers) of the core that held the most, at the fullest of 32 instants of
+  the run with the first seed. Live, a daemon adds payloads, connections and the journal.
 - Figures over time are of the first seed. Of the bound *longest task*: no task waits, and busy workers are cut at the number of workers there are. A waiting task is one that has not started; what a policy or the
   clairvoyant schedule has suspended does not count as waiting.
 `
@@ -122,6 +125,7 @@ func (c *Comparison) cell(out *markdown, i int) {
 		}
 	}
 	r.costs(out)
+	r.states(out)
 	r.agreement(out)
 }
 
@@ -210,6 +214,37 @@ func fixed(x float64, decimals int) string {
 		return "-"
 	}
 	return strconv.FormatFloat(x, 'f', decimals, 64)
+}
+
+// states shows who sends how much and who holds how much.
+func (r *CellResult) states(out *markdown) {
+	out.head("a task's messages, and state", "from frontends", "from masters", "from workers", "largest frontend", "largest master", "largest worker", "all together")
+	for _, p := range r.Policies {
+		if p.State == nil {
+			continue
+		}
+		cells, all := []string{p.Policy}, int64(0)
+		for _, role := range measure.Roles() {
+			cells = append(cells, fixed(float64(p.State.ByRole(role).Sent), 2))
+		}
+		for _, role := range measure.Roles() {
+			s := p.State.ByRole(role)
+			cells, all = append(cells, storage(s.Bytes)+" ("+strconv.FormatInt(s.Entries, 10)+")"), all+s.All
+		}
+		out.row(append(cells, storage(all))...)
+	}
+	out.linef("")
+}
+
+// storage shows an amount of memory.
+func storage(n int64) string {
+	switch {
+	case n < 10<<10:
+		return strconv.FormatInt(n, 10) + " B"
+	case n < 10<<20:
+		return fixed(float64(n)/(1<<10), 0) + " KiB"
+	}
+	return fixed(float64(n)/(1<<20), 0) + " MiB"
 }
 
 // agreement sets each policy's live runs beside its simulation.

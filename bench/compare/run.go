@@ -148,8 +148,8 @@ func (p *Prepared) follow(ctx context.Context, cell *CellResult, k int) (func(),
 	if err != nil {
 		return nil, err
 	}
-	t, err := watch(ctx, run, w, sched.Time(p.plan.Delay))
-	return func() { cell.Policies[k].timeline = t }, err
+	timeline, state, err := watch(ctx, run, w, sched.Time(p.plan.Delay))
+	return func() { cell.Policies[k].timeline, cell.Policies[k].State = timeline, state }, err
 }
 
 // addCurves adds a run's completion times to those of others, as quantiles.

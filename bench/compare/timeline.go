@@ -99,9 +99,10 @@ type follow struct {
 	running []bool
 }
 
-// watch runs a policy in virtual time to see its quantities over time. The same
-// run gives the same events as the one that is measured.
-func watch(ctx context.Context, run *experiment.Run, w *workload.Workload, delay sched.Time) (*Timeline, error) {
+// watch runs a policy in virtual time to see its quantities over time and what its
+// cores hold and send. The same run gives the same events as the one that is
+// measured.
+func watch(ctx context.Context, run *experiment.Run, w *workload.Workload, delay sched.Time) (*Timeline, *measure.State, error) {
 	d := run.Description
 	tasks := w.Tasks()
 	f := &follow{Timeline: newTimeline(), work: w, first: make([]int, len(w.Jobs)), started: make([]bool, tasks), running: make([]bool, tasks)}
@@ -110,11 +111,18 @@ func watch(ctx context.Context, run *experiment.Run, w *workload.Workload, delay
 		f.first[i] = task
 		task += len(w.Jobs[i].Durations)
 	}
-	_, err := sim.Run(ctx, w, sim.Config{
+	peak := measure.NewStatePeak(len(w.Jobs))
+	out, err := sim.Run(ctx, w, sim.Config{
 		Policy: run.Cores, Params: run.Params, Groups: d.Groups, Frontends: d.Frontends,
-		Delay: delay, Seed: run.Seed, Observer: f,
+		Delay: delay, Seed: run.Seed, Observer: f, Inspector: peak,
 	})
-	return f.Timeline, err
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, role := range measure.Roles() {
+		peak.State.ByRole(role).Sent = measure.Number(float64(out.Sent[role]) / float64(tasks))
+	}
+	return f.Timeline, &peak.State, nil
 }
 
 // Event implements sim.Observer.

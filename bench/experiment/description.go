@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -71,6 +72,10 @@ func (d *Description) Runs() ([]Run, error) {
 		cores, params, err := policy.Configure(spec, d.params())
 		if err != nil {
 			return nil, err
+		}
+		cluster := sim.Config{Policy: cores, Groups: d.Groups, Frontends: d.Frontends}
+		if err := cluster.Valid(); err != nil {
+			return nil, fmt.Errorf("%w; nothing was run", err)
 		}
 		for k := range d.Seeds {
 			runs = append(runs, Run{Description: d, Policy: spec, Cores: cores, Params: params, Seed: d.Seed + uint64(k), raw: raw})

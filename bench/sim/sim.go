@@ -19,6 +19,7 @@ type Config struct {
 	Delay     sched.Time // of a message, one way
 	Seed      uint64
 	Observer  Observer  // nil for none
+	Inspector Inspector // nil for none
 	Actions   io.Writer // where the cores' actions are written as text, nil for nowhere
 }
 
@@ -30,6 +31,12 @@ type Observer interface {
 	Event(at sched.Time, job int, task, attempt int32, what string, where sched.Addr)
 }
 
+// Inspector may look at the cores between two events; it changes nothing.
+type Inspector interface {
+	// Arrived tells that so many jobs have arrived, the last one just now.
+	Arrived(jobs int, cores func(sched.Role) []sched.Core)
+}
+
 // Outcome is what a run gave.
 type Outcome struct {
 	Jobs        []JobOutcome
@@ -37,7 +44,8 @@ type Outcome struct {
 	Completed   int
 	Failed      int
 	Attempts    int
-	Messages    uint64 // between cores; a batch of k tasks counts k
+	Messages    uint64    // between cores; a batch of k tasks counts k
+	Sent        [4]uint64 // of these, by the role that sent them
 	Suspensions uint64
 	Makespan    sched.Time // from time 0 to the last report
 	Busy        sched.Time // sum of the time workers ran tasks
@@ -72,7 +80,7 @@ type engine struct {
 // Run simulates the workload to its end. It fails when the cores come to rest
 // with jobs unfinished, or when ctx is done.
 func Run(ctx context.Context, w *workload.Workload, cfg Config) (*Outcome, error) {
-	if err := cfg.valid(); err != nil {
+	if err := cfg.Valid(); err != nil {
 		return nil, err
 	}
 	e := newEngine(w, cfg)
@@ -93,7 +101,8 @@ func Run(ctx context.Context, w *workload.Workload, cfg Config) (*Outcome, error
 	return &e.result, nil
 }
 
-func (c *Config) valid() error {
+// Valid refuses a cluster that cannot be, or not under its policy.
+func (c *Config) Valid() error {
 	switch {
 	case c.Policy.NewDistributor == nil || c.Policy.NewWorker == nil:
 		return fmt.Errorf("the policy %q has no distributor or no worker", c.Policy.Name)
@@ -279,6 +288,9 @@ func (e *engine) submit() {
 	to := sched.Addr{Role: sched.Distributor, ID: int32(frontend)}
 	e.observe(&m, -1, "submitted", to)
 	e.deliver(sched.Addr{}, to, &m)
+	if e.cfg.Inspector != nil {
+		e.cfg.Inspector.Arrived(e.arrivals, func(r sched.Role) []sched.Core { return e.cores[r] })
+	}
 }
 
 func class(long bool) sched.Class {
@@ -354,6 +366,7 @@ func (e *engine) post(from, to sched.Addr, m *sched.Message) {
 	p.stamp, p.from, p.to, p.msg = stamp{e.now + e.cfg.Delay, e.num}, from, to, *m
 	if e.counting {
 		e.result.Messages += uint64(m.Tasks())
+		e.result.Sent[from.Role] += uint64(m.Tasks())
 	}
 	if e.cfg.Observer != nil && m.Kind == sched.Launch {
 		e.observe(m, m.First, "launched", from)

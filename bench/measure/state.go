@@ -1,0 +1,69 @@
+package measure
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// State is what the cores of a run held at the most, by role. It is looked at
+// at stateLooks instants, evenly spread over the arrivals.
+type State struct {
+	Frontend RoleState `json:"frontend"`
+	Master   RoleState `json:"master"`
+	Worker   RoleState `json:"worker"`
+}
+
+// RoleState is that of one role.
+type RoleState struct {
+	// Bytes and Entries are those of the core that held the most of each; entries
+	// are elements of its lists and tables: jobs, queued tasks, reservations, known
+	// workers.
+	Bytes   int64 `json:"bytes"`
+	Entries int64 `json:"entries"`
+	// All is the bytes of all cores of the role together.
+	All int64 `json:"bytes_in_all"`
+	// Sent is how many messages the role sends for each task.
+	Sent Number `json:"messages_per_task"`
+}
+
+// ByRole gives a role's part, nil for one that has none.
+func (s *State) ByRole(r sched.Role) *RoleState {
+	switch r {
+	case sched.Distributor:
+		return &s.Frontend
+	case sched.Master:
+		return &s.Master
+	case sched.Worker:
+		return &s.Worker
+	}
+	return nil
+}
+
+// Roles are those of State, in its order.
+func Roles() []sched.Role { return []sched.Role{sched.Distributor, sched.Master, sched.Worker} }
+
+// stateLooks bounds how often the cores are measured: to walk the memory of
+// thousands of cores takes longer than to run them for a while.
+const stateLooks = 32
+
+// StatePeak looks at the cores of a simulated run: it is its Inspector.
+type StatePeak struct {
+	State State
+	every int
+}
+
+// NewStatePeak is for a run of so many jobs.
+func NewStatePeak(jobs int) *StatePeak { return &StatePeak{every: max(1, jobs/stateLooks)} }
+
+// Arrived implements sim.Inspector.
+func (p *StatePeak) Arrived(jobs int, cores func(sched.Role) []sched.Core) {
+	if jobs%p.every != 0 {
+		return
+	}
+	for _, role := range Roles() {
+		of, all := p.State.ByRole(role), int64(0)
+		for _, c := range cores(role) {
+			bytes, entries := Footprint(c)
+			of.Bytes, of.Entries = max(of.Bytes, bytes), max(of.Entries, entries)
+			all += bytes
+		}
+		of.All = max(of.All, all)
+	}
+}
