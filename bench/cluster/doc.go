@@ -3,6 +3,9 @@
 //
 //	NATS ◀── masters (one a group) ◀── node monitors ── frontends
 //
+// Under a policy with one master all nodes are its; masters that help each other are
+// told of each other.
+//
 // All of it in this process (Goroutine: every port a free one), or one process
 // for each daemon (Process: the program started again with the daemon's verb and
 // a configuration file in the cluster's folder; every node on an address of its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/pigeon-sched/pigeon/frontend"
@@ -76,13 +77,8 @@ func (p *inProcess) start(ctx context.Context) (err error) {
 		return err
 	}
 	at.nats = p.nats.URL()
-	for g := range s.Groups {
-		m, err := master.New(s.master(*at, g, "127.0.0.1:0", s.http()), s.Log)
-		if err != nil {
-			return fmt.Errorf("master of group %d: %w", g, err)
-		}
-		p.run(masterTier, fmt.Sprintf("master of group %d", g), m)
-		at.masters = append(at.masters, m.Addr())
+	if err := p.startMasters(); err != nil {
+		return err
 	}
 	p.guard = guard.New(guard.Options{})
 	for g, size := range s.Groups {
@@ -110,6 +106,31 @@ func (p *inProcess) start(ctx context.Context) (err error) {
 		p.run(frontendTier, fmt.Sprintf("frontend %d", i), f)
 	}
 	return p.await(ctx)
+}
+
+// startMasters starts them on free ports. Masters that know each other are told all
+// addresses at their start, so these are looked for before.
+func (p *inProcess) startMasters() (err error) {
+	s, at := &p.c.spec, &p.c.places
+	groups := len(s.masters())
+	listen := slices.Repeat([]string{"127.0.0.1:0"}, groups)
+	if s.helping() {
+		if listen, err = freePorts(groups); err != nil {
+			return err
+		}
+		at.masters = listen
+	}
+	var opened []string
+	for g := range groups {
+		m, err := master.New(s.master(*at, g, listen[g], s.http()), s.Log)
+		if err != nil {
+			return fmt.Errorf("master of group %d: %w", g, err)
+		}
+		p.run(masterTier, fmt.Sprintf("master of group %d", g), m)
+		opened = append(opened, m.Addr())
+	}
+	at.masters = opened
+	return nil
 }
 
 // await waits until all daemons started so far are ready.

@@ -42,7 +42,7 @@ func (p *processes) start(ctx context.Context) error {
 			return err
 		}
 	}
-	groups := len(s.Groups)
+	groups := len(s.masters())
 	ports, err := freePorts(1 + 2*groups + 3*s.Frontends)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (p *processes) await(ctx context.Context) error {
 			return err
 		}
 		for g := range groups {
-			if have, want := len(groups[g].Nodes), p.c.spec.Groups[g]; have < want {
+			if have, want := len(groups[g].Nodes), p.c.spec.masters()[g]; have < want {
 				return fmt.Errorf("the master of group %d has %d of its %d nodes; the logs are in %s", g, have, want, filepath.Join(p.c.places.dir, "logs"))
 			}
 		}

@@ -1,12 +1,15 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
@@ -33,7 +36,8 @@ const (
 
 // Spec describes a cluster. The zero value of a field takes the default given.
 type Spec struct {
-	// Groups holds the number of nodes of each group. At least one.
+	// Groups holds the number of nodes of each group. At least one. Under a policy
+	// with one master (policy.OneMaster) all nodes are its, as simulated.
 	Groups []int
 	// Slots of each node; default 1.
 	Slots int
@@ -103,11 +107,33 @@ func (s Spec) withDefaults() Spec {
 	return s
 }
 
-func (s Spec) nodes() (n int) {
+func (s *Spec) nodes() (n int) {
 	for _, size := range s.Groups {
 		n += size
 	}
 	return n
+}
+
+// policy reads the policy that was asked for.
+func (s *Spec) policy() (sched.Policy, error) {
+	p, _, err := policy.ConfigureLive(cmp.Or(s.Policy, frontend.Default().Policy), sched.Params{
+		Cutoff: sched.Time(cmp.Or(s.Cutoff, frontend.Default().Cutoff)), Weight: s.Weight, Reserved: s.Reserved,
+	})
+	return p, err
+}
+
+// masters gives the number of nodes of each master.
+func (s *Spec) masters() []int {
+	if p, err := s.policy(); err == nil && policy.OneMaster(p) {
+		return []int{s.nodes()}
+	}
+	return s.Groups
+}
+
+// helping says that masters are told of each other.
+func (s *Spec) helping() bool {
+	p, err := s.policy()
+	return err == nil && p.Helping
 }
 
 // Bounds of a cluster on one machine.
@@ -131,6 +157,13 @@ func (s Spec) check() error {
 			return fmt.Errorf("group %d of a cluster on one machine has 1 to %d nodes, not %d; nothing was started; share the slots among fewer nodes", g, maxNodes, size)
 		}
 	}
+	p, err := s.policy()
+	if err == nil {
+		err = policy.CheckSlots(p, s.Slots)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; nothing was started", err)
+	}
 	return nil
 }
 
@@ -146,21 +179,32 @@ func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	c := master.Default()
 	c.Group, c.Listen, c.HTTP, c.NATS, c.Record, c.OTLP = group, listen, http, p.nats, s.Record, s.OTLP
 	c.Reserved, c.Weight = s.Reserved, s.Weight
-	setIf(&c.Policy, s.Policy)
+	if s.helping() {
+		c.Masters = p.masters
+	}
+	setIf(&c.Policy, s.policySpec())
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
 	s.configure(&c)
 	return c
 }
 
+// policySpec gives every daemon the whole policy.
+func (s *Spec) policySpec() string { return policy.WithReserved(s.Policy, s.Reserved) }
+
+// node gives node number of a group of the spec. Where one master has all nodes they
+// keep their names and are of its group.
 func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config {
 	c := nodemonitor.Default()
 	c.ID = fmt.Sprintf("node-%d-%03d", group, number)
-	c.Group, c.Slots, c.Master, c.NATS, c.Record, c.OTLP = group, s.Slots, p.masters[group], p.nats, s.Record, s.OTLP
+	c.Group = min(group, len(p.masters)-1)
+	c.Slots, c.Master, c.NATS, c.Record, c.OTLP = s.Slots, p.masters[c.Group], p.nats, s.Record, s.OTLP
+	c.Reserved = s.Reserved
 	c.Listen, c.InternalListen = host+":0", host+":0"
 	c.HTTP = s.http()
 	c.WorkDir = filepath.Join(p.dir, "work", c.ID)
-	setIf(&c.Policy, s.Policy)
+	setIf(&c.Policy, s.policySpec())
+	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
 	s.configure(&c)
 	return c
@@ -176,7 +220,7 @@ func (s *Spec) frontend(p places, number int) frontend.Config {
 	if s.History {
 		c.History = historyFile(p.dir, number)
 	}
-	setIf(&c.Policy, s.Policy)
+	setIf(&c.Policy, s.policySpec())
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
 	s.configure(&c)

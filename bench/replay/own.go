@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 )
 
 // Own says how to replay on a cluster of one's own.
@@ -58,13 +59,22 @@ func OnOwn(ctx context.Context, run *experiment.Run, w *workload.Workload, o Own
 	return m, nil
 }
 
-// Spec gives the cluster of a run: nodes of one slot each.
+// Spec gives the cluster of a run: nodes of one slot each, or of as many as one
+// worker of the policy has.
 func Spec(run *experiment.Run) cluster.Spec {
-	d := run.Description
-	return cluster.Spec{
-		Groups: d.Groups, Frontends: d.Frontends, Policy: run.Policy, Reserved: d.Reserved, Weight: d.Weight,
+	d, slots := run.Description, max(1, run.Cores.Cores)
+	spec := cluster.Spec{
+		Slots: slots, Frontends: d.Frontends, Policy: run.Policy, Reserved: d.Reserved, Weight: d.Weight,
 		Cutoff: time.Duration(run.Params.Cutoff), Seed: run.Seed,
 	}
+	groups := d.Groups
+	if policy.OneMaster(run.Cores) && slots > 1 {
+		groups = []int{d.Workers()} // what does not divide a group may divide the cluster
+	}
+	for _, workers := range groups {
+		spec.Groups = append(spec.Groups, workers/slots)
+	}
+	return spec
 }
 
 func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o Own) (*Measured, error) {
