@@ -1,0 +1,270 @@
+package grants_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
+)
+
+// inBubble runs a test on a clock that stands still while anybody works.
+func inBubble(t *testing.T, test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.Close()
+		test(w)
+	})
+}
+
+// The way of a grant: to the executor with the fewest, answered until it is
+// acknowledged, ended once.
+func TestGrant(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.wantServing()
+		w.attach("1", 2)
+		w.attach("2", 2)
+		w.wantServing("a")
+		w.start(1)
+		w.start(2)
+		w.start(3)
+		w.wantGrants("1", 0, 1, 3)
+		w.wantGrants("1", 0, 1, 3) // the answer may have been lost
+		w.wantGrants("1", 1, 3)
+		w.wantGrants("1", 2)
+		w.wantGrants("2", 0, 2)
+		w.finish("1", api.GrantUsed, 1)
+		w.finish("1", api.GrantUsed, 1) // twice is once
+		w.finish("2", api.GrantDeclined, 2)
+		w.finish("1", api.GrantUnfit, 3)
+		w.wantOutcomes(sched.Done, sched.Done, sched.Failed)
+		if s := w.Stats(); s != (grants.Stats{Granted: 3, Used: 1, Declined: 1, Unfit: 1}) {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// An executor hears of a grant at once, and of nothing when the wait is over.
+func TestAwait(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 1)
+		began := time.Now()
+		type answer struct {
+			g  api.Grants
+			at time.Duration
+		}
+		answers := make(chan answer)
+		ask := func(wait time.Duration) {
+			g, err := w.AwaitGrants(context.Background(), executor("1"), 0, wait)
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- answer{g, time.Since(began)}
+		}
+		go ask(time.Second)
+		if a := <-answers; a.at != time.Second || len(a.g.Grants) != 0 {
+			t.Errorf("%+v, want nothing after a second", a)
+		}
+		go ask(time.Minute)
+		synctest.Wait()
+		w.start(1)
+		if a := <-answers; a.at != time.Second || len(a.g.Grants) != 1 {
+			t.Errorf("%+v, want a grant at once", a)
+		} else if g := a.g.Grants[0]; g.Level != "level" || g.Class != "short" || g.Lease != 100*time.Millisecond {
+			t.Errorf("%+v", g)
+		}
+		w.finish("1", api.GrantUsed, 1)
+	})
+}
+
+// A node serves an application only while an executor has room.
+func TestServing(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.Admit("a", "1", "t1")
+		w.wantServing() // it has not attached yet
+		w.attach("1", 1)
+		w.wantServing("a")
+		w.start(1)
+		w.wantServing()
+		w.await("1", 0)
+		w.finish("1", api.GrantUsed, 1)
+		w.wantServing("a")
+		w.Remove("a", "1", "gone")
+		w.wantServing()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.changes != 4 {
+			t.Errorf("told of %d changes, want 4", w.changes)
+		}
+	})
+}
+
+// What finds no room waits for it; the first free slot of an executor takes the
+// first that waits.
+func TestWaitsForRoom(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 1)
+		w.start(1)
+		w.start(2)
+		w.wantGrants("1", 0, 1)
+		w.finish("1", api.GrantUsed, 1)
+		w.wantGrants("1", 1, 2)
+		w.finish("1", api.GrantUsed, 2)
+		w.wantOutcomes(sched.Done, sched.Done)
+	})
+}
+
+// A grant that nobody fetches is lost, and its executor gets none before it asks
+// again.
+func TestNobodyFetches(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 4)
+		w.start(1)
+		time.Sleep(3 * time.Second)
+		w.wantOutcomes(sched.Lost)
+		w.wantServing()
+		w.wantGrants("1", 0)
+		w.wantServing("a")
+		w.start(2)
+		w.wantGrants("1", 0, 2)
+		time.Sleep(time.Hour)
+		w.wantOutcomes(sched.Lost, 0) // it was answered, so it may be in use
+		w.finish("1", api.GrantUsed, 2)
+	})
+}
+
+// The end of an executor: what had reached it fails, what had not goes to another.
+func TestExecutorEnds(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 2)
+		w.start(1)
+		w.wantGrants("1", 0, 1)
+		w.start(2)
+		waiting := make(chan error)
+		w.attach("2", 2)
+		go func() {
+			_, err := w.AwaitGrants(context.Background(), executor("1"), 2, time.Hour)
+			waiting <- err
+		}()
+		synctest.Wait()
+		w.Remove("a", "1", "it was killed")
+		if err := <-waiting; problemOf(err) != api.NotFound {
+			t.Errorf("who waited is told %v", err)
+		}
+		w.wantOutcomes(sched.Failed, 0)
+		w.wantGrants("2", 0, 2)
+		w.finish("2", api.GrantUsed, 2)
+		w.wantOutcomes(sched.Failed, sched.Done)
+	})
+}
+
+// Kill ends what has reached nobody; what has is given back by its executor.
+func TestKill(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 2)
+		w.start(1)
+		w.Kill(attempt(1))
+		w.wantOutcomes(sched.Killed)
+		w.wantGrants("1", 0)
+		w.start(2)
+		w.wantGrants("1", 0, 2)
+		w.Kill(attempt(2))
+		w.Kill(attempt(3)) // nobody
+		w.wantOutcomes(sched.Killed, 0)
+		g, err := w.AwaitGrants(context.Background(), executor("1"), 2, time.Hour)
+		if err != nil || len(g.GiveBack) != 1 || g.GiveBack[0] != attempt(2).String() {
+			t.Errorf("%+v, %v: want the grant to be asked back", g, err)
+		}
+		w.finish("1", api.GrantUsed, 2)
+		w.wantOutcomes(sched.Killed, sched.Killed)
+	})
+}
+
+func TestForget(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 1)
+		w.start(1)
+		w.wantGrants("1", 0, 1)
+		w.start(2)
+		w.Forget("a")
+		w.wantOutcomes(sched.Failed, sched.Failed)
+		w.start(3)
+		w.wantOutcomes(sched.Failed, sched.Failed, sched.Lost)
+		if w.Knows("a") {
+			t.Error("it is known still")
+		}
+	})
+}
+
+func TestClose(t *testing.T) {
+	w := newWorld(t)
+	w.attach("1", 1)
+	w.start(1)
+	w.await("1", 0)
+	w.start(2)
+	w.Hold("c", "1", 2, func() {})
+	w.startFor("c/1", 3)
+	w.Close()
+	w.Close()
+	w.wantOutcomes(sched.Killed, sched.Killed, sched.Killed)
+	w.start(4)
+	w.wantOutcomes(sched.Killed, sched.Killed, sched.Killed, sched.Killed)
+	if err := w.AttachExecutor(context.Background(), executor("1"), 1); problemOf(err) != api.NotReady {
+		t.Errorf("attaching to a closed table: %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	w := newWorld(t)
+	defer w.Close()
+	w.attach("1", 1)
+	stranger := executor("1")
+	stranger.Token = "guess"
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		call func() error
+		want api.Problem
+	}{
+		"no such executor": {func() error { return w.AttachExecutor(ctx, executor("9"), 1) }, api.NotFound},
+		"a wrong token":    {func() error { return w.AttachExecutor(ctx, stranger, 1) }, api.Invalid},
+		"no slots":         {func() error { return w.AttachExecutor(ctx, executor("1"), 0) }, api.Invalid},
+		"slots beyond all": {func() error { return w.AttachExecutor(ctx, executor("1"), api.MaxTasks+1) }, api.Invalid},
+		"a token to wait":  {func() error { _, err := w.AwaitGrants(ctx, stranger, 0, 0); return err }, api.Invalid},
+		"a token to end":   {func() error { return w.EndGrants(ctx, stranger, nil) }, api.Invalid},
+		"ends beyond all":  {func() error { return w.EndGrants(ctx, executor("1"), make([]api.GrantEnd, 100_001)) }, api.Invalid},
+	} {
+		if got := problemOf(c.call()); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// An executor without grants has its slots when all are here, and lets go of them
+// when it ends, not before.
+func TestHold(t *testing.T) {
+	inBubble(t, func(w *world) {
+		full := 0
+		w.Hold("c", "7", 2, func() { full++ })
+		w.wantServing("c/7")
+		w.startFor("c/7", 1)
+		w.Kill(attempt(1))
+		w.startFor("c/7", 2)
+		if full != 0 || w.Holding("c", "7") != 1 {
+			t.Fatal(full, w.Holding("c", "7"))
+		}
+		w.startFor("c/7", 3)
+		w.wantServing()
+		w.startFor("c/7", 4) // one too many
+		w.Kill(attempt(2))   // its executor runs
+		if full != 1 {
+			t.Fatal("full was told", full, "times")
+		}
+		w.wantOutcomes(sched.Killed, 0, 0, sched.Done)
+		w.Release("c", "7")
+		w.wantOutcomes(sched.Killed, sched.Killed, sched.Done, sched.Done)
+	})
+}
