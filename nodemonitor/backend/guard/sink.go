@@ -25,6 +25,8 @@ func createLog(path string) (io.WriteCloser, error) {
 type sink struct {
 	path  string
 	limit int64
+	rolls int   // files kept beside the newest; 0 keeps the first bytes instead
+	size  int64 // of the newest file, while it rolls
 	open  opener
 	file  io.WriteCloser // nil before the first byte and after a fault
 	out   Output
@@ -33,6 +35,10 @@ type sink struct {
 
 func (s *sink) take(p []byte) {
 	s.remember(p)
+	if s.rolls > 0 {
+		s.takeRolling(p)
+		return
+	}
 	keep := p[:min(int64(len(p)), max(s.limit-s.out.Kept, 0))]
 	n := s.write(keep)
 	s.out.Kept += int64(n)

@@ -14,6 +14,9 @@ type Spec struct {
 	Stdout  string   // file for the output, made with its first byte; "" drops it
 	Stderr  string
 	Limit   int64 // bytes kept of each of the two
+	// Rolls makes the last bytes be kept in place of the first: a file that has
+	// reached Limit becomes FILE.1, that one FILE.2, up to this number.
+	Rolls int
 }
 
 // Handle names a started process between a client and its guards.
