@@ -106,8 +106,8 @@ struct TWants {
   1: string application
   2: i64 incarnation
   3: i64 sequence
-  // How many executors in all, and which of them are to be stopped; those are not
-  // replaced.
+  // How many executors in all (-1: one on every node that has room for it), and
+  // which of them are to be stopped; those are not replaced.
   4: i32 executors
   5: list<string> stop
   6: list<TLevel> levels
@@ -119,6 +119,8 @@ struct TWants {
 // state: "starting", "running", "exited" (an end for good: the id never comes
 // back), "waiting" (nothing fits; reason says what and who holds it).
 struct TExecutorState {
+  // A decimal number from 0 up, never used twice in an application. Empty while
+  // state is "waiting".
   1: string id
   2: string node
   3: string host
@@ -149,6 +151,8 @@ struct TApplicationReply {
   2: i32 leaseMillis
   // host:port of all frontends of the cluster that this one knows, itself first.
   3: list<string> frontends
+  // The cluster's boundary between short and long; 0 if it is not known.
+  4: i64 cutoffNanos
 }
 
 // One slot for one piece of work.

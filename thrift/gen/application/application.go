@@ -3098,10 +3098,12 @@ func (p *TNews) String() string {
 //   - Missing
 //   - LeaseMillis
 //   - Frontends
+//   - CutoffNanos
 type TApplicationReply struct {
 	Missing     []string `thrift:"missing,1" db:"missing" json:"missing"`
 	LeaseMillis int32    `thrift:"leaseMillis,2" db:"leaseMillis" json:"leaseMillis"`
 	Frontends   []string `thrift:"frontends,3" db:"frontends" json:"frontends"`
+	CutoffNanos int64    `thrift:"cutoffNanos,4" db:"cutoffNanos" json:"cutoffNanos"`
 }
 
 func NewTApplicationReply() *TApplicationReply {
@@ -3118,6 +3120,10 @@ func (p *TApplicationReply) GetLeaseMillis() int32 {
 
 func (p *TApplicationReply) GetFrontends() []string {
 	return p.Frontends
+}
+
+func (p *TApplicationReply) GetCutoffNanos() int64 {
+	return p.CutoffNanos
 }
 func (p *TApplicationReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
@@ -3156,6 +3162,16 @@ func (p *TApplicationReply) Read(ctx context.Context, iprot thrift.TProtocol) er
 		case 3:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -3231,6 +3247,15 @@ func (p *TApplicationReply) ReadField3(ctx context.Context, iprot thrift.TProtoc
 	return nil
 }
 
+func (p *TApplicationReply) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.CutoffNanos = v
+	}
+	return nil
+}
+
 func (p *TApplicationReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TApplicationReply"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -3243,6 +3268,9 @@ func (p *TApplicationReply) Write(ctx context.Context, oprot thrift.TProtocol) e
 			return err
 		}
 		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -3310,6 +3338,19 @@ func (p *TApplicationReply) writeField3(ctx context.Context, oprot thrift.TProto
 	return err
 }
 
+func (p *TApplicationReply) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "cutoffNanos", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:cutoffNanos: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.CutoffNanos)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.cutoffNanos (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:cutoffNanos: ", p), err)
+	}
+	return err
+}
+
 func (p *TApplicationReply) Equals(other *TApplicationReply) bool {
 	if p == other {
 		return true
@@ -3336,6 +3377,9 @@ func (p *TApplicationReply) Equals(other *TApplicationReply) bool {
 		if _tgt != _src23 {
 			return false
 		}
+	}
+	if p.CutoffNanos != other.CutoffNanos {
+		return false
 	}
 	return true
 }

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Makes sparkplugin/gen, the Java of thrift/application.thrift, or with "check"
+# tells whether it is up to date. Needs the Thrift compiler 0.17.0, whose code fits
+# the libthrift that the plugin ships; building the plugin needs no compiler,
+# because the result is committed.
+set -eu
+
+want=0.17.0
+root=$(cd "$(dirname "$0")/.." && pwd)
+
+have=$(thrift --version 2>/dev/null | awk '{print $3}') || have=
+if [ "$have" != "$want" ]; then
+	echo "tools/spark-thrift.sh: needs the Thrift compiler $want, found '${have:-none}'; install thrift-compiler $want" >&2
+	exit 2
+fi
+
+fresh=$(mktemp -d)
+trap 'rm -rf "$fresh"' EXIT INT TERM
+mkdir "$fresh/all" "$fresh/gen"
+for idl in published application; do
+	thrift -strict -I "$root/thrift" -out "$fresh/all" \
+		-gen java:generated_annotations=suppress,private_members "$root/thrift/$idl.thrift"
+done
+
+# Of the published services the plugin needs what a refusal looks like.
+keep=org/pigeonsched/thrift
+mkdir -p "$fresh/gen/$keep"
+cp -r "$fresh/all/$keep/application" "$fresh/all/$keep/TPigeonException.java" "$fresh/gen/$keep"
+
+case ${1:-write} in
+write)
+	rm -rf "$root/sparkplugin/gen"
+	cp -r "$fresh/gen" "$root/sparkplugin/gen"
+	;;
+check)
+	if ! diff -r "$root/sparkplugin/gen" "$fresh/gen" >&2; then
+		echo "tools/spark-thrift.sh: sparkplugin/gen differs from what the IDL gives; run tools/spark-thrift.sh and commit the result" >&2
+		exit 1
+	fi
+	;;
+*)
+	echo "usage: tools/spark-thrift.sh [write|check]" >&2
+	exit 2
+	;;
+esac
