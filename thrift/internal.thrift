@@ -317,11 +317,12 @@ struct TOrder {
 }
 
 // tenure and frontend are those that the node follows now, this order's when it
-// was accepted.
+// was accepted; incarnation is that of the application it holds.
 struct TOrderReply {
   1: bool accepted
   2: i64 tenure
   3: string frontend
+  4: i64 incarnation
 }
 
 // slots are those it has, or waits for; held those it has got. ranNanos: how long

@@ -38,9 +38,10 @@ type Order struct {
 
 // OrderReply says whom the node follows now.
 type OrderReply struct {
-	Accepted bool
-	Tenure   int64
-	Frontend string
+	Accepted    bool
+	Tenure      int64
+	Frontend    string
+	Incarnation int64 // of the application that it holds
 }
 
 // Holdings are what a node holds of applications.
@@ -88,7 +89,7 @@ func (h peerHandler) OrderExecutors(ctx context.Context, t *peer.TOrder) (*peer.
 		return nil, refusal(err)
 	}
 	r, err := h.ports.Executors.OrderExecutors(ctx, o)
-	return &peer.TOrderReply{Accepted: r.Accepted, Tenure: r.Tenure, Frontend: r.Frontend}, refusal(err)
+	return &peer.TOrderReply{Accepted: r.Accepted, Tenure: r.Tenure, Frontend: r.Frontend, Incarnation: r.Incarnation}, refusal(err)
 }
 
 func (h peerHandler) Holdings(ctx context.Context, frontend string, incarnation, version int64, waitMillis int32) (*peer.THoldings, error) {
@@ -120,7 +121,7 @@ func (p *PeerClient) OrderExecutors(ctx context.Context, o *Order) (OrderReply, 
 	if err != nil {
 		return OrderReply{}, err
 	}
-	return OrderReply{Accepted: r.Accepted, Tenure: r.Tenure, Frontend: r.Frontend}, nil
+	return OrderReply{Accepted: r.Accepted, Tenure: r.Tenure, Frontend: r.Frontend, Incarnation: r.Incarnation}, nil
 }
 
 // Holdings asks a node what it holds of applications.

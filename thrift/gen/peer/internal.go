@@ -10733,10 +10733,12 @@ func (p *TOrder) String() string {
 //   - Accepted
 //   - Tenure
 //   - Frontend
+//   - Incarnation
 type TOrderReply struct {
-	Accepted bool   `thrift:"accepted,1" db:"accepted" json:"accepted"`
-	Tenure   int64  `thrift:"tenure,2" db:"tenure" json:"tenure"`
-	Frontend string `thrift:"frontend,3" db:"frontend" json:"frontend"`
+	Accepted    bool   `thrift:"accepted,1" db:"accepted" json:"accepted"`
+	Tenure      int64  `thrift:"tenure,2" db:"tenure" json:"tenure"`
+	Frontend    string `thrift:"frontend,3" db:"frontend" json:"frontend"`
+	Incarnation int64  `thrift:"incarnation,4" db:"incarnation" json:"incarnation"`
 }
 
 func NewTOrderReply() *TOrderReply {
@@ -10753,6 +10755,10 @@ func (p *TOrderReply) GetTenure() int64 {
 
 func (p *TOrderReply) GetFrontend() string {
 	return p.Frontend
+}
+
+func (p *TOrderReply) GetIncarnation() int64 {
+	return p.Incarnation
 }
 func (p *TOrderReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
@@ -10791,6 +10797,16 @@ func (p *TOrderReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 3:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -10840,6 +10856,15 @@ func (p *TOrderReply) ReadField3(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TOrderReply) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Incarnation = v
+	}
+	return nil
+}
+
 func (p *TOrderReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TOrderReply"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -10852,6 +10877,9 @@ func (p *TOrderReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -10903,6 +10931,19 @@ func (p *TOrderReply) writeField3(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TOrderReply) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "incarnation", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:incarnation: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Incarnation)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.incarnation (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:incarnation: ", p), err)
+	}
+	return err
+}
+
 func (p *TOrderReply) Equals(other *TOrderReply) bool {
 	if p == other {
 		return true
@@ -10916,6 +10957,9 @@ func (p *TOrderReply) Equals(other *TOrderReply) bool {
 		return false
 	}
 	if p.Frontend != other.Frontend {
+		return false
+	}
+	if p.Incarnation != other.Incarnation {
 		return false
 	}
 	return true
