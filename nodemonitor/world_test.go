@@ -37,10 +37,16 @@ type world struct {
 	masterServer   *server.Server
 	frontendServer *server.Server
 
+	group int
+
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at every change
 
 	// Of the master.
+	numbering   bool  // it numbers workers and keeps the roll
+	next        int32 // number
+	taken       bool  // claimed numbers are others' by now
+	roll        wire.Roll
 	incarnation int64
 	epoch       uint64
 	sequence    uint64
@@ -65,15 +71,17 @@ const (
 )
 
 // newWorld starts a master and a frontend; withNATS adds a server that both use.
-func newWorld(t testing.TB, withNATS bool) *world {
+func newWorld(t testing.TB, withNATS bool) *world { return newWorldOf(t, testGroup, withNATS) }
+
+func newWorldOf(t testing.TB, group int, withNATS bool) *world {
 	t.Helper()
 	w := &world{
-		t: t, names: roster.New(), master: roster.MasterRef(testGroup),
+		t: t, names: roster.New(), master: roster.MasterRef(group), group: group,
 		frontend: wire.Ref{Role: sched.Distributor, Name: "f1"}, node: wire.Ref{Role: sched.Worker, Name: "n1"},
 		changed: make(chan struct{}), incarnation: 1000, epoch: 5, ack: true,
 	}
 	w.codec = wire.NewCodec(w.names, runloop.NewClock().Now)
-	w.masterServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: w, Registrar: w}, w.codec), server.Options{Name: "master"})
+	w.masterServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: w, Registrar: w, Roll: w}, w.codec), server.Options{Name: "master"})
 	w.frontendServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Reports: w}, w.codec), server.Options{Name: "frontend"})
 	if withNATS {
 		w.startNATS()
@@ -97,7 +105,7 @@ func (w *world) startNATS() {
 		time.Sleep(time.Millisecond)
 	}
 	for subject, list := range map[string]*[]wire.Item{
-		notice.IdleSubject(testCluster, testGroup): &w.idles, notice.ReportSubject(testCluster, w.frontend.Name): &w.noticed,
+		notice.IdleSubject(testCluster, w.group): &w.idles, notice.ReportSubject(testCluster, w.frontend.Name): &w.noticed,
 	} {
 		if err := w.conn.Subscribe(subject, func(data []byte) {
 			b, err := w.codec.Decode(data)
@@ -181,6 +189,14 @@ func last(items []wire.Item) (it wire.Item) {
 	return it
 }
 
+// slotTold gives a slot as the last snapshot told it, none before one came.
+func (w *world) slotTold(slot int) (s wire.Slot) {
+	if n := len(w.snapshots); n > 0 && slot < len(w.snapshots[n-1].Slots) {
+		s = w.snapshots[n-1].Slots[slot]
+	}
+	return s
+}
+
 func kinds(items []wire.Item) (out []string) {
 	for i := range items {
 		out = append(out, fmt.Sprintf("%v: %s", items[i].From, sched.Describe(&items[i].Msg)))
@@ -192,7 +208,10 @@ func kinds(items []wire.Item) (out []string) {
 func (w *world) Hello(_ context.Context, h *wire.Hello) (r wire.HelloReply, _ error) {
 	w.update(func() {
 		w.hellos = append(w.hellos, h)
-		r = wire.HelloReply{Sender: w.master, Incarnation: w.incarnation, Epoch: w.epoch, Group: testGroup, Accepted: w.refuse == "", Problem: w.refuse}
+		r = wire.HelloReply{Sender: w.master, Incarnation: w.incarnation, Epoch: w.epoch, Group: w.group, Accepted: w.refuse == "", Problem: w.refuse}
+		if w.numbering && r.Accepted {
+			w.enroll(h, &r)
+		}
 	})
 	return r, nil
 }
@@ -233,6 +252,7 @@ func (w *world) Reports(_ context.Context, b *wire.Batch) (r wire.ReportsReply, 
 type testNode struct {
 	*NodeMonitor
 	w    *world
+	ref  wire.Ref
 	peer *wire.PeerClient
 	stop func() error
 }
@@ -240,7 +260,7 @@ type testNode struct {
 // config is a node of the world; change adapts it.
 func (w *world) config(change func(*Config)) Config {
 	c := Default()
-	c.ID, c.Group, c.Slots, c.Cluster, c.Heartbeat = w.node.Name, testGroup, 2, testCluster, 50*time.Millisecond
+	c.ID, c.Group, c.Slots, c.Cluster, c.Heartbeat = w.node.Name, w.group, 2, testCluster, 50*time.Millisecond
 	c.Listen, c.Master, c.WorkDir, c.Grace = "127.0.0.1:0", w.masterServer.Addr().String(), w.t.TempDir(), 0
 	if w.nats != nil {
 		c.NATS = w.nats.URL()
@@ -277,7 +297,7 @@ func (w *world) run(c Config) *testNode {
 	go func() { ended <- m.Run(ctx) }()
 	var once sync.Once
 	var result error
-	n := &testNode{NodeMonitor: m, w: w, peer: wire.NewPeerClient(pool, w.codec)}
+	n := &testNode{NodeMonitor: m, w: w, ref: wire.Ref{Role: sched.Worker, Name: c.ID}, peer: wire.NewPeerClient(pool, w.codec)}
 	n.stop = func() error {
 		once.Do(func() { cancel(); result = <-ended; pool.Close() })
 		return result
@@ -296,7 +316,7 @@ func (n *testNode) deliver(items ...wire.Item) {
 	n.w.mu.Lock()
 	n.w.sequence++
 	b := &wire.Batch{
-		Sender: n.w.master, Receiver: n.w.node, Incarnation: n.w.incarnation, Epoch: n.w.epoch, Sequence: n.w.sequence, Items: items,
+		Sender: n.w.master, Receiver: n.ref, Incarnation: n.w.incarnation, Epoch: n.w.epoch, Sequence: n.w.sequence, Items: items,
 	}
 	n.w.mu.Unlock()
 	r, err := n.peer.Deliver(context.Background(), b)

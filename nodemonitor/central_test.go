@@ -1,0 +1,198 @@
+package nodemonitor
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// told gives what the master was told by Thrift of the kind, in order.
+func (w *world) told(kind sched.Kind) (ids []sched.AttemptID) {
+	for i := range w.linked {
+		if w.linked[i].Msg.Kind == kind {
+			ids = append(ids, w.linked[i].Msg.AttemptID())
+		}
+	}
+	return ids
+}
+
+// TestAssigned: tasks of the central scheduler wait at the worker with what they
+// are to do, each is told when it starts and when it ends, and one that waits can
+// be killed. What waits is told in snapshots.
+func TestAssigned(t *testing.T) {
+	for _, policy := range []string{"hawk", "eagle"} {
+		t.Run(policy, func(t *testing.T) {
+			w, _ := newRivals(t)
+			n := w.under(policy, func(c *Config) { c.Slots = 1 }, "n1")[0]
+			var ids []sched.AttemptID
+			for task := range int32(4) {
+				ids = append(ids, attemptOf(1, task))
+			}
+			first := w.assign(n, 0, ids[0], sleepFor(time.Hour))
+			n.deliver(first, w.assign(n, 0, ids[1], shell("exit 7")), w.assign(n, 0, ids[2], sleepFor(0)), w.assign(n, 0, ids[3], sleepFor(time.Hour)))
+			n.deliver(first, w.assign(n, 0, ids[2], sleepFor(0))) // they come again
+			w.await("it is told what waits", func() bool {
+				s := w.slotTold(0)
+				return s.Running == ids[0] && s.Number == 1 && len(s.Held) == 3
+			})
+			w.mu.Lock()
+			if h := w.slotTold(0).Held[0]; h.ID != ids[1] || h.Suspended || h.Class != sched.Long || h.Owner != w.frontend || h.JobName != "job-"+ids[1].Job.String() || h.Estimate != sched.Second {
+				t.Errorf("what waits is told as %+v", h)
+			}
+			w.mu.Unlock()
+			kill := first
+			kill.Msg.Kind, kill.Msg.First, kill.Extra = sched.Kill, ids[3].Task, wire.Extra{}
+			n.deliver(kill)
+			n.until("what waited last is forgotten", func(o *owner) bool { return o.attempts == 3 })
+			kill.Msg.First = ids[0].Task
+			n.deliver(kill)
+			for i, want := range []struct {
+				outcome sched.Outcome
+				exit    int
+			}{{sched.Killed, 0}, {sched.Failed, 7}, {sched.Done, 0}} {
+				if r := w.reported(ids[i]); r.Msg.Outcome != want.outcome || r.Exit != want.exit {
+					t.Errorf("report %s, exit %d", sched.Describe(&r.Msg), r.Exit)
+				}
+			}
+			w.await("the ends are told", func() bool { return slices.Equal(w.told(sched.Idle), ids[:3]) })
+			if w.mu.Lock(); !slices.Equal(w.told(sched.Started), ids[:3]) {
+				t.Errorf("told the starts of %v", w.told(sched.Started))
+			}
+			w.mu.Unlock()
+			n.until("it rests", func(o *owner) bool { return o.attempts == 0 && len(o.workers[0].attempts) == 0 })
+		})
+	}
+}
+
+// TestAssignedIsKnown: an attempt whose result is kept does not run again when a
+// new central scheduler assigns it; it is told as ended and reported again.
+func TestAssignedIsKnown(t *testing.T) {
+	w, _ := newRivals(t)
+	n := w.under("hawk", func(c *Config) { c.Slots = 2; c.Heartbeat = time.Minute }, "n1")[0]
+	w.update(func() { w.ack = false })
+	id := attemptOf(1, 0)
+	n.deliver(w.assign(n, 0, id, sleepFor(0)))
+	w.reported(id)
+	n.deliver(w.assign(n, 1, id, sleepFor(time.Hour)))
+	w.await("its end is told twice", func() bool { return len(w.told(sched.Idle)) == 2 })
+	w.await("its result is told again", func() bool { return len(w.reports) == 2 })
+}
+
+// TestStopWithQueue: what waits at the workers of a node that stops is reported
+// lost like what runs.
+func TestStopWithQueue(t *testing.T) {
+	w, _ := newRivals(t)
+	n := w.under("eagle", func(c *Config) { c.Slots = 1 }, "n1")[0]
+	var items []wire.Item
+	for task := range int32(50) {
+		items = append(items, w.assign(n, 0, attemptOf(1, task), sleepFor(time.Hour)))
+	}
+	n.deliver(items...)
+	n.until("they are here", func(o *owner) bool { return o.attempts == 50 })
+	if err := n.stop(); err != nil {
+		t.Error(err)
+	}
+	for task := range int32(50) {
+		if r := w.reported(attemptOf(1, task)); r.Msg.Outcome != sched.Lost || r.Msg.Reason != backend.Stopping {
+			t.Errorf("report %s", sched.Describe(&r.Msg))
+		}
+	}
+}
+
+// TestUnknownJobWaits: of a job that its frontend does not know nothing stays,
+// neither what runs nor what waits, and the central scheduler is told.
+func TestUnknownJobWaits(t *testing.T) {
+	w, _ := newRivals(t)
+	n := w.under("hawk", func(c *Config) { c.Slots = 1 }, "n1")[0]
+	w.update(func() { w.unknown = []sched.JobID{attemptOf(1, 0).Job} })
+	n.deliver(
+		w.assign(n, 0, attemptOf(2, 0), sleepFor(0)), // its report brings the frontend's answer
+		w.assign(n, 0, attemptOf(1, 0), sleepFor(time.Hour)), w.assign(n, 0, attemptOf(1, 1), sleepFor(time.Hour)))
+	n.until("nothing is left", func(o *owner) bool { return o.attempts == 0 && len(o.results.index) == 0 })
+	w.await("the central scheduler knows", func() bool {
+		ended := w.told(sched.Idle)
+		return slices.Contains(ended, attemptOf(1, 0)) && slices.Contains(ended, attemptOf(1, 1))
+	})
+}
+
+// TestRejected: eagle's workers with long work reject reservations, with what the
+// launch said of others.
+func TestRejected(t *testing.T) {
+	w, f := newRivals(t)
+	n := w.under("eagle", nil, "n1")[0]
+	it := w.assign(n, 0, attemptOf(1, 0), sleepFor(time.Hour))
+	it.Msg.More = &sched.More{Bits: []uint64{5}, Stamp: 9}
+	n.deliver(it)
+	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	f.probe(n, 0, 2)
+	w.await("it is rejected", func() bool {
+		r := last(f.got)
+		return r.Msg.Kind == sched.ProbeRejected && r.Msg.Job == attemptOf(2, 0).Job && r.Msg.More != nil && r.Msg.More.Stamp == 9 && slices.Equal(r.Msg.More.Bits, []uint64{5})
+	})
+	f.probe(n, 0, 3, func(m *sched.Message) { m.Attempt = 3 }) // the third time it is not
+	n.until("it waits", func(o *owner) bool { return o.attempts == 1 })
+}
+
+// TestSteal: an idle worker steals from another node's, and from another of its
+// own node, what waits there behind long work; what it stole is asked for by the
+// thief.
+func TestSteal(t *testing.T) {
+	for name, nodes := range map[string][]string{"two nodes": {"n1", "n2"}, "one node": {"n1"}} {
+		t.Run(name, func(t *testing.T) {
+			w, f := newRivals(t)
+			slots := 2 / len(nodes)
+			list := w.under("hawk:reserved=0", func(c *Config) { c.Slots = slots }, nodes...)
+			victim, thief := list[0], list[len(list)-1]
+			idle := int32(slots - 1)
+			for _, n := range list {
+				n.until("it knows both workers", func(o *owner) bool { return len(o.roll.members) == 2 })
+			}
+			victim.deliver(w.assign(victim, 0, attemptOf(1, 0), sleepFor(time.Hour)))
+			victim.until("it is busy", func(o *owner) bool { return len(o.runs) == 1 })
+			f.probe(victim, 0, 2)
+			f.probe(thief, idle, 3) // to have a turn to idle
+			f.say(thief, idle, sched.Message{Kind: sched.NoTask, Job: attemptOf(3, 0).Job, Seq: f.question(thief, idle, 3)}, wire.Extra{})
+			id := attemptOf(2, 0)
+			f.bind(thief, idle, id, f.question(thief, idle, 2), sleepFor(0))
+			if r := w.reported(id); r.From.Name != thief.ref.Name || r.From.Slot != idle {
+				t.Errorf("it ran at %v", r.From)
+			}
+		})
+	}
+}
+
+// TestBackendsOfApplications: under policies whose workers all serve the same they
+// cannot register.
+func TestBackendsOfApplications(t *testing.T) {
+	for _, policy := range []string{"sparrow", "kairos", "fifo"} {
+		w, _ := newRivals(t)
+		n := w.start(func(c *Config) { c.Policy = policy })
+		service := backendService{n.equipment.registry, n.relay, n.cfg.ID, n.owner.rules}
+		err := service.Register(t.Context(), "spark", "127.0.0.1:1", 0)
+		refused, ok := err.(*api.Error)
+		if !ok || refused.Problem != api.Invalid || refused.What != "policy "+policy+" runs sleep and exec tasks only" {
+			t.Errorf("policy %s: %v", policy, err)
+		}
+	}
+}
+
+// TestOneQueue: fifo and priority are Pigeon's workers under one master: their idle
+// notices are by slot.
+func TestOneQueue(t *testing.T) {
+	for _, policy := range []string{"fifo", "priority"} {
+		w := newWorldOf(t, 0, true)
+		w.numbering = true
+		w.front("f1")
+		n := w.under(policy, nil, "n1")[0]
+		n.until("the node has reached NATS", func(*owner) bool { return n.notices.conn.Connected() })
+		n.until("it is registered", func(o *owner) bool { return o.epoch == 5 })
+		id := attemptOf(1, 0)
+		n.deliver(w.launch(1, 0, id, sleepFor(0)))
+		w.await("the slot is told idle", func() bool { return len(w.idles) == 1 && w.idles[0].From.Slot == 1 && w.idles[0].Msg.Seq == 2 })
+	}
+}

@@ -1,0 +1,85 @@
+package executor
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// maxWait bounds a wait for holdings.
+const maxWait = time.Minute
+
+// Holdings tells what is held here as soon as it is something else than the
+// version named, or when the wait is over. It renews the leases of the
+// applications of that frontend, also at its end: who waits lives.
+func (k *Keeper) Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (wire.Holdings, error) {
+	timer := time.NewTimer(min(max(wait, 0), maxWait, k.cfg.Lease/3))
+	defer timer.Stop()
+	for over := false; ; {
+		k.mu.Lock()
+		k.renew(frontend)
+		if over || k.closed || incarnation != k.cfg.Incarnation || version != k.version {
+			defer k.mu.Unlock()
+			return k.draw(), nil
+		}
+		wake := k.wake
+		k.mu.Unlock()
+		select {
+		case <-wake:
+		case <-timer.C:
+			over = true
+		case <-ctx.Done():
+			return wire.Holdings{}, ctx.Err()
+		}
+	}
+}
+
+// renew needs the lock.
+func (k *Keeper) renew(frontend string) {
+	now := time.Now()
+	for _, a := range k.apps {
+		if a.frontend == frontend {
+			a.heard = now
+		}
+	}
+}
+
+// Look tells what is held here.
+func (k *Keeper) Look() wire.Holdings {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.draw()
+}
+
+// draw needs the lock.
+func (k *Keeper) draw() wire.Holdings {
+	h := wire.Holdings{Incarnation: k.cfg.Incarnation, Version: k.version, Memory: k.cfg.Memory}
+	for _, a := range k.apps {
+		h.Used += a.memory()
+		v := wire.HeldApplication{
+			ID: a.ID, Incarnation: a.Incarnation, Frontend: a.frontend, Tenure: a.tenure, Sequence: a.sequence, Last: a.last,
+			Executors: slices.Clone(a.ended),
+		}
+		for _, id := range slices.Sorted(maps.Keys(a.executors)) {
+			v.Executors = append(v.Executors, k.show(a.executors[id]))
+		}
+		h.Applications = append(h.Applications, v)
+	}
+	slices.SortFunc(h.Applications, func(a, b wire.HeldApplication) int { return strings.Compare(a.ID, b.ID) })
+	return h
+}
+
+// show needs the lock.
+func (k *Keeper) show(x *executor) wire.HeldExecutor {
+	h := wire.HeldExecutor{State: x.state, Slots: x.slots, Ran: time.Since(x.began)}
+	if x.app.Grants {
+		h.Attached, _ = k.cfg.Table.Attached(x.app.ID, x.id)
+	} else {
+		h.Held = k.cfg.Table.Holding(x.app.ID, x.id)
+	}
+	return h
+}

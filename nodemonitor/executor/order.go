@@ -1,0 +1,194 @@
+package executor
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+var _ wire.ExecutorKeeper = (*Keeper)(nil)
+
+// OrderExecutors takes what a frontend wants of an application here.
+func (k *Keeper) OrderExecutors(_ context.Context, o *wire.Order) (wire.OrderReply, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.objection(o); err != nil {
+		return wire.OrderReply{}, err
+	}
+	a := k.apps[o.Application.ID]
+	switch {
+	case a == nil && o.Over:
+		return wire.OrderReply{Accepted: true, Tenure: o.Tenure, Frontend: o.Frontend, Incarnation: o.Application.Incarnation}, nil
+	case a == nil:
+		a = k.admit(o)
+	case a.over || a.Incarnation != o.Application.Incarnation || o.Tenure < a.tenure || o.Tenure == a.tenure && o.Frontend != a.frontend:
+		return wire.OrderReply{Tenure: a.tenure, Frontend: a.frontend, Incarnation: a.Incarnation}, nil
+	}
+	if o.Tenure > a.tenure || o.Sequence >= a.sequence {
+		k.follow(a, o)
+	}
+	a.heard = time.Now()
+	return wire.OrderReply{Accepted: true, Tenure: a.tenure, Frontend: a.frontend, Incarnation: a.Incarnation}, nil
+}
+
+// objection refuses orders that no frontend of ours gives. It needs the lock.
+func (k *Keeper) objection(o *wire.Order) error {
+	bad := func(p api.Problem, what, next string) error {
+		return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("application %q at node %q", o.Application.ID, k.cfg.Node), Tried: "taking an order of frontend " + o.Frontend, Next: next}
+	}
+	switch {
+	case k.closed:
+		return bad(api.NotReady, "the node monitor is stopping", "order elsewhere")
+	case k.apps[o.Application.ID] == nil && !o.Over && len(k.apps) >= maxApplications:
+		return bad(api.Busy, fmt.Sprintf("the node holds %d applications, its limit", maxApplications), "order elsewhere, or later")
+	case len(o.Executors) > api.MaxExecutors || slices.ContainsFunc(o.Executors, func(id string) bool { return !api.IsApplicationID(id) }):
+		return bad(api.Invalid, fmt.Sprintf("it names %d executors, the limit is %d, or one that can have no folder", len(o.Executors), api.MaxExecutors), "run the same version of pigeon on all hosts")
+	}
+	return nil
+}
+
+// admit needs the lock.
+func (k *Keeper) admit(o *wire.Order) *application {
+	a := &application{
+		Application: o.Application, executors: map[string]*executor{}, known: map[string]bool{},
+		folder: k.cfg.Folder + "/" + o.Application.ID,
+	}
+	k.apps[a.ID] = a
+	k.cfg.Logger.Info("an application may have executors here", "application", a.ID, "name", a.Name, "frontend", o.Frontend)
+	return a
+}
+
+// follow does what an order says. It needs the lock.
+func (k *Keeper) follow(a *application, o *wire.Order) {
+	if a.tenure != 0 && a.frontend != o.Frontend {
+		k.cfg.Logger.Info("another frontend has taken an application over", "application", a.ID, "frontend", o.Frontend, "before", a.frontend)
+	}
+	a.frontend, a.address, a.tenure, a.sequence = o.Frontend, o.Address, o.Tenure, o.Sequence
+	defer k.changed()
+	if o.Over {
+		k.end(a, "the application is over")
+		return
+	}
+	for _, x := range a.executors {
+		if !slices.Contains(o.Executors, x.id) {
+			k.stopExecutor(x, "the application or its frontend has no use for it any more")
+		}
+	}
+	for _, id := range o.Executors {
+		if n, err := strconv.Atoi(id); err == nil {
+			a.last = max(a.last, n)
+		}
+		if !a.known[id] {
+			k.begin(a, id)
+		}
+	}
+}
+
+// begin starts an executor, or refuses it. It needs the lock.
+func (k *Keeper) begin(a *application, id string) {
+	a.known[id] = true
+	x := &executor{
+		app: a, id: id, token: rand.Text(), slots: a.Template.Slots, folder: a.folder + "/" + id, began: time.Now(),
+		state: api.ExecutorState{ID: id, Node: k.cfg.Node, Host: k.cfg.Host, State: api.ExecutorStarting},
+	}
+	if x.slots == 0 {
+		x.slots = k.cfg.Slots
+	}
+	if k.cfg.Web != "" {
+		base := fmt.Sprintf("%s/applications/%s/%s/", k.cfg.Web, a.ID, id)
+		x.state.Stdout, x.state.Stderr = base+"stdout", base+"stderr"
+	}
+	if err := k.room(a, x); err != nil {
+		k.tellEnd(x, end{reason: err.Error(), refused: true})
+		return
+	}
+	a.executors[id] = x
+	k.living++
+	ctx, cancel := context.WithCancel(k.ctx)
+	x.cancel = cancel
+	k.work.Go(func() { k.start(ctx, x) })
+}
+
+// room says why the node cannot take the executor beside those it has, nil when
+// it can. It needs the lock.
+func (k *Keeper) room(a *application, x *executor) error {
+	memory, slots := int64(0), 0
+	for _, b := range k.apps {
+		memory += b.memory()
+		slots += b.owned()
+	}
+	bad := func(what, next string) error {
+		return &api.Error{Problem: api.Busy, What: what, Subject: fmt.Sprintf("executor %s of application %q", x.id, a.ID), Tried: fmt.Sprintf("finding room for it on node %q", k.cfg.Node), Next: next}
+	}
+	switch {
+	case memory+a.Template.Memory > k.cfg.Memory:
+		return bad(fmt.Sprintf("it needs %d MB, and the node has %d MB for executors (memory), of which %d MB are taken%s", a.Template.Memory, k.cfg.Memory, memory, k.holders((*application).memory, "MB")),
+			"give executors less memory, wait for other applications to end, or raise the node's memory")
+	case !a.Grants && slots+x.slots > k.cfg.Slots:
+		return bad(fmt.Sprintf("it holds %d slots for as long as it lives, and the node has %d, of which %d are held so%s", x.slots, k.cfg.Slots, slots, k.holders((*application).owned, "slots")),
+			"give executors fewer slots, wait for other applications to end, or let it take grants")
+	}
+	return nil
+}
+
+// memory is what the executors of the application take, MB.
+func (a *application) memory() int64 { return int64(len(a.executors)) * a.Template.Memory }
+
+// owned is how many slots they hold for as long as they live.
+func (a *application) owned() (n int) {
+	if a.Grants {
+		return 0
+	}
+	for _, x := range a.executors {
+		n += x.slots
+	}
+	return n
+}
+
+// holders says who holds what, the most first; "" when nobody holds anything. It
+// needs the lock.
+func (k *Keeper) holders(of any, unit string) string {
+	type share struct {
+		id string
+		n  int64
+	}
+	var list []share
+	for _, a := range k.apps {
+		s := share{id: a.ID}
+		switch f := of.(type) {
+		case func(*application) int64:
+			s.n = f(a)
+		case func(*application) int:
+			s.n = int64(f(a))
+		}
+		if s.n > 0 {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b share) int {
+		if a.n != b.n {
+			return int(b.n - a.n)
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	const most = 5
+	var parts []string
+	for i, s := range list {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("and %d others", len(list)-most))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %d %s", s.id, s.n, unit))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}

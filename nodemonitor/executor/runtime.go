@@ -1,0 +1,104 @@
+package executor
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// runtime finds the home that the executor runs from: the one configured under
+// its name, else the application's own when it is here too, each only if it holds
+// what it must.
+func (k *Keeper) runtime(x *executor, r *api.Runtime) (home string, refused *end) {
+	if r == nil {
+		return "", nil
+	}
+	var tried []string
+	configured := k.cfg.Runtimes[r.Name]
+	for _, c := range []struct{ home, whose string }{
+		{configured, "the node's own (runtimes)"}, {r.Path, "the application's"},
+	} {
+		switch lacks := lacking(c.home, r.MustHold); {
+		case c.home == "":
+			tried = append(tried, fmt.Sprintf("%s: none is given", c.whose))
+		case lacks == "":
+			return c.home, nil
+		default:
+			tried = append(tried, fmt.Sprintf("%s: %s has no %s%s", c.whose, c.home, lacks, shows(c.home, r.Shows)))
+		}
+	}
+	next := fmt.Sprintf("install %s %s there, or name its home in the node's runtimes as %s=HOME", r.Name, r.Version, r.Name)
+	if r.Setting != "" {
+		next += ", or set " + r.Setting
+	}
+	e := k.refusal(x, fmt.Sprintf("it needs %s %s, which the node does not have; %s", r.Name, r.Version, strings.Join(tried, "; ")), "looking for what it runs from", next)
+	return "", &e
+}
+
+// lacking gives the first file that a home lacks, "" when it has all.
+func lacking(home string, must []string) string {
+	if info, err := os.Stat(home); home == "" || err != nil || !info.IsDir() {
+		return "such folder"
+	}
+	for _, name := range must {
+		if _, err := os.Stat(filepath.Join(home, filepath.FromSlash(name))); err != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// shows says what is in a home, by the patterns of the application.
+func shows(home string, patterns []string) string {
+	const most = 5
+	var found []string
+	for _, p := range patterns {
+		list, err := filepath.Glob(filepath.Join(home, filepath.FromSlash(p)))
+		if err != nil {
+			continue // a pattern of the application's that is none
+		}
+		for _, path := range list {
+			if rel, err := filepath.Rel(home, path); err == nil && len(found) < most {
+				found = append(found, rel)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return " (there is " + strings.Join(found, ", ") + ")"
+}
+
+// java finds the home of Java: as the application says in its environment, as the
+// node monitor's has it, or where the program in its PATH is.
+func (k *Keeper) java(x *executor, env []string) (string, *end) {
+	var looked []string
+	for _, kv := range env {
+		if home, ok := strings.CutPrefix(kv, "JAVA_HOME="); ok && !strings.Contains(home, "{{") {
+			looked = append(looked, home)
+		}
+	}
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		looked = append(looked, home)
+	}
+	if path, err := exec.LookPath("java"); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			looked = append(looked, filepath.Dir(filepath.Dir(real)))
+		}
+	}
+	for _, home := range looked {
+		if lacking(home, []string{"bin/java"}) == "" {
+			return home, nil
+		}
+	}
+	what := "there is no Java on the node: neither JAVA_HOME nor the PATH of the node monitor has one"
+	if len(looked) > 0 {
+		what = "there is no bin/java in " + strings.Join(looked, ", nor in ")
+	}
+	e := k.refusal(x, what, "looking for Java", "install Java on the node, or set JAVA_HOME in the node monitor's environment or in the application's")
+	return "", &e
+}

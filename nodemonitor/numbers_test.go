@@ -1,0 +1,153 @@
+package nodemonitor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// TestNumbers: workers go by the numbers that the master gives; a new master is
+// told them, with what is here.
+func TestNumbers(t *testing.T) {
+	w, f := newRivals(t)
+	w.next = 40
+	n := w.under("sparrow", func(c *Config) { c.Memory, c.Host = 512, "rack-7" }, "n1")[0]
+	n.look(func(o *owner) {
+		for i, want := range []int32{40, 41} {
+			if self := o.workers[i].self; self != (sched.Addr{Role: sched.Worker, ID: want}) || o.bySelf[self] != o.workers[i] {
+				t.Errorf("worker %d is %v", i, self)
+			}
+		}
+	})
+	id := attemptOf(1, 0)
+	f.probe(n, 1, 1)
+	f.bind(n, 1, id, f.question(n, 1, 1), sleepFor(time.Hour))
+	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	w.update(func() { w.incarnation, w.epoch, w.next = 2000, 6, 100 })
+	w.await("it introduces itself again", func() bool { return len(w.hellos) == 2 })
+	w.mu.Lock()
+	first, h := w.hellos[0], w.hellos[1]
+	w.mu.Unlock()
+	if first.Slots[0].Number != 0 || first.Memory != 512 || first.Host != "rack-7" {
+		t.Errorf("the first hello is %+v", first)
+	}
+	if h.Slots[0].Number != 41 || h.Slots[1].Number != 42 || h.Slots[1].Running != id || h.Slots[1].Owner != f.ref {
+		t.Errorf("the second hello is %+v", h)
+	}
+	n.until("it is registered", func(o *owner) bool { return o.epoch == 6 })
+	n.look(func(o *owner) {
+		if o.workers[1].self.ID != 41 || len(o.runs) != 1 {
+			t.Errorf("worker 1 is %v, %d run", o.workers[1].self, len(o.runs))
+		}
+	})
+}
+
+// TestNumbersTaken: a node monitor whose workers' numbers are others' by now ends,
+// and says why.
+func TestNumbersTaken(t *testing.T) {
+	w, _ := newRivals(t)
+	c := w.config(func(c *Config) { c.Policy = "eagle" })
+	m, err := New(c, Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(t.Context()) }()
+	await(t, m.Ready())
+	w.update(func() { w.incarnation, w.taken = 2000, true })
+	if err := await(t, ended); err == nil || !strings.Contains(err.Error(), "worker 0 is another node's") || !strings.Contains(err.Error(), "start the node monitor again") {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// TestUnfit: numbers that cannot be are no registration.
+func TestUnfit(t *testing.T) {
+	for name, c := range map[string]struct {
+		numbers []int32
+		fault   string
+	}{
+		"good":           {[]int32{5, 3}, ""},
+		"too few":        {[]int32{1}, "numbered 1 workers of 2"},
+		"none":           {nil, "numbered 0 workers of 2"},
+		"zero":           {[]int32{0, 1}, "worker 0 the number -1, which cannot be"},
+		"twice":          {[]int32{4, 4}, "worker 1 the number 3, which cannot be"},
+		"another's":      {[]int32{8, 1}, "worker 0 the number 7, which was that of worker n9/0"},
+		"beyond":         {[]int32{1, sched.MaxID + 1}, "which cannot be"},
+		"another number": {[]int32{5, 4}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := newRivals(t)
+			n, err := New(w.config(func(c *Config) { c.Policy = "sparrow" }), Deps{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer n.Close()
+			n.owner.roster.Set(wire.Ref{Role: sched.Worker, Name: "n9"}, 7)
+			err = n.owner.registered(&wire.HelloReply{Numbers: c.numbers})
+			if (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {
+				t.Fatalf("numbers %v: %v", c.numbers, err)
+			}
+			if err != nil {
+				return
+			}
+			if err := n.owner.registered(&wire.HelloReply{Numbers: slices.Clone(c.numbers)}); err != nil {
+				t.Errorf("the same again: %v", err)
+			}
+			c.numbers[1] += 9
+			if err := n.owner.registered(&wire.HelloReply{Numbers: c.numbers}); err == nil || !strings.Contains(err.Error(), "and it has") {
+				t.Errorf("other numbers: %v", err)
+			}
+		})
+	}
+}
+
+// TestPolicySettings: what a policy asks of a node is refused before anything is
+// opened.
+func TestPolicySettings(t *testing.T) {
+	for _, c := range []struct {
+		policy       string
+		group, slots int
+		fault        string
+	}{
+		{"pigeon", 3, 0, ""}, {"pigeon-x", 3, 4, ""}, {"hawk", 0, 4, ""}, {"kairos:cores=2", 0, 4, ""},
+		{"hawk", 1, 4, "policy hawk has one master for all nodes, of group 0, and this node is in group 1"},
+		{"sparrow", 0, 0, "a node of 0 slots"},
+		{"kairos:cores=4", 0, 6, "workers of 4 slots"}, {"kairos:q=0", 0, 1, "q="}, {"hawkk", 0, 1, `did you mean "hawk"`},
+	} {
+		cfg := Default()
+		cfg.Policy, cfg.Group, cfg.Slots = c.policy, c.group, c.slots
+		err := cfg.Validate()
+		if (err == nil) != (c.fault == "") || err != nil && (!strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), "policy")) {
+			t.Errorf("%s in group %d with %d slots: %v", c.policy, c.group, c.slots, err)
+		}
+	}
+	for name, change := range map[string]func(*Config){
+		"cutoff":   func(c *Config) { c.Cutoff = 0 },
+		"reserved": func(c *Config) { c.Reserved = 1 },
+		"memory":   func(c *Config) { c.Memory = -1 },
+	} {
+		cfg := Default()
+		change(&cfg)
+		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestMachine: what a node says of its machine.
+func TestMachine(t *testing.T) {
+	if got := totalMemory("MemFree: 5 kB\nMemTotal:       2048000 kB\n"); got != 2000 {
+		t.Errorf("%d MB", got)
+	}
+	if got := totalMemory("nothing"); got != 0 {
+		t.Errorf("%d MB of nothing", got)
+	}
+	c := Default()
+	if c.host("10.0.0.1:5") != "10.0.0.1" || c.memory() < 0 {
+		t.Errorf("host %q, %d MB", c.host("10.0.0.1:5"), c.memory())
+	}
+}

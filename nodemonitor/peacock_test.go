@@ -1,0 +1,65 @@
+package nodemonitor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// rich is what a probe says when no queue is too long.
+func rich(m *sched.Message) {
+	m.More = &sched.More{Threshold: sched.Second * 1000, Load: sched.Load{Queued: 1000, Work: 1_000_000 * sched.Second}}
+}
+
+// poor is what one says when every queue is.
+func poor(m *sched.Message) { m.More = &sched.More{Threshold: sched.Second * 1000} }
+
+// TestRotation: what is too much for a worker moves along the ring, from node to
+// node and within a node, and is acknowledged; whoever holds it asks for its task.
+func TestRotation(t *testing.T) {
+	for name, nodes := range map[string][]string{"two nodes": {"n1", "n2"}, "one node": {"n1"}} {
+		t.Run(name, func(t *testing.T) {
+			w, f := newRivals(t)
+			slots := 2 / len(nodes)
+			list := w.under("peacock:interval=5ms", func(c *Config) { c.Slots = slots }, nodes...)
+			first, next := list[0], list[len(list)-1]
+			idle := int32(slots - 1)
+			for _, n := range list {
+				n.until("it knows both workers", func(o *owner) bool { return len(o.roll.members) == 2 })
+			}
+			// The first worker runs one, one waits, and with the third, which passes it,
+			// it is more than the worker's share.
+			f.probe(first, 0, 1, rich)
+			f.bind(first, 0, attemptOf(1, 0), f.question(first, 0, 1), sleepFor(time.Hour))
+			first.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+			f.probe(first, 0, 2, rich)
+			f.probe(first, 0, 3, poor)
+			id := attemptOf(2, 0)
+			f.bind(next, idle, id, f.question(next, idle, 2), sleepFor(0))
+			if r := w.reported(id); r.From.Name != next.ref.Name || r.From.Slot != idle {
+				t.Errorf("it ran at %v", r.From)
+			}
+		})
+	}
+}
+
+// TestSuccessorLost: what was on its way to a node that is gone moves on to another.
+func TestSuccessorLost(t *testing.T) {
+	w, f := newRivals(t)
+	// A node that is on the roll and does not answer is the first one's successor.
+	list := w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n1")
+	w.update(func() {
+		w.enrollGhost("ghost")
+	})
+	list = append(list, w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n3")...)
+	first, other := list[0], list[1]
+	first.until("it knows three workers", func(o *owner) bool { return len(o.roll.members) == 3 })
+	f.probe(first, 0, 1, rich)
+	f.bind(first, 0, attemptOf(1, 0), f.question(first, 0, 1), sleepFor(time.Hour))
+	first.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	f.probe(first, 0, 2, rich)
+	f.probe(first, 0, 3, poor)
+	w.update(func() { w.strike("ghost") })
+	f.question(other, 0, 2)
+}

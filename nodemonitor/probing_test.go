@@ -1,0 +1,211 @@
+package nodemonitor
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// TestLateBinding: a reservation becomes a question, the answer's task runs with
+// its cargo, and the next reservation is served; "none" is an answer too. So under
+// every policy whose workers ask.
+func TestLateBinding(t *testing.T) {
+	for _, policy := range []string{"sparrow", "hawk", "eagle", "peacock"} {
+		t.Run(policy, func(t *testing.T) {
+			w, f := newRivals(t)
+			n := w.under(policy, nil, "n1")[0]
+			f.probe(n, 1, 1)
+			f.probe(n, 1, 2)
+			seq := f.question(n, 1, 1)
+			id := attemptOf(1, 4)
+			f.bind(n, 1, id, seq, shell("echo bound; exit 3"))
+			r := w.reported(id)
+			if r.Msg.Outcome != sched.Failed || r.Exit != 3 || r.From.Slot != 1 {
+				t.Errorf("report %s from %v, exit %d", sched.Describe(&r.Msg), r.From, r.Exit)
+			}
+			f.say(n, 1, sched.Message{Kind: sched.NoTask, Job: attemptOf(2, 0).Job, Seq: f.question(n, 1, 2)}, wire.Extra{})
+			n.until("it rests", func(o *owner) bool {
+				return o.workers[1].question == (question{}) && o.attempts == 0 && len(o.runs) == 0
+			})
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if policy == "sparrow" && len(w.linked) > 0 {
+				t.Errorf("the keeper of the roll was told %v", kinds(w.linked))
+			}
+		})
+	}
+}
+
+// TestLateAnswer: a launch that nobody waits for goes back to its frontend.
+func TestLateAnswer(t *testing.T) {
+	w, f := newRivals(t)
+	n := w.under("sparrow", nil, "n1")[0]
+	f.probe(n, 0, 1)
+	seq := f.question(n, 0, 1)
+	id := attemptOf(1, 0)
+	f.bind(n, 0, id, seq+1, sleepFor(0))
+	w.await("it is refused", func() bool { return find(f.got, sched.Refused, id) != nil })
+	n.look(func(o *owner) {
+		if q := o.workers[0].question; q.job != id.Job || o.attempts != 0 {
+			t.Errorf("the question is %+v, %d attempts are here", q, o.attempts)
+		}
+	})
+	f.bind(n, 0, id, seq, sleepFor(0))
+	w.reported(id)
+}
+
+// TestForsaken: a worker whose frontend is gone from the roll, or another process
+// by now, goes on with the next reservation.
+func TestForsaken(t *testing.T) {
+	for name, leave := range map[string]func(*world, *front){
+		"gone":     func(w *world, f *front) { w.strike(f.ref.Name) },
+		"replaced": func(_ *world, f *front) { f.incarnation++; f.enlist() },
+	} {
+		for _, policy := range []string{"sparrow", "peacock"} {
+			t.Run(name+"/"+policy, func(t *testing.T) {
+				w, f := newRivals(t)
+				other := w.front("f2")
+				n := w.under(policy, nil, "n1")[0]
+				f.probe(n, 0, 1)
+				f.question(n, 0, 1)
+				other.probe(n, 0, 2)
+				w.update(func() { leave(w, f) })
+				id := attemptOf(2, 0)
+				other.bind(n, 0, id, other.question(n, 0, 2), sleepFor(0))
+				w.reported(id)
+			})
+		}
+	}
+}
+
+// TestGoneBeforeItIsAsked: reservations of a frontend that is not there any more
+// are passed over.
+func TestGoneBeforeItIsAsked(t *testing.T) {
+	w, f := newRivals(t)
+	other := w.front("f2")
+	n := w.under("sparrow", nil, "n1")[0]
+	other.probe(n, 0, 9)
+	seq := other.question(n, 0, 9)
+	for job := range uint64(3) {
+		f.probe(n, 0, job)
+	}
+	other.probe(n, 0, 10)
+	w.update(func() { w.strike(f.ref.Name) })
+	n.until("it is struck off", func(o *owner) bool { return o.roll.standing(f.ref, f.incarnation) == stranger })
+	id := attemptOf(9, 0)
+	other.bind(n, 0, id, seq, sleepFor(0))
+	w.reported(id)
+	other.question(n, 0, 10)
+	if w.mu.Lock(); len(f.got) > 0 {
+		t.Errorf("who is gone was told %v", kinds(f.got))
+	}
+	w.mu.Unlock()
+}
+
+// TestStrangers: who is not on the roll has to wait until it is; who was replaced
+// speaks to the air; another master has no say.
+func TestStrangers(t *testing.T) {
+	w, f := newRivals(t)
+	n := w.under("sparrow", nil, "n1")[0]
+	unlisted := w.front("f2")
+	w.update(func() { w.strike("f2") })
+	n.until("f2 is struck off", func(o *owner) bool { return o.roll.standing(unlisted.ref, unlisted.incarnation) == stranger })
+	m := sched.Message{Kind: sched.Probe, Job: attemptOf(1, 0).Job, Owner: w.names.Addr(unlisted.ref), Count: 1, Attempt: 1}
+	var busy *api.Error
+	if err := unlisted.try(n, 0, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "distributor f2 is not on the roll") {
+		t.Errorf("a stranger was answered %v", err)
+	}
+	w.update(unlisted.enlist)
+	unlisted.probe(n, 0, 1)
+	unlisted.question(n, 0, 1)
+
+	w.update(func() { f.incarnation++; f.enlist() })
+	n.until("f1 is another process", func(o *owner) bool { return o.roll.standing(f.ref, f.incarnation) == listed })
+	w.update(func() { f.incarnation-- })
+	m.Owner = w.names.Addr(f.ref)
+	if err := f.try(n, 1, m, wire.Extra{}); err != nil {
+		t.Errorf("a batch of a replaced process was answered %v", err)
+	}
+	_, page := n.get("/metrics")
+	if !strings.Contains(page, "messages_of_replaced_total 1\n") {
+		t.Error("the batch of a replaced process was not counted")
+	}
+	w.update(func() { f.incarnation++ })
+	f.probe(n, 1, 2)
+	f.question(n, 1, 2)
+	wrong := front{w: w, ref: wire.Ref{Role: sched.Master, Name: "1"}, incarnation: 1}
+	if err := wrong.try(n, 0, m, wire.Extra{}); err == nil || !strings.Contains(err.Error(), "works for master 0, not for master 1") {
+		t.Errorf("another master was answered %v", err)
+	}
+}
+
+// TestWordsOfOthers: what a role does not say is ignored, and so is what is said to
+// a slot that is not there.
+func TestWordsOfOthers(t *testing.T) {
+	w, f := newRivals(t)
+	n := w.under("sparrow", nil, "n1")[0]
+	f.say(n, 0, sched.Message{Kind: sched.Steal}, wire.Extra{})
+	f.say(n, 0, sched.Message{Kind: sched.SetReserved, Reserved: true}, wire.Extra{})
+	f.probe(n, 7, 1)
+	f.probe(n, 0, 2)
+	f.question(n, 0, 2)
+	n.until("they are counted", func(*owner) bool {
+		_, page := n.get("/metrics")
+		return strings.Contains(page, "messages_ignored_total 3\n")
+	})
+}
+
+// TestCrowded: while results find no room, no work is taken; what a frontend has
+// journaled makes room.
+func TestCrowded(t *testing.T) {
+	w, f := newRivals(t)
+	n := w.under("sparrow", func(c *Config) { c.MaxResults = 1 }, "n1")[0]
+	w.update(func() { w.ack = false })
+	f.probe(n, 0, 1)
+	f.probe(n, 1, 2)
+	first, second := attemptOf(1, 0), attemptOf(2, 0)
+	seq := f.question(n, 1, 2)
+	f.bind(n, 0, first, f.question(n, 0, 1), sleepFor(0))
+	w.reported(first)
+	m := sched.Message{Kind: sched.Launch, Job: second.Job, Attempt: 1, Seq: seq, Owner: w.names.Addr(f.ref)}
+	var busy *api.Error
+	if err := f.try(n, 1, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "max_results 1") {
+		t.Errorf("a crowded node answered %v", err)
+	}
+	w.update(func() { w.ack = true })
+	f.bind(n, 1, second, seq, sleepFor(0))
+	w.reported(second)
+}
+
+// TestStopWhileAsking: a node that stops asks nobody for more, and what ran is
+// reported lost.
+func TestStopWhileAsking(t *testing.T) {
+	w, f := newRivals(t)
+	n := w.under("sparrow", nil, "n1")[0]
+	for job := range uint64(3) {
+		f.probe(n, 0, job)
+	}
+	id := attemptOf(0, 0)
+	f.bind(n, 0, id, f.question(n, 0, 0), sleepFor(time.Hour))
+	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	if err := n.stop(); err != nil {
+		t.Error(err)
+	}
+	if r := w.reported(id); r.Msg.Outcome != sched.Lost {
+		t.Errorf("report %s", sched.Describe(&r.Msg))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := slices.IndexFunc(f.got, func(it wire.Item) bool { return it.Msg.Kind == sched.GetTask && it.Msg.Job.Lo != 0 }); i >= 0 {
+		t.Errorf("it asked %v", kinds(f.got))
+	}
+	if last := w.snapshots[len(w.snapshots)-1]; len(last.Slots) != 0 {
+		t.Errorf("the last snapshot has %d slots", len(last.Slots))
+	}
+}

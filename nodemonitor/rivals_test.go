@@ -1,0 +1,256 @@
+package nodemonitor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// newRivals is a world whose master numbers the workers and keeps the roll. Its
+// frontend is f1.
+func newRivals(t testing.TB) (*world, *front) {
+	w := newWorldOf(t, 0, false)
+	w.numbering = true
+	return w, w.front("f1")
+}
+
+// enroll numbers the slots of a hello and enters the node into the roll. It needs
+// the lock.
+func (w *world) enroll(h *wire.Hello, r *wire.HelloReply) {
+	for _, s := range h.Slots {
+		if s.Number > 0 && w.taken {
+			r.Accepted, r.Problem, r.Numbers = false, "worker 0 is another node's", []int32{1}
+			return
+		}
+	}
+	for _, s := range h.Slots {
+		if s.Number == 0 {
+			w.next++
+			s.Number = w.next
+		}
+		r.Numbers = append(r.Numbers, s.Number)
+	}
+	w.strike(h.Sender.Name)
+	w.roll.Nodes = append(w.roll.Nodes, wire.RollNode{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation, Numbers: r.Numbers, Memory: h.Memory, Host: h.Host})
+}
+
+// strike takes a daemon off the roll, which is changed by that. It needs the lock.
+func (w *world) strike(name string) {
+	w.roll.Nodes = slices.DeleteFunc(slices.Clone(w.roll.Nodes), func(n wire.RollNode) bool { return n.Name == name })
+	w.roll.Frontends = slices.DeleteFunc(slices.Clone(w.roll.Frontends), func(f wire.RollFrontend) bool { return f.Name == name })
+	w.roll.Incarnation = w.incarnation
+	w.roll.Version++
+}
+
+// Roll makes world a keeper of the roll.
+func (w *world) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
+	enough := time.NewTimer(wait)
+	defer enough.Stop()
+	for {
+		same, changed := w.ask(func() bool { return w.roll.Incarnation == incarnation && w.roll.Version == version })
+		if !same {
+			break
+		}
+		select {
+		case <-changed:
+			continue
+		case <-enough.C:
+		case <-ctx.Done():
+		case <-w.t.Context().Done():
+		}
+		break
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.roll, nil
+}
+
+// front is a frontend to which nodes speak. Its fields belong to the world's lock.
+type front struct {
+	w           *world
+	ref         wire.Ref
+	address     string
+	incarnation int64
+	sequence    uint64
+	got         []wire.Item
+}
+
+// front starts a frontend and enters it into the roll.
+func (w *world) front(name string) *front {
+	f := &front{w: w, ref: wire.Ref{Role: sched.Distributor, Name: name}, incarnation: 7000}
+	s := servertest.Start(w.t, wire.PeerProcessor(wire.PeerPorts{Reports: w, Batches: f}, w.codec), server.Options{Name: name})
+	f.address = s.Addr().String()
+	w.update(f.enlist)
+	return f
+}
+
+// enlist needs the lock.
+func (f *front) enlist() {
+	f.w.strike(f.ref.Name)
+	f.w.roll.Frontends = append(f.w.roll.Frontends, wire.RollFrontend{Name: f.ref.Name, Address: f.address, Incarnation: f.incarnation})
+}
+
+// Deliver keeps what nodes say.
+func (f *front) Deliver(_ context.Context, b *wire.Batch) (r wire.BatchReply, _ error) {
+	f.w.update(func() {
+		f.got = append(f.got, b.Items...)
+		r = wire.BatchReply{Incarnation: f.incarnation, Sequence: b.Sequence}
+	})
+	return r, nil
+}
+
+// say delivers one message to a worker of the node, as a link does: until there is
+// room.
+func (f *front) say(n *testNode, slot int32, m sched.Message, extra wire.Extra) {
+	f.w.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		err := f.try(n, slot, m, extra)
+		var refused *api.Error
+		switch {
+		case err == nil:
+			return
+		case !errors.As(err, &refused) || refused.Problem != api.Busy || time.Now().After(end):
+			f.w.t.Fatalf("the node did not take %s: %v", sched.Describe(&m), err)
+		}
+	}
+}
+
+func (f *front) try(n *testNode, slot int32, m sched.Message, extra wire.Extra) error {
+	f.w.mu.Lock()
+	f.sequence++
+	to := n.ref
+	to.Slot = slot
+	b := &wire.Batch{
+		Sender: f.ref, Receiver: n.ref, Address: f.address, Incarnation: f.incarnation, Sequence: f.sequence,
+		Items: []wire.Item{{From: f.ref, To: to, Msg: m, Extra: extra}},
+	}
+	f.w.mu.Unlock()
+	r, err := n.peer.Deliver(context.Background(), b)
+	if err == nil && r.Problem != "" {
+		err = errors.New(r.Problem)
+	}
+	return err
+}
+
+// probe sends a reservation for a job, named by a number.
+func (f *front) probe(n *testNode, slot int32, job uint64, change ...func(*sched.Message)) {
+	f.w.t.Helper()
+	m := sched.Message{Kind: sched.Probe, Job: attemptOf(job, 0).Job, Owner: f.w.names.Addr(f.ref), Count: 1, Attempt: 1, Estimate: sched.Second}
+	for _, c := range change {
+		c(&m)
+	}
+	f.say(n, slot, m, wire.Extra{})
+}
+
+// question waits for the worker's question about a job and gives its number.
+func (f *front) question(n *testNode, slot int32, job uint64) uint64 {
+	f.w.t.Helper()
+	var q *wire.Item
+	f.w.await("a question to "+f.ref.Name, func() bool {
+		if i := slices.IndexFunc(f.got, func(it wire.Item) bool {
+			return it.Msg.Kind == sched.GetTask && it.Msg.Job.Lo == job && it.From.Name == n.ref.Name && it.From.Slot == slot
+		}); i >= 0 {
+			q = &f.got[i]
+		}
+		return q != nil
+	})
+	return q.Msg.Seq
+}
+
+// bind answers a question with a task.
+func (f *front) bind(n *testNode, slot int32, id sched.AttemptID, seq uint64, p api.Payload) {
+	f.w.t.Helper()
+	m := sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt, Seq: seq, Owner: f.w.names.Addr(f.ref), Estimate: sched.Second}
+	f.say(n, slot, m, f.w.cargo(f.address, id, p))
+}
+
+func (w *world) cargo(address string, id sched.AttemptID, p api.Payload) wire.Extra {
+	return wire.Extra{JobName: "job-" + id.Job.String(), OwnerAddress: address, Payloads: []api.Payload{p}}
+}
+
+// assign makes the launch of a central scheduler that has the task wait at the
+// worker.
+func (w *world) assign(n *testNode, slot int32, id sched.AttemptID, p api.Payload) wire.Item {
+	it := w.launch(slot, 0, id, p)
+	it.To.Name, it.Msg.Class, it.Msg.Count, it.Msg.Estimate, it.Msg.Epoch = n.ref.Name, sched.Long, 1, sched.Second, 0
+	return it
+}
+
+// reported waits for the report of an attempt.
+func (w *world) reported(id sched.AttemptID) (r wire.Item) {
+	w.t.Helper()
+	w.await("the report of "+id.String(), func() bool {
+		it := find(w.reports, sched.Report, id)
+		if it != nil {
+			r = *it
+		}
+		return it != nil
+	})
+	return r
+}
+
+// under runs nodes of a policy that record, and checks at the test's end that the
+// recorded inputs give fresh cores the same actions.
+func (w *world) under(policy string, change func(*Config), names ...string) (nodes []*testNode) {
+	w.t.Helper()
+	for _, name := range names {
+		folder := w.t.TempDir()
+		c := w.config(func(c *Config) {
+			c.ID, c.Policy, c.Record = name, policy, folder
+			if change != nil {
+				change(c)
+			}
+		})
+		nodes = append(nodes, nil)
+		n := &nodes[len(nodes)-1]
+		w.t.Cleanup(func() { w.verify(c, *n) })
+		*n = w.run(c)
+	}
+	for _, n := range nodes {
+		await(w.t, n.Ready())
+		n.until("it knows the roll", func(o *owner) bool { return o.roll == nil || len(o.roll.peers) > 0 })
+	}
+	return nodes
+}
+
+// verify runs after the node has stopped.
+func (w *world) verify(c Config, n *testNode) {
+	if w.t.Failed() || n == nil {
+		return
+	}
+	if err := n.stop(); err != nil {
+		return // told already
+	}
+	f, err := os.Open(filepath.Join(c.Record, "node-"+c.ID+".jsonl"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := c.rules()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	steps, err := runloop.Verify(f, func(a sched.Addr) sched.Core {
+		return r.newCore(sched.WorkerConfig{Self: a, Seed: c.Seed, Master: sched.Addr{Role: sched.Master, ID: int32(c.Group)}})
+	})
+	if err != nil || steps == 0 {
+		w.t.Errorf("policy %s, node %s: after %d recorded inputs: %v", c.Policy, c.ID, steps, err)
+	}
+}
+
+// enrollGhost enters a node of one worker that nobody has seen. It needs the lock.
+func (w *world) enrollGhost(name string) {
+	var r wire.HelloReply
+	w.enroll(&wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: name}, Address: "127.0.0.1:1", Incarnation: 1, Slots: []wire.Slot{{}}}, &r)
+}
