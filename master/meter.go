@@ -31,8 +31,9 @@ type meter struct {
 // picture is one look at the group.
 type picture struct {
 	groupview.Totals
-	epoch uint64
-	nodes int
+	epoch      uint64
+	nodes      int
+	neighbours int
 }
 
 // redraw is how old a picture may be while the owner is busy.
@@ -68,6 +69,7 @@ func newMeter(now func() sched.Time) *meter {
 	}
 	m.GaugeFunc("epoch", "Epoch this master works under.", func() float64 { return float64(e.picture.Load().epoch) })
 	m.GaugeFunc("nodes", "Nodes that are registered.", func() float64 { return float64(e.picture.Load().nodes) })
+	m.GaugeFunc("neighbours", "Masters of other groups that can be reached, where groups help each other.", func() float64 { return float64(e.picture.Load().neighbours) })
 	m.CounterFunc("attempts_lost_total", "Attempts whose worker went away.", func() float64 { return float64(e.picture.Load().Lost) })
 	m.CounterFunc("launches_refused_total", "Launches that a slot refused.", func() float64 { return float64(e.picture.Load().Refused) })
 	return e
@@ -94,6 +96,11 @@ func (e *meter) publish(o *owner) {
 	}
 	e.drawn = time.Now()
 	p := &picture{Totals: o.view.Totals(), epoch: o.epoch, nodes: len(o.nodes)}
+	for _, b := range o.neighbours {
+		if b.up {
+			p.neighbours++
+		}
+	}
 	e.picture.Store(p)
 }
 

@@ -1,0 +1,192 @@
+package master_test
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// freeAddresses gives addresses on which nobody listens.
+func freeAddresses(t *testing.T, n int) (list []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		list = append(list, l.Addr().String())
+	}
+	return list
+}
+
+// helping gives the settings of two masters that help each other.
+func helping(t *testing.T) (both [2]master.Config) {
+	t.Helper()
+	addresses := freeAddresses(t, 2)
+	for g := range both {
+		c := under("pigeon-sort:reserved=0")
+		c.Group, c.Listen, c.Masters, c.MasterLost = g, addresses[g], addresses, 300*time.Millisecond
+		c.Record = t.TempDir()
+		both[g] = c
+	}
+	return both
+}
+
+// recorded counts the inputs of a kind in a master's recording.
+func recorded(t *testing.T, c master.Config, kind sched.Kind) (n int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(c.Record, "*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("recordings %v, %v", files, err)
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for dec := json.NewDecoder(f); dec.More(); {
+		var line runloop.Recorded
+		if err := dec.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		if line.Message.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// metric says that a figure is there and not zero.
+func (r *rig) metric(name string) bool {
+	r.t.Helper()
+	r.state() // wakes the owner
+	_, text := get(r.t.(*testing.T), "http://"+r.HTTP()+"/metrics")
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(value) != "0"
+		}
+	}
+	return false
+}
+
+// Masters of groups that help each other find each other, and a worker that turns
+// idle in one group is given, by way of its master, what waits in the other.
+func TestMastersHelpEachOther(t *testing.T) {
+	cfg := helping(t)
+	busy, spare := start(t, cfg[0]), start(t, cfg[1])
+	f := daemontest.Frontend(t, "f1", busy.Addr())
+	f.Register(wire.Hello{})
+	other := daemontest.Frontend(t, "f1", spare.Addr())
+	other.Group = 1
+	other.Register(wire.Hello{})
+	a, b := daemontest.Node(t, "a", busy.Addr()), daemontest.Node(t, "b", spare.Addr())
+	b.Group = 1
+	a.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	b.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	f.Send(daemontest.Tasks(1, 3))
+	a.AwaitGot(sched.Launch, 1)
+	busy.await("two wait", func(s api.MasterState) bool { return s.QueuedShort == 2 })
+
+	other.Send(daemontest.Tasks(7, 1))
+	b.AwaitGot(sched.Launch, 1)
+	for _, m := range []*rig{busy, spare} {
+		daemontest.Await(t, "the masters meet", func() bool { return m.metric("pigeon_master_neighbours") })
+	}
+	b.Send(from(b, 0, sched.Message{Kind: sched.Idle, Seq: 3}))
+	daemontest.Await(t, "a waiting task leaves its group", func() bool {
+		return len(f.Got(sched.Returned)) > 0 || busy.state().QueuedShort < 2
+	})
+	if !spare.metric("pigeon_master_core_messages_total") {
+		t.Error("no message of the master that has a spare worker is counted")
+	}
+	busy.process.Stop()
+	spare.process.Stop()
+	if recorded(t, cfg[0], sched.MasterUp) != 1 || recorded(t, cfg[1], sched.MasterUp) == 0 || recorded(t, cfg[0], sched.Spare) == 0 {
+		t.Error("the masters did not meet once, or no spare worker was told of")
+	}
+}
+
+// Another master that does not answer is lost, and its successor is met anew.
+func TestMasterIsLostAndFound(t *testing.T) {
+	cfg := helping(t)
+	first, gone := start(t, cfg[0]), start(t, cfg[1])
+	n := daemontest.Node(t, "b", gone.Addr())
+	n.Group = 1
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	daemontest.Await(t, "the masters meet", func() bool { return first.metric("pigeon_master_neighbours") })
+	gone.process.Stop()
+	daemontest.Await(t, "the master is lost", func() bool { return !first.metric("pigeon_master_neighbours") })
+	start(t, cfg[1])
+	daemontest.Await(t, "its successor is met", func() bool { return first.metric("pigeon_master_neighbours") })
+	first.process.Stop() // its recording is complete then
+	if ups, lost := recorded(t, cfg[0], sched.MasterUp), recorded(t, cfg[0], sched.MasterLost); ups != 2 || lost != 1 {
+		t.Errorf("it was told of %d masters up and %d lost, want 2 and 1", ups, lost)
+	}
+}
+
+// A master that is none of those configured, or works under a policy without help,
+// is told so.
+func TestStrangeMaster(t *testing.T) {
+	cfg := helping(t)
+	m := start(t, cfg[0])
+	codec := daemontest.Codec()
+	for group, says := range map[int]string{1: "", 5: "none of the other masters", 0: "none of the other masters"} {
+		r, err := daemontest.Dial(t, m.Addr(), codec).Hello(t.Context(), &wire.Hello{Sender: roster.MasterRef(group), Incarnation: 9, Address: "127.0.0.1:9"})
+		if err != nil || r.Accepted != (says == "") || !strings.Contains(r.Problem, says) {
+			t.Errorf("master %d is answered %+v, %v", group, r, err)
+		}
+	}
+}
+
+// A slot that holds attempts beside the one that runs is announced once for each, and
+// the names of their jobs are kept.
+func TestHeldAttempts(t *testing.T) {
+	cfg := under("kairos")
+	cfg.Record = t.TempDir()
+	m := start(t, cfg)
+	f, n := daemontest.Frontend(t, "f1", m.Addr()), daemontest.Node(t, "a", m.Addr())
+	f.Register(wire.Hello{Epoch: 1})
+	slots := daemontest.Slots(1, 9)
+	slots[0].Number = 4
+	id := func(job uint64, task int32) sched.AttemptID {
+		return sched.AttemptID{Job: sched.JobID{Hi: 1, Lo: job}, Task: task, Attempt: 1}
+	}
+	slots[0].Running, slots[0].Owner, slots[0].JobName = id(1, 0), f.Ref, "one"
+	slots[0].Held = []wire.Held{
+		{ID: id(1, 1), Owner: f.Ref, JobName: "one", Suspended: true},
+		{ID: id(2, 0), Owner: f.Ref, JobName: "two", Class: sched.Long, Suspended: true},
+	}
+	n.Register(wire.Hello{Epoch: 1, Slots: slots})
+	if h := f.AwaitGot(sched.Holding, 3); h[0].Msg.First != 0 || h[1].Msg.First != 1 || h[2].Msg.Job.Lo != 2 {
+		t.Errorf("the owner is asked about %+v", h)
+	}
+	if v, err := m.client.JobView(t.Context(), sched.JobID{Hi: 1, Lo: 1}, ""); err != nil || v.Share.Running != 2 || len(v.Tasks) != 2 || v.Tasks[0].Node != "a/0" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if s := m.state(); s.Workers != 1 || s.BusyGeneral != 1 || s.Nodes[0].Busy != 1 {
+		t.Errorf("%+v", s)
+	}
+	resent := daemontest.Tasks(1, 2)
+	resent.Msg.Resent = true
+	f.Send(resent) // all of it is held
+	n.Snapshot()
+	f.AwaitGot(sched.AttemptLost, 3)
+	if got := n.Got(sched.Launch); len(got) != 0 {
+		t.Errorf("what the node holds was launched again: %+v", got)
+	}
+	m.process.Stop()
+	verify(t, cfg, 6)
+}
