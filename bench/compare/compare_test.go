@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -296,14 +297,58 @@ func TestResultsPage(t *testing.T) {
 	}
 	p := small()
 	p.Traces, p.Loads, p.Policies = []string{trace}, nil, []string{"pigeon", "sparrow"}
+	p.Base.Groups = []int{40, 40, 40} // the setting of the definitions
 	c := compared(t, p)
-	var out bytes.Buffer
-	if err := Results(&out, []*Comparison{c}); err != nil {
+	dir := t.TempDir()
+	from, beside, more := filepath.Join(dir, "some"), filepath.Join(dir, "pages"), filepath.Join(dir, "more.md")
+	if err := errors.Join(MakeFolder(from), c.Write(from), os.WriteFile(more, []byte("# What more\nthere is"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Beside an independent simulator", "| sparrow | short | p50 | 212 |", "| sparrow | short | p99 | 57.0 |", "bursts", "Peacock"} {
+	lines := []string{
+		"## Beside an independent simulator", "| sparrow | short | p50 over pigeon | 212 |", "| sparrow | short | p99 over pigeon | 57.0 |",
+		"| pigeon | long | p50 s | 199 |", "| sparrow | both | messages a task | 6.80 | 7.00 | 3 % |", "bursts", "Peacock",
+		"| short jobs, mean / p99 over pigeon | ngo_90, load", "| *clairvoyant* |",
+	}
+	written(t, Page{Folders: []string{from}}, append(lines, "| short jobs, completion |")...)
+	written(t, Page{Folders: []string{from}, Beside: beside, With: []string{more}, See: []string{more}}, append(lines,
+		"](pages/some-percentiles-ngo_90.png)", "](pages/some.md)", "- [What more](more.md)", "there is")...)
+	for name, want := range map[string]string{"some.md": "| short jobs, completion |", "some-percentiles-ngo_90.png": "PNG", "some-time-ngo_90.png": "PNG"} {
+		if text, err := os.ReadFile(filepath.Join(beside, name)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v, want %q in it", name, err, want)
+		}
+	}
+	for _, p := range []Page{{Folders: []string{dir}}, {Folders: []string{from}, With: []string{"absent.md"}}, {Folders: []string{from}, Beside: more}} {
+		if err := p.Write(io.Discard); err == nil {
+			t.Errorf("%+v was written", p)
+		}
+	}
+}
+
+func written(t *testing.T, p Page, lines ...string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := p.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range lines {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// Files of one workload at several loads share a figure; so do the loads of a trace.
+func TestFamilies(t *testing.T) {
+	cell := func(trace string, load float64) CellResult { return CellResult{Cell: Cell{Trace: trace, Asked: load}} }
+	c := &Comparison{Cells: []CellResult{cell("a/ngo_50.tr", 0), cell("nyh_70.tr", 0), cell("a/ngo_90.tr", 0), cell("goog_sub.tr", 0), cell("ngo_90.tr", 0.5), cell("ngo_90.tr", 0.7)}}
+	want := [][]int{{0, 2}, {1}, {3}, {4, 5}}
+	got := c.families()
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("families %v, want %v", got, want)
+	}
+	for k, title := range []string{"ngo", "nyh_70", "goog_sub", "ngo_90"} {
+		if c.title(got[k]) != title {
+			t.Errorf("family %v is called %q, want %q", got[k], c.title(got[k]), title)
 		}
 	}
 }

@@ -27,6 +27,9 @@ type Manifest struct {
 	Seed     uint64   `json:"seed"`
 	Seeds    int      `json:"seeds"`
 	Resample int      `json:"resample,omitempty"`
+	// WrongClass and Noise are the mistakes of declarations and estimates.
+	WrongClass float64 `json:"wrong_class,omitempty"`
+	Noise      float64 `json:"noise,omitempty"`
 	// Speedup, Isolation and LivePolicies are of the live runs, if there were any.
 	Speedup      float64  `json:"speedup,omitempty"`
 	Isolation    string   `json:"isolation,omitempty"`

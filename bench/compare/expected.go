@@ -1,57 +1,123 @@
 package compare
 
-import "strings"
+import (
+	"math"
+	"slices"
+	"strings"
+)
 
-// expectation is what an independent simulator of the same definitions found:
-// completion times of a policy over those of pigeon.
+// expectation is what an independent simulator of the same definitions found of a
+// policy in a setting.
 type expectation struct {
-	family   string  // traces whose names begin so
-	load     float64 // asked for; 0 as in the file
-	resample bool
-	policy   string
-	class    int
-	what     [3]string
-	ratios   [3]float64 // 0 is none
+	setting
+	policy string
+	class  int
+	over   over
+	what   []string  // statistics of completion times, or "messages"
+	want   []float64 // one for each
+}
+
+// setting says to which cells of which comparisons an expectation belongs.
+type setting struct {
+	family  string  // traces whose names begin so
+	load    float64 // asked for; 0 as in the file
+	drawn   bool    // jobs drawn with Poisson arrivals, "steady"
+	workers int
+	uneven  bool // groups of unequal size
+}
+
+// over says what a figure is divided by.
+type over int
+
+const (
+	overPigeon      over = iota
+	overSecond           // it is a time
+	overLongestTask      // the bound; an upper limit
+	overEvenPigeon       // pigeon's in equal groups; an upper limit
+	overTask             // it is a count for each task
+	overTaskLimit        // likewise, an upper limit
+)
+
+// limit tells whether what is expected is an upper limit.
+func (o over) limit() bool { return o == overLongestTask || o == overEvenPigeon || o == overTaskLimit }
+
+func (o over) String() string {
+	return [...]string{"over pigeon", "s", "over the longest task", "over pigeon in equal groups", "a task", "a task"}[o]
 }
 
 func expectations() []expectation {
-	percentiles, tail := [3]string{"p50", "p90", "p99"}, [3]string{"mean", "p99"}
-	return []expectation{
-		{"ngo_90", 0, false, "sparrow", 0, percentiles, [3]float64{212, 100, 57}},
-		{"ngo_90", 0, false, "eagle", 0, percentiles, [3]float64{2.1, 26, 16}},
-		{"ngo_90", 0, false, "hawk", 0, percentiles, [3]float64{16, 34, 33}},
-		{"ngo", 0.9, true, "pigeon-sort", 0, tail, [3]float64{0.61, 0.37}},
-		{"ngo", 0.9, true, "pigeon-sort", 1, tail, [3]float64{0.45, 0.80}},
-		{"nyh", 0.9, true, "pigeon-sort", 0, tail, [3]float64{0.49, 0.93}},
-		{"nyh", 0.9, true, "pigeon-sort", 1, tail, [3]float64{0.68, 1.02}},
-		{"ngo", 0.9, true, "pigeon-x", 0, tail, [3]float64{0.53, 0.21}},
-		{"ngo", 0.9, true, "pigeon-x", 1, tail, [3]float64{0.45, 0.81}},
-		{"nyh", 0.9, true, "pigeon-x", 0, tail, [3]float64{0.24, 0.19}},
-		{"nyh", 0.9, true, "pigeon-x", 1, tail, [3]float64{0.70, 1.07}},
-		{"ngo", 0.7, true, "pigeon-x", 1, tail, [3]float64{0.70, 0.94}},
-		{"ngo", 0.95, true, "pigeon-x", 1, tail, [3]float64{0.38, 0.78}},
-		{"nyh", 0.7, true, "pigeon-x", 1, tail, [3]float64{0.92, 1.01}},
-		{"nyh", 0.95, true, "pigeon-x", 1, tail, [3]float64{0.60, 1.16}},
-		{"goog_sub", 0.9, false, "pigeon-x", 0, tail, [3]float64{0.12, 0.23}},
-		{"goog_sub", 0.9, false, "pigeon-x", 1, tail, [3]float64{0.33, 0.91}},
+	percentiles, tail, mean := []string{"p50", "p90", "p99"}, []string{"mean", "p99"}, []string{"mean"}
+	file := setting{family: "ngo_90", workers: 120}
+	steady := func(family string, load float64) setting {
+		return setting{family: family, load: load, drawn: true, workers: 120}
 	}
+	uneven := steady("ngo", 0.9)
+	uneven.uneven = true
+	google := setting{family: "goog_sub", load: 0.9, workers: 5000}
+	return slices.Concat([]expectation{
+		{file, "pigeon", 0, overSecond, percentiles, []float64{0.48, 1.86, 3.8}},
+		{file, "pigeon", 1, overSecond, percentiles, []float64{199, 256, 292}},
+		{file, "sparrow", 0, overPigeon, percentiles, []float64{212, 100, 57}},
+		{file, "eagle", 0, overPigeon, percentiles, []float64{2.1, 26, 16}},
+		{file, "hawk", 0, overPigeon, percentiles, []float64{16, 34, 33}},
+		{file, "sparrow", 1, overPigeon, []string{"p50"}, []float64{0.86}},
+		{file, "eagle", 1, overPigeon, percentiles, []float64{1, 1, 1}},
+		{file, "hawk", 1, overPigeon, percentiles, []float64{1, 1, 1}},
+		{google, "pigeon-x", 0, overPigeon, tail, []float64{0.12, 0.23}},
+		{google, "pigeon-x", 1, overPigeon, tail, []float64{0.33, 0.91}},
+		{uneven, "pigeon-sort", 1, overEvenPigeon, mean, []float64{0.5}},
+		{uneven, "pigeon-x", 1, overEvenPigeon, mean, []float64{0.5}},
+		{file, "pigeon", 0, overTask, []string{messages}, []float64{4}},
+		{file, "sparrow", 0, overTask, []string{messages}, []float64{6.8}},
+	}, variants("ngo", steady, [][2]float64{{0.61, 0.37}, {0.45, 0.80}, {0.44, 0.81}, {0.53, 0.21}, {0.45, 0.81}, {0.44, 0.85}, {0.47, 0.80}, {0.70, 0.94}, {0.38, 0.78}}),
+		variants("nyh", steady, [][2]float64{{0.49, 0.93}, {0.68, 1.02}, {0.68, 1.11}, {0.24, 0.19}, {0.70, 1.07}, {0.69, 1.17}, {0.75, 1.03}, {0.92, 1.01}, {0.60, 1.16}}))
 }
 
-// beside writes the expectations that the comparisons have a row for.
+// variants are the rows of pigeon-sort and pigeon-x on one family.
+func variants(family string, steady func(string, float64) setting, want [][2]float64) (rows []expectation) {
+	for k, r := range []struct {
+		policy string
+		load   float64
+		class  int
+	}{
+		{"pigeon-sort", 0.9, 0},
+		{"pigeon-sort", 0.9, 1},
+		{"pigeon-sort:aging=0", 0.9, 1},
+		{"pigeon-x", 0.9, 0},
+		{"pigeon-x", 0.9, 1},
+		{"pigeon-x:aging=0", 0.9, 1},
+		{"pigeon-x:aging=3", 0.9, 1},
+		{"pigeon-x", 0.7, 1},
+		{"pigeon-x", 0.95, 1},
+	} {
+		rows = append(rows, expectation{steady(family, r.load), r.policy, r.class, overPigeon, []string{"mean", "p99"}, want[k][:]})
+	}
+	return append(rows,
+		expectation{steady(family, 0.9), "pigeon-sort", 0, overTaskLimit, []string{messages}, []float64{5.5}},
+		expectation{steady(family, 0.95), "pigeon-x", 0, overLongestTask, []string{"mean"}, []float64{1.03}})
+}
+
+// messages is the statistic that is not one of completion times.
+const messages = "messages"
+
+// beside writes the expectations that the comparisons have a figure for.
 func beside(out *markdown, all []*Comparison) {
 	begun := false
 	for _, e := range expectations() {
 		for _, c := range all {
-			for _, row := range c.matching(e) {
-				if !begun {
-					begun = true
-					out.linef("## Beside an independent simulator\n\nThe same definitions in another simulator, written apart from this one. Completion times relative to pigeon.\n")
-					out.head("setting", "policy", "class", "figure", "expected", "measured", "difference")
+			for _, i := range c.in(&e.setting) {
+				for k, what := range e.what {
+					got := c.figure(i, &e, what, all)
+					if math.IsNaN(float64(got.Mean)) {
+						continue
+					}
+					if !begun {
+						begun = true
+						out.linef("## Beside an independent simulator\n\nThe same definitions in another simulator, written apart from this one (its figures are those that the definitions are checked by). *steady*: jobs drawn at random with Poisson arrivals.\n")
+						out.head("setting", "policy", "class", "figure", "expected", "measured", "difference")
+					}
+					out.row(e.name(&c.Cells[i].Cell), e.policy, e.of(), what+" "+e.over.String(), e.expected(k), ratio(got), e.verdict(k, float64(got.Mean)))
 				}
-				want := row.want
-				got := float64(row.Relative.Mean)
-				out.row(TraceName(c.Cells[row.Cell].Cell.Trace)+", "+c.Cells[row.Cell].Cell.Label(), e.policy, classNames()[e.class], row.What,
-					significant(want), ratio(row.Relative), fixed(100*(got-want)/want, 0)+" %")
 			}
 		}
 	}
@@ -60,27 +126,108 @@ func beside(out *markdown, all []*Comparison) {
 	}
 }
 
-type matched struct {
-	Row
-	want float64
+func (e *expectation) name(c *Cell) string {
+	name := TraceName(c.Trace) + ", " + c.Label()
+	if e.drawn {
+		name += ", steady"
+	}
+	if e.uneven {
+		name += ", unequal groups"
+	}
+	return name
 }
 
-func (c *Comparison) matching(e expectation) (list []matched) {
-	if c.Manifest.Policies[0] != "pigeon" || e.resample != (c.Manifest.Resample > 0) {
+// of names the class.
+func (e *expectation) of() string {
+	if e.what[0] == messages {
+		return "both"
+	}
+	return classNames()[e.class]
+}
+
+func (e *expectation) expected(k int) string {
+	if e.over.limit() {
+		return "at most " + significant(e.want[k])
+	}
+	return significant(e.want[k])
+}
+
+func (e *expectation) verdict(k int, got float64) string {
+	switch {
+	case !e.over.limit():
+		return fixed(100*(got-e.want[k])/e.want[k], 0) + " %"
+	case got <= e.want[k]:
+		return "holds"
+	}
+	return fixed(100*(got-e.want[k])/e.want[k], 0) + " % above"
+}
+
+// in gives the cells of a setting.
+func (c *Comparison) in(s *setting) (cells []int) {
+	m := &c.Manifest
+	if m.Policies[0] != "pigeon" || s.drawn != (m.Resample > 0) || s.workers != m.Workers || s.uneven != (sizes(m.Groups) != "") || m.WrongClass+m.Noise > 0 {
 		return nil
 	}
 	for i := range c.Cells {
-		cell := &c.Cells[i].Cell
-		if cell.Asked != e.load || !strings.HasPrefix(TraceName(cell.Trace), e.family) {
-			continue
+		if cell := &c.Cells[i].Cell; cell.Asked == s.load && strings.HasPrefix(TraceName(cell.Trace), s.family) {
+			cells = append(cells, i)
 		}
-		for _, r := range c.Cells[i].rows(i, e.class) {
-			for k, what := range e.what {
-				if r.Mode == ModeSim && r.Policy == e.policy && r.Of == "completion" && r.What == what && e.ratios[k] > 0 {
-					list = append(list, matched{r, e.ratios[k]})
-				}
+	}
+	return cells
+}
+
+// figure is what was measured in a cell for an expectation, missing if it was not.
+func (c *Comparison) figure(cell int, e *expectation, what string, all []*Comparison) Interval {
+	value, relative := c.completion(cell, e.policy, e.class, what)
+	switch e.over {
+	case overPigeon:
+		return relative
+	case overSecond:
+		return value
+	case overLongestTask:
+		bound, _ := c.completion(cell, LongestTask, e.class, what)
+		return alone(float64(value.Mean) / float64(bound.Mean))
+	case overEvenPigeon:
+		return alone(float64(value.Mean) / evenPigeon(e, what, all))
+	}
+	return c.Cells[cell].messages(e.policy)
+}
+
+// completion finds a row: times, and over pigeon's.
+func (c *Comparison) completion(cell int, policy string, class int, what string) (value, relative Interval) {
+	for _, r := range c.Cells[cell].rows(cell, class) {
+		if r.Mode != ModeLive && r.Policy == policy && r.Of == "completion" && r.What == what {
+			return r.Value, r.Relative
+		}
+	}
+	return alone(math.NaN()), alone(math.NaN())
+}
+
+// evenPigeon is pigeon's time in equal groups, from another comparison.
+func evenPigeon(e *expectation, what string, all []*Comparison) float64 {
+	even := e.setting
+	even.uneven = false
+	for _, c := range all {
+		for _, i := range c.in(&even) {
+			value, _ := c.completion(i, "pigeon", e.class, what)
+			return float64(value.Mean)
+		}
+	}
+	return math.NaN()
+}
+
+// messages gives a policy's messages for each task, over the seeds.
+func (r *CellResult) messages(policy string) Interval {
+	var each []float64
+	for k := range r.Policies {
+		if r.Policies[k].Policy == policy {
+			for n := range r.Policies[k].Results {
+				each = append(each, float64(r.Policies[k].Results[n].MessagesPerTask))
 			}
 		}
 	}
-	return list
+	return meanOf(each)
 }
+
+// alone is a figure without an interval.
+func alone(x float64) Interval { return meanOf([]float64{x}) }

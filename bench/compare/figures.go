@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/plot"
 )
@@ -12,31 +13,56 @@ import (
 // Figure is a pair of files, base.svg and base.png.
 type Figure struct {
 	Base, Caption string
+
+	cell int // that it is of, -1 for a family
 }
 
-// traces gives the indices of the cells of each trace, traces in order.
-func (c *Comparison) traces() (groups [][]int) {
+// families gives the indices of the cells that share a figure of percentiles, in
+// order: those of a trace at several loads, and files that differ in the number at
+// the end of their names, which is their load: ngo_50 and ngo_90.
+func (c *Comparison) families() (groups [][]int) {
 	var names []string
 	for i := range c.Cells {
-		at := slices.Index(names, c.Cells[i].Cell.Trace)
+		name := c.Cells[i].Cell.family()
+		at := slices.Index(names, name)
 		if at < 0 {
-			at, names, groups = len(names), append(names, c.Cells[i].Cell.Trace), append(groups, nil)
+			at, names, groups = len(names), append(names, name), append(groups, nil)
 		}
 		groups[at] = append(groups[at], i)
 	}
 	return groups
 }
 
+// family names the cells that share a figure with this one.
+func (c *Cell) family() string {
+	name := TraceName(c.Trace)
+	if at := strings.LastIndexByte(name, '_'); c.Asked == 0 && at > 0 && strings.Trim(name[at+1:], "0123456789") == "" {
+		return name[:at]
+	}
+	return name
+}
+
+// title names a family for people: a family of one by its trace.
+func (c *Comparison) title(cells []int) string {
+	first := &c.Cells[cells[0]].Cell
+	for _, i := range cells {
+		if c.Cells[i].Cell.Trace != first.Trace {
+			return first.family()
+		}
+	}
+	return TraceName(first.Trace)
+}
+
 // figureList names the figures without drawing them.
 func (c *Comparison) figureList() (list []Figure) {
-	for _, cells := range c.traces() {
-		first := &c.Cells[cells[0]].Cell
-		list = append(list, Figure{"percentiles-" + TraceName(first.Trace), "Completion times on " + TraceName(first.Trace) + " relative to those of " + c.Manifest.Policies[0]})
+	for _, cells := range c.families() {
+		title := c.title(cells)
+		list = append(list, Figure{"percentiles-" + title, "Completion times on " + title + " relative to those of " + c.Manifest.Policies[0], -1})
 		for _, i := range cells {
 			cell := &c.Cells[i].Cell
 			where := TraceName(cell.Trace) + ", " + cell.Label()
-			list = append(list, Figure{cell.file("completion"), "Distribution of completion times, " + where},
-				Figure{cell.file("time"), "Busy workers, waiting tasks and unfinished jobs over time, " + where})
+			list = append(list, Figure{cell.file("completion"), "Distribution of completion times, " + where, i},
+				Figure{cell.file("time"), "Busy workers, waiting tasks and unfinished jobs over time, " + where, i})
 		}
 	}
 	return list
@@ -45,9 +71,8 @@ func (c *Comparison) figureList() (list []Figure) {
 // Figures draws all figures into a folder.
 func (c *Comparison) Figures(dir string) error {
 	var all error
-	for _, cells := range c.traces() {
-		first := &c.Cells[cells[0]].Cell
-		all = errors.Join(all, c.percentiles(cells).WriteFiles(filepath.Join(dir, "percentiles-"+TraceName(first.Trace))))
+	for _, cells := range c.families() {
+		all = errors.Join(all, c.percentiles(cells).WriteFiles(filepath.Join(dir, "percentiles-"+c.title(cells))))
 		for _, i := range cells {
 			r := &c.Cells[i]
 			all = errors.Join(all, r.distributions().WriteFiles(filepath.Join(dir, r.Cell.file("completion"))),
@@ -61,7 +86,7 @@ func (c *Comparison) Figures(dir string) error {
 func (c *Comparison) percentiles(cells []int) plot.Bars {
 	m := &c.Manifest
 	f := plot.Bars{
-		Title: "Completion times on " + TraceName(c.Cells[cells[0]].Cell.Trace) + ", relative to " + m.Policies[0],
+		Title: "Completion times on " + c.title(cells) + ", relative to " + m.Policies[0],
 		Runs:  append(slices.Clone(m.Policies), LongestTask, Clairvoyant), Bounds: 2,
 	}
 	for class, name := range classNames() {

@@ -16,10 +16,8 @@ func (c *Comparison) Report(w io.Writer) error {
 	out := &markdown{w: w}
 	out.linef("# Policies compared\n")
 	c.describe(out)
-	for _, cells := range c.traces() {
-		for _, i := range cells {
-			c.cell(out, i)
-		}
+	for i := range c.Cells {
+		c.cell(out, i)
 	}
 	out.linef("## Figures\n")
 	for _, f := range c.figureList() {
@@ -78,6 +76,9 @@ func (c *Comparison) describe(out *markdown) {
 		seeds += "; all on the trace's own jobs and order, so they differ in the policies' draws alone"
 	}
 	out.linef("- Runs: %s.", seeds)
+	if m.WrongClass+m.Noise > 0 {
+		out.linef("- Mistakes: %g of the jobs declare the wrong class, noise %g on estimates; classes below are the true ones.", m.WrongClass, m.Noise)
+	}
 	if m.Speedup > 0 {
 		out.linef("- Live runs: speedup %g, isolation %s; their times are multiplied back.", m.Speedup, m.Isolation)
 	}

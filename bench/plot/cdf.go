@@ -35,7 +35,7 @@ type Curve struct {
 
 // maxSteps bounds the points of a curve: a curve of more values shows its
 // quantiles at this many places, which differ from it by less than a pixel.
-const maxSteps = 1000
+const maxSteps = 400
 
 // WriteFiles writes base.svg and base.png.
 func (c CDF) WriteFiles(base string) error {

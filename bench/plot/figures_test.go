@@ -270,7 +270,7 @@ func TestStepsAreTheSample(t *testing.T) {
 		t.Fatalf("%d points from %v to %v", len(points), points[0], points[len(points)-1])
 	}
 	for _, p := range points {
-		if d := math.Abs(p.Y - p.X/5000); d > 1.0/maxSteps+1e-9 {
+		if d := math.Abs(p.Y - p.X/5000); d > 1.0/maxSteps+1.0/5000 {
 			t.Fatalf("at %g the curve is at %g, the sample at %g", p.X, p.Y, p.X/5000)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -176,23 +177,29 @@ func commandLine(cmd *cobra.Command) []string {
 }
 
 func resultsCommand() *cobra.Command {
-	return &cobra.Command{
+	page := &compare.Page{}
+	cmd := &cobra.Command{
 		Use:   "results DIR...",
 		Short: "Write one page of Markdown from folders that pigeon compare wrote",
 		Long: `Reads the results of comparisons and prints one page: the tables of all of them,
-how each was made, what the published figures are and where ours differ, and why.`,
-		Example: "  pigeon compare results out/ec2 out/yahoo > docs/results.md",
-		Args:    cobra.MinimumNArgs(1),
+how each was made, what the published figures are and where ours differ, and why.
+With --beside the page is short, and each comparison gets a page of its own there.`,
+		Example: `  pigeon compare results out/ec2 out/yahoo > results.md
+  pigeon compare results --beside docs/results --see docs/results-live.md out/results/* > docs/results.md`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			var all []*compare.Comparison
-			for _, dir := range dirs {
-				c, err := compare.Read(dir)
-				if err != nil {
-					return wrongUse(err)
-				}
-				all = append(all, c)
+			page.Folders = dirs
+			var text bytes.Buffer // nothing is printed of a page that fails
+			if err := page.Write(&text); err != nil {
+				return wrongUse(err)
 			}
-			return compare.Results(cmd.OutOrStdout(), all)
+			_, err := text.WriteTo(cmd.OutOrStdout())
+			return err
 		},
 	}
+	fs := cmd.Flags()
+	fs.StringVar(&page.Beside, "beside", "", "folder, beside the page, for each comparison's tables and figures")
+	fs.StringArrayVar(&page.With, "with", nil, "Markdown file whose text becomes part of the page; repeatable")
+	fs.StringArrayVar(&page.See, "see", nil, "Markdown file beside the page that it names; repeatable")
+	return cmd
 }
