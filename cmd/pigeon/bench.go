@@ -27,7 +27,7 @@ func benchCommand() *cobra.Command {
 a running one. On a cluster in one process the client's share of processor and memory
 is part of what is told; --isolation process tells the daemons' alone.`,
 	}
-	cmd.AddCommand(benchLatency(), benchLaunch(), benchTable())
+	cmd.AddCommand(benchLatency(), benchLaunch(), benchTable(), benchSim())
 	return cmd
 }
 

@@ -1,0 +1,125 @@
+package speed
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/policy"
+)
+
+// MemoryLimit is what every run must stay below, in bytes.
+const MemoryLimit = 2 << 30
+
+// Measure is one policy on one setting.
+type Measure struct {
+	Setting string // in words
+	Policy  string
+	Args    []string // of this program
+	Limit   time.Duration
+}
+
+// Measures are those of all policies on ngo_90 with 120 workers and on goog_sub
+// with 5,000, and of pigeon with 20,000 workers and 1,000,000 tasks. The folder
+// holds ngo_90.tr and goog_sub.tr.
+func Measures(traces string) ([]Measure, error) {
+	small, large := filepath.Join(traces, "ngo_90.tr"), filepath.Join(traces, "goog_sub.tr")
+	for _, file := range []string{small, large} {
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("the trace %s cannot be read: %w; nothing was measured; name the folder that holds it by --traces", file, err)
+		}
+	}
+	var all []Measure
+	for _, name := range policy.Names() {
+		all = append(all, measure("ngo_90 on 120 workers", name, time.Second, "--trace", small))
+	}
+	for _, name := range policy.Names() {
+		limit := 10 * time.Second
+		if name == "peacock" || name == "kairos" {
+			limit = time.Minute
+		}
+		all = append(all, measure("goog_sub at load 0.9 on 5,000 workers in 50 groups", name, limit,
+			"--trace", large, "--workers", "5000", "--groups", "50", "--cutoff", "1129.532s", "--load", "0.9"))
+	}
+	return append(all, measure("1,000,000 tasks at load 0.9 on 20,000 workers in 200 groups", "pigeon", 5*time.Second,
+		"--trace", "gen:exp,jobs=10000,fanout=100,mean=100ms,load=0.9", "--workers", "20000", "--groups", "200")), nil
+}
+
+func measure(setting, name string, limit time.Duration, flags ...string) Measure {
+	return Measure{setting, name, slices.Concat([]string{"sim", "--policy", name}, flags, []string{"-o", "json"}), limit}
+}
+
+// Row is a measure with its values, one a run.
+type Row struct {
+	Measure
+	Took   []time.Duration // ascending
+	Memory int64           // the most of all runs, bytes
+}
+
+// Met tells whether the median and the memory are within the limits.
+func (r *Row) Met() bool { return r.Took[len(r.Took)/2] <= r.Limit && r.Memory <= MemoryLimit }
+
+// Take makes so many runs of every measure, one after another.
+func Take(ctx context.Context, program []string, measures []Measure, runs int, progress func(string)) ([]Row, error) {
+	var rows []Row
+	for _, m := range measures {
+		row := Row{Measure: m}
+		for k := range runs {
+			progress(fmt.Sprintf("run %d of %d of %s on %s", k+1, runs, m.Policy, m.Setting))
+			took, memory, err := one(ctx, slices.Concat(program, m.Args))
+			if err != nil {
+				return nil, fmt.Errorf("pigeon %s: %w", strings.Join(m.Args, " "), err)
+			}
+			row.Took, row.Memory = append(row.Took, took), max(row.Memory, memory)
+		}
+		slices.Sort(row.Took)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// one runs a command to its end.
+func one(ctx context.Context, command []string) (took time.Duration, memory int64, err error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		return 0, 0, fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+	}
+	took = time.Since(began)
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return took, 0, nil // a system that does not tell
+	}
+	memory = usage.Maxrss
+	if runtime.GOOS == "linux" { // counts KiB
+		memory <<= 10
+	}
+	return took, memory, nil
+}
+
+// WriteTable writes the rows as Markdown.
+func WriteTable(out io.Writer, rows []Row) error {
+	fmt.Fprintf(out, "| setting | policy | limit (s) | median (s) | from - to | most memory (MiB) | within %d MiB and the limit |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n", MemoryLimit>>20)
+	for i := range rows {
+		r := &rows[i]
+		met := "yes"
+		if !r.Met() {
+			met = "**no**"
+		}
+		fmt.Fprintf(out, "| %s | %s | %.0f | %.2f | %.2f - %.2f | %.0f | %s |\n", r.Setting, r.Policy, r.Limit.Seconds(),
+			r.Took[len(r.Took)/2].Seconds(), r.Took[0].Seconds(), r.Took[len(r.Took)-1].Seconds(), float64(r.Memory)/(1<<20), met)
+	}
+	_, err := fmt.Fprintln(out)
+	return err
+}

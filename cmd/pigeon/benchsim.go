@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/bench/speed"
+	"github.com/spf13/cobra"
+)
+
+func benchSim() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sim",
+		Short: "Measure the simulator: time and memory of every policy, as Markdown",
+		Example: `  pigeon bench sim --traces ../shared/traces
+  pigeon bench sim --runs 5 > speed.md`,
+		Args: cobra.NoArgs,
+	}
+	traces := cmd.Flags().String("traces", ".", "folder of ngo_90.tr and goog_sub.tr")
+	runs := cmd.Flags().Int("runs", 3, "runs of each; the median counts")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *runs < 1 || *runs > 1000 {
+			return wrongUse(fmt.Errorf("--runs %d is outside 1 to 1000; nothing was measured", *runs))
+		}
+		measures, err := speed.Measures(*traces)
+		if err != nil {
+			return wrongUse(err)
+		}
+		program, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("this program cannot be found, to run it again: %w", err)
+		}
+		show := newProgress(cmd.ErrOrStderr())
+		rows, err := speed.Take(cmd.Context(), []string{program}, measures, *runs, func(s string) { show.linef("%s", s) })
+		show.clear()
+		if err != nil {
+			return err
+		}
+		out := cmd.OutOrStdout()
+		fmt.Fprintf(out, "## Speed and memory of the simulator\n\n`pigeon bench sim --runs %d` (`make bench-sim`); a process for each run, its time from start to end. %s\n\n", *runs, launch.Machine())
+		return speed.WriteTable(out, rows)
+	}
+	return cmd
+}
