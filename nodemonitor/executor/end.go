@@ -76,8 +76,7 @@ func (k *Keeper) tellEnd(x *executor, e end) {
 		k.remove(a.folder + "/" + a.ended[n-1].State.ID)
 	}
 	if len(a.ended) > maxEnded {
-		// Its number is below all that can still be ordered for the first time, but
-		// a late order may name it.
+		delete(a.known, a.ended[0].State.ID) // no order that still counts names it
 		a.ended = append(a.ended[:0:0], a.ended[1:]...)
 	}
 }
@@ -91,13 +90,15 @@ func (k *Keeper) leave(a *application) {
 	delete(k.apps, a.ID)
 	k.changed()
 	k.cfg.Table.Forget(a.ID)
-	k.remove(a.folder)
+	k.gone++
+	aside := filepath.Join(k.cfg.Folder, fmt.Sprintf(".over-%d", k.gone)) // the application may come again at once
+	if err := os.Rename(a.folder, aside); err == nil {
+		k.remove(aside)
+	}
 	k.trim()
 }
 
-// remove removes a folder beside the lock. The path is not taken again: ids of
-// executors are not, and an application that comes again while its folder goes
-// makes that of its executor anew.
+// remove removes a folder that nobody makes again, beside the lock.
 func (k *Keeper) remove(folder string) {
 	k.work.Go(func() {
 		if err := os.RemoveAll(folder); err != nil {

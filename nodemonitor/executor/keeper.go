@@ -72,6 +72,7 @@ type Keeper struct {
 	version int64
 	wake    chan struct{} // closed and replaced with each version
 	living  int           // executors that have not ended
+	gone    int           // applications that are over
 	none    *sync.Cond    // living became 0
 	closed  bool
 }

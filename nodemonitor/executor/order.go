@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -119,7 +120,7 @@ func (k *Keeper) begin(a *application, id string) {
 // room says why the node cannot take the executor beside those it has, nil when
 // it can. It needs the lock.
 func (k *Keeper) room(a *application, x *executor) error {
-	memory, slots := int64(0), 0
+	var memory, slots int64
 	for _, b := range k.apps {
 		memory += b.memory()
 		slots += b.owned()
@@ -131,7 +132,7 @@ func (k *Keeper) room(a *application, x *executor) error {
 	case memory+a.Template.Memory > k.cfg.Memory:
 		return bad(fmt.Sprintf("it needs %d MB, and the node has %d MB for executors (memory), of which %d MB are taken%s", a.Template.Memory, k.cfg.Memory, memory, k.holders((*application).memory, "MB")),
 			"give executors less memory, wait for other applications to end, or raise the node's memory")
-	case !a.Grants && slots+x.slots > k.cfg.Slots:
+	case !a.Grants && slots+int64(x.slots) > int64(k.cfg.Slots):
 		return bad(fmt.Sprintf("it holds %d slots for as long as it lives, and the node has %d, of which %d are held so%s", x.slots, k.cfg.Slots, slots, k.holders((*application).owned, "slots")),
 			"give executors fewer slots, wait for other applications to end, or let it take grants")
 	}
@@ -142,42 +143,30 @@ func (k *Keeper) room(a *application, x *executor) error {
 func (a *application) memory() int64 { return int64(len(a.executors)) * a.Template.Memory }
 
 // owned is how many slots they hold for as long as they live.
-func (a *application) owned() (n int) {
+func (a *application) owned() (n int64) {
 	if a.Grants {
 		return 0
 	}
 	for _, x := range a.executors {
-		n += x.slots
+		n += int64(x.slots)
 	}
 	return n
 }
 
 // holders says who holds what, the most first; "" when nobody holds anything. It
 // needs the lock.
-func (k *Keeper) holders(of any, unit string) string {
+func (k *Keeper) holders(of func(*application) int64, unit string) string {
 	type share struct {
 		id string
 		n  int64
 	}
 	var list []share
 	for _, a := range k.apps {
-		s := share{id: a.ID}
-		switch f := of.(type) {
-		case func(*application) int64:
-			s.n = f(a)
-		case func(*application) int:
-			s.n = int64(f(a))
-		}
-		if s.n > 0 {
-			list = append(list, s)
+		if n := of(a); n > 0 {
+			list = append(list, share{a.ID, n})
 		}
 	}
-	slices.SortFunc(list, func(a, b share) int {
-		if a.n != b.n {
-			return int(b.n - a.n)
-		}
-		return strings.Compare(a.id, b.id)
-	})
+	slices.SortFunc(list, func(a, b share) int { return cmp.Or(cmp.Compare(b.n, a.n), strings.Compare(a.id, b.id)) })
 	const most = 5
 	var parts []string
 	for i, s := range list {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -203,14 +202,4 @@ func (k *Keeper) hold(ctx context.Context, x *executor) *end {
 	case <-ctx.Done():
 		return &end{reason: "it was stopped before it had its slots"}
 	}
-}
-
-// names lists the ids of a map of executors, in order.
-func names(m map[string]*executor) []string {
-	list := make([]string, 0, len(m))
-	for id := range m {
-		list = append(list, id)
-	}
-	slices.Sort(list)
-	return list
 }
