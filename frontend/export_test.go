@@ -23,3 +23,28 @@ func (f *Frontend) RelayCounts() (waiting int, delivered, lost uint64) {
 
 // Repeated gives how many results came again.
 func (f *Frontend) Repeated() uint64 { return f.owner.meter.repeated.Load() }
+
+// Members gives how many workers the core was told of.
+func (f *Frontend) Members() int {
+	return peek(f, func(o *owner) int { return len(o.peers.members) })
+}
+
+// Others gives how many other frontends are known.
+func (f *Frontend) Others() int { return peek(f, func(o *owner) int { return len(o.peers.others) }) }
+
+// RollOf gives whose roll was taken last, by the incarnation of the master.
+func (f *Frontend) RollOf() int64 {
+	return peek(f, func(o *owner) int64 { return o.peers.roll.Incarnation })
+}
+
+// peek reads what the owner has; zero of a frontend that has ended.
+func peek[T any](f *Frontend, read func(*owner) T) (seen T) {
+	done := make(chan T, 1)
+	if f.urge(func() { done <- read(f.owner) }) != nil {
+		return seen
+	}
+	return <-done
+}
+
+// Stale gives how many messages of others were ignored.
+func (f *Frontend) Stale() uint64 { return f.owner.meter.stale.Load() }

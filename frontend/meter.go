@@ -23,10 +23,10 @@ type meter struct {
 	reports    prometheus.Counter
 	again      prometheus.Counter
 	unread     prometheus.Counter
-	stale      prometheus.Counter
 	tasks      atomic.Int64
 	unfinished atomic.Int64
 	repeated   atomic.Uint64
+	stale      atomic.Uint64
 }
 
 var endStates = []api.State{api.StateCompleted, api.StateFailed, api.StateCancelled}
@@ -45,11 +45,11 @@ func newMeter() *meter {
 		reports:    m.Counter("reports_total", "Results taken, first and repeated."),
 		again:      m.Counter("reports_by_thrift_total", "Results that came over Thrift because no acknowledgement had come."),
 		unread:     m.Counter("garbled_notices_total", "Notices that could not be read or taken."),
-		stale:      m.Counter("stale_messages_total", "Batches and messages of nodes and frontends that were lost or restarted, or that say what is not theirs to say, ignored."),
 	}
 	m.GaugeFunc("unfinished_tasks", "Tasks accepted and not ended.", func() float64 { return float64(e.tasks.Load()) })
 	m.GaugeFunc("unfinished_jobs", "Jobs accepted and not ended.", func() float64 { return float64(e.unfinished.Load()) })
 	m.CounterFunc("reports_repeated_total", "Results that came again or too late; they are only counted.", func() float64 { return float64(e.repeated.Load()) })
+	m.CounterFunc("stale_messages_total", "Batches and messages of nodes and frontends that were lost or restarted, or that are not theirs to say, ignored.", func() float64 { return float64(e.stale.Load()) })
 	return e
 }
 

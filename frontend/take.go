@@ -71,14 +71,14 @@ func (o *owner) takeMaster(b *wire.Batch) {
 // that has gone since, and of slots without a number, mean nothing any more.
 func (o *owner) takePeer(b *wire.Batch) {
 	if o.peers.visitors.standing(b.Sender, b.Incarnation) != welcome {
-		o.meter.stale.Inc()
+		o.meter.stale.Add(1)
 		return
 	}
 	for i := range b.Items {
 		it := &b.Items[i]
 		from := o.addrOf(it.From)
 		if from.Role != b.Sender.Role || !says(from.Role, it.Msg.Kind) {
-			o.meter.stale.Inc()
+			o.meter.stale.Add(1)
 			continue
 		}
 		o.note(&it.Msg)

@@ -1,0 +1,110 @@
+package frontend_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// A frontend that was started again probes for all that its journal owes, under
+// every policy that binds late; what ran meanwhile counts.
+func TestProbesAgainAfterARestart(t *testing.T) {
+	for _, spec := range []string{"sparrow", "sparrow:cancel=yes", "peacock", "hawk", "eagle"} {
+		t.Run(spec, func(t *testing.T) {
+			k := newKeeper(t)
+			f := k.rival(spec)
+			w := &world{t: t}
+			n := nodeOfFrontend(t, f, "n")
+			k.enters(n, 0, 1)
+			w.submit(f, sleeps("job", 3, time.Hour))
+			n.AwaitGot(sched.Probe, 3)
+			says(n, f, 1, asks(f, "job", 0, 1))
+			n.AwaitGot(sched.Launch, 1)
+			says(n, f, 2, asks(f, "job", 1, 1))
+			n.AwaitGot(sched.Launch, 2)
+			reports(t, n, f, "job", 1, 1, sched.Done)
+			probes := len(n.Got(sched.Probe))
+			f = w.againFrontend(f)
+			n.AwaitGot(sched.Probe, probes+2)
+			if s := f.state(t, "job"); s.Completed != 1 || s.Attempts != 5 || s.Running != 0 {
+				t.Errorf("after the restart: %+v", s)
+			}
+			reports(t, n, f, "job", 0, 1, sched.Done) // by the attempt of before
+			says(n, f, 3, asks(f, "job", 0, 2), asks(f, "job", 1, 2))
+			if l := n.AwaitGot(sched.Launch, 3)[2].Msg; l.First != 2 || l.Attempt != 2 {
+				t.Errorf("launched %s", sched.Describe(&l))
+			}
+			reports(t, n, f, "job", 2, 2, sched.Done)
+			w.done(f, "job")
+		})
+	}
+}
+
+// A journal is read under any policy: what groups held is owed by whoever has the
+// workers now, and the other way round.
+func TestJournalOfAnotherPolicy(t *testing.T) {
+	k := newKeeper(t)
+	w := &world{t: t}
+	f := k.rival("fifo")
+	job := sleeps("job", 4, time.Hour)
+	job.Class = "long"
+	w.submit(f, job)
+	if m := k.awaitGot(sched.Tasks, 1)[0].Msg; m.Count != 4 {
+		t.Fatal(sched.Describe(&m))
+	}
+	n := nodeOfFrontend(t, f, "n")
+	k.enters(n, 0, 1)
+	for _, next := range []struct {
+		spec    string
+		tasks   bool // the central master is sent them again
+		attempt int32
+	}{{"hawk", true, 1}, {"sparrow", false, 2}, {"kairos", true, 2}, {"priority", true, 2}, {"peacock", false, 3}, {"eagle", true, 3}} {
+		probes := len(n.Got(sched.Probe))
+		k.mu.Lock()
+		k.got = nil
+		k.mu.Unlock()
+		f.process.Stop()
+		f.cfg.Policy = next.spec
+		f = w.runFrontend(f.cfg)
+		if next.tasks {
+			if m := k.awaitGot(sched.Tasks, 1)[0].Msg; m.Count != 4 || m.Attempt != next.attempt {
+				t.Errorf("%s: %s", next.spec, sched.Describe(&m))
+			}
+			continue
+		}
+		list := n.AwaitGot(sched.Probe, probes+4)
+		if m := list[len(list)-1].Msg; m.Count != 4 {
+			t.Errorf("%s: %s", next.spec, sched.Describe(&m))
+		}
+		says(n, f, uint64(next.attempt), asks(f, "job", 0, uint64(next.attempt)))
+		daemontest.Await(t, "a launch", func() bool {
+			return slices.ContainsFunc(n.Got(sched.Launch), func(it wireItem) bool { return it.Msg.Attempt == next.attempt })
+		})
+	}
+}
+
+// Jobs that a policy cannot run are refused with the reason; one that came before,
+// under a policy that could, is ended with it.
+func TestTasksOfApplicationsUnderRivals(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	w.submit(f, appJob("old"))
+	k := newKeeper(t)
+	f.process.Stop()
+	for _, spec := range []string{"sparrow", "peacock", "hawk", "eagle", "kairos", "fifo", "priority"} {
+		f = k.rival(spec, func(c *frontend.Config) { c.Data = f.cfg.Data })
+		_, _, err := f.Submit(t.Context(), appJob("new"))
+		refused(t, err, "policy "+f.cfg.Policy+" runs sleep and exec tasks only", `job "new"`)
+		s := f.state(t, "old")
+		daemontest.Await(t, "the old job has ended", func() bool { s = f.state(t, "old"); return s.State.Ended() })
+		if s.State != "cancelled" || s.Reason == "" {
+			t.Errorf("%+v", s)
+		}
+		f.process.Stop()
+	}
+}

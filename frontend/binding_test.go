@@ -1,0 +1,216 @@
+package frontend_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// named is a job of tasks that sleep and have names of their own.
+func named(key string, tasks int) *api.Request {
+	r := sleeps(key, tasks, time.Hour)
+	r.User, r.Retries = "ann", 1
+	for i := range r.Tasks {
+		r.Tasks[i].ID = fmt.Sprintf("task-%c", 'a'+i)
+		r.Tasks[i].Payload.Sleep += time.Duration(i)
+	}
+	return r
+}
+
+// The whole way of late binding: reservations at workers, a question, a launch with
+// all that the node needs, the answer that nothing is left, the result.
+func TestLateBinding(t *testing.T) {
+	for _, spec := range []string{"sparrow", "peacock", "hawk", "eagle"} {
+		t.Run(spec, func(t *testing.T) { lateBinding(t, spec) })
+	}
+}
+
+func lateBinding(t *testing.T, spec string) {
+	k := newKeeper(t)
+	f := k.rival(spec)
+	w := &world{t: t}
+	w.submit(f, named("job", 2))
+	e, err := f.Explain(t.Context(), "job")
+	if err != nil || !strings.Contains(strings.Join(e.Why, " "), "no worker is registered") {
+		t.Errorf("without workers: %+v, %v", e, err)
+	}
+	n := nodeOfFrontend(t, f, "n")
+	k.enters(n, 4, 7)
+	probes := n.AwaitGot(sched.Probe, 2)
+	if m := &probes[0].Msg; m.Job != sched.NewJobID(f.cfg.ID, "job") || m.Count != 2 || probes[0].To.Slot > 1 {
+		t.Errorf("probed by %s for slot %d", sched.Describe(m), probes[0].To.Slot)
+	}
+	if !says(n, f, 1, asks(f, "job", 1, 11), asks(f, "job", 0, 12), asks(f, "job", 1, 13)) {
+		t.Fatal("the questions were not taken")
+	}
+	launches := n.AwaitGot(sched.Launch, 2)
+	l := &launches[0]
+	if l.To.Slot != 1 || l.Msg.Seq != 11 || l.Msg.First != 0 || l.Msg.Attempt != 1 || l.Msg.Count != 1 {
+		t.Errorf("launched %s at slot %d", sched.Describe(&l.Msg), l.To.Slot)
+	}
+	if l.JobName != "job" || l.User != "ann" || l.OwnerAddress != f.InternalAddr() || l.SchedulerAddress != f.Addr() || l.TaskID(0, 0) != "task-a" || l.Payload(0).Sleep != time.Hour {
+		t.Errorf("the cargo is %+v", l.Extra)
+	}
+	if l := &launches[1]; l.To.Slot != 0 || l.Msg.First != 1 || l.TaskID(1, 0) != "task-b" || l.Payload(0).Sleep != time.Hour+1 {
+		t.Errorf("launched %s with %+v", sched.Describe(&l.Msg), l.Extra)
+	}
+	if no := n.AwaitGot(sched.NoTask, 1)[0]; no.To.Slot != 1 || no.Msg.Seq != 13 {
+		t.Errorf("the third question is answered %s to slot %d", sched.Describe(&no.Msg), no.To.Slot)
+	}
+	if s := f.state(t, "job"); s.State != api.StateRunning || s.Running != 2 {
+		t.Errorf("with both tasks at workers: %+v", s)
+	}
+	e, err = f.Explain(t.Context(), "job")
+	if err != nil || len(e.Tasks) != 2 || e.Tasks[0].Node != "n/1" || e.Tasks[1].Node != "n/0" || !strings.Contains(strings.Join(e.Why, " "), "All of its 2 unfinished tasks are at workers") {
+		t.Errorf("%+v, %v", e, err)
+	}
+	reports(t, n, f, "job", 0, 1, sched.Done)
+	reports(t, n, f, "job", 1, 1, sched.Failed)
+	again := n.AwaitGot(sched.Probe, len(probes)+1)
+	if m := &again[len(again)-1].Msg; m.Count != 1 {
+		t.Errorf("the failed task is probed for by %s", sched.Describe(m))
+	}
+	says(n, f, 2, asks(f, "job", 0, 20))
+	if l := &n.AwaitGot(sched.Launch, 3)[2]; l.Msg.First != 1 || l.Msg.Attempt != 2 {
+		t.Errorf("the second try is %s", sched.Describe(&l.Msg))
+	}
+	reports(t, n, f, "job", 1, 2, sched.Done)
+	w.done(f, "job")
+}
+
+// Explain counts reservations and questions while tasks are bound to nobody.
+func TestExplainUnbound(t *testing.T) {
+	k := newKeeper(t)
+	f := k.rival("sparrow:ratio=2")
+	n := nodeOfFrontend(t, f, "n")
+	k.enters(n, 0, 1, 2, 3)
+	w := &world{t: t}
+	daemontest.Await(t, "the node is known", func() bool { return f.Members() == 4 })
+	w.submit(f, sleeps("job", 3, time.Hour))
+	n.AwaitGot(sched.Probe, 6)
+	says(n, f, 1, asks(f, "job", 2, 1))
+	n.AwaitGot(sched.Launch, 1)
+	e, err := f.Explain(t.Context(), "job")
+	text := strings.Join(e.Why, " ")
+	for _, want := range []string{"0 of 3 tasks have ended, 1 are at workers", "short job", "2 of its tasks are bound to no worker yet", "6 reservations went out to 4 live workers", "1 questions"} {
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%q is missing in %q, %v", want, text, err)
+		}
+	}
+	if len(e.Groups) != 0 || len(e.Tasks) != 1 || e.Tasks[0].Node != "n/2" {
+		t.Errorf("%+v", e)
+	}
+	if _, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Task: 0, Stream: "stdout"}); err == nil || !strings.Contains(err.Error(), "is no node monitor") {
+		t.Errorf("the log of a task at the test's node: %v", err)
+	}
+	if _, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Task: 2, Stream: "stdout"}); err == nil || !strings.Contains(err.Error(), "not started") {
+		t.Errorf("the log of a task that is bound to nobody: %v", err)
+	}
+	if _, err := f.Cancel(t.Context(), "job"); err != nil {
+		t.Error(err)
+	}
+	if m := n.AwaitGot(sched.Kill, 1)[0]; m.To.Slot != 2 || m.Msg.First != 0 {
+		t.Errorf("killed %s at slot %d", sched.Describe(&m.Msg), m.To.Slot)
+	}
+}
+
+// Eagle: a probe that was turned away goes on; the third time to the reserved
+// partition.
+func TestProbesThatAreTurnedAway(t *testing.T) {
+	k := newKeeper(t)
+	f := k.rival("eagle:least=1,ratio=1,reserved=0.25")
+	n := nodeOfFrontend(t, f, "n")
+	k.enters(n, 0, 1, 2, 3)
+	daemontest.Await(t, "the node is known", func() bool { return f.Members() == 4 })
+	(&world{t: t}).submit(f, sleeps("job", 1, time.Hour))
+	for try := range int32(3) {
+		probes := n.AwaitGot(sched.Probe, int(try)+1)
+		p := probes[try]
+		if p.Msg.Attempt != try+1 {
+			t.Fatalf("try %d is %s", try+1, sched.Describe(&p.Msg))
+		}
+		if try == 2 {
+			if p.To.Slot != 0 {
+				t.Errorf("the last try goes to slot %d", p.To.Slot)
+			}
+			break
+		}
+		says(n, f, uint64(try)+1, wire.Item{From: wire.Ref{Slot: p.To.Slot}, Msg: sched.Message{
+			Kind: sched.ProbeRejected, Job: p.Msg.Job, Attempt: p.Msg.Attempt, More: &sched.More{Bits: []uint64{0b0110}, Stamp: sched.Time(try) + 1},
+		}})
+	}
+	if second := n.Got(sched.Probe)[1]; second.To.Slot != 0 && second.To.Slot != 3 {
+		t.Errorf("the second try goes to slot %d, which has long work by the bitmap", second.To.Slot)
+	}
+	e, err := f.Explain(t.Context(), "job")
+	if err != nil || !strings.Contains(strings.Join(e.Why, " "), "2 were turned away") {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// A worker that does not want its task any more hands it back.
+func TestRefusedLaunch(t *testing.T) {
+	k := newKeeper(t)
+	f := k.rival("sparrow")
+	n := nodeOfFrontend(t, f, "n")
+	k.enters(n, 0)
+	w := &world{t: t}
+	w.submit(f, sleeps("job", 1, 0))
+	n.AwaitGot(sched.Probe, 1)
+	says(n, f, 1, asks(f, "job", 0, 1))
+	l := n.AwaitGot(sched.Launch, 1)[0]
+	before := len(n.Got(sched.Probe))
+	refused := l.Msg
+	refused.Kind, refused.Reason = sched.Refused, "the slot did not wait for it"
+	says(n, f, 2, wire.Item{Msg: refused})
+	n.AwaitGot(sched.Probe, before+1)
+	says(n, f, 3, asks(f, "job", 0, 2))
+	if again := n.AwaitGot(sched.Launch, 2)[1]; again.Msg.Attempt != 1 || again.Msg.Seq != 2 {
+		t.Errorf("launched again as %s", sched.Describe(&again.Msg))
+	}
+	reports(t, n, f, "job", 0, 1, sched.Done)
+	w.done(f, "job")
+}
+
+// What a node or a frontend has no business to say is ignored and counted.
+func TestWhatIsNotTheirsToSay(t *testing.T) {
+	k := newKeeper(t)
+	f := k.rival("sparrow")
+	n := nodeOfFrontend(t, f, "n")
+	k.enters(n, 0)
+	(&world{t: t}).submit(f, sleeps("job", 1, 0))
+	n.AwaitGot(sched.Probe, 2)
+	id := sched.NewJobID(f.cfg.ID, "job")
+	bad := []sched.Message{
+		{Kind: sched.AttemptLost, Job: id, Attempt: 1}, {Kind: sched.Returned, Job: id, Count: 1, Attempt: 1}, {Kind: sched.Holding, Job: id, Attempt: 1},
+		{Kind: sched.LoadShare, More: &sched.More{Load: sched.Load{Queued: 1 << 40}}}, {Kind: sched.Launch, Job: id, Attempt: 1}, {Kind: sched.Tasks, Job: id, Count: 1, Attempt: 1},
+		{Kind: sched.Beat}, {Kind: sched.Serves}, {Kind: sched.GetTask, Job: id, Seq: 3, First: 100_000, Attempt: 1 << 30},
+	}
+	var items []wire.Item
+	for _, m := range bad {
+		items = append(items, wire.Item{Msg: m})
+	}
+	items = append(items, asks(f, "job", 9, 5), asks(f, "nobody", 0, 6)) // a slot without a number, a job that is not there
+	says(n, f, 1, items...)
+	answers := n.AwaitGot(sched.NoTask, 1)
+	launches := n.AwaitGot(sched.Launch, 1)
+	if len(launches) != 1 || launches[0].Msg.Seq != 3 || len(answers) != 1 || answers[0].Msg.Seq != 6 {
+		t.Errorf("launched %v, answered %v", launches, answers)
+	}
+	if got := f.Stale(); got != uint64(len(bad)) { // all but the question, and the slot
+		t.Errorf("%v messages were ignored, want %d", got, len(bad))
+	}
+	if s := f.state(t, "job"); s.Attempts != 1 {
+		t.Errorf("%+v", s)
+	}
+	if !slices.Contains([]api.State{api.StateQueued, api.StateRunning}, f.state(t, "job").State) {
+		t.Error("it has ended")
+	}
+}

@@ -1,0 +1,278 @@
+package frontend_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// keeper is a master of all workers that does only what a test has it do: it takes
+// frontends in, keeps the roll and what it is sent.
+type keeper struct {
+	t       *testing.T
+	address string
+	server  *daemontest.Process
+
+	mu      sync.Mutex
+	inbox   *link.Inbox
+	roll    wire.Roll
+	changed chan struct{} // closed with the next change of the roll
+	closing chan struct{} // closed when the process ends
+	got     []wire.Item
+	deaf    bool // hellos of frontends do not enter them
+}
+
+var (
+	_ wire.Registrar     = (*keeper)(nil)
+	_ wire.RollKeeper    = (*keeper)(nil)
+	_ wire.BatchReceiver = (*keeper)(nil)
+)
+
+func newKeeper(t *testing.T) *keeper {
+	t.Helper()
+	k := &keeper{t: t, address: "127.0.0.1:0", changed: make(chan struct{})}
+	k.begin()
+	return k
+}
+
+// begin serves as a new process with an empty roll.
+func (k *keeper) begin() {
+	k.t.Helper()
+	k.mu.Lock()
+	k.roll = wire.Roll{Incarnation: rand.Int64N(1<<62) + 1, Version: 1}
+	k.inbox = link.NewInbox(k.roll.Incarnation)
+	k.got, k.closing = nil, make(chan struct{})
+	k.mu.Unlock()
+	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: k, Registrar: k, Roll: k}, daemontest.Codec()), server.Options{
+		Name: "keeper", Address: k.address, MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(k.t),
+	})
+	if err == nil {
+		err = s.Listen()
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.address = s.Addr().String()
+	k.server = daemontest.Run(k.t, s)
+}
+
+// again is another process at the same place.
+func (k *keeper) again() {
+	k.t.Helper()
+	k.stop()
+	k.begin()
+}
+
+// stop ends the process; whoever waits is answered.
+func (k *keeper) stop() {
+	k.t.Helper()
+	close(k.closing)
+	k.server.Stop()
+}
+
+func (k *keeper) incarnation() int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.roll.Incarnation
+}
+
+// change lets the test write the roll.
+func (k *keeper) change(write func(*wire.Roll)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.changeLocked(write)
+}
+
+func (k *keeper) changeLocked(write func(*wire.Roll)) {
+	k.roll.Nodes, k.roll.Frontends = slices.Clone(k.roll.Nodes), slices.Clone(k.roll.Frontends)
+	write(&k.roll)
+	k.roll.Version++
+	close(k.changed)
+	k.changed = make(chan struct{})
+}
+
+func (k *keeper) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	who := wire.RollFrontend{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation}
+	if !k.deaf && !slices.Contains(k.roll.Frontends, who) {
+		k.changeLocked(func(r *wire.Roll) {
+			r.Frontends = append(slices.DeleteFunc(r.Frontends, func(f wire.RollFrontend) bool { return f.Name == who.Name }), who)
+		})
+	}
+	return wire.HelloReply{Sender: roster.MasterRef(0), Incarnation: k.roll.Incarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
+}
+
+func (k *keeper) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
+	return wire.SnapshotReply{}, nil
+}
+
+func (k *keeper) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
+	for timer := time.After(wait); ; {
+		k.mu.Lock()
+		roll, changed, closing := k.roll, k.changed, k.closing
+		k.mu.Unlock()
+		if roll.Incarnation != incarnation || roll.Version != version {
+			return roll, nil
+		}
+		select {
+		case <-changed:
+		case <-timer:
+			return roll, nil
+		case <-ctx.Done():
+			return roll, nil
+		case <-closing:
+			return roll, nil
+		case <-k.t.Context().Done(): // the test is over
+			return roll, nil
+		}
+	}
+}
+
+func (k *keeper) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	k.mu.Lock()
+	inbox := k.inbox
+	k.mu.Unlock()
+	return inbox.Accept(b, func(b *wire.Batch) (string, error) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.got = append(k.got, b.Items...)
+		return "", nil
+	})
+}
+
+// awaitGot waits for n messages of the kind and gives them.
+func (k *keeper) awaitGot(kind sched.Kind, n int) (list []wire.Item) {
+	k.t.Helper()
+	daemontest.Await(k.t, "messages "+kind.String()+" for the master", func() bool {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		list = slices.DeleteFunc(slices.Clone(k.got), func(it wire.Item) bool { return it.Msg.Kind != kind })
+		return len(list) >= n
+	})
+	return list
+}
+
+// say delivers a message of the master to a frontend.
+func (k *keeper) say(f *frontOf, sequence uint64, m sched.Message) {
+	k.t.Helper()
+	self, to := roster.MasterRef(0), wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
+	b := &wire.Batch{Sender: self, Receiver: to, Incarnation: k.incarnation(), Sequence: sequence, Epoch: 1, Items: []wire.Item{{From: self, To: to, Msg: m}}}
+	if _, err := daemontest.Dial(k.t, f.InternalAddr(), daemontest.Codec()).Deliver(k.t.Context(), b); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// enters puts a node on the roll, with workers of these numbers.
+func (k *keeper) enters(n *daemontest.Peer, numbers ...int32) {
+	for i := range numbers {
+		numbers[i]++
+	}
+	k.change(func(r *wire.Roll) {
+		r.Nodes = append(slices.DeleteFunc(r.Nodes, func(old wire.RollNode) bool { return old.Name == n.Ref.Name }),
+			wire.RollNode{Name: n.Ref.Name, Address: n.Address(), Incarnation: n.Incarnation, Numbers: numbers})
+	})
+}
+
+// leaves takes a node off the roll.
+func (k *keeper) leaves(n *daemontest.Peer) {
+	k.change(func(r *wire.Roll) {
+		r.Nodes = slices.DeleteFunc(r.Nodes, func(old wire.RollNode) bool { return old.Name == n.Ref.Name })
+	})
+}
+
+// rival is a frontend under a policy with one master, whose inputs are recorded and
+// verified at the end of the test.
+func (k *keeper) rival(spec string, change ...func(*frontend.Config)) *frontOf {
+	k.t.Helper()
+	w := &world{t: k.t, masters: []string{k.address}}
+	folder := k.t.TempDir()
+	var f *frontOf
+	k.t.Cleanup(func() { verify(k.t, f.cfg) }) // after the frontend's own
+	f = w.frontend(append([]func(*frontend.Config){func(c *frontend.Config) { c.Policy, c.Record = spec, folder }}, change...)...)
+	return f
+}
+
+// verify gives the last recording of a frontend that has ended to a fresh core.
+func verify(t *testing.T, cfg frontend.Config) {
+	p, params, err := policy.ConfigureLive(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff)})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	file, err := os.Open(filepath.Join(cfg.Record, cfg.ID+".jsonl"))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer file.Close()
+	steps, err := runloop.Verify(file, func(self sched.Addr) sched.Core {
+		return p.NewDistributor(sched.DistributorConfig{Self: self, Seed: cfg.Seed, Params: params})
+	})
+	if err != nil || steps == 0 {
+		t.Errorf("the recording of %d inputs under %s: %v", steps, cfg.Policy, err)
+	}
+}
+
+// says delivers messages of a node's slots to a frontend, as one batch; false when
+// the frontend has no room for the node now.
+func says(n *daemontest.Peer, f *frontOf, sequence uint64, items ...wire.Item) bool {
+	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
+	for i := range items {
+		items[i].From = wire.Ref{Role: n.Ref.Role, Name: n.Ref.Name, Slot: items[i].From.Slot}
+		items[i].To = to
+	}
+	_, err := n.Master().Deliver(context.Background(), &wire.Batch{
+		Sender: n.Ref, Receiver: to, Address: n.Address(), Incarnation: n.Incarnation, Sequence: sequence, Items: items,
+	})
+	return err == nil
+}
+
+// nodeOfFrontend is a node that speaks to a frontend.
+func nodeOfFrontend(t *testing.T, f *frontOf, name string) *daemontest.Peer {
+	t.Helper()
+	return daemontest.Node(t, name, f.InternalAddr())
+}
+
+// asks is a slot's question for a task of a job.
+func asks(f *frontOf, job string, slot int32, seq uint64) wire.Item {
+	return wire.Item{From: wire.Ref{Slot: slot}, Msg: sched.Message{Kind: sched.GetTask, Job: sched.NewJobID(f.cfg.ID, job), Seq: seq}}
+}
+
+// reports gives a result over Thrift.
+func reports(t *testing.T, n *daemontest.Peer, f *frontOf, job string, task, attempt int32, o sched.Outcome) {
+	t.Helper()
+	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
+	b := &wire.Batch{Sender: n.Ref, Receiver: to, Address: n.Address(), Incarnation: n.Incarnation, Sequence: 1, Items: []wire.Item{{
+		From: n.Ref, To: to, Msg: sched.Message{Kind: sched.Report, Job: sched.NewJobID(f.cfg.ID, job), First: task, Attempt: attempt, Outcome: o},
+	}}}
+	if _, err := n.Master().Reports(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// state gives a job's status.
+func (f *frontOf) state(t *testing.T, job string) api.Status {
+	t.Helper()
+	s, err := f.Status(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,143 @@
+package frontend
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/mesh"
+	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
+	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// enrolling is an owner whose core notes which slot of which process each number
+// stood for when it was told of members.
+type enrolling struct {
+	*owner
+	t    *rapid.T
+	told []map[int32]string
+}
+
+func newEnrolling(t *rapid.T) *enrolling {
+	e := &enrolling{t: t}
+	names := roster.New()
+	e.owner = &owner{
+		log: slog.New(slog.DiscardHandler), self: frontendRef("f"), incarnation: 1, plan: plan{Policy: sparrow.Policy(sparrow.Defaults())},
+		core: e, clock: runloop.NewClock(), roster: names, peers: newPeers(), settled: true, urge: func(...func()) error { return nil },
+	}
+	e.steps = runloop.NewStepper(func(sched.Addr, *sched.Action) {}, nil)
+	e.peers.mesh = mesh.New(mesh.Options{Self: e.self, Codec: wire.NewCodec(names, e.clock.Now), Log: e.log})
+	return e
+}
+
+func (e *enrolling) Step(_ sched.Time, _ sched.Addr, m *sched.Message, _ *sched.Actions) {
+	if m.Kind != sched.Members {
+		return
+	}
+	now := map[int32]string{}
+	last := int32(-1)
+	for _, w := range m.More.Members {
+		if w.Worker.ID <= last {
+			e.t.Fatalf("worker %d comes after %d", w.Worker.ID, last)
+		}
+		last = w.Worker.ID
+		ref, ok := e.roster.Ref(w.Worker)
+		if !ok || e.peers.nodes[ref.Name] == nil {
+			e.t.Fatalf("a member is worker %d, who is nobody", last)
+		}
+		now[last] = fmt.Sprintf("%v of %d", ref, e.peers.nodes[ref.Name].Incarnation)
+	}
+	e.told = append(e.told, now)
+}
+
+// Whatever rolls follow each other: the core ends with exactly the workers of the
+// last one, and a number never passes from one slot's process to another's without
+// having been away in between.
+func TestEnrollAgainstTheRoll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := newEnrolling(t)
+		for version := range rapid.Uint64Range(1, 12).Draw(t, "rolls") {
+			roll, want := drawRoll(t, version)
+			e.enroll(roll)
+			got := e.told[len(e.told)-1]
+			if len(got) != len(want) {
+				t.Fatalf("the core was told of %v, the roll has %v", got, want)
+			}
+			for number, who := range want {
+				if got[number] != who {
+					t.Fatalf("worker %d is %s, the roll has %s", number, got[number], who)
+				}
+			}
+			for i := range len(e.told) - 1 {
+				for number, who := range e.told[i+1] {
+					if before, was := e.told[i][number]; was && before != who {
+						t.Fatalf("worker %d was %s and is %s at once", number, before, who)
+					}
+				}
+			}
+			e.told = e.told[len(e.told)-1:]
+		}
+	})
+}
+
+// drawRoll draws a roll of one master, and who each number stands for.
+func drawRoll(t *rapid.T, version uint64) (wire.Roll, map[int32]string) {
+	r := wire.Roll{Incarnation: 7, Version: version}
+	numbers := rapid.Permutation([]int32{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "numbers")
+	want := map[int32]string{}
+	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID[string]).Draw(t, "nodes") {
+		n := wire.RollNode{Name: name, Address: rapid.SampledFrom([]string{"h:1", "h:2"}).Draw(t, "address"), Incarnation: rapid.Int64Range(1, 2).Draw(t, "incarnation")}
+		if n.Address == "h:2" {
+			n.Incarnation += 10 // another place is another process
+		}
+		for slot := range rapid.IntRange(0, 2).Draw(t, "slots") {
+			if rapid.IntRange(0, 3).Draw(t, "gone") == 0 {
+				n.Numbers = append(n.Numbers, 0)
+				continue
+			}
+			n.Numbers = append(n.Numbers, numbers[0]+1)
+			want[numbers[0]] = fmt.Sprintf("%v of %d", slotRef(name, slot), n.Incarnation)
+			numbers = numbers[1:]
+		}
+		r.Nodes = append(r.Nodes, n)
+	}
+	return r, want
+}
+
+// Who counts: the process that is on the roll, no former one, and nobody yet who is
+// not there.
+func TestVisitors(t *testing.T) {
+	v := newVisitors()
+	n := nodeRef("n")
+	hold := func(incarnation int64, want standing) {
+		t.Helper()
+		if got := v.standing(n, incarnation); got != want {
+			t.Errorf("process %d has standing %d, want %d", incarnation, got, want)
+		}
+	}
+	hold(1, stranger)
+	v.enter(n, 1)
+	hold(1, welcome)
+	hold(2, stranger)
+	v.enter(n, 2)
+	hold(1, replaced)
+	hold(2, welcome)
+	v.leave(n)
+	hold(1, replaced)
+	hold(2, stranger)
+	v.enter(n, 2)
+	hold(2, welcome)
+	for i := range int64(3 * formerKept) {
+		v.enter(n, 100+i)
+	}
+	if got := len(v.former[n]); got != formerKept {
+		t.Errorf("%d former processes are kept, want %d", got, formerKept)
+	}
+	v.enter(n, 100+3*formerKept-2) // one that was replaced is back: it was the roll that was old
+	hold(100+3*formerKept-2, welcome)
+}

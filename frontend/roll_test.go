@@ -1,0 +1,190 @@
+package frontend_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// probing is a frontend under sparrow whose job of n tasks has been probed for at
+// one node.
+func probing(t *testing.T, tasks int, numbers ...int32) (*keeper, *frontOf, *daemontest.Peer) {
+	t.Helper()
+	k := newKeeper(t)
+	f := k.rival("sparrow")
+	n := nodeOfFrontend(t, f, "first")
+	k.enters(n, numbers...)
+	daemontest.Await(t, "its workers are known", func() bool { return f.Members() == len(numbers) })
+	(&world{t: t}).submit(f, sleeps("job", tasks, time.Hour))
+	n.AwaitGot(sched.Probe, 2*tasks)
+	return k, f, n
+}
+
+// A node that is lost takes its tasks and reservations with it: what ran there is
+// tried again elsewhere, and nothing is lost by that.
+func TestNodeLost(t *testing.T) {
+	k, f, n := probing(t, 3, 0, 1)
+	says(n, f, 1, asks(f, "job", 0, 1))
+	n.AwaitGot(sched.Launch, 1)
+	other := nodeOfFrontend(t, f, "other")
+	k.enters(other, 2)
+	daemontest.Await(t, "the other is known", func() bool { return f.Members() == 3 })
+	k.leaves(n)
+	other.AwaitGot(sched.Probe, 2)
+	for seq := range uint64(3) {
+		says(other, f, seq+1, asks(f, "job", 0, seq+1))
+		l := other.AwaitGot(sched.Launch, int(seq)+1)[seq].Msg
+		want := int32(1)
+		if l.First == 0 {
+			want = 2
+		}
+		if l.Attempt != want {
+			t.Errorf("launched %s, want attempt %d", sched.Describe(&l), want)
+		}
+	}
+	reports(t, n, f, "job", 0, 1, sched.Done) // the lost one ran to its end after all
+	if kill := other.AwaitGot(sched.Kill, 1)[0].Msg; kill.First != 0 || kill.Attempt != 2 {
+		t.Errorf("killed is %s", sched.Describe(&kill))
+	}
+	reports(t, other, f, "job", 1, 1, sched.Done)
+	reports(t, other, f, "job", 2, 1, sched.Done)
+	if s := (&world{t: t}).done(f, "job"); s.Attempts != 4 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A node that comes back as another process may have workers of the same numbers:
+// what its former process had is lost all the same, and what that one still says
+// is not heard.
+func TestNodeRestarted(t *testing.T) {
+	k, f, n := probing(t, 1, 0)
+	says(n, f, 1, asks(f, "job", 0, 1))
+	n.AwaitGot(sched.Launch, 1)
+	next := nodeOfFrontend(t, f, "first") // with an incarnation of its own
+	k.enters(next, 0)
+	next.AwaitGot(sched.Probe, 1)
+	if !says(n, f, 2, asks(f, "job", 0, 9)) {
+		t.Error("a batch of the former process is not taken, so it comes again for ever")
+	}
+	daemontest.Await(t, "it is ignored", func() bool { return f.Stale() == 1 })
+	says(next, f, 1, asks(f, "job", 0, 1))
+	if l := next.AwaitGot(sched.Launch, 1)[0].Msg; l.Attempt != 2 {
+		t.Errorf("launched %s", sched.Describe(&l))
+	}
+}
+
+// Slots that come, go or get other numbers do not touch the others of their node.
+func TestSlotsThatChange(t *testing.T) {
+	k, f, n := probing(t, 2, 5, 6)
+	says(n, f, 1, asks(f, "job", 0, 1), asks(f, "job", 1, 2))
+	n.AwaitGot(sched.Launch, 2)
+	probes := len(n.Got(sched.Probe))
+	k.enters(n, 5, 9, 7)
+	daemontest.Await(t, "its new slots are known", func() bool { return f.Members() == 3 })
+	n.AwaitGot(sched.Probe, probes+2)
+	if s := f.state(t, "job"); s.Attempts != 3 || s.Running != 1 {
+		t.Errorf("one of two slots got another number: %+v", s)
+	}
+	says(n, f, 2, asks(f, "job", 2, 1))
+	if l := n.AwaitGot(sched.Launch, 3)[2]; l.To.Slot != 2 || l.Msg.First != 1 || l.Msg.Attempt != 2 {
+		t.Errorf("launched %s at slot %d", sched.Describe(&l.Msg), l.To.Slot)
+	}
+	k.enters(n, 5, -1, 7)
+	daemontest.Await(t, "a slot is gone", func() bool { return f.Members() == 2 })
+	if s := f.state(t, "job"); s.Attempts != 3 || s.Running != 2 {
+		t.Errorf("an idle slot went: %+v", s)
+	}
+}
+
+// Who is not on the roll yet is told to come again, and is heard as soon as it is.
+func TestStranger(t *testing.T) {
+	k, f, _ := probing(t, 1, 0)
+	n := nodeOfFrontend(t, f, "early")
+	_, err := n.Master().Deliver(t.Context(), &wire.Batch{Sender: n.Ref, Receiver: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, Incarnation: n.Incarnation, Sequence: 1})
+	if e := asAPI(err); e == nil || e.Problem != api.Busy || e.Next == "" || e.RetryAfter == 0 {
+		t.Errorf("a stranger is answered %v", err)
+	}
+	k.enters(n, 1)
+	daemontest.Await(t, "it is heard", func() bool { return says(n, f, 1, asks(f, "job", 0, 1)) })
+	n.AwaitGot(sched.Launch, 1)
+}
+
+// A new master knows nobody at first. Whoever registers there within a moment was
+// never lost, and what reservations were dropped meanwhile is made good.
+func TestKeeperRestarted(t *testing.T) {
+	k, f, n := probing(t, 2, 0, 1)
+	gone := nodeOfFrontend(t, f, "gone")
+	k.enters(gone, 2)
+	daemontest.Await(t, "both are known", func() bool { return f.Members() == 3 })
+	says(n, f, 1, asks(f, "job", 0, 1))
+	n.AwaitGot(sched.Launch, 1)
+	probes := len(n.Got(sched.Probe)) + len(gone.Got(sched.Probe))
+	k.again()
+	daemontest.Await(t, "the new master's roll has come", func() bool { return f.RollOf() == k.incarnation() })
+	if f.Members() != 3 {
+		t.Errorf("%d workers are left at the first roll of a new master", f.Members())
+	}
+	k.enters(n, 0, 1)
+	daemontest.Await(t, "the unbound task is probed for again", func() bool { return len(n.Got(sched.Probe))+len(gone.Got(sched.Probe)) > probes })
+	if s := f.state(t, "job"); s.Attempts != 2 || s.Running != 1 {
+		t.Errorf("with a new master: %+v", s)
+	}
+	daemontest.Await(t, "the node that did not register is lost", func() bool { return f.Members() == 2 })
+	if s := f.state(t, "job"); s.Attempts != 2 || s.Running != 1 {
+		t.Errorf("a moment later: %+v", s)
+	}
+}
+
+// A frontend that its master has lost sight of probes again when it is back.
+func TestOffTheRoll(t *testing.T) {
+	k, f, n := probing(t, 1, 0)
+	probes := len(n.Got(sched.Probe))
+	k.mu.Lock()
+	k.deaf = true
+	k.changeLocked(func(r *wire.Roll) { r.Frontends = nil })
+	k.deaf = false
+	k.mu.Unlock() // its next hello enters it again
+	n.AwaitGot(sched.Probe, probes+2)
+	if s := f.state(t, "job"); s.Attempts != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A node that refuses messages passes for lost, and soon after for new.
+func TestNodeThatRefuses(t *testing.T) {
+	k, f, n := probing(t, 1, 0)
+	why := "it cannot read this"
+	n.Refuse.Store(&why)
+	says(n, f, 1, asks(f, "job", 0, 1))
+	daemontest.Await(t, "it is no member", func() bool { return f.Members() == 0 })
+	n.Refuse.Store(nil)
+	n.AwaitGot(sched.Probe, 3)
+	says(n, f, 2, asks(f, "job", 0, 2))
+	if l := n.AwaitGot(sched.Launch, 1)[0].Msg; l.Attempt != 2 {
+		t.Errorf("launched %s", sched.Describe(&l))
+	}
+	_ = k
+}
+
+// Numbers that two slots have are used once; nodes without a name or numbers mean
+// nothing.
+func TestRollThatCannotBe(t *testing.T) {
+	k := newKeeper(t)
+	f := k.rival("sparrow")
+	n, other := nodeOfFrontend(t, f, "n"), nodeOfFrontend(t, f, "other")
+	k.change(func(r *wire.Roll) {
+		r.Nodes = []wire.RollNode{
+			{Name: "n", Address: n.Address(), Incarnation: n.Incarnation, Numbers: []int32{1, 1, -7, 1 << 30, 2}},
+			{Name: "other", Address: other.Address(), Incarnation: other.Incarnation, Numbers: []int32{2, 3}},
+			{Name: "", Address: "x", Numbers: []int32{9}}, {Name: "bare", Address: "no address"},
+		}
+	})
+	daemontest.Await(t, "three workers are known", func() bool { return f.Members() == 3 })
+	(&world{t: t}).submit(f, sleeps("job", 3, 0))
+	n.AwaitGot(sched.Probe, 2)
+	other.AwaitGot(sched.Probe, 2)
+}
