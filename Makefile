@@ -28,7 +28,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 chaos table test vet fmt fmt-check fuzz bench lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,23 @@ ec2: build ## the paper's EC2 experiment, live and simulated, loads 50, 70 and 9
 
 chaos: need-go ## kill daemons of every role, ROUNDS=10 times each, while a workload runs: nothing may be lost
 	$(GO) test ./bench/replay -run '^TestNothingIsLost$$' -v -count 1 -timeout 30m -rounds $(ROUNDS)
+
+COMPARED = files steady-ngo steady-nyh steady-exp google options-ngo options-nyh uneven mistakes
+results: build ## docs/results.md from simulated comparisons of all policies (an hour, once: out/results keeps them)
+	bench/results.sh $(BIN) $(TRACES) $(OUT)/results
+	@test -s $(OUT)/results/speed.md || $(MAKE) --no-print-directory bench-sim
+	$(BIN) compare results --beside docs/results --with $(OUT)/results/speed.md --with $(OUT)/results/model.md $(addprefix --see ,$(wildcard docs/results-*.md)) \
+		$(addprefix $(OUT)/results/,$(COMPARED)) > $(OUT)/results/page.md
+	mv $(OUT)/results/page.md docs/results.md
+	cp $(OUT)/results/model/figure3.png $(OUT)/results/model/figure4.png docs/results/
+
+bench-sim: build ## time and memory of every policy in the simulator, RUNS=3 of each (three minutes)
+	@mkdir -p $(OUT)/results
+	$(BIN) bench sim --traces $(TRACES) --runs $(RUNS) > $(OUT)/results/speed.tmp
+	@mv $(OUT)/results/speed.tmp $(OUT)/results/speed.md && cat $(OUT)/results/speed.md
+
+model: build ## figures 3 and 4 of the paper, the formulas beside simulation, to out/model (some minutes)
+	$(BIN) model --simulate 10000 --out $(OUT)/model
 
 table: need-go ## what pigeon-sort and pigeon-x gain over pigeon, simulated with 15 seeds (five minutes)
 	$(GO) test ./bench/sim -run 'OverPigeon|NearTheBound|Variants' -count=1 -v -seeds 15 -timeout 60m

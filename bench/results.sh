@@ -1,0 +1,53 @@
+#!/bin/sh
+# Everything that docs/results.md is made from, simulated: all policies on all
+# traces and loads. An hour on two processors; a comparison whose folder is
+# complete is not made again.
+#
+#   bench/results.sh bin/pigeon TRACES OUT
+#
+# TRACES holds ngo_50.tr, ngo_70.tr, ngo_90.tr, nyh_70.tr, exp_50.tr and goog_sub.tr.
+set -eu
+
+pigeon=$1 traces=$2 out=$3
+
+for trace in ngo_50 ngo_70 ngo_90 nyh_70 exp_50 goog_sub; do
+	[ -r "$traces/$trace.tr" ] || { echo "$traces/$trace.tr is not there: nothing was run; name the folder of the traces by TRACES=" >&2; exit 2; }
+done
+
+# compare NAME FLAGS...
+compare() {
+	name=$1
+	shift
+	if [ -s "$out/$name/report.md" ]; then
+		echo "$out/$name is there already" >&2
+		return
+	fi
+	began=$(date +%s)
+	"$pigeon" compare --out "$out/$name" "$@" >/dev/null
+	echo "$name took $(($(date +%s) - began)) s" >&2
+}
+
+mkdir -p "$out"
+# The files as they are; ngo at its three loads is the paper's figure 8.
+compare files --traces "$traces/ngo_50.tr,$traces/ngo_70.tr,$traces/ngo_90.tr,$traces/nyh_70.tr,$traces/exp_50.tr" --seeds 11
+# Steady: jobs drawn with Poisson arrivals.
+compare steady-ngo --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.7,0.9,0.95 --seeds 7
+compare steady-nyh --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.7,0.9,0.95 --seeds 7
+compare steady-exp --traces "$traces/exp_50.tr" --resample 20000 --loads 0.5,0.7,0.9 --seeds 3
+compare google --traces "$traces/goog_sub.tr" --workers 5000 --groups 50 --cutoff 1129.532s --loads 0.5,0.7,0.9 --seeds 3
+# Options of ours, groups of unequal size, and jobs that declare the wrong class.
+compare options-ngo --policies pigeon,pigeon-sort:aging=0,pigeon-sort:guard=yes,pigeon-x:aging=0,pigeon-x:aging=3 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 15
+compare options-nyh --policies pigeon,pigeon-sort:aging=0,pigeon-sort:guard=yes,pigeon-x:aging=0,pigeon-x:aging=3 --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.9 --seeds 15
+compare uneven --policies pigeon,pigeon-sort,pigeon-x --group-sizes 60,40,20 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 5
+compare mistakes --policies pigeon,pigeon-sort,pigeon-x --wrong-class 0.2 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 5
+
+# The model beside simulation, with the paper's figures 3 and 4.
+if ! [ -s "$out/model.md" ]; then
+	"$pigeon" model --simulate 10000 --out "$out/model" >"$out/model.txt"
+	{
+		printf '## The queueing model beside simulation\n\n`pigeon model --simulate 10000`, 30,000 workers; [what the columns are](compare.md#model).\n\n```\n'
+		cat "$out/model.txt"
+		printf '```\n\n![Figure 3 of the paper: probability of service without queueing](results/figure3.png)\n\n'
+		printf '![Figure 4 of the paper: queueing time](results/figure4.png)\n'
+	} >"$out/model.md"
+fi
