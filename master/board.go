@@ -19,7 +19,9 @@ const (
 // board is where the roll hangs: the owner puts it up, any goroutine reads it or
 // waits for the next.
 type board struct {
-	group int
+	group       int
+	incarnation int64
+	settled     time.Time // by then the daemons of an earlier master are here, or lost
 
 	mu      sync.Mutex
 	roll    wire.Roll     // its lists are never changed
@@ -27,8 +29,10 @@ type board struct {
 	waiters int
 }
 
-func newBoard(group int, incarnation int64) *board {
-	return &board{group: group, roll: wire.Roll{Incarnation: incarnation, Version: 1}, changed: make(chan struct{})}
+func newBoard(group int, incarnation int64, lostAfter time.Duration) *board {
+	return &board{
+		group: group, incarnation: incarnation, settled: time.Now().Add(lostAfter), roll: wire.Roll{Incarnation: incarnation, Version: 1}, changed: make(chan struct{}),
+	}
 }
 
 // put puts up another roll, under the next version.
@@ -49,29 +53,53 @@ func (b *board) look(incarnation int64, version uint64) (r wire.Roll, changed <-
 	return b.roll, b.changed, b.roll.Incarnation != incarnation || b.roll.Version != version
 }
 
-// Roll implements [wire.RollKeeper].
+// Roll implements [wire.RollKeeper]. Who knows the roll of an earlier master hears
+// nothing new until those who were on it have had the time to register again: to be
+// on none is to be lost, with all that runs there.
 func (b *board) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
+	wait = min(wait, maxRollWait)
+	if early := b.early(incarnation); early > 0 {
+		if err := b.pass(ctx, nil, min(early, wait)); err != nil || early > wait {
+			return wire.Roll{Incarnation: incarnation, Version: version}, err // as before
+		}
+	}
 	r, changed, fresh := b.look(incarnation, version)
 	if fresh || wait <= 0 {
 		return r, nil
 	}
+	if err := b.pass(ctx, changed, wait); err != nil {
+		return wire.Roll{}, err
+	}
+	r, _, _ = b.look(incarnation, version)
+	return r, nil
+}
+
+// early is how long who knows the roll of that master has to wait for this one's.
+func (b *board) early(incarnation int64) time.Duration {
+	if incarnation == 0 || incarnation == b.incarnation {
+		return 0
+	}
+	return time.Until(b.settled)
+}
+
+// pass waits for a change, as one of a bounded number.
+func (b *board) pass(ctx context.Context, changed <-chan struct{}, wait time.Duration) error {
 	if !b.enter() {
-		return wire.Roll{}, &api.Error{
+		return &api.Error{
 			Problem: api.Busy, What: fmt.Sprintf("%d questions for the roll wait already, which is the limit", maxWaiters),
 			Subject: fmt.Sprintf("master of group %d", b.group), Next: "ask again", RetryAfter: time.Second,
 		}
 	}
 	defer b.leave()
-	timer := time.NewTimer(min(wait, maxRollWait))
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-changed:
 	case <-timer.C:
 	case <-ctx.Done():
-		return wire.Roll{}, ctx.Err()
+		return ctx.Err()
 	}
-	r, _, _ = b.look(incarnation, version)
-	return r, nil
+	return nil
 }
 
 func (b *board) enter() bool {

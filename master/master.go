@@ -74,7 +74,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) (err error) {
 	o := &owner{
 		cfg: m.cfg, rules: r, log: m.log, self: m.self, addr: names.Addr(m.self), incarnation: m.incarnation, clock: clock, roster: names,
 		urge: m.urge, cargo: newCargo(), numbers: newNumbers(), nodes: map[string]*node{}, frontends: map[string]*frontend{}, nodeOf: map[int32]*node{},
-		meter: newMeter(clock.Now), board: newBoard(m.cfg.Group, m.incarnation),
+		meter: newMeter(clock.Now), board: newBoard(m.cfg.Group, m.incarnation, m.cfg.LostAfter),
 	}
 	m.owner = o
 	if o.core, o.view, err = hosted(p, sched.MasterConfig{Self: o.addr, Seed: m.cfg.Seed, Params: params, MaxTasks: m.cfg.MaxTasks, Recover: true}, o); err != nil {

@@ -140,6 +140,23 @@ func TestSilentFrontend(t *testing.T) {
 	m.awaitRoll(got, func(r wire.Roll) bool { return len(r.Frontends) == 1 })
 }
 
+// Who knows the roll of an earlier master is told the new one's only when those who
+// were on it have had the time to register again.
+func TestRollAfterARestart(t *testing.T) {
+	cfg := under("sparrow")
+	cfg.LostAfter = time.Second
+	began := time.Now()
+	m := start(t, cfg)
+	former := wire.Roll{Incarnation: 77, Version: 5}
+	if r, err := m.client.Roll(t.Context(), former.Incarnation, former.Version, time.Millisecond); err != nil || time.Since(began) < cfg.LostAfter && !(r.Incarnation == 77 && r.Version == 5) {
+		t.Errorf("at first it was told %+v, %v", r, err)
+	}
+	daemontest.Node(t, "a", m.Addr()).Register(wire.Hello{Epoch: 3, Slots: []wire.Slot{{Number: 5}}})
+	if r := m.roll(former); len(r.Nodes) != 1 || time.Since(began) < cfg.LostAfter {
+		t.Errorf("after %v it was told %+v", time.Since(began), r)
+	}
+}
+
 // A restarted master takes the numbers that nodes claim and refuses, with the
 // numbers, a node whose claims others have.
 func TestClaims(t *testing.T) {
