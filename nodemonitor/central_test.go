@@ -1,6 +1,7 @@
 package nodemonitor
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -174,8 +175,8 @@ func TestBackendsOfApplications(t *testing.T) {
 		n := w.start(func(c *Config) { c.Policy = policy })
 		service := backendService{n.equipment.registry, n.relay, n.cfg.ID, n.owner.rules}
 		err := service.Register(t.Context(), "spark", "127.0.0.1:1", 0)
-		refused, ok := err.(*api.Error)
-		if !ok || refused.Problem != api.Invalid || refused.What != "policy "+policy+" runs sleep and exec tasks only" {
+		var refused *api.Error
+		if !errors.As(err, &refused) || refused.Problem != api.Invalid || refused.What != "policy "+policy+" runs sleep and exec tasks only" {
 			t.Errorf("policy %s: %v", policy, err)
 		}
 	}

@@ -2,6 +2,7 @@ package nodemonitor
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -10,6 +11,10 @@ import (
 
 // rollWait is how long the master holds an answer back while nothing changes.
 const rollWait = 10 * time.Second
+
+// errHasty is a question that brought nothing new before its time, which may not be
+// asked again at once.
+var errHasty = errors.New("it answers without waiting for a change")
 
 // follower keeps this node's copy of the roll. One goroutine, in run, asks the
 // master for each change as it comes (a long poll).
@@ -37,7 +42,12 @@ func (f *follower) run(ctx context.Context, registered <-chan struct{}) {
 	}
 	var have wire.Roll
 	for failures := 0; ctx.Err() == nil; {
+		asked := time.Now()
 		r, err := f.ask(ctx, have)
+		news := r.Incarnation != have.Incarnation || r.Version != have.Version
+		if err == nil && !news && time.Since(asked) < rollWait/2 {
+			err = errHasty
+		}
 		if err != nil {
 			if failures++; failures == 1 && ctx.Err() == nil {
 				f.log.Warn("the master does not tell who is registered; the last roll holds", "error", err)
@@ -46,7 +56,7 @@ func (f *follower) run(ctx context.Context, registered <-chan struct{}) {
 			continue
 		}
 		failures = 0
-		if r.Incarnation == have.Incarnation && r.Version == have.Version {
+		if !news {
 			continue
 		}
 		have = wire.Roll{Incarnation: r.Incarnation, Version: r.Version}

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
@@ -91,17 +90,11 @@ func New(cfg Config, deps Deps) (*NodeMonitor, error) {
 
 // build makes the parts, in the order in which they need each other.
 func (n *NodeMonitor) build(deps Deps) (err error) {
-	clock, names, meter := runloop.NewClock(), roster.New(), newMeter()
-	codec := wire.NewCodec(names, clock.Now)
 	rules, err := n.cfg.rules()
 	if err != nil {
 		return err
 	}
-	o := &owner{
-		rules: rules, bySelf: map[sched.Addr]*worker{}, log: n.log, self: n.self, incarnation: n.incarnation, master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, //nolint:gosec // validated
-		masterRef: roster.MasterRef(n.cfg.Group), heartbeat: sched.Time(n.cfg.Heartbeat), seed: n.cfg.Seed, clock: clock, roster: names,
-		urge: n.urge, meter: meter, runs: map[sched.AttemptID]*attempt{}, results: newResults(n.cfg.MaxResults, n.cfg.MaxResultBytes),
-	}
+	o := n.newOwner(rules)
 	n.owner = o
 	n.loop = runloop.New(inboxLimit, o.handle)
 	recorder, err := n.record()
@@ -109,24 +102,39 @@ func (n *NodeMonitor) build(deps Deps) (err error) {
 		return err
 	}
 	o.steps = runloop.NewStepper(o.act, recorder)
-	o.timers = runloop.NewTimers(clock, func(self sched.Addr, token uint64) { n.do(func() { o.timeout(self, token) }) })
+	o.timers = runloop.NewTimers(o.clock, func(self sched.Addr, token uint64) { n.do(func() { o.timeout(self, token) }) })
 	if n.equipment, err = openEquipment(n.cfg, deps, n.log); err != nil {
 		return err
 	}
 	o.spans = &spans{n.equipment.tracing}
-	meter.metrics.WatchTracing(n.equipment.tracing)
-	meter.metrics.WatchMessages(o.steps.Messages)
+	o.meter.metrics.WatchTracing(n.equipment.tracing)
+	o.meter.metrics.WatchMessages(o.steps.Messages)
 	n.peers = &peers{
 		node: n.cfg.ID, incarnation: n.incarnation, master: o.masterRef, inbox: link.NewInbox(n.incarnation), logs: n.equipment.logs,
-		post: func(e event) error { return n.loop.Post(e) }, meter: meter,
+		post: func(e event) error { return n.loop.Post(e) }, meter: o.meter,
 	}
-	n.callers = &callers{codec: codec, ctx: n.calls, timeout: max(n.cfg.Heartbeat, time.Second), pools: newPools("frontend")}
+	codec := wire.NewCodec(o.roster, o.clock.Now)
+	n.callers = &callers{codec: codec, ctx: n.calls, timeout: n.cfg.patience(), pools: newPools("frontend")}
 	o.reports = n.callers
-	n.relay = newRelay(n.calls, n.log, n.cfg.MaxMessages, meter)
+	n.relay = newRelay(n.calls, n.log, n.cfg.MaxMessages, o.meter)
 	if err := n.services(codec); err != nil {
 		return err
 	}
 	return n.connect(codec)
+}
+
+// newOwner makes what the owner goroutine has, but for its ways to others.
+func (n *NodeMonitor) newOwner(r rules) *owner {
+	names := roster.New()
+	if r.numbered {
+		names = roster.NewNumbered()
+	}
+	return &owner{
+		log: n.log, self: n.self, incarnation: n.incarnation, rules: r, seed: n.cfg.Seed, heartbeat: sched.Time(n.cfg.Heartbeat),
+		master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, masterRef: roster.MasterRef(n.cfg.Group), //nolint:gosec // validated
+		clock: runloop.NewClock(), roster: names, urge: n.urge, meter: newMeter(),
+		bySelf: map[sched.Addr]*worker{}, runs: map[sched.AttemptID]*attempt{}, results: newResults(n.cfg.MaxResults, n.cfg.MaxResultBytes),
+	}
 }
 
 // services makes the slots and opens the ports. Callers are answered once Run
