@@ -233,12 +233,14 @@ func area(t *Timeline, quantity int) (sum float64) {
 
 func TestLiveBesideSimulated(t *testing.T) {
 	p := small()
-	p.Policies, p.Loads, p.Base.Seeds = []string{"pigeon"}, []float64{0.5}, 1
+	p.Policies, p.Loads, p.Base.Seeds = []string{"pigeon", "sparrow"}, []float64{0.5}, 1
 	p.Traces[0] = "gen:ec2,jobs=40"
 	p.Live = &Live{Runs: 2, Speedup: 40, Isolation: cluster.Goroutine}
 	c := compared(t, p)
-	if live := c.Cells[0].Policies[0].Live; len(live) != 2 || live[1].Completed != 40 || live[0].Mode != ModeLive {
-		t.Fatalf("%d live runs: %+v", len(live), live)
+	for _, p := range c.Cells[0].Policies {
+		if live := p.Live; len(live) != 2 || live[1].Completed != 40 || live[0].Mode != ModeLive {
+			t.Fatalf("%s: %d live runs: %+v", p.Policy, len(live), live)
+		}
 	}
 	var out bytes.Buffer
 	if err := c.Report(&out); err != nil || !strings.Contains(out.String(), "pigeon, live |") || !strings.Contains(out.String(), "live beside simulated") {

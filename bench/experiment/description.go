@@ -1,13 +1,18 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/nearest"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -105,10 +110,29 @@ func (d *Description) open() (*workload.Workload, error) {
 	}
 	w, err := workload.Open(spec)
 	if err != nil {
-		return nil, err
+		return nil, meant(spec, err)
 	}
 	w.Name = d.Trace
 	return w, nil
+}
+
+// meant adds to what is wrong with a trace that is not there the file beside it
+// whose name is nearest.
+func meant(path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	files, _ := os.ReadDir(filepath.Dir(path)) // without the folder there is none to name
+	var names []string
+	for _, f := range files {
+		if !f.IsDir() {
+			names = append(names, f.Name())
+		}
+	}
+	if len(names) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean %q?", err, filepath.Join(filepath.Dir(path), nearest.Word(filepath.Base(path), names)))
 }
 
 // Workload gives the jobs of the run, in the time of the run (sped up). They

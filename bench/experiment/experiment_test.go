@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +62,28 @@ func TestRefusals(t *testing.T) {
 		if _, err := d.Runs(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// TestNearestTrace: a trace that is not there names the file it may have meant.
+func TestNearestTrace(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"ngo_90.tr", "goog_sub.tr"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("0 1 1 1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{"ngo_9.tr": "ngo_90.tr", "google.tr": "goog_sub.tr"} {
+		d := small()
+		d.Trace = filepath.Join(dir, path)
+		if _, err := d.Runs(); err == nil || !strings.Contains(err.Error(), "did you mean \""+filepath.Join(dir, want)+"\"?") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	d := small()
+	d.Trace = filepath.Join(dir, "no folder", "x.tr")
+	if _, err := d.Runs(); err == nil || strings.Contains(err.Error(), "did you mean") {
+		t.Errorf("in a folder that is not there: %v", err)
 	}
 }
 

@@ -28,6 +28,11 @@ func TestCompare(t *testing.T) {
 	if err != nil || !strings.Contains(string(report), "pigeon compare --loads ") || !strings.Contains(string(report), "pigeon:weight=2,reserved=0") {
 		t.Errorf("%v\n%s", err, report)
 	}
+	for _, name := range []string{"results.csv", "results.jsonl", "manifest.json", "figures/percentiles-gen-exp-jobs-80.svg", "figures/completion-gen-exp-jobs-80-0.5.png", "figures/time-gen-ec2-jobs-60-seed-3-0.5.svg"} {
+		if s, err := os.Stat(filepath.Join(out, name)); err != nil || s.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	if code, stdout, stderr := pigeon(t, "compare", "results", out); code != exitDone || !strings.HasPrefix(stdout, "# Results") {
 		t.Errorf("results: status %d\n%s\n%s", code, stdout, stderr)
 	}
