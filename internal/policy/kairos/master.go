@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"github.com/pigeon-sched/pigeon/internal/policy/recovery"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -20,7 +21,7 @@ type Master struct {
 	ranking  ranking // nodes that are told tasks
 	round    []*node // scratch of place
 	epoch    uint64
-	recovery recovery
+	recovery recovery.Recovery
 
 	launches, lost, refusals uint64 // so far, for those who look on
 }
@@ -47,7 +48,7 @@ func (p *placed) id() sched.AttemptID {
 func NewMaster(cfg sched.MasterConfig, o Options) *Master {
 	return &Master{
 		cfg: cfg, o: o.resolved(cfg.Params), index: queue.NewIndex(), jobs: make(map[sched.JobID]*job),
-		recovery: recovery{over: !cfg.Recover},
+		recovery: recovery.New(cfg.Recover),
 	}
 }
 
@@ -59,7 +60,7 @@ func (s *Master) Epoch() uint64 { return s.epoch }
 
 // Step implements [sched.Core].
 func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
-	s.recovery.begin(now, out)
+	s.recovery.Begin(now, out)
 	if !m.Valid() {
 		return
 	}
@@ -81,7 +82,7 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.Timeout:
-		for _, waited := range s.recovery.end() {
+		for _, waited := range s.recovery.End() {
 			s.tasks(now, &waited, out)
 		}
 	default:
@@ -93,14 +94,14 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 // tasks takes tasks in, or hands them back: when there is no room, no node, or
 // when they need a backend of an application, which cannot be suspended.
 func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
-	full := s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks()+int(m.Count) > s.cfg.MaxTasks
+	full := s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.Tasks()+int(m.Count) > s.cfg.MaxTasks
 	switch {
 	case m.Attempt < 1 || m.Count < 1:
 	case full || s.service == nil || m.App != "":
 		s.giveBack(m.Owner, m.Job, m.First, m.Count, m.Attempt, full, out)
 		s.forget(s.jobs[m.Job], m.Job, out)
-	case m.Resent && !s.recovery.over:
-		s.recovery.add(m)
+	case m.Resent && !s.recovery.Over():
+		s.recovery.Add(m)
 	default:
 		s.take(now, m, out)
 	}
@@ -187,7 +188,7 @@ func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 	if count == 0 {
 		first, count = 0, sched.MaxTasks
 	}
-	s.recovery.cut(m.Job, first, count)
+	s.recovery.Cut(m.Job, first, count)
 	j := s.jobs[m.Job]
 	if j != nil {
 		s.index.Remove(&j.Job, first, count)
@@ -226,7 +227,7 @@ func (s *Master) forget(j *job, id sched.JobID, out *sched.Actions) {
 		delete(s.jobs, id)
 		s.index.Release(j.App)
 	}
-	if !s.recovery.has(id) {
+	if !s.recovery.Has(id) {
 		out.Do(sched.Forget).Job = id
 	}
 }

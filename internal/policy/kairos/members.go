@@ -186,8 +186,8 @@ func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
 // notHere takes a task out of the queue of which a node has, or has ended, this
 // attempt.
 func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
-	waited := s.recovery.has(id.Job)
-	s.recovery.exclude(id)
+	waited := s.recovery.Has(id.Job)
+	s.recovery.Exclude(id)
 	j := s.jobs[id.Job]
 	if j != nil && j.Waiting(id.Task) <= id.Attempt {
 		s.index.Remove(&j.Job, id.Task, 1)

@@ -54,11 +54,7 @@ func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
 
 // Share gives what there is of a job, with at most so many of the tasks at nodes.
 func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
-	for i := range s.recovery.waiting {
-		if m := &s.recovery.waiting[i]; m.Job == id {
-			v.Queued += int(m.Count)
-		}
-	}
+	v.Queued = s.recovery.Of(id)
 	j := s.jobs[id]
 	if j == nil {
 		return v

@@ -30,5 +30,6 @@
 //
 // When a worker is lost, what ran there is reported to its distributor as lost,
 // and what did not start is placed again here. A master that was started again is
-// sent all unfinished tasks and places them anew; one result of each counts.
+// sent all unfinished tasks; they wait a second for the nodes to tell what they hold,
+// which it adopts, and are then placed (package recovery).
 package leastwait

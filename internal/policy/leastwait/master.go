@@ -3,6 +3,7 @@ package leastwait
 import (
 	"slices"
 
+	"github.com/pigeon-sched/pigeon/internal/policy/recovery"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -19,6 +20,8 @@ type Master struct {
 	jobs    map[sched.JobID]int // tasks here
 	serves  []string            // as announced
 	view    []uint64            // bitmap of the workers with long work
+
+	recovery recovery.Recovery
 
 	launches, lost uint64 // so far, for those who look on
 }
@@ -48,17 +51,20 @@ type task struct {
 // New gives a master without workers. With share set, each launch carries a bitmap
 // of the workers that had long work before its job was placed.
 func New(cfg sched.MasterConfig, share bool) *Master {
-	return &Master{cfg: cfg, share: share, tasks: make(map[sched.AttemptID]*task), jobs: make(map[sched.JobID]int)}
+	return &Master{
+		cfg: cfg, share: share, tasks: make(map[sched.AttemptID]*task), jobs: make(map[sched.JobID]int), recovery: recovery.New(cfg.Recover),
+	}
 }
 
 // Step implements [sched.Core].
 func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
+	s.recovery.Begin(now, out)
 	if !m.Valid() {
 		return
 	}
 	switch m.Kind {
 	case sched.Tasks:
-		s.arrive(now, m, out)
+		s.come(now, m, out)
 	case sched.Started:
 		s.started(now, from, m)
 	case sched.Idle:
@@ -66,17 +72,38 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.Drop:
 		s.drop(now, m, out)
 	case sched.WorkerUp:
-		s.workerUp(m, out)
+		s.workerUp(now, m, out)
 	case sched.WorkerLost:
 		s.workerLost(now, m, out)
+	case sched.Timeout:
+		for _, waited := range s.recovery.End() {
+			s.arrive(now, &waited, out)
+			s.settle(waited.Job, out)
+		}
 	}
+}
+
+// come takes tasks in, or hands them back when there is no room.
+func (s *Master) come(now sched.Time, m *sched.Message, out *sched.Actions) {
+	switch full := s.cfg.MaxTasks > 0 && len(s.tasks)+s.recovery.Tasks()+int(m.Count) > s.cfg.MaxTasks; {
+	case m.Attempt < 1 || m.Count < 1:
+	case full:
+		s.giveBack(m, true, out)
+		s.settle(m.Job, out)
+	case m.Resent && !s.recovery.Over():
+		s.recovery.Add(m)
+	default:
+		s.arrive(now, m, out)
+	}
+}
+
+func (s *Master) giveBack(m *sched.Message, full bool, out *sched.Actions) {
+	r := out.Send(m.Owner, sched.Returned)
+	r.Job, r.First, r.Count, r.Attempt, r.Full = m.Job, m.First, m.Count, m.Attempt, full
 }
 
 // arrive places the tasks of a message one by one.
 func (s *Master) arrive(now sched.Time, m *sched.Message, out *sched.Actions) {
-	if m.Attempt < 1 {
-		return
-	}
 	more := s.snapshot(now)
 	for i := range m.Count {
 		t := &task{msg: *m, left: m.Count - i}
@@ -97,8 +124,7 @@ func (s *Master) arrive(now sched.Time, m *sched.Message, out *sched.Actions) {
 func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Actions) {
 	w := s.least(now)
 	if t.at = w; w == nil {
-		r := out.Send(t.msg.Owner, sched.Returned)
-		r.Job, r.First, r.Count, r.Attempt = t.msg.Job, t.msg.First, 1, t.msg.Attempt
+		s.giveBack(&t.msg, false, out)
 		s.forget(t, out)
 		return
 	}
@@ -174,10 +200,14 @@ const keepEnded = 16
 func (s *Master) ended(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if t := s.tasks[m.AttemptID()]; t != nil && t.at.addr == from {
 		w := t.at
-		w.ended[w.next] = t.msg
-		w.next = (w.next + 1) % keepEnded
+		w.remember(&t.msg)
 		s.remove(now, t, out)
 	}
+}
+
+func (w *worker) remember(m *sched.Message) {
+	w.ended[w.next] = *m
+	w.next = (w.next + 1) % keepEnded
 }
 
 // remove takes a task out.
@@ -196,21 +226,34 @@ func (s *Master) remove(now sched.Time, t *task, out *sched.Actions) {
 func (s *Master) forget(t *task, out *sched.Actions) {
 	id := t.msg.AttemptID()
 	delete(s.tasks, id)
-	if s.jobs[id.Job]--; s.jobs[id.Job] == 0 {
-		delete(s.jobs, id.Job)
-		out.Do(sched.Forget).Job = id.Job
+	s.jobs[id.Job]--
+	s.settle(id.Job, out)
+}
+
+// settle drops a job of which no task is here any more.
+func (s *Master) settle(id sched.JobID, out *sched.Actions) {
+	if s.jobs[id] > 0 {
+		return
+	}
+	delete(s.jobs, id)
+	if !s.recovery.Has(id) {
+		out.Do(sched.Forget).Job = id
 	}
 }
 
 // drop kills what is no longer wanted. What runs is taken out when its worker
 // says that it ended.
 func (s *Master) drop(now sched.Time, m *sched.Message, out *sched.Actions) {
-	if s.jobs[m.Job] == 0 {
-		return
-	}
 	first, end := m.First, m.First+m.Count
 	if m.Count == 0 {
 		first, end = 0, sched.MaxTasks
+	}
+	if s.recovery.Has(m.Job) {
+		s.recovery.Cut(m.Job, first, end-first)
+		s.settle(m.Job, out)
+	}
+	if s.jobs[m.Job] == 0 {
+		return
 	}
 	unwanted := func(t *task) bool { return t.msg.Job == m.Job && t.msg.First >= first && t.msg.First < end }
 	for _, w := range s.workers {

@@ -8,30 +8,90 @@ import (
 )
 
 // workerUp takes a slot in. As in the papers, every worker serves every
-// application that one of them serves.
-func (s *Master) workerUp(m *sched.Message, out *sched.Actions) {
-	id := m.Peer.ID
-	if m.Peer.Role != sched.Worker || (int(id) < len(s.workers) && s.workers[id] != nil) {
-		return // came twice
+// application that one of them serves. A slot that holds several long tasks is
+// announced once for each, first with the one that runs.
+func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) {
+	if m.Peer.Role != sched.Worker {
+		return
 	}
+	w := s.worker(m.Peer.ID)
+	fresh := w == nil
+	if fresh {
+		w = s.join(m, out)
+	}
+	for _, id := range m.Kept {
+		w.remember(&sched.Message{Job: id.Job, First: id.Task, Attempt: id.Attempt, Owner: sched.Addr{Role: sched.Distributor, ID: sched.Everyone}})
+		s.notHere(id, out)
+	}
+	if m.Attempt > 0 && m.Class == sched.Long { // short ones are their distributors'
+		s.adopt(now, w, m, fresh, out)
+	}
+}
+
+func (s *Master) worker(id int32) *worker {
+	if id < 0 || int(id) >= len(s.workers) {
+		return nil
+	}
+	return s.workers[id]
+}
+
+func (s *Master) join(m *sched.Message, out *sched.Actions) *worker {
+	id := m.Peer.ID
 	if grow := int(id) + 1 - len(s.workers); grow > 0 {
 		s.workers = append(s.workers, make([]*worker, grow)...)
 	}
-	s.workers[id] = &worker{addr: m.Peer}
+	w := &worker{addr: m.Peer}
+	s.workers[id] = w
 	s.alive++
 	s.divided = false
 	if s.serves == nil && s.alive > s.reserved() {
 		s.announce(slices.Clone(m.Serves), out)
+	}
+	return w
+}
+
+// adopt enters a task that a registering slot holds, and asks its owner whether it is
+// still wanted. How long it has run is not known: it counts with its whole estimate.
+func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, out *sched.Actions) {
+	if s.tasks[m.AttemptID()] != nil {
+		return // it came twice, or was placed elsewhere meanwhile: one result counts
+	}
+	t := &task{msg: *m, left: 1, at: w}
+	t.msg.Count, t.msg.Kept, t.msg.Serves = 1, nil, nil
+	if t.msg.Estimate <= 0 {
+		t.msg.Estimate = s.cfg.Params.Cutoff
+	}
+	s.tasks[m.AttemptID()] = t
+	s.jobs[m.Job]++
+	if runs {
+		w.running, w.done = t, now+t.msg.Estimate
+	} else {
+		w.assigned = append(w.assigned, t)
+		w.waiting += t.msg.Estimate
+	}
+	s.rank(now, w)
+	s.mark(w)
+	s.notHere(m.AttemptID(), out)
+	h := out.Send(m.Owner, sched.Holding)
+	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
+}
+
+// notHere takes a task that was sent again out of those that wait, because a node
+// holds, or has ended, this attempt.
+func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
+	if s.recovery.Has(id.Job) {
+		s.recovery.Exclude(id)
+		s.settle(id.Job, out)
 	}
 }
 
 // workerLost takes a slot out: what ran there is lost, and perhaps the reports of
 // what ended there last; what did not start is placed again.
 func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
-	if m.Peer.Role != sched.Worker || int(m.Peer.ID) >= len(s.workers) || s.workers[m.Peer.ID] == nil {
+	w := s.worker(m.Peer.ID)
+	if m.Peer.Role != sched.Worker || w == nil {
 		return
 	}
-	w := s.workers[m.Peer.ID]
 	if w.in != nil {
 		w.in.remove(w)
 	}

@@ -1,0 +1,84 @@
+package leastwait_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/leastwait"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// said lists what a step sends and forgets.
+func said(list []sched.Action) (words []string) {
+	for i := range list {
+		switch a := &list[i]; a.Kind {
+		case sched.Send:
+			words = append(words, fmt.Sprintf("%s %d/%d#%d to %s", a.Msg.Kind, a.Msg.Job.Lo, a.Msg.First, a.Msg.Attempt, a.To))
+		case sched.Forget:
+			words = append(words, fmt.Sprintf("forget %d", a.Msg.Job.Lo))
+		}
+	}
+	return words
+}
+
+// follower is a master that was started again, without workers yet.
+func follower(t tester) *master {
+	return &master{t: t, core: leastwait.New(sched.MasterConfig{Params: sched.Params{Cutoff: sched.Second}, Recover: true, MaxTasks: 10}, true)}
+}
+
+func up(id int32, job uint64, task int32) sched.Message {
+	m := sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Serves: []string{""}}
+	if job > 0 {
+		m.Job, m.First, m.Attempt, m.Class, m.Owner, m.Estimate = sched.JobID{Lo: job}, task, 1, sched.Long, owner, 4*sched.Second
+	}
+	return m
+}
+
+func expect(t *testing.T, what string, list []sched.Action, want ...string) {
+	t.Helper()
+	if got := said(list); !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// What nodes hold is adopted and not launched again; the rest is placed a second
+// after the start, in view of it.
+func TestRecovery(t *testing.T) {
+	m := follower(t)
+	again := tasks(1, 4, 4*sched.Second)
+	again.Resent = true
+	expect(t, "sent again", m.step(owner, again))
+	expect(t, "a worker that runs one", m.step(sched.Addr{}, up(0, 1, 2)), "Serves 0/0#0 to distributor -1", "Holding 1/2#1 to distributor 7")
+	expect(t, "and has one waiting", m.step(sched.Addr{}, up(0, 1, 0)), "Holding 1/0#1 to distributor 7")
+	expect(t, "told twice", m.step(sched.Addr{}, up(0, 1, 0)))
+	kept := up(1, 0, 0)
+	kept.Kept = []sched.AttemptID{{Job: job(1), Task: 1, Attempt: 1}}
+	expect(t, "a worker that keeps a result", m.step(sched.Addr{}, kept))
+	short := up(2, 8, 0)
+	short.Class = sched.Short
+	expect(t, "a worker that runs a short task", m.step(sched.Addr{}, short))
+	if s := m.core.Share(job(1), 9); s.Running != 1 || s.Queued != 1 {
+		t.Errorf("%+v", s)
+	}
+	m.now = sched.Second
+	expect(t, "the second is over", m.step(sched.Addr{}, sched.Message{Kind: sched.Timeout}), "Launch 1/3#1 to worker 1")
+	expect(t, "the keeper is lost", m.step(sched.Addr{}, sched.Message{Kind: sched.WorkerLost, Peer: worker(1)}),
+		"AttemptLost 1/1#1 to distributor -1", "Launch 1/3#1 to worker 2")
+	expect(t, "the other is lost", m.step(sched.Addr{}, sched.Message{Kind: sched.WorkerLost, Peer: worker(0)}),
+		"AttemptLost 1/2#1 to distributor 7", "Launch 1/0#1 to worker 2")
+	expect(t, "sent again later", m.step(owner, again), "Launch 1/1#1 to worker 2", "Launch 1/2#1 to worker 2")
+}
+
+// What waits can be dropped, and is bounded; either way its job is forgotten.
+func TestRecoveryIsBounded(t *testing.T) {
+	m := follower(t)
+	again := tasks(1, 8, sched.Second)
+	again.Resent = true
+	m.step(owner, again)
+	again.Job = job(2)
+	expect(t, "too many", m.step(owner, again), "Returned 2/0#1 to distributor 7", "forget 2")
+	expect(t, "some are dropped", m.step(owner, sched.Message{Kind: sched.Drop, Job: job(1), First: 1, Count: 2}))
+	expect(t, "all are", m.step(owner, sched.Message{Kind: sched.Drop, Job: job(1)}), "forget 1")
+	expect(t, "the second is over", m.step(sched.Addr{}, sched.Message{Kind: sched.Timeout}))
+}

@@ -1,0 +1,99 @@
+// Package recovery is the first second of a central master that follows another one:
+// tasks that are sent again wait until the nodes have told what they hold (design.md,
+// section 2, rule 5), and what is held is not launched a second time.
+//
+//	begun ──Tasks, sent again──▶ they wait ──a second later──▶ over: they are taken in
+//	            what a node holds, or has ended, is cut out ▲
+package recovery
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// wait is how long tasks that are sent again wait.
+const wait = sched.Second
+
+// Recovery is what waits. The zero value is one that has not begun.
+type Recovery struct {
+	begun, over bool
+	waiting     []sched.Message // Tasks sent again, in order of arrival
+}
+
+// New gives a recovery; it is over at once unless wanted.
+func New(wanted bool) Recovery { return Recovery{over: !wanted} }
+
+// Begin asks, at the core's first step, for the timeout that ends it.
+func (r *Recovery) Begin(now sched.Time, out *sched.Actions) {
+	if !r.begun && !r.over {
+		r.begun = true
+		out.Timer(now+wait, 0)
+	}
+}
+
+// Over says that tasks need not wait any more.
+func (r *Recovery) Over() bool { return r.over }
+
+// Add has a Tasks message wait.
+func (r *Recovery) Add(m *sched.Message) { r.waiting = append(r.waiting, *m) }
+
+// End gives what has waited, once.
+func (r *Recovery) End() []sched.Message {
+	list := r.waiting
+	r.over, r.waiting = true, nil
+	return list
+}
+
+// Tasks counts what waits.
+func (r *Recovery) Tasks() (n int) {
+	for i := range r.waiting {
+		n += int(r.waiting[i].Count)
+	}
+	return n
+}
+
+// Of counts the tasks of a job that wait.
+func (r *Recovery) Of(id sched.JobID) (n int) {
+	for i := range r.waiting {
+		if r.waiting[i].Job == id {
+			n += int(r.waiting[i].Count)
+		}
+	}
+	return n
+}
+
+// Has says that tasks of the job wait here.
+func (r *Recovery) Has(id sched.JobID) bool { return r.Of(id) > 0 }
+
+// Cut takes tasks of a job out.
+func (r *Recovery) Cut(id sched.JobID, first, count int32) {
+	r.filter(id, func(task, _ int32) bool { return task >= first && task-first < count })
+}
+
+// Exclude takes out a task of which a node holds, or has ended, this attempt. A later
+// attempt stays: it was asked for because nobody knew of this.
+func (r *Recovery) Exclude(id sched.AttemptID) {
+	r.filter(id.Job, func(task, attempt int32) bool { return task == id.Task && attempt <= id.Attempt })
+}
+
+func (r *Recovery) filter(id sched.JobID, drop func(task, attempt int32) bool) {
+	var left []sched.Message
+	for _, m := range r.waiting {
+		if m.Job != id {
+			left = append(left, m)
+			continue
+		}
+		end := m.First + m.Count
+		for i := m.First; i < end; {
+			first := i
+			for i < end && !drop(i, m.Attempt) {
+				i++
+			}
+			if i > first {
+				part := m
+				part.First, part.Count = first, i-first
+				left = append(left, part)
+			} else {
+				i++
+			}
+		}
+	}
+	r.waiting = left
+}
