@@ -23,6 +23,7 @@ type Config struct {
 	NoSync         bool          `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
 	Policy         string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
 	Cutoff         time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short"`
+	Reserved       float64       `mapstructure:"reserved" doc:"share of the workers that serve short tasks only, from 0 to below 1; the same in all daemons (under policy eagle probes that were turned away go there)"`
 	DefaultClass   string        `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate: short or long"`
 	Seed           uint64        `mapstructure:"seed" doc:"seed of the draws; those of a job depend on it and the job's key"`
 	MaxTasks       int           `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are told to try again later"`
@@ -39,7 +40,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		ID: "frontend-0", Cluster: "pigeon", Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504", HTTP: "127.0.0.1:0",
-		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", Policy: "pigeon", Cutoff: time.Second, DefaultClass: "short",
+		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, DefaultClass: "short",
 		Seed: 1, MaxTasks: 2_000_000, Retention: time.Hour, MasterLost: 5 * time.Second, TraceRatio: 1, InboxLimit: 100_000,
 	}
 }
@@ -59,6 +60,7 @@ func (c Config) Validate() error {
 		{"masters", c.mastersFault() != "", c.mastersFault()},
 		{"data", c.Data == "", "give a folder for the journal"},
 		{"cutoff", c.Cutoff <= 0, "use a duration above zero"},
+		{"reserved", !(c.Reserved >= 0 && c.Reserved < 1), "use a share from 0 to below 1"},
 		{"policy", c.policyFault() != "", c.policyFault()},
 		{"default_class", c.DefaultClass != "short" && c.DefaultClass != "long", "use short or long"},
 		{"max_tasks", c.MaxTasks < 1, "use 1 or more"},

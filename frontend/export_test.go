@@ -37,6 +37,11 @@ func (f *Frontend) RollOf() int64 {
 	return peek(f, func(o *owner) int64 { return o.peers.roll.Incarnation })
 }
 
+// Silence has the last answer to a hello be so much older.
+func (f *Frontend) Silence(d time.Duration) {
+	peek(f, func(o *owner) bool { o.masters[0].heard = o.masters[0].heard.Add(-d); return true })
+}
+
 // peek reads what the owner has; zero of a frontend that has ended.
 func peek[T any](f *Frontend, read func(*owner) T) (seen T) {
 	done := make(chan T, 1)

@@ -21,6 +21,11 @@ const helloEvery = time.Second
 // lost: time alone also passes while this process does not run.
 const missedToLoss = 3
 
+// silentFor is how long nothing may have come of this frontend before it reckons
+// that its master has passed it for gone. Less than masters take (10 s), since a
+// doubt costs some probes and a missed loss a job.
+const silentFor = 3 * time.Second
+
 // settleAfter is how long a starting frontend waits for all masters before it
 // distributes over those that have answered.
 const settleAfter = time.Second
@@ -117,7 +122,11 @@ func (o *owner) greeted(m *master, reply wire.HelloReply, err error) {
 		}
 		return
 	}
+	silent := now.Round(0).Sub(m.heard.Round(0)) // a machine that sleeps stops its other clock
 	m.heard, m.missed = now, 0
+	if silent >= silentFor {
+		o.wasSilent()
+	}
 	if m.incarnation != reply.Incarnation {
 		o.connect(m, reply)
 		return

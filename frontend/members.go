@@ -31,6 +31,15 @@ func (o *owner) tellMembers() {
 	o.stepShell(&sched.Message{Kind: sched.Members, More: &sched.More{Members: members}, Resent: again})
 }
 
+// wasSilent reckons with workers that have let go of what this frontend reserved:
+// it may have been off the roll, and back before it looked.
+func (o *owner) wasSilent() {
+	if o.plan.rolled() {
+		o.peers.doubtful = true
+		o.tellMembers()
+	}
+}
+
 // onRoll says that the roll names this process: those who read it take what it
 // says. While it does not, some let go of its reservations.
 func (o *owner) onRoll() bool {

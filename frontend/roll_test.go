@@ -188,3 +188,15 @@ func TestRollThatCannotBe(t *testing.T) {
 	n.AwaitGot(sched.Probe, 2)
 	other.AwaitGot(sched.Probe, 2)
 }
+
+// One that has not been heard of for a while, whatever the roll says now, does so
+// too.
+func TestSilence(t *testing.T) {
+	_, f, n := probing(t, 1, 0)
+	probes := len(n.Got(sched.Probe))
+	f.Silence(time.Hour)
+	n.AwaitGot(sched.Probe, probes+2)
+	if s := f.state(t, "job"); s.Attempts != 1 {
+		t.Errorf("%+v", s)
+	}
+}
