@@ -71,8 +71,8 @@ func (w *footprint) inside(v reflect.Value) {
 	switch {
 	case w.pointless(v.Type()):
 	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			w.add(v.Field(i))
+		for _, field := range v.Fields() {
+			w.add(field)
 		}
 	case v.Kind() == reflect.Array:
 		w.elements(v)
@@ -118,8 +118,8 @@ func (w *footprint) pointless(t reflect.Type) bool {
 		flat = w.pointless(t.Elem())
 	case reflect.Struct:
 		flat = true
-		for i := range t.NumField() {
-			flat = flat && w.pointless(t.Field(i).Type)
+		for field := range t.Fields() {
+			flat = flat && w.pointless(field.Type)
 		}
 	default: // numbers; functions and channels are not followed
 		flat = true

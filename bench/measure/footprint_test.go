@@ -11,7 +11,6 @@ func TestFootprint(t *testing.T) {
 	type node struct {
 		left, right *node
 		name        string
-		weight      int64
 	}
 	word := int64(unsafe.Sizeof(uintptr(0)))
 	nodeSize := int64(unsafe.Sizeof(node{}))
