@@ -95,8 +95,12 @@ func TestPaperScale(t *testing.T) {
 // Sparrow's queueing time against simulation without delays: 3,000 workers, of which
 // a job of 10 tasks probes 20. The first jobs find an empty cluster.
 func TestSparrowSimulated(t *testing.T) {
-	const jobs, tasks, workers = 20_000, 10, 3000
-	for _, rho := range []float64{0.7, 0.9} {
+	const tasks, workers = 10, 3000
+	jobs, loads := 20_000, []float64{0.7, 0.9}
+	if testing.Short() {
+		jobs, loads = 8000, loads[:1]
+	}
+	for _, rho := range loads {
 		w, err := workload.Open(fmt.Sprintf("gen:exp,jobs=%d,load=%g,workers=%d,fanout=%d,mean=100ms,seed=1", jobs, rho, workers, tasks))
 		if err != nil {
 			t.Fatal(err)
