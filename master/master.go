@@ -97,7 +97,6 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) (err error) {
 	o.spans = &spans{m.tracing}
 	o.meter.metrics.WatchTracing(m.tracing)
 	o.meter.metrics.WatchMessages(o.steps.Messages)
-	o.meter.metrics.WatchMessages(o.steps.Messages)
 	if err := m.listen(); err != nil {
 		return err
 	}

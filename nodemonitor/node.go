@@ -109,7 +109,6 @@ func (n *NodeMonitor) build(deps Deps) (err error) {
 	o.spans = &spans{n.equipment.tracing}
 	o.meter.metrics.WatchTracing(n.equipment.tracing)
 	o.meter.metrics.WatchMessages(o.steps.Messages)
-	o.meter.metrics.WatchMessages(o.steps.Messages)
 	n.peers = &peers{
 		node: n.cfg.ID, incarnation: n.incarnation, master: o.masterRef, inbox: link.NewInbox(n.incarnation), logs: n.equipment.logs,
 		post: func(e event) error { return n.loop.Post(e) }, meter: o.meter,
