@@ -14,6 +14,7 @@ type frontend struct {
 	ref         wire.Ref
 	incarnation int64
 	address     string
+	scheduler   string // where it serves applications
 	addr        sched.Addr
 	heard       time.Time
 	silent      bool // off the roll until its next hello; what is said to it waits
@@ -39,7 +40,7 @@ func (o *owner) helloFrontend(h *wire.Hello) wire.HelloReply {
 		return o.welcome(fmt.Sprintf("a frontend named %q at %s is registered in group %d and alive, so the frontend at %s was refused; give one of them another id",
 			name, old.address, o.cfg.Group, h.Address))
 	}
-	f := &frontend{id: name, ref: wire.Ref{Role: sched.Distributor, Name: name}, incarnation: h.Incarnation, address: h.Address, heard: time.Now()}
+	f := &frontend{id: name, ref: wire.Ref{Role: sched.Distributor, Name: name}, incarnation: h.Incarnation, address: h.Address, scheduler: h.SchedulerAddress, heard: time.Now()}
 	if err := o.meet(f.ref, f.address, f.incarnation); err != nil {
 		return o.welcome(err.Error())
 	}

@@ -56,7 +56,7 @@ func (o *owner) rollFrontends() []wire.RollFrontend {
 	list := make([]wire.RollFrontend, 0, len(o.frontends))
 	for _, name := range slices.Sorted(maps.Keys(o.frontends)) {
 		if f := o.frontends[name]; !f.silent {
-			list = append(list, wire.RollFrontend{Name: f.id, Address: f.address, Incarnation: f.incarnation})
+			list = append(list, wire.RollFrontend{Name: f.id, Address: f.address, Incarnation: f.incarnation, Scheduler: f.scheduler})
 		}
 	}
 	return list

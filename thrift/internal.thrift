@@ -281,6 +281,8 @@ struct TRollFrontend {
   1: string name
   2: string address
   3: i64 incarnation
+  // Where it serves applications.
+  4: optional string schedulerAddress = ""
 }
 
 // Who is registered with a master now. version grows with each change within

@@ -19,6 +19,7 @@ type end struct {
 	reason  string
 	ran     time.Duration
 	refused bool // it never began, and cannot here
+	crowded bool // for want of room only
 }
 
 // end stops the executors of an application and lets nothing more of it start.
@@ -71,6 +72,9 @@ func (k *Keeper) tellEnd(x *executor, e end) {
 	a := x.app
 	s := x.state
 	s.State, s.ExitStatus, s.Reason = api.ExecutorExited, e.status, e.reason
+	if e.crowded {
+		s.State = api.ExecutorWaiting // for room, elsewhere or later, under another id
+	}
 	a.ended = append(a.ended, wire.HeldExecutor{State: s, Slots: x.slots, Ran: e.ran, Refused: e.refused})
 	if n := len(a.ended) - maxLogs; n > 0 {
 		k.remove(a.folder + "/" + a.ended[n-1].State.ID)

@@ -32,7 +32,8 @@ func TestLife(t *testing.T) {
 	var out string
 	w.await("its output", func(wire.Holdings) bool {
 		_, out = w.log("/applications/app/1/stdout")
-		return strings.Contains(out, content)
+		_, trouble := w.log("/applications/app/1/stderr")
+		return strings.Contains(out, content) && trouble != ""
 	})
 	if want := "app/1 host1 4 127.0.0.1:20501 http://127.0.0.1:8080/applications/app/1/stdout token-"; !strings.HasPrefix(out, want) {
 		t.Errorf("%q, want %q", out, want)
@@ -88,7 +89,7 @@ func TestMemory(t *testing.T) {
 	w.order(a, "1", "2")
 	w.orders = 0
 	w.order(b, "1")
-	x := w.awaitState("second", "1", api.ExecutorExited)
+	x := w.awaitState("second", "1", api.ExecutorWaiting)
 	for _, part := range []string{"300 MB", "1000 MB", "800 MB are taken", "(first 800 MB)", "raise the node's memory"} {
 		if !strings.Contains(x.State.Reason, part) {
 			t.Errorf("%q does not say %q", x.State.Reason, part)
@@ -133,19 +134,20 @@ func TestTakenOver(t *testing.T) {
 
 // Holdings come when they change and renew the lease; without them it ends.
 func TestLease(t *testing.T) {
-	w := newWorld(t, func(c *executor.Config) { c.Lease = time.Second })
+	w := newWorld(t, func(c *executor.Config) { c.Lease = 2 * time.Second })
 	a := shell("app", "sleep 1000")
 	w.order(a, "1")
-	h := w.await("it runs", func(h wire.Holdings) bool { return state(h, "app", "1").State.State == api.ExecutorRunning })
-	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); {
+	var h wire.Holdings
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
 		next, err := w.Holdings(t.Context(), "f1", h.Incarnation, h.Version, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h = next; state(h, "app", "1").State.State != api.ExecutorRunning {
+		if h = next; len(h.Applications) != 1 {
 			t.Fatalf("it ended although its frontend asked: %+v", h)
 		}
 	}
+	w.awaitState("app", "1", api.ExecutorRunning)
 	w.await("it ends without", func(h wire.Holdings) bool { return len(h.Applications) == 0 })
 }
 
@@ -155,7 +157,7 @@ func TestHoldsSlots(t *testing.T) {
 	a := shell("app", "sleep 1000")
 	a.Grants, a.Template.Slots = false, 3
 	w.order(a, "1", "2")
-	x := w.awaitState("app", "2", api.ExecutorExited)
+	x := w.awaitState("app", "2", api.ExecutorWaiting)
 	if !x.Refused || !strings.Contains(x.State.Reason, "(app 3 slots)") {
 		t.Errorf("%+v", x)
 	}

@@ -107,7 +107,7 @@ func (k *Keeper) begin(a *application, id string) {
 		x.state.Stdout, x.state.Stderr = base+"stdout", base+"stderr"
 	}
 	if err := k.room(a, x); err != nil {
-		k.tellEnd(x, end{reason: err.Error(), refused: true})
+		k.tellEnd(x, end{reason: err.Error(), refused: true, crowded: true})
 		return
 	}
 	a.executors[id] = x

@@ -34,6 +34,7 @@ type RollFrontend struct {
 	Name        string
 	Address     string
 	Incarnation int64
+	Scheduler   string // where it serves applications
 }
 
 // RollKeeper tells who is registered; a master is one.
@@ -69,7 +70,7 @@ func rollTo(r Roll) *peer.TRoll {
 			return &peer.TRollNode{Name: n.Name, Address: n.Address, Incarnation: n.Incarnation, Numbers: n.Numbers, Memory: n.Memory, Host: n.Host}
 		}),
 		Frontends: mapped(r.Frontends, func(f RollFrontend) *peer.TRollFrontend {
-			return &peer.TRollFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation}
+			return &peer.TRollFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation, SchedulerAddress: f.Scheduler}
 		}),
 	}
 }
@@ -81,7 +82,7 @@ func rollFrom(t *peer.TRoll) Roll {
 			return RollNode{Name: n.Name, Address: n.Address, Incarnation: n.Incarnation, Numbers: n.Numbers, Memory: n.Memory, Host: n.Host}
 		}),
 		Frontends: mapped(t.Frontends, func(f *peer.TRollFrontend) RollFrontend {
-			return RollFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation}
+			return RollFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation, Scheduler: f.SchedulerAddress}
 		}),
 	}
 }

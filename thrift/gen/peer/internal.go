@@ -9633,10 +9633,12 @@ func (p *TRollNode) String() string {
 //   - Name
 //   - Address
 //   - Incarnation
+//   - SchedulerAddress
 type TRollFrontend struct {
-	Name        string `thrift:"name,1" db:"name" json:"name"`
-	Address     string `thrift:"address,2" db:"address" json:"address"`
-	Incarnation int64  `thrift:"incarnation,3" db:"incarnation" json:"incarnation"`
+	Name             string `thrift:"name,1" db:"name" json:"name"`
+	Address          string `thrift:"address,2" db:"address" json:"address"`
+	Incarnation      int64  `thrift:"incarnation,3" db:"incarnation" json:"incarnation"`
+	SchedulerAddress string `thrift:"schedulerAddress,4" db:"schedulerAddress" json:"schedulerAddress"`
 }
 
 func NewTRollFrontend() *TRollFrontend {
@@ -9654,6 +9656,16 @@ func (p *TRollFrontend) GetAddress() string {
 func (p *TRollFrontend) GetIncarnation() int64 {
 	return p.Incarnation
 }
+
+var TRollFrontend_SchedulerAddress_DEFAULT string = ""
+
+func (p *TRollFrontend) GetSchedulerAddress() string {
+	return p.SchedulerAddress
+}
+func (p *TRollFrontend) IsSetSchedulerAddress() bool {
+	return p.SchedulerAddress != TRollFrontend_SchedulerAddress_DEFAULT
+}
+
 func (p *TRollFrontend) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -9691,6 +9703,16 @@ func (p *TRollFrontend) Read(ctx context.Context, iprot thrift.TProtocol) error 
 		case 3:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9740,6 +9762,15 @@ func (p *TRollFrontend) ReadField3(ctx context.Context, iprot thrift.TProtocol) 
 	return nil
 }
 
+func (p *TRollFrontend) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.SchedulerAddress = v
+	}
+	return nil
+}
+
 func (p *TRollFrontend) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TRollFrontend"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -9752,6 +9783,9 @@ func (p *TRollFrontend) Write(ctx context.Context, oprot thrift.TProtocol) error
 			return err
 		}
 		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9803,6 +9837,21 @@ func (p *TRollFrontend) writeField3(ctx context.Context, oprot thrift.TProtocol)
 	return err
 }
 
+func (p *TRollFrontend) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSchedulerAddress() {
+		if err := oprot.WriteFieldBegin(ctx, "schedulerAddress", thrift.STRING, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:schedulerAddress: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.SchedulerAddress)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.schedulerAddress (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:schedulerAddress: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TRollFrontend) Equals(other *TRollFrontend) bool {
 	if p == other {
 		return true
@@ -9816,6 +9865,9 @@ func (p *TRollFrontend) Equals(other *TRollFrontend) bool {
 		return false
 	}
 	if p.Incarnation != other.Incarnation {
+		return false
+	}
+	if p.SchedulerAddress != other.SchedulerAddress {
 		return false
 	}
 	return true

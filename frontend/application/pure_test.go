@@ -1,0 +1,231 @@
+package application
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+func TestSpread(t *testing.T) {
+	for name, c := range map[string]struct {
+		places []place
+		need   int
+		want   []string
+	}{
+		"evenly":               {[]place{{"a", 900, 0}, {"b", 900, 0}}, 4, []string{"a", "b", "a", "b"}},
+		"where it has fewest":  {[]place{{"a", 900, 2}, {"b", 900, 0}}, 3, []string{"b", "b", "a"}},
+		"where there is most":  {[]place{{"a", 300, 0}, {"b", 900, 0}}, 1, []string{"b"}},
+		"as long as it fits":   {[]place{{"a", 350, 0}, {"b", 150, 0}}, 9, []string{"a", "b", "a", "a"}},
+		"nowhere":              {[]place{{"a", 99, 0}}, 1, nil},
+		"no node":              {nil, 1, nil},
+		"nothing to be placed": {[]place{{"a", 900, 0}}, 0, nil},
+	} {
+		if got := spread(c.places, c.need, 100); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestRestarts(t *testing.T) {
+	now := time.Unix(1000, 0)
+	r := restarts{}
+	var pauses []time.Duration
+	for i := range 9 {
+		if r.failed(now, time.Second, 0) {
+			t.Fatalf("it is over after %d", i+1)
+		}
+		pauses = append(pauses, r.notBefore.Sub(now))
+	}
+	if want := "[100ms 200ms 400ms 800ms 1.6s 3.2s 6.4s 10s 10s]"; fmt.Sprint(pauses) != want {
+		t.Errorf("%v, want %v", pauses, want)
+	}
+	if r.failed(now, time.Second, 1) {
+		t.Error("it is over although an executor runs")
+	}
+	if !r.failed(now, time.Second, 0) {
+		t.Error("it goes on for ever")
+	}
+	if r.failed(now, wellAfter, 0) || r.notBefore.Sub(now) != firstPause {
+		t.Error("an executor that ran well does not begin the count anew")
+	}
+}
+
+func TestNews(t *testing.T) {
+	n := newNews()
+	state := func(id, s string) api.ExecutorState { return api.ExecutorState{ID: id, State: s} }
+	n.tell(state("1", "starting"))
+	n.tell(state("2", "starting"))
+	n.tell(state("2", "starting")) // is none
+	first := n.since(0)
+	n.tell(state("1", "running"))
+	n.note("a word")
+	if len(first.Executors) != 2 || first.Version != 3 {
+		t.Errorf("%+v", first)
+	}
+	second := n.since(first.Version)
+	if want := (api.News{Version: 5, Executors: []api.ExecutorState{state("1", "running")}, Notes: []string{"a word"}}); fmt.Sprint(second) != fmt.Sprint(want) {
+		t.Errorf("%+v, want %+v", second, want)
+	}
+	if all := n.since(99); len(all.Executors) != 2 || len(all.Notes) != 1 {
+		t.Errorf("to one who asks with another frontend's version: %+v", all)
+	}
+	for i := range 2000 {
+		n.note("x")
+		n.tell(state(fmt.Sprint(i), api.ExecutorExited))
+	}
+	if len(n.notes) > maxNotes || len(n.states) > maxStates {
+		t.Errorf("%d notes and %d states are kept", len(n.notes), len(n.states))
+	}
+}
+
+// world plays an application with one level against the level's books: grants come
+// to it in any order, some get lost on the way, some ends say the wrong thing, and
+// what it wants goes up and down.
+type play struct {
+	l      level
+	number int   // of the last job
+	wanted int64 // by the application
+	had    int64
+	queued map[string]int // of the jobs' tasks: not granted yet
+	bound  map[string]int // granted: the application has them, or had
+}
+
+func (p *play) tell() {
+	p.l.Total, p.l.Had = p.had+p.wanted, p.had
+	more, cancel := p.l.balance()
+	for _, j := range cancel {
+		delete(p.queued, j.key) // what is bound runs to its end
+		delete(p.bound, j.key)
+	}
+	if more > 0 {
+		p.number++
+		j := &levelJob{key: fmt.Sprint(p.number), class: p.l.class, tasks: int(more)}
+		p.l.give(j)
+		p.queued[j.key] = j.tasks
+	}
+}
+
+func (p *play) sum() (n int64) {
+	for _, q := range p.queued {
+		n += int64(q)
+	}
+	return n
+}
+
+func pick(rt *rapid.T, m map[string]int) string {
+	var keys []string
+	for k, n := range m {
+		if n > 0 {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	slices.Sort(keys)
+	return rapid.SampledFrom(keys).Draw(rt, "job")
+}
+
+// Whatever happens, once the application has told what it wants and every grant
+// that runs has ended, at least as many are on the way; and when it wants none
+// and takes what still comes, all is quiet soon.
+func TestLevel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := &play{queued: map[string]int{}, bound: map[string]int{}}
+		// A level that this frontend takes over in the middle.
+		p.had = rapid.Int64Range(0, 3).Draw(rt, "had")
+		p.l.base = p.had
+		grant := func(reaches bool) {
+			k := pick(rt, p.queued)
+			if k == "" {
+				return
+			}
+			p.queued[k]--
+			p.bound[k]++
+			if reaches {
+				p.had++
+				p.wanted = max(0, p.wanted-1)
+			}
+		}
+		end := func(missed bool) {
+			if k := pick(rt, p.bound); k != "" {
+				p.bound[k]--
+				p.l.end(k, missed)
+			}
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"grant": func(*rapid.T) { grant(true) },
+			"granted, but it never reaches the application, and that is told": func(*rapid.T) {
+				k := pick(rt, p.queued)
+				if k != "" {
+					p.queued[k]--
+					p.l.end(k, true)
+				}
+			},
+			"granted, but it is lost on the way and nobody says so": func(*rapid.T) { grant(false) },
+			"end":       func(*rapid.T) { end(false) },
+			"wrong end": func(*rapid.T) { end(true) },
+			"wants":     func(rt *rapid.T) { p.wanted = rapid.Int64Range(0, 5).Draw(rt, "wanted") },
+			"class":     func(rt *rapid.T) { p.l.class = sched.Class(rapid.IntRange(0, 1).Draw(rt, "class")) },
+			"tell":      func(*rapid.T) { p.tell() },
+		})
+		for _, n := range p.bound {
+			for range n {
+				end(false)
+			}
+		}
+		p.tell()
+		if p.sum() < p.wanted {
+			rt.Fatalf("%d grants are wanted and %d are on the way: %+v", p.wanted, p.sum(), p.l)
+		}
+		for rounds := 0; p.sum() > 0; rounds++ {
+			if rounds > 100 {
+				rt.Fatalf("grants do not cease to come: %+v", p.l)
+			}
+			grant(true)
+			end(false)
+			p.tell()
+		}
+	})
+}
+
+// The usual way: a stage of 100 tasks, told again at each step, is one job; less
+// is wanted, and whole jobs go.
+func TestLevelJobs(t *testing.T) {
+	p := &play{queued: map[string]int{}, bound: map[string]int{}}
+	p.wanted = 100
+	for range 100 {
+		p.tell()
+		p.queued["1"]--
+		p.bound["1"]++
+		p.had++
+		p.wanted--
+	}
+	p.tell()
+	if p.number != 1 || p.l.settle() != 0 || p.l.live() != 100 {
+		t.Errorf("%d jobs, %d outstanding: %+v", p.number, p.l.settle(), p.l)
+	}
+	p.wanted = 2 // two tasks failed
+	p.tell()
+	p.wanted = 7
+	p.tell()
+	if p.queued["2"] != 2 || p.queued["3"] != 5 {
+		t.Errorf("%v", p.queued)
+	}
+	p.wanted = 1
+	p.tell() // one of job 2 is too many, and comes back declined
+	if p.queued["2"] != 2 || p.queued["3"] != 0 || p.l.settle() != 2 {
+		t.Errorf("%v, %d outstanding", p.queued, p.l.settle())
+	}
+	p.wanted, p.l.class = 2, sched.Long
+	p.tell() // demoted: what waits, waits among the long ones
+	if p.queued["2"] != 0 || p.queued["4"] != 2 || p.l.jobs[len(p.l.jobs)-1].class != sched.Long {
+		t.Errorf("%v", p.queued)
+	}
+}

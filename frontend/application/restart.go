@@ -1,0 +1,35 @@
+package application
+
+import "time"
+
+// The rule of restarts: an executor that ends by itself is replaced, the first
+// time after firstPause, then after twice as long each time, up to lastPause. One
+// that ran for wellAfter begins the count anew. After maxFailures in a row with
+// no other executor running, nothing more is started.
+const (
+	firstPause  = 100 * time.Millisecond
+	lastPause   = 10 * time.Second
+	wellAfter   = 30 * time.Second
+	maxFailures = 10
+)
+
+// restarts counts the ends of executors in a row.
+type restarts struct {
+	failures  int
+	notBefore time.Time
+}
+
+// failed takes note of an executor that ended by itself, and says whether that is
+// the last straw; running is how many others run.
+func (r *restarts) failed(now time.Time, ran time.Duration, running int) (final bool) {
+	if ran >= wellAfter {
+		r.failures = 0
+	}
+	r.failures++
+	pause := lastPause
+	if shift := r.failures - 1; shift < 7 { // beyond it the pause would exceed lastPause
+		pause = firstPause << shift
+	}
+	r.notBefore = now.Add(pause)
+	return r.failures >= maxFailures && running == 0
+}

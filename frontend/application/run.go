@@ -1,0 +1,201 @@
+package application
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+const (
+	rollWait    = 5 * time.Second // a master keeps a question about its roll for so long
+	holdingWait = 8 * time.Second // a node one about its holdings; below its lease
+	callTimeout = 3 * time.Second // of an order, and beyond a wait
+	passEvery   = 100 * time.Millisecond
+	pauseLeast  = 100 * time.Millisecond // after a call that failed or was refused
+)
+
+// Run follows masters and nodes until ctx is done, from the first application on.
+// It returns when every goroutine of the service has ended. What is ordered stays:
+// another frontend may take the applications over.
+func (s *Service) Run(ctx context.Context) {
+	select {
+	case <-s.first:
+	case <-ctx.Done():
+		return
+	}
+	ctx, stop := context.WithCancel(ctx)
+	s.mu.Lock()
+	s.ctx = ctx
+	s.mu.Unlock()
+	for i, keeper := range s.cfg.Rolls {
+		s.following.Go(func() { s.followRoll(ctx, i, keeper) })
+	}
+	tick := time.NewTicker(passEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			s.update(func(b *book, now time.Time) { b.pass(now) })
+		case <-ctx.Done():
+		}
+	}
+	stop()
+	s.following.Wait()
+}
+
+// followRoll keeps what is known of the nodes by one master's roll.
+func (s *Service) followRoll(ctx context.Context, i int, keeper wire.RollKeeper) {
+	var last wire.Roll
+	for ctx.Err() == nil {
+		call, cancel := context.WithTimeout(ctx, rollWait+callTimeout)
+		roll, err := keeper.Roll(call, last.Incarnation, last.Version, rollWait)
+		cancel()
+		if err != nil {
+			s.cfg.Logger.Debug("a master did not tell its roll", "place", i, "problem", err)
+			rest(ctx)
+			continue
+		}
+		if roll.Incarnation == last.Incarnation && roll.Version == last.Version {
+			continue
+		}
+		last = roll
+		s.enroll(i, roll)
+	}
+}
+
+// rest waits a moment.
+func rest(ctx context.Context) {
+	timer := time.NewTimer(pauseLeast + rand.N(pauseLeast)) //nolint:gosec // jitter, not a secret
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// enroll takes the roll of a master in.
+func (s *Service) enroll(i int, roll wire.Roll) {
+	s.update(func(b *book, now time.Time) {
+		s.rolls[i] = roll
+		on := map[string]*wire.RollNode{}
+		for _, r := range s.rolls {
+			for j := range r.Nodes {
+				if r.Nodes[j].Memory > 0 {
+					on[r.Nodes[j].Name] = &r.Nodes[j]
+				}
+			}
+		}
+		for name, n := range b.nodes {
+			switch r := on[name]; {
+			case r == nil && n.off.IsZero():
+				n.off = now
+			case r == nil:
+			case r.Address != n.address:
+				n.stop()
+				b.lose(name, now)
+			default:
+				n.off, n.incarnation = time.Time{}, r.Incarnation
+			}
+		}
+		for name, r := range on {
+			if b.nodes[name] == nil {
+				s.meet(b, r)
+			}
+		}
+	})
+}
+
+// meet begins to follow a node. It needs the lock.
+func (s *Service) meet(b *book, r *wire.RollNode) {
+	way, end, err := s.cfg.Dial(r.Name, r.Address)
+	if err != nil {
+		s.cfg.Logger.Error("a node cannot be called", "node", r.Name, "address", r.Address, "problem", err)
+		return
+	}
+	ctx, stop := context.WithCancel(s.ctx)
+	n := &node{name: r.Name, address: r.Address, host: r.Host, incarnation: r.Incarnation, memory: r.Memory, wake: make(chan struct{}, 1), stop: stop}
+	b.nodes[r.Name] = n
+	ended := make(chan struct{})
+	s.following.Go(func() { defer close(ended); s.orders(ctx, n, way) })
+	s.following.Go(func() {
+		s.watch(ctx, n, way)
+		<-ended
+		stop()
+		end()
+	})
+}
+
+// orders tells a node what is due there.
+func (s *Service) orders(ctx context.Context, n *node, way Node) {
+	for {
+		select {
+		case <-n.wake:
+		case <-ctx.Done():
+			return
+		}
+		for due := s.due(n); len(due) > 0 && ctx.Err() == nil; due = s.due(n) {
+			good := true
+			for _, o := range due {
+				good = s.tellOrder(ctx, n, way, o) && good
+			}
+			if !good {
+				rest(ctx)
+			}
+		}
+	}
+}
+
+// due gives the orders that a node does not know.
+func (s *Service) due(n *node) (list []*wire.Order) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.book.apps {
+		if o := s.book.order(a, n.name); o != nil {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+func (s *Service) tellOrder(ctx context.Context, n *node, way Node, o *wire.Order) (accepted bool) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	r, err := way.OrderExecutors(ctx, o)
+	var refusal *api.Error
+	switch {
+	case err == nil:
+		s.update(func(b *book, now time.Time) { b.answered(o, n.name, r, now) })
+		return r.Accepted
+	case errors.As(err, &refusal) && refusal.Problem == api.Invalid:
+		s.cfg.Logger.Error("a node refused an order", "node", n.name, "application", o.Application.ID, "problem", err)
+	default:
+		s.cfg.Logger.Debug("a node did not take an order; it is told again", "node", n.name, "application", o.Application.ID, "problem", err)
+	}
+	return false
+}
+
+// watch keeps what is known of a node's holdings.
+func (s *Service) watch(ctx context.Context, n *node, way Node) {
+	var last wire.Holdings
+	for ctx.Err() == nil {
+		asked := time.Now()
+		call, cancel := context.WithTimeout(ctx, holdingWait+callTimeout)
+		h, err := way.Holdings(call, s.cfg.Frontend, last.Incarnation, last.Version, holdingWait)
+		cancel()
+		if err != nil {
+			s.cfg.Logger.Debug("a node did not tell its holdings", "node", n.name, "problem", err)
+			rest(ctx)
+			continue
+		}
+		last = h
+		s.update(func(b *book, now time.Time) {
+			if b.nodes[n.name] == n {
+				b.holdings(n.name, &h, asked, now)
+			}
+		})
+	}
+}

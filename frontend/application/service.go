@@ -1,0 +1,276 @@
+package application
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Jobs is what the service needs of its frontend. Both are done later, in the
+// order of the calls; neither waits.
+type Jobs interface {
+	// Give enters a job. The service's TaskEnded is called for each of its tasks.
+	Give(Job)
+	// Cancel takes what waits of a job back. A job that has ended is no matter.
+	Cancel(key string)
+}
+
+// Node is a node monitor; a PeerClient is one.
+type Node interface {
+	OrderExecutors(ctx context.Context, o *wire.Order) (wire.OrderReply, error)
+	Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (wire.Holdings, error)
+}
+
+// Config is what a Service needs.
+type Config struct {
+	Frontend     string        // its name
+	Address      string        // where daemons reach it
+	Scheduler    string        // where applications reach it
+	Cutoff       time.Duration // between the classes
+	DefaultClass sched.Class
+	Refusal      string // why no application is served, "" when they are
+	Files        *files.Store
+	Jobs         Jobs
+	Rolls        []wire.RollKeeper // of all masters
+	// Dial gives a way to a node monitor and what closes it.
+	Dial   func(name, address string) (Node, func(), error)
+	Logger *slog.Logger
+}
+
+// Service serves applications with executors. Run does what is to be done beside
+// the calls; who follows a master's roll, or a node, has a goroutine from the
+// first application until Run ends.
+type Service struct {
+	cfg   Config
+	first chan struct{} // closed with the first application
+
+	mu        sync.Mutex
+	book      *book
+	rolls     []wire.Roll
+	begun     bool
+	ctx       context.Context // of Run; nil before
+	following sync.WaitGroup
+}
+
+var (
+	_ wire.ExecutorOwners = (*Service)(nil)
+	_ wire.FileKeeper     = (*Service)(nil)
+)
+
+// New makes a service without applications.
+func New(cfg Config) *Service {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{cfg: cfg, first: make(chan struct{}), book: newBook(cfg.Frontend, cfg.Address), rolls: make([]wire.Roll, len(cfg.Rolls))}
+}
+
+// update changes the book and then does what follows from it. Jobs are given and
+// cancelled under the lock, so that they come in the order of the changes.
+func (s *Service) update(change func(b *book, now time.Time)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s.book, time.Now())
+	t := &s.book.todo
+	for _, key := range t.cancel {
+		s.cfg.Jobs.Cancel(key)
+	}
+	for _, j := range t.give {
+		s.cfg.Jobs.Give(j)
+	}
+	for name := range t.orders {
+		if n := s.book.nodes[name]; n != nil {
+			select {
+			case n.wake <- struct{}{}:
+			default: // one is due already
+			}
+		}
+	}
+	t.cancel, t.give = nil, nil
+	clear(t.orders)
+}
+
+// RegisterApplication takes an application in, or over.
+func (s *Service) RegisterApplication(_ context.Context, a *api.Application) (api.ApplicationReply, error) {
+	if s.cfg.Refusal != "" {
+		return api.ApplicationReply{}, &api.Error{Problem: api.Invalid, What: s.cfg.Refusal, Subject: subject(a.ID), Tried: "registering it at frontend " + s.cfg.Frontend, Next: "run the cluster with policy pigeon"}
+	}
+	for _, f := range a.Template.Files {
+		if err := s.cfg.Files.Expect(f); err != nil {
+			return api.ApplicationReply{}, err
+		}
+	}
+	var err error
+	s.update(func(b *book, now time.Time) {
+		known := b.apps[a.ID] != nil
+		if err = b.register(a, now); err == nil && !s.begun {
+			s.begun = true
+			close(s.first)
+		}
+		if err == nil && !known {
+			s.cfg.Logger.Info("an application has registered", "application", a.ID, "name", a.Name, "grants", a.Grants, "memory", a.Template.Memory)
+		}
+	})
+	if err != nil {
+		return api.ApplicationReply{}, err
+	}
+	return s.reply(a), nil
+}
+
+// reply needs no lock.
+func (s *Service) reply(a *api.Application) api.ApplicationReply {
+	r := api.ApplicationReply{Lease: lease, Frontends: []string{s.cfg.Scheduler}}
+	for _, f := range a.Template.Files {
+		if !s.cfg.Files.Has(f.SHA256) {
+			r.Missing = append(r.Missing, f.SHA256)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, roll := range s.rolls {
+		for _, f := range roll.Frontends {
+			if f.Scheduler != "" && f.Scheduler != s.cfg.Scheduler && !slices.Contains(r.Frontends, f.Scheduler) {
+				r.Frontends = append(r.Frontends, f.Scheduler)
+			}
+		}
+	}
+	return r
+}
+
+// PutFile takes a piece of a file that a registered application has announced.
+func (s *Service) PutFile(_ context.Context, app, sha256 string, offset int64, data []byte) (have int64, err error) {
+	s.mu.Lock()
+	a := s.book.apps[app]
+	if a != nil {
+		a.heard = time.Now()
+	}
+	s.mu.Unlock()
+	if a == nil {
+		return 0, &api.Error{Problem: api.NotFound, What: "it is not registered here", Subject: subject(app), Tried: "taking a file of it", Next: "register it first"}
+	}
+	have, err = s.cfg.Files.Put(sha256, offset, data)
+	if err == nil && s.cfg.Files.Has(sha256) {
+		s.update(func(b *book, now time.Time) {
+			a.furnished = s.furnished(&a.Application)
+			b.place(a, now)
+		})
+	}
+	return have, err
+}
+
+// FilePiece gives a piece of a file to a node.
+func (s *Service) FilePiece(_ context.Context, sha256 string, offset int64, limit int) (wire.Piece, error) {
+	data, size, err := s.cfg.Files.Read(sha256, offset, limit)
+	return wire.Piece{Data: data, Size: size}, err
+}
+
+// Want takes what an application wants now. Executors are not started before its
+// files are here.
+func (s *Service) Want(_ context.Context, w *api.Wants) (reply api.ApplicationReply, err error) {
+	var registered api.Application
+	s.update(func(b *book, now time.Time) {
+		var a *application
+		if a, err = b.find(w.Application, w.Incarnation, now); err != nil {
+			return
+		}
+		registered = a.Application
+		a.furnished = s.furnished(&a.Application)
+		b.want(a, w, s.classOf, now)
+	})
+	if err != nil {
+		return api.ApplicationReply{}, err
+	}
+	return s.reply(&registered), nil
+}
+
+// furnished says whether all files of an application are here.
+func (s *Service) furnished(a *api.Application) bool {
+	for _, f := range a.Template.Files {
+		if !s.cfg.Files.Has(f.SHA256) {
+			return false
+		}
+	}
+	return true
+}
+
+// classOf finds the class of a level by the rule for jobs (design.md, section 3).
+func (s *Service) classOf(l *api.Level) (sched.Class, string) {
+	return api.ClassOf(&api.Request{Class: l.Class, Estimate: l.Estimate}, s.cfg.Cutoff, s.cfg.DefaultClass)
+}
+
+// maxWait bounds a wait for news: below the lease, which it renews.
+const maxWait = lease / 2
+
+// News waits until there is something to tell, or the wait is over.
+func (s *Service) News(ctx context.Context, app string, incarnation, version int64, wait time.Duration) (api.News, error) {
+	timer := time.NewTimer(min(max(wait, 0), maxWait))
+	defer timer.Stop()
+	for over := false; ; {
+		s.mu.Lock()
+		a, err := s.book.find(app, incarnation, time.Now())
+		if err != nil {
+			s.mu.Unlock()
+			return api.News{}, err
+		}
+		n := a.news.since(version)
+		wake := a.news.wake
+		s.mu.Unlock()
+		if over || n.Version != version {
+			return n, nil
+		}
+		select {
+		case <-wake:
+		case <-timer.C:
+			over = true
+		case <-ctx.Done():
+			return n, nil // who asked is gone
+		}
+	}
+}
+
+// EndApplication ends an application. One that is not here has ended before.
+func (s *Service) EndApplication(_ context.Context, app string, incarnation int64) error {
+	s.update(func(b *book, _ time.Time) {
+		if a := b.apps[app]; a != nil && a.Incarnation == incarnation {
+			s.cfg.Logger.Info("an application has ended", "application", app)
+			b.end(a, "it has ended")
+		}
+	})
+	s.trim()
+	return nil
+}
+
+// trim lets files go that no application needs.
+func (s *Service) trim() {
+	used := map[string]bool{}
+	s.mu.Lock()
+	for _, a := range s.book.apps {
+		for _, f := range a.Template.Files {
+			used[f.SHA256] = true
+		}
+	}
+	s.mu.Unlock()
+	if err := s.cfg.Files.Trim(func(sha string) bool { return used[sha] }); err != nil {
+		s.cfg.Logger.Warn("files of applications could not be removed; remove them by hand", "error", err)
+	}
+}
+
+// TaskEnded takes note of a task of a job that was given: its application and
+// level, its key, and whether the grant may have missed the application.
+func (s *Service) TaskEnded(app, level, key string, missed bool) {
+	s.update(func(b *book, _ time.Time) { b.taskEnded(app, level, key, missed) })
+}
+
+// Serves says whether an application of that id is here.
+func (s *Service) Serves(app string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.book.apps[app] != nil
+}
