@@ -3,6 +3,7 @@ package nodemonitor
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,32 @@ func TestStopWithQueue(t *testing.T) {
 			t.Errorf("report %s", sched.Describe(&r.Msg))
 		}
 	}
+}
+
+// TestAttemptsAreBounded: a node with as much waiting work as a hello can name takes
+// no more until some has ended.
+func TestAttemptsAreBounded(t *testing.T) {
+	w, f := newRivals(t)
+	n := w.under("hawk", func(c *Config) { c.Slots = 1; c.Heartbeat = time.Minute }, "n1")[0]
+	items := make([]wire.Item, maxAttempts)
+	for i := range items {
+		items[i] = w.assign(n, 0, attemptOf(1, int32(i)), sleepFor(time.Hour))
+	}
+	n.deliver(items...)
+	n.until("they are here", func(o *owner) bool { return o.attempts == maxAttempts })
+	more := w.assign(n, 0, attemptOf(2, 0), sleepFor(0))
+	b := &wire.Batch{Sender: w.master, Receiver: n.ref, Incarnation: w.incarnation, Epoch: w.epoch, Sequence: 1 << 40, Items: []wire.Item{more}}
+	var busy *api.Error
+	if _, err := n.peer.Deliver(t.Context(), b); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "(10000 attempts;") {
+		t.Errorf("a launch beyond the bound was answered %v", err)
+	}
+	f.probe(n, 0, 3) // is no work
+	kill := more
+	kill.Msg.Kind, kill.Msg.Job, kill.Msg.First, kill.Extra = sched.Kill, attemptOf(1, 0).Job, 5, wire.Extra{}
+	n.deliver(kill)
+	n.until("there is room", func(o *owner) bool { return o.attempts == maxAttempts-1 })
+	n.deliver(more)
+	n.until("it was taken", func(o *owner) bool { return o.workers[0].find(attemptOf(2, 0)) != nil })
 }
 
 // TestUnknownJobWaits: of a job that its frontend does not know nothing stays,

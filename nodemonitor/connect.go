@@ -57,7 +57,7 @@ func (n *NodeMonitor) mingle(codec *wire.Codec, master wire.RollKeeper) {
 	n.peers.roll, n.peers.hurry = o.roll, n.follower.hurry
 	n.peers.crowded = func() string {
 		if o.crowded.Load() {
-			return fmt.Sprintf("it keeps as many results and attempts as it may (max_results %d, max_result_bytes %d)", n.cfg.MaxResults, n.cfg.MaxResultBytes)
+			return fmt.Sprintf("it keeps as many attempts or results as it may (%d attempts; max_results %d, max_result_bytes %d)", maxAttempts, n.cfg.MaxResults, n.cfg.MaxResultBytes)
 		}
 		return ""
 	}

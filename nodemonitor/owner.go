@@ -57,7 +57,7 @@ type owner struct {
 	meter       *meter
 	spans       *spans
 	roll        *roll       // who else there is, where workers speak to others
-	crowded     atomic.Bool // results have no room; read when batches come in
+	crowded     atomic.Bool // no room for more work; read when batches come in
 
 	now       sched.Time // of the batch being handled
 	workers   []*worker  // by number on this node; nil where a backend's is gone

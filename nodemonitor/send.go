@@ -83,6 +83,10 @@ func (o *owner) tell(w *worker, to sched.Addr, m *sched.Message) {
 	}
 }
 
+// maxAttempts bounds the attempts at a node, under policies that have long work wait
+// at its workers: a hello names them all.
+const maxAttempts = 10_000
+
 // local is a message of one worker of this node to another, or of the shell to its
 // core, that is stepped at the end of the batch.
 type local struct {
@@ -118,7 +122,7 @@ func (o *owner) flush() {
 	if o.ways != nil {
 		o.ways.Flush()
 	}
-	o.crowded.Store(!o.results.room(o.attempts))
+	o.crowded.Store(!o.results.room(o.attempts) || o.attempts >= maxAttempts)
 	o.meter.publish(o)
 }
 
