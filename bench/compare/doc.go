@@ -2,9 +2,13 @@
 // load, several seeds, simulated on all processors and, for chosen ones, live.
 //
 //	Plan ─check─▶ cells (trace x load) ─┬─ simulate (policy x seed) ─┐
-//	                                    ├─ clairvoyant (seed) ───────┼─▶ Comparison ─▶ Rows ─┬─ results.csv, results.jsonl
+//	                                    ├─ bounds (seed) ────────────┼─▶ Comparison ─▶ Rows ─┬─ results.csv, results.jsonl
 //	                                    ├─ watch (policy, one seed) ─┤                       ├─ figures (SVG, PNG)
-//	                                    └─ live (policy x run) ──────┘                       └─ report.md, docs/results.md
+//	                                    └─ live (policy x run) ──────┘                       └─ report.md
+//	folders of several comparisons ─Read─▶ Page ─▶ docs/results.md, docs/results/
+//
+// To watch is to run the first seed once more, with an observer that follows
+// quantities over time and looks at what the cores hold.
 //
 // # Ratios and their intervals
 //

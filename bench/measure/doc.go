@@ -4,6 +4,7 @@
 //	jobs, task delays ──▶ Collector ──Result(Facts)──▶ Result ──▶ one JSON object, a row of a Table
 //	events ──▶ HistoryWriter ──▶ one JSON object per line ──▶ HistoryReader
 //	Workload ──▶ Clairvoyant, longest tasks ──▶ the bounds that a Result is read against
+//	cores ──▶ StatePeak ──▶ State: what each role has to remember, in bytes and entries
 //
 // Completion time is from a job's arrival to its last task's report; queueing
 // delay is per task, from its job's arrival to its start; slowdown is
