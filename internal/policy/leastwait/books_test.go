@@ -18,7 +18,7 @@ func TestBooksAndViews(t *testing.T) {
 		}
 		var out sched.Actions
 		for class := range sched.Class(sched.NumClasses) {
-			d.Step(0, sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: job(uint64(class)+1), Class: class, Count: 3 + int32(class)}, &out)
+			d.Step(0, sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: job(uint64(class) + 1), Class: class, Count: 3 + int32(class)}, &out)
 		}
 		for class, l := range d.Ledgers() {
 			if l.Jobs() != 1 || l.Tasks() != 3+class || l.Job(job(uint64(class)+1)) == nil {
