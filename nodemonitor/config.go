@@ -12,35 +12,38 @@ import (
 
 // Config is what a node monitor is told at its start.
 type Config struct {
-	ID             string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128"`
-	Group          int           `mapstructure:"group" doc:"number of the group this node belongs to, from 0; its master names the same"`
-	Slots          int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more"`
-	Master         string        `mapstructure:"master" doc:"host:port where the group's master serves node monitors"`
-	Listen         string        `mapstructure:"listen" doc:"host:port where backends of applications register (the published service); port 0 takes a free one"`
-	InternalListen string        `mapstructure:"internal_listen" doc:"host:port where the master and the frontends reach this node; port 0 takes a free one"`
-	Advertise      string        `mapstructure:"advertise" doc:"host that other daemons and backends reach this node by; empty: the host of internal_listen"`
-	HTTP           string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
-	NATS           string        `mapstructure:"nats" doc:"URL of the NATS server that carries idle and report notices; empty: none, they go by Thrift"`
-	Cluster        string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
-	Policy         string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
-	Cutoff         time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons (some policies derive their intervals from it)"`
-	Reserved       float64       `mapstructure:"reserved" doc:"share of the workers that serve short tasks only, from 0 to below 1; the same in all daemons (a worker of policy hawk does not steal from them; under pigeon the master decides)"`
-	Seed           uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
-	Heartbeat      time.Duration `mapstructure:"heartbeat" doc:"time between two snapshots sent to the master, and after which a result that was not acknowledged is sent again; the master takes a node for lost after 2s without one"`
-	Grace          time.Duration `mapstructure:"grace" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
-	WorkDir        string        `mapstructure:"work_dir" doc:"folder of the exec tasks' logs and working folders; empty: pigeon-ID below the system's folder for temporary files"`
-	OutputLimit    int64         `mapstructure:"output_limit" doc:"bytes kept of each of an exec attempt's two outputs"`
-	LogRetention   time.Duration `mapstructure:"log_retention" doc:"how long the outputs of an ended attempt are kept"`
-	LogLimit       int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs; the oldest go first"`
-	MaxProcesses   int           `mapstructure:"max_processes" doc:"processes of exec tasks at a time; a task beyond it fails with that reason"`
-	MaxResults     int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
-	MaxResultBytes int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
-	MaxBackends    int           `mapstructure:"max_backends" doc:"backend processes registered at a time; one beyond it is refused"`
-	Memory         int64         `mapstructure:"memory" doc:"MB of this machine for the processes of applications; 0: half of what it has"`
-	Host           string        `mapstructure:"host" doc:"name of this machine as applications know it, for placement preferences; empty: the host of advertise or internal_listen"`
-	MaxMessages    int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend; one beyond it is refused"`
-	OTLP           string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces. The frontend decides which jobs are traced"`
-	Record         string        `mapstructure:"record" doc:"folder for a recording of every input and action of the worker cores, node-ID.jsonl; empty: none"`
+	ID               string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128"`
+	Group            int           `mapstructure:"group" doc:"number of the group this node belongs to, from 0; its master names the same"`
+	Slots            int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more"`
+	Master           string        `mapstructure:"master" doc:"host:port where the group's master serves node monitors"`
+	Listen           string        `mapstructure:"listen" doc:"host:port where backends of applications register (the published service); port 0 takes a free one"`
+	InternalListen   string        `mapstructure:"internal_listen" doc:"host:port where the master and the frontends reach this node; port 0 takes a free one"`
+	Advertise        string        `mapstructure:"advertise" doc:"host that other daemons and backends reach this node by; empty: the host of internal_listen"`
+	HTTP             string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
+	NATS             string        `mapstructure:"nats" doc:"URL of the NATS server that carries idle and report notices; empty: none, they go by Thrift"`
+	Cluster          string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
+	Policy           string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
+	Cutoff           time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons (some policies derive their intervals from it)"`
+	Reserved         float64       `mapstructure:"reserved" doc:"share of the workers that serve short tasks only, from 0 to below 1; the same in all daemons (a worker of policy hawk does not steal from them; under pigeon the master decides)"`
+	Seed             uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
+	Heartbeat        time.Duration `mapstructure:"heartbeat" doc:"time between two snapshots sent to the master, and after which a result that was not acknowledged is sent again; the master takes a node for lost after 2s without one"`
+	Grace            time.Duration `mapstructure:"grace" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
+	WorkDir          string        `mapstructure:"work_dir" doc:"folder of the exec tasks' logs and working folders; empty: pigeon-ID below the system's folder for temporary files"`
+	OutputLimit      int64         `mapstructure:"output_limit" doc:"bytes kept of each of an exec attempt's two outputs"`
+	LogRetention     time.Duration `mapstructure:"log_retention" doc:"how long the outputs of an ended attempt are kept"`
+	LogLimit         int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs; the oldest go first"`
+	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks at a time; a task beyond it fails with that reason"`
+	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
+	MaxResultBytes   int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
+	MaxBackends      int           `mapstructure:"max_backends" doc:"backend processes registered at a time; one beyond it is refused"`
+	Memory           int64         `mapstructure:"memory" doc:"MB of this machine for the processes of applications; 0: half of what it has"`
+	Host             string        `mapstructure:"host" doc:"name of this machine as applications know it, for placement preferences; empty: the host of advertise or internal_listen"`
+	Runtimes         []string      `mapstructure:"runtimes" doc:"installations for the executors of applications, each as NAME=HOME; an application that names none of them uses its own path when that is here too"`
+	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of a frontend after which the executors of its applications are stopped, unless another frontend has taken them over"`
+	GrantLease       time.Duration `mapstructure:"grant_lease" doc:"for how long after a grant an application may put its next piece of the same kind of work into the slot; 0s: each piece needs a grant of its own"`
+	MaxMessages      int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend; one beyond it is refused"`
+	OTLP             string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces. The frontend decides which jobs are traced"`
+	Record           string        `mapstructure:"record" doc:"folder for a recording of every input and action of the worker cores, node-ID.jsonl; empty: none"`
 }
 
 // Default gives the settings of a node on one machine.
@@ -50,6 +53,7 @@ func Default() Config {
 		HTTP: "127.0.0.1:0", Cluster: "pigeon", Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, Seed: 1, Heartbeat: time.Second, Grace: 2 * time.Second,
 		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
 		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, MaxBackends: 4096, MaxMessages: 10_000,
+		ApplicationLease: 30 * time.Second, GrantLease: 100 * time.Millisecond,
 	}
 }
 
@@ -86,6 +90,9 @@ func (c Config) Validate() error {
 		{"max_result_bytes", c.MaxResultBytes < 1, "use 1 byte or more"},
 		{"max_backends", c.MaxBackends < 0 || c.MaxBackends > maxSlots, fmt.Sprintf("use 0 (none) to %d", maxSlots)},
 		{"memory", c.Memory < 0, "use MB, or 0 for half of what the machine has"},
+		{"runtimes", c.runtimesFault() != "", c.runtimesFault()},
+		{"application_lease", c.ApplicationLease < time.Second, "use 1s or more"},
+		{"grant_lease", c.GrantLease < 0 || c.GrantLease > time.Minute, "use 0s (none) to 1m"},
 		{"max_messages", c.MaxMessages < 1, "use 1 or more"},
 	} {
 		if f.bad {
@@ -93,6 +100,13 @@ func (c Config) Validate() error {
 		}
 	}
 	return nil
+}
+
+func (c Config) runtimesFault() string {
+	if _, err := parseRuntimes(c.Runtimes); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func isShare(x float64) bool { return x >= 0 && x < 1 } // not so for NaN

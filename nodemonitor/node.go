@@ -44,17 +44,18 @@ type NodeMonitor struct {
 	owner       *owner // the loop's goroutine only
 	loop        *runloop.Loop[event]
 
-	peers     *peers
-	member    *member
-	follower  *follower // nil where workers do not speak to others
-	link      *link.Link
-	master    *client.Pool
-	callers   *callers
-	relay     *relay
-	notices   *notifier // nil without NATS
-	equipment *equipment
-	calls     context.Context // of callers and relay
-	endCalls  context.CancelFunc
+	peers        *peers
+	member       *member
+	follower     *follower // nil where workers do not speak to others
+	link         *link.Link
+	master       *client.Pool
+	callers      *callers
+	relay        *relay
+	notices      *notifier // nil without NATS
+	equipment    *equipment
+	applications *applications
+	calls        context.Context // of callers and relay
+	endCalls     context.CancelFunc
 
 	internal  *server.Server
 	published *server.Server
@@ -120,7 +121,10 @@ func (n *NodeMonitor) build(deps Deps) (err error) {
 	if err := n.services(codec); err != nil {
 		return err
 	}
-	return n.connect(codec)
+	if err := n.connect(codec); err != nil {
+		return err
+	}
+	return n.keepExecutors(codec)
 }
 
 // newOwner makes what the owner goroutine has, but for its ways to others.
@@ -141,13 +145,15 @@ func (n *NodeMonitor) newOwner(r rules) *owner {
 // runs.
 func (n *NodeMonitor) services(codec *wire.Codec) (err error) {
 	o := n.owner
-	n.internal, err = server.New(wire.PeerProcessor(wire.PeerPorts{Batches: n.peers, Logs: n.peers}, codec), server.Options{
+	backends := n.equipment.register(backendEvents{n}, n.relay, o.rules)
+	n.newApplications()
+	n.internal, err = server.New(wire.PeerProcessor(wire.PeerPorts{Batches: n.peers, Logs: n.peers, Executors: n.applications}, codec), server.Options{
 		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20, Log: n.log,
 	})
 	if err != nil {
 		return err
 	}
-	n.published, err = server.New(wire.BackendProcessor(n.equipment.register(backendEvents{n}, n.relay, o.rules)), server.Options{
+	n.published, err = server.New(wire.WithGrants(wire.BackendProcessor(backends), n.applications), server.Options{
 		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: 4 << 20, Log: n.log,
 	})
 	if err != nil {

@@ -239,9 +239,7 @@ func (e backendEvents) SlotGone(s app.Slot, reason string) {
 	e.n.do(func() { e.n.owner.slotGone(s, reason) })
 }
 
-func (e backendEvents) ServesChanged(apps []string) {
-	e.n.do(func() { e.n.owner.servesChanged(apps) })
-}
+func (e backendEvents) ServesChanged([]string) { e.n.servingChanged() }
 
 // readiness says why the node is of no use at the moment, nil when it is.
 func (n *NodeMonitor) readiness() error {
