@@ -182,15 +182,12 @@ func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	if s.helping() {
 		c.Masters = p.masters
 	}
-	setIf(&c.Policy, s.policySpec())
+	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
 	s.configure(&c)
 	return c
 }
-
-// policySpec gives every daemon the whole policy.
-func (s *Spec) policySpec() string { return policy.WithReserved(s.Policy, s.Reserved) }
 
 // node gives node number of a group of the spec. Where one master has all nodes they
 // keep their names and are of its group.
@@ -203,7 +200,7 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	c.Listen, c.InternalListen = host+":0", host+":0"
 	c.HTTP = s.http()
 	c.WorkDir = filepath.Join(p.dir, "work", c.ID)
-	setIf(&c.Policy, s.policySpec())
+	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
 	s.configure(&c)
@@ -214,13 +211,13 @@ func (s *Spec) frontend(p places, number int) frontend.Config {
 	c := frontend.Default()
 	c.ID = fmt.Sprintf("frontend-%d", number)
 	c.Masters, c.NATS, c.NoSync, c.Record = p.masters, p.nats, s.NoSync, s.Record
-	c.OTLP, c.TraceRatio = s.OTLP, s.TraceRatio
+	c.OTLP, c.TraceRatio, c.Reserved = s.OTLP, s.TraceRatio, s.Reserved
 	c.Listen, c.InternalListen, c.HTTP = "127.0.0.1:0", "127.0.0.1:0", s.http()
 	c.Data = filepath.Join(p.dir, "journal", c.ID)
 	if s.History {
 		c.History = historyFile(p.dir, number)
 	}
-	setIf(&c.Policy, s.policySpec())
+	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
 	s.configure(&c)

@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/spf13/cobra"
 )
 
@@ -34,7 +35,7 @@ is part of what is told; --isolation process tells the daemons' alone.`,
 // benchFlags say on which cluster is measured.
 type benchFlags struct {
 	workers, groups, nodes, frontends int
-	isolation                         string
+	isolation, policy                 string
 	running                           []string
 	noSync                            bool
 }
@@ -45,6 +46,7 @@ func addBenchFlags(cmd *cobra.Command, workers int) *benchFlags {
 	fs.IntVar(&f.groups, "groups", 3, "groups, of equal size")
 	fs.IntVar(&f.nodes, "nodes", 12, "nodes in all, which share the slots")
 	fs.IntVar(&f.frontends, "frontends", 1, "frontends")
+	fs.StringVar(&f.policy, "policy", "pigeon", "NAME[:key=value,...]; "+strings.Join(policy.Names(), ", "))
 	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "goroutine: all daemons in this process; process: one for each")
 	fs.StringSliceVar(&f.running, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
 	fs.BoolVar(&f.noSync, "no-sync", false, "journal without fsync")
@@ -62,6 +64,7 @@ func (f *benchFlags) spec() (local.Spec, error) {
 		return local.Spec{}, fmt.Errorf("--isolation %q does not exist; use %s or %s", f.isolation, local.Goroutine, local.Process)
 	}
 	return local.Spec{
+		Policy: f.policy,
 		Groups: experiment.EvenGroups(f.nodes, f.groups), Slots: f.workers / f.nodes, Frontends: f.frontends,
 		Isolation: local.Isolation(f.isolation), NoSync: f.noSync,
 	}, nil

@@ -175,9 +175,11 @@ func masterCommand() *cobra.Command {
 		name: "master", short: "Run the master of a group: it queues tasks and hands them to idle workers",
 		long: `Runs the master of one group. It keeps one queue per class and hands a task to a
 worker the moment one is idle. It keeps nothing on disk: started again, it learns
-everything from its nodes and frontends.`,
+everything from its nodes and frontends. Policies other than Pigeon's have one
+master; under sparrow and peacock it only keeps the roll of nodes and frontends.`,
 		example: `  pigeon master --group 0 --listen 127.0.0.1:20502
-  pigeon master --config configs/master.yaml --reserved 0.2 --weight 20`,
+  pigeon master --config configs/master.yaml --reserved 0.2 --weight 20
+  pigeon master --policy hawk`,
 		defaults: master.Default(),
 		open: func(c master.Config, log *slog.Logger) (listening, error) {
 			m, err := master.New(c, log)

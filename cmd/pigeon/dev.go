@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/cluster"
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/internal/webpage"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -50,6 +52,7 @@ monitors, and a web page that shows them. The other commands find it by themselv
 Ctrl-C ends it and everything that runs in it.`,
 		Example: `  pigeon dev
   pigeon dev --nodes 120 --slots 1 --groups 3 --frontends 10     the paper's EC2 cluster
+  pigeon dev --policy sparrow                                    another policy, in all daemons
   pigeon dev --data ./pigeon-data                                jobs outlive it
   pigeon dev --otlp 127.0.0.1:4317                               traces to Jaeger
   pigeon dev --listen 127.0.0.1:20503 --backends 127.0.0.1:20501 the published ports`,
@@ -85,13 +88,13 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	f := &devFlags{}
 	fs, s := cmd.Flags(), &f.spec
 	fs.IntVar(&s.Frontends, "frontends", 1, "frontends")
-	fs.IntVar(&f.groups, "groups", 2, "groups, each with a master")
+	fs.IntVar(&f.groups, "groups", 2, "groups, each with a master; policies without groups have one master in any case")
 	fs.IntVar(&f.nodes, "nodes", 4, "nodes, dealt evenly to the groups")
 	fs.IntVar(&s.Slots, "slots", 4, "slots of each node: tasks it runs at a time")
 	fs.Float64Var(&s.Reserved, "reserved", 0.10, "share of each group's slots that take short tasks only")
 	fs.DurationVar(&s.Cutoff, "cutoff", time.Second, "an estimated mean task duration up to this makes a job short")
 	fs.IntVar(&s.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
-	fs.StringVar(&s.Policy, "policy", "pigeon", "NAME[:key=value,...]")
+	fs.StringVar(&s.Policy, "policy", "pigeon", "NAME[:key=value,...]; "+strings.Join(policy.Names(), ", "))
 	fs.StringVar(&s.Dir, "data", "", "folder that keeps journals and outputs (default: a temporary one, removed at the end)")
 	fs.StringVar(&s.OTLP, "otlp", "", "host:port of an OTLP receiver (gRPC) for traces, such as Jaeger's 127.0.0.1:4317")
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:0", "where the first frontend serves applications; port 0 takes a free one")

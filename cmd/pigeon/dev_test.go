@@ -17,6 +17,8 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/webpage"
 )
 
@@ -103,6 +105,34 @@ func runDev(t *testing.T, args ...string) (background, devLine) {
 	t.Setenv("PIGEON_FRONTEND", "")
 	b := start(t, append([]string{"dev", "-o", "json"}, args...)...)
 	return b, lines[devLine](t, b.first)[0]
+}
+
+// TestDevUnderEveryPolicy: the commands run, show and cancel jobs under each, and
+// all workers are idle in the end.
+func TestDevUnderEveryPolicy(t *testing.T) {
+	for _, spec := range append(policy.Names(), "kairos:cores=2") {
+		t.Run(spec, func(t *testing.T) {
+			runDev(t, "--policy", spec, "--slots", "2")
+			if got := succeed(t, "run", "--", "echo", "hello"); got != "hello" {
+				t.Errorf("%q", got)
+			}
+			var job struct{ Job string }
+			if err := json.Unmarshal([]byte(succeed(t, "submit", "--tasks", "20", "--sleep", "30s", "--class", "long", "-o", "json")), &job); err != nil {
+				t.Fatal(err)
+			}
+			if text := succeed(t, "explain", job.Job); !strings.Contains(text, job.Job) {
+				t.Errorf("explain says %s", text)
+			}
+			succeed(t, "cancel", job.Job)
+			daemontest.Await(t, "all workers are idle", func() bool {
+				slots, busy := 0, 0
+				for _, n := range lines[api.Node](t, succeed(t, "nodes", "-o", "json")) {
+					slots, busy = slots+n.Slots, busy+n.Busy
+				}
+				return slots == 8 && busy == 0
+			})
+		})
+	}
 }
 
 // TestDevTellsWhereItIs: the contract of its one line, the web page, and that

@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/spf13/cobra"
 )
 
@@ -42,6 +43,7 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 		Example: `  pigeon replay --demo                               a quarter of a minute, with a plot
   pigeon replay --trace jobs.tr --speedup 10 -o json
   pigeon replay --trace jobs.tr --isolation process  a process for each daemon
+  pigeon replay --trace jobs.tr --policy hawk        another policy, with its one master
   pigeon replay --jobs 500 --frontend 127.0.0.1:20503
   pigeon replay --trace jobs.tr --runs 3 --compare-sim --out out/jobs`,
 		Args: cobra.NoArgs,
@@ -210,7 +212,11 @@ func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) 
 	if s.progress.out == nil && !s.flags.demo {
 		return
 	}
-	where := fmt.Sprintf("on a cluster of %d frontends, %d masters and %d workers", d.Frontends, len(d.Groups), d.Workers())
+	masters := len(d.Groups)
+	if policy.OneMaster(run.Cores) {
+		masters = 1
+	}
+	where := fmt.Sprintf("under policy %s on a cluster of %d frontends, %d masters and %d workers", run.Policy, d.Frontends, masters, d.Workers())
 	last := time.Duration(w.Jobs[len(w.Jobs)-1].Arrival)
 	fmt.Fprintf(s.cmd.ErrOrStderr(), "replaying %d jobs (%d tasks) that arrive within %v, %s, run %d of %d\n",
 		len(w.Jobs), w.Tasks(), last.Round(time.Second), where, k+1, s.flags.runs)

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -42,25 +40,4 @@ func CheckSlots(p sched.Policy, slots int) error {
 		return fmt.Errorf("policy %s makes workers of %d slots, and a node of %d slots cannot be divided so; give it a multiple, or set the policy's cores", p.Name, cores, slots)
 	}
 	return nil
-}
-
-// WithReserved gives the specification with the share of workers that serve short
-// tasks only, where the policy has such a share that all its roles must know, and
-// the specification does not say it: masters alone have a setting for it.
-func WithReserved(spec string, share float64) string {
-	name, list, _ := strings.Cut(spec, ":")
-	e, err := find(name)
-	if err != nil {
-		return spec // refused elsewhere
-	}
-	build, parameters := e.open(&sched.Params{})
-	known := slices.ContainsFunc(parameters, func(p parameter) bool { return p.key == reservedKey })
-	if !known || !OneMaster(build()) || slices.ContainsFunc(strings.Split(list, ","), func(pair string) bool { return strings.HasPrefix(pair, reservedKey+"=") }) {
-		return spec
-	}
-	spec = fmt.Sprintf("%s:%s=%v", name, reservedKey, share)
-	if list != "" {
-		spec += "," + list
-	}
-	return spec
 }

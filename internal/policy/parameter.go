@@ -25,11 +25,9 @@ func weight(p *sched.Params) parameter {
 	}}
 }
 
-const reservedKey = "reserved"
-
 // reserved is the share of each group's slots that serve short tasks only.
 func reserved(p *sched.Params) parameter {
-	return parameter{reservedKey, func(value string) (err error) {
+	return parameter{"reserved", func(value string) (err error) {
 		if p.Reserved, err = strconv.ParseFloat(value, 64); err != nil || !isShare(p.Reserved) {
 			return fmt.Errorf("use a share from 0 to below 1, such as 0.1")
 		}

@@ -125,18 +125,6 @@ func TestLive(t *testing.T) {
 	}
 }
 
-func TestWithReserved(t *testing.T) {
-	for spec, want := range map[string]string{
-		"pigeon": "pigeon", "pigeon:reserved=0.3": "pigeon:reserved=0.3", "sparrow": "sparrow", "nonesuch": "nonesuch", "kairos:q=3": "kairos:q=3",
-		"hawk": "hawk:reserved=0.25", "eagle:slack=4": "eagle:reserved=0.25,slack=4", "priority:": "priority:reserved=0.25",
-		"eagle:slack=4,reserved=0.1": "eagle:slack=4,reserved=0.1",
-	} {
-		if got := policy.WithReserved(spec, 0.25); got != want {
-			t.Errorf("%s becomes %s, want %s", spec, got, want)
-		}
-	}
-}
-
 // The numbers of a policy reach it within their bounds, and no other policy.
 func TestParametersOfRivals(t *testing.T) {
 	for _, spec := range []string{
