@@ -15,9 +15,6 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
-	"github.com/pigeon-sched/pigeon/internal/policy"
-	"github.com/pigeon-sched/pigeon/internal/runloop"
-	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }
@@ -25,8 +22,14 @@ func TestMain(m *testing.M) { clustertest.Main(m) }
 // described gives the one run of a small experiment: 12 workers in 3 groups.
 func described(t *testing.T, trace string, speedup float64) (*experiment.Run, *workload.Workload) {
 	t.Helper()
+	return under(t, "pigeon", trace, speedup)
+}
+
+// under is described for a policy.
+func under(t *testing.T, policy, trace string, speedup float64) (*experiment.Run, *workload.Workload) {
+	t.Helper()
 	d := &experiment.Description{
-		Trace: trace, Policies: []string{"pigeon"}, Groups: []int{4, 4, 4}, Frontends: 3,
+		Trace: trace, Policies: []string{policy}, Groups: []int{4, 4, 4}, Frontends: 3,
 		Reserved: 0.25, Cutoff: time.Second, Seed: 1, Seeds: 1,
 	}
 	d.Workload.Speedup = speedup
@@ -99,57 +102,6 @@ func checkLives(t *testing.T, w *workload.Workload, events []measure.Event) {
 	var text bytes.Buffer
 	if err := WriteHistory(&text, events); err != nil || strings.Count(text.String(), "\n") != len(events) {
 		t.Errorf("written history: %v", err)
-	}
-}
-
-// TestRecordedInputsGiveTheSameActions: a live run's recorded inputs, fed to
-// fresh cores of each role, give the same actions.
-func TestRecordedInputsGiveTheSameActions(t *testing.T) {
-	run, w := described(t, "gen:uniform,jobs=60,fanout=6", 20)
-	dir := t.TempDir()
-	_, err := OnOwn(t.Context(), run, w, Own{Configure: func(s *cluster.Spec) { s.Record = dir }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, params, err := policy.Configure(run.Policy, sched.Params{Cutoff: run.Params.Cutoff, Reserved: 0.25})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for pattern, c := range map[string]struct {
-		files, least int
-		fresh        func(group int32, self sched.Addr) sched.Core
-	}{
-		"frontend-*": {3, 20 * 4, func(_ int32, self sched.Addr) sched.Core {
-			return p.NewDistributor(sched.DistributorConfig{Self: self, Seed: 1, Params: sched.Params{Cutoff: params.Cutoff}})
-		}},
-		"master-*": {3, 60 * 2, func(_ int32, self sched.Addr) sched.Core {
-			return p.NewMaster(sched.MasterConfig{Self: self, Seed: 1, Params: params, MaxTasks: 2_000_000, Recover: true})
-		}},
-		"node-*": {12, 20, func(group int32, self sched.Addr) sched.Core {
-			return p.NewWorker(sched.WorkerConfig{Self: self, Seed: 1, Params: params, Master: sched.Addr{Role: sched.Master, ID: group}})
-		}},
-	} {
-		files, err := filepath.Glob(filepath.Join(dir, pattern+".jsonl"))
-		if err != nil || len(files) != c.files {
-			t.Errorf("%s: %d recordings, want %d", pattern, len(files), c.files)
-		}
-		for _, path := range files {
-			group := int32(0)
-			if _, rest, ok := strings.Cut(filepath.Base(path), "node-node-"); ok {
-				group = int32(rest[0] - '0')
-			}
-			f, err := os.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps, err := runloop.Verify(f, func(self sched.Addr) sched.Core { return c.fresh(group, self) })
-			if err != nil || steps < c.least {
-				t.Errorf("%s: %d steps, %v", filepath.Base(path), steps, err)
-			}
-			if err := f.Close(); err != nil {
-				t.Error(err)
-			}
-		}
 	}
 }
 

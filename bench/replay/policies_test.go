@@ -1,0 +1,174 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// specs are the policies, and some with nodes of several slots.
+func specs() []string {
+	moved := []string{pigeon.NameSort, pigeon.NameX} // their tasks move without what they are to do
+	list := slices.DeleteFunc(policy.Names(), func(name string) bool { return slices.Contains(moved, name) })
+	return append(list, "kairos:cores=2,q=4")
+}
+
+// TestEveryPolicyLive replays a workload under every policy and simulates it: all
+// jobs complete, each task runs once, times are about those of the simulation, and
+// what every core was told, fed to fresh ones, gives the same actions. The load is
+// low and the bounds wide, since other tests share the processors.
+func TestEveryPolicyLive(t *testing.T) {
+	for _, spec := range specs() {
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel() // most of the time all sleep
+			run, w := under(t, spec, "gen:exp,jobs=50,mean=1s,load=0.4", 10)
+			dir := t.TempDir()
+			m, err := OnOwn(t.Context(), run, w, Own{Configure: func(s *cluster.Spec) { s.Record = dir }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := run.Simulate(t.Context(), w, experiment.SimOptions{Delay: 500 * time.Microsecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			live, simulated := run.Result(w, m.Outcome), run.Result(w, out)
+			if live.Completed != len(w.Jobs) || live.Failed != 0 || live.Attempts != int64(w.Tasks()) {
+				t.Errorf("%d of %d jobs completed, %d failed, %d attempts of %d tasks", live.Completed, len(w.Jobs), live.Failed, live.Attempts, w.Tasks())
+			}
+			for what, p := range map[string][2]measure.Number{
+				"short p50": {live.Short.Completion.P50, simulated.Short.Completion.P50},
+				"long p50":  {live.Long.Completion.P50, simulated.Long.Completion.P50},
+				"makespan":  {live.Makespan, simulated.Makespan},
+			} {
+				if ratio := float64(p[0] / p[1]); math.IsNaN(ratio) || ratio < 0.5 || ratio > 3 {
+					t.Errorf("%s: %v live, %v simulated", what, p[0], p[1])
+				}
+			}
+			checkLives(t, w, m.Events)
+			verifyRecordings(t, run, dir)
+		})
+	}
+}
+
+// verifyRecordings feeds the inputs that were recorded of every daemon to fresh cores
+// of its role.
+func verifyRecordings(t *testing.T, run *experiment.Run, dir string) {
+	t.Helper()
+	spec := Spec(run)
+	p, params, err := policy.Configure(run.Policy, sched.Params{Cutoff: run.Params.Cutoff, Weight: spec.Weight, Reserved: spec.Reserved})
+	if err != nil {
+		t.Fatal(err)
+	}
+	masters, nodes := len(spec.Groups), 0
+	for _, n := range spec.Groups {
+		nodes += n
+	}
+	if policy.OneMaster(p) {
+		masters = 1
+	}
+	if p.NewMaster == nil {
+		masters = 0 // it has no core
+	}
+	for role, c := range map[string]struct {
+		files int
+		fresh func(file string, self sched.Addr) sched.Core
+	}{
+		"frontend-": {spec.Frontends, func(_ string, self sched.Addr) sched.Core {
+			return p.NewDistributor(sched.DistributorConfig{Self: self, Seed: run.Seed, Params: params})
+		}},
+		"master-": {masters, func(_ string, self sched.Addr) sched.Core {
+			return p.NewMaster(sched.MasterConfig{Self: self, Seed: run.Seed, Params: params, MaxTasks: 2_000_000, Recover: true})
+		}},
+		"node-": {nodes, func(file string, self sched.Addr) sched.Core {
+			group := int32(0)
+			if _, rest, ok := strings.Cut(file, "node-node-"); ok && !policy.OneMaster(p) {
+				group = int32(rest[0] - '0')
+			}
+			return p.NewWorker(sched.WorkerConfig{Self: self, Seed: run.Seed, Params: params, Master: sched.Addr{Role: sched.Master, ID: group}})
+		}},
+	} {
+		files, err := filepath.Glob(filepath.Join(dir, role+"*.jsonl"))
+		if err != nil || len(files) != c.files {
+			t.Errorf("%d recordings %s*, want %d, %v", len(files), role, c.files, err)
+		}
+		for _, path := range files {
+			if err := verifyRecording(path, func(self sched.Addr) sched.Core { return c.fresh(filepath.Base(path), self) }); err != nil {
+				t.Errorf("%s: %v", filepath.Base(path), err)
+			}
+		}
+	}
+}
+
+func verifyRecording(path string, fresh func(sched.Addr) sched.Core) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	steps, err := runloop.Verify(f, fresh)
+	if err == nil && steps == 0 {
+		err = fmt.Errorf("nothing was recorded")
+	}
+	return err
+}
+
+// TestNoNodeTakesJobsAlong kills a node without warning while it works, under every
+// policy: every accepted job completes, and every task has one accepted result.
+func TestNoNodeTakesJobsAlong(t *testing.T) {
+	for _, spec := range specs() {
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			run, w := under(t, spec, "gen:uniform,jobs=60,mean=100ms,fanout=5,load=0.6", 1)
+			s := Spec(run)
+			s.Isolation, s.History, s.Dir = cluster.Process, true, t.TempDir()
+			c, err := cluster.Start(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			killed := make(chan error, 1)
+			got, err := Run(t.Context(), w, Options{Frontends: c.Frontends(), Failed: c.Failed(), Progress: once(func() { killed <- c.Kill(cluster.NodeMonitor, 1) })})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := <-killed; err != nil {
+				t.Error(err)
+			}
+			if r := run.Result(w, got.Outcome); r.Completed != len(w.Jobs) || r.Failed != 0 {
+				t.Errorf("%d of %d jobs completed, %d failed", r.Completed, len(w.Jobs), r.Failed)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			events, err := ReadHistories(c.Histories(), got.Began)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkOnce(t, w, events)
+		})
+	}
+}
+
+// once gives a progress function that acts when a third of the jobs is submitted.
+func once(act func()) func(Progress) {
+	done := false
+	return func(p Progress) {
+		if !done && 3*p.Submitted >= p.Jobs {
+			done = true
+			act()
+		}
+	}
+}
