@@ -247,7 +247,7 @@ func TestLiveBesideSimulated(t *testing.T) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	dir := t.TempDir()
-	if err := errors.Join(MakeFolder(dir), c.Write(dir)); err != nil {
+	if err := errors.Join(MakeFolder(dir), c.writeText(dir)); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := Read(dir); err != nil || len(again.Cells[0].Policies[0].Live) != 2 {

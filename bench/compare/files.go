@@ -53,6 +53,14 @@ func MakeFolder(dir string) error {
 
 // Write writes everything into a folder that MakeFolder made.
 func (c *Comparison) Write(dir string) error {
+	if err := c.writeText(dir); err != nil {
+		return err
+	}
+	return c.Figures(filepath.Join(dir, FigureFolder))
+}
+
+// writeText writes all but the figures.
+func (c *Comparison) writeText(dir string) error {
 	manifest := func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
@@ -65,7 +73,7 @@ func (c *Comparison) Write(dir string) error {
 			return err
 		}
 	}
-	return c.Figures(filepath.Join(dir, FigureFolder))
+	return nil
 }
 
 func writeFile(path string, write func(io.Writer) error) error {
