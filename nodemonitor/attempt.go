@@ -43,15 +43,34 @@ const (
 // String gives the phase's word.
 func (p phase) String() string { return [...]string{"waiting", "running", "suspended"}[p] }
 
-// find gives the worker's attempt of that id, nil when it is not here. Few are,
-// but where a central scheduler queues long work at the workers.
+// manyAttempts is how many a worker looks through for one; beyond, it has an index.
+const manyAttempts = 16
+
+// find gives the worker's attempt of that id, nil when it is not here. There are
+// few, but where a central scheduler queues long work at the workers.
 func (w *worker) find(id sched.AttemptID) *attempt {
+	if w.byID != nil {
+		return w.byID[id]
+	}
 	for _, a := range w.attempts {
 		if a.id == id {
 			return a
 		}
 	}
 	return nil
+}
+
+// index keeps the index in step with the attempts, of which one came.
+func (w *worker) index(a *attempt) {
+	switch {
+	case w.byID != nil:
+		w.byID[a.id] = a
+	case len(w.attempts) > manyAttempts:
+		w.byID = make(map[sched.AttemptID]*attempt, 2*len(w.attempts))
+		for _, a := range w.attempts {
+			w.byID[a.id] = a
+		}
+	}
 }
 
 // admit makes an attempt of the launch that is being stepped.
@@ -69,6 +88,7 @@ func (o *owner) admit(w *worker) *attempt {
 		received: w.at, worker: w,
 	}
 	w.attempts = append(w.attempts, a)
+	w.index(a)
 	o.attempts++
 	o.meter.launches.Inc()
 	return a
@@ -83,6 +103,9 @@ func (o *owner) drop(a *attempt) {
 	w := a.worker
 	i := slices.Index(w.attempts, a)
 	w.attempts = slices.Delete(w.attempts, i, i+1)
+	if delete(w.byID, a.id); len(w.attempts) == 0 {
+		w.byID = nil
+	}
 	o.attempts--
 	*a = attempt{}
 	if len(o.spare) < len(o.workers) {

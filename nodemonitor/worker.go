@@ -27,7 +27,8 @@ type worker struct {
 	leaving bool   // the backend is gone: the slot goes when what runs has ended
 	app     string // the one it serves
 
-	attempts []*attempt // in the order in which they came
+	attempts []*attempt                   // in the order in which they came
+	byID     map[sched.AttemptID]*attempt // of them; nil while there are few
 	running  int
 	counted  int      // the kind under which the metrics have it
 	question question // what the core has asked a frontend and not heard yet
