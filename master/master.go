@@ -160,6 +160,10 @@ func (m *Master) Ready() <-chan struct{} { return m.ready }
 // Addr is where frontends and node monitors reach it, host:port.
 func (m *Master) Addr() string { return m.server.Addr().String() }
 
+// Messages counts what its core sent to others so far, as the papers do: a batch of k
+// tasks counts k. It may be called from anywhere.
+func (m *Master) Messages() uint64 { return m.owner.steps.Messages() }
+
 // HTTP is where its status is served, "" when off.
 func (m *Master) HTTP() string {
 	if m.web == nil {

@@ -31,6 +31,7 @@ type body interface {
 	// backends are where backend processes register, by node.
 	backends() []Place
 	usage() (Usage, error)
+	messages(ctx context.Context) (uint64, error)
 	kill(r Role, i int) error
 	restart(r Role, i int) error
 	// stop ends everything; it is called once, also after a failed start.

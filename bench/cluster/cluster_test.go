@@ -83,6 +83,9 @@ func TestBothIsolations(t *testing.T) {
 					t.Errorf("frontend %d: %+v", i, s)
 				}
 			}
+			if n, err := c.Messages(t.Context()); err != nil || n < 2*4*4 { // Tasks, Launch, Idle and Report of each task
+				t.Errorf("%d messages, %v", n, err)
+			}
 			if u, err := c.Usage(); err != nil || u.CPU <= 0 || u.RSSMax < 1<<20 || u.Shared != (isolation == cluster.Goroutine) {
 				t.Errorf("usage %+v, %v", u, err)
 			}

@@ -16,13 +16,13 @@ import (
 
 // inProcess is a cluster in this process.
 type inProcess struct {
-	c      *Cluster
-	nats   *notice.Embedded
-	guard  *guard.Client // of all nodes: one small process starts all exec tasks
-	tiers  [3]tier       // in the order in which they are stopped
-	fronts []*frontend.Frontend
-	places []Place // of the nodes
-	ready  []<-chan struct{}
+	c       *Cluster
+	nats    *notice.Embedded
+	guard   *guard.Client // of all nodes: one small process starts all exec tasks
+	tiers   [3]tier       // in the order in which they are stopped
+	fronts  []*frontend.Frontend
+	places  []Place  // of the nodes
+	daemons []daemon // in the order of their start
 }
 
 // tier is the daemons of one role.
@@ -52,11 +52,12 @@ func newInProcess(c *Cluster) *inProcess {
 type daemon interface {
 	Run(ctx context.Context) error
 	Ready() <-chan struct{}
+	Messages() uint64
 }
 
 func (p *inProcess) run(tier int, name string, d daemon) {
 	t := &p.tiers[tier]
-	p.ready = append(p.ready, d.Ready())
+	p.daemons = append(p.daemons, d)
 	t.running.Go(func() {
 		err := d.Run(t.ctx)
 		if t.ctx.Err() == nil {
@@ -135,9 +136,9 @@ func (p *inProcess) startMasters() (err error) {
 
 // await waits until all daemons started so far are ready.
 func (p *inProcess) await(ctx context.Context) error {
-	for _, ready := range p.ready {
+	for _, d := range p.daemons {
 		select {
-		case <-ready:
+		case <-d.Ready():
 		case err := <-p.c.failed:
 			return err
 		case <-ctx.Done():

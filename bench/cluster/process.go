@@ -36,6 +36,7 @@ type process struct {
 	env  []string
 	log  string // file
 	dir  string
+	http string // where it serves its status, "" when off
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd     // of the last incarnation
@@ -96,6 +97,13 @@ func (p *process) running() bool {
 	default:
 		return true
 	}
+}
+
+// alive says whether an incarnation runs.
+func (p *process) alive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running()
 }
 
 // signal sends a signal to an incarnation that runs, which is then meant to end.

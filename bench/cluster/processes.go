@@ -43,7 +43,11 @@ func (p *processes) start(ctx context.Context) error {
 		}
 	}
 	groups := len(s.masters())
-	ports, err := freePorts(1 + 2*groups + 3*s.Frontends)
+	needed := 1 + groups + 3*s.Frontends
+	if s.HTTP {
+		needed += groups + s.nodes()
+	}
+	ports, err := freePorts(needed)
 	if err != nil {
 		return err
 	}
@@ -53,7 +57,7 @@ func (p *processes) start(ctx context.Context) error {
 	for range groups {
 		at.masters = append(at.masters, take())
 	}
-	if err := p.add(NATS, "nats", "--listen", nats); err != nil {
+	if err := p.add(NATS, daemonSpec{name: "nats"}, "--listen", nats); err != nil {
 		return err
 	}
 	for g := range groups {
@@ -61,14 +65,17 @@ func (p *processes) start(ctx context.Context) error {
 		if s.HTTP {
 			c.HTTP = take()
 		}
-		if err := addConfigured(p, Master, fmt.Sprintf("master-%d", g), c, master.Default()); err != nil {
+		if err := addConfigured(p, Master, daemonSpec{fmt.Sprintf("master-%d", g), c.HTTP}, c, master.Default()); err != nil {
 			return err
 		}
 	}
 	for g, size := range s.Groups {
 		for k := range size {
 			c := s.node(*at, g, k, fmt.Sprintf("127.0.%d.%d", g+1, k+1))
-			if err := addConfigured(p, NodeMonitor, c.ID, c, nodemonitor.Default()); err != nil {
+			if c.HTTP != "" {
+				c.HTTP = take()
+			}
+			if err := addConfigured(p, NodeMonitor, daemonSpec{c.ID, c.HTTP}, c, nodemonitor.Default()); err != nil {
 				return err
 			}
 		}
@@ -77,30 +84,33 @@ func (p *processes) start(ctx context.Context) error {
 		c := s.frontend(*at, i)
 		c.Listen, c.InternalListen, c.HTTP = take(), take(), take()
 		p.fronts, p.status = append(p.fronts, c.Listen), append(p.status, c.HTTP)
-		if err := addConfigured(p, Frontend, c.ID, c, frontend.Default()); err != nil {
+		if err := addConfigured(p, Frontend, daemonSpec{c.ID, c.HTTP}, c, frontend.Default()); err != nil {
 			return err
 		}
 	}
 	return p.await(ctx)
 }
 
+// daemonSpec is what a daemon is called and where it serves its status.
+type daemonSpec struct{ name, http string }
+
 // addConfigured starts a daemon with a configuration file of its own.
-func addConfigured[T any](p *processes, r Role, name string, c, defaults T) error {
-	path := filepath.Join(p.c.places.dir, "config", name+".yaml")
+func addConfigured[T any](p *processes, r Role, d daemonSpec, c, defaults T) error {
+	path := filepath.Join(p.c.places.dir, "config", d.name+".yaml")
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(config.Write(f, "Settings of "+name+" of a cluster on one machine.", c, defaults), f.Close()); err != nil {
+	if err := errors.Join(config.Write(f, "Settings of "+d.name+" of a cluster on one machine.", c, defaults), f.Close()); err != nil {
 		return err
 	}
-	return p.add(r, name, "--config", path)
+	return p.add(r, d, "--config", path)
 }
 
-func (p *processes) add(r Role, name string, args ...string) error {
+func (p *processes) add(r Role, d daemonSpec, args ...string) error {
 	m := &process{
-		name: name, args: append(append(p.c.spec.command(), string(r)), args...), env: p.c.spec.environment(),
-		log: filepath.Join(p.c.places.dir, "logs", name+".log"), dir: p.c.places.dir,
+		name: d.name, http: d.http, args: append(append(p.c.spec.command(), string(r)), args...), env: p.c.spec.environment(),
+		log: filepath.Join(p.c.places.dir, "logs", d.name+".log"), dir: p.c.places.dir,
 	}
 	p.members[r] = append(p.members[r], m)
 	return m.start(p.spawner, p.c.fail)

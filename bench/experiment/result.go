@@ -66,8 +66,8 @@ func (r *Run) Result(w *workload.Workload, o *Outcome) measure.Result {
 		f.Load = float64(measure.Missing())
 	}
 	result := c.Result(f)
-	if f.Live != nil {
-		result.MessagesPerTask = measure.Missing() // nobody counts messages live
+	if f.Live != nil && f.Messages == 0 {
+		result.MessagesPerTask = measure.Missing() // of a running cluster, whose daemons nobody asks
 	}
 	return result
 }

@@ -38,6 +38,7 @@ type Measured struct {
 func OnOwn(ctx context.Context, run *experiment.Run, w *workload.Workload, o Own) (m *Measured, err error) {
 	spec := Spec(run)
 	spec.Isolation, spec.Log, spec.History = o.Isolation, o.Log, true
+	spec.HTTP = o.Isolation == cluster.Process // to ask for the messages
 	if o.Configure != nil {
 		o.Configure(&spec)
 	}
@@ -78,7 +79,7 @@ func Spec(run *experiment.Run) cluster.Spec {
 }
 
 func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o Own) (*Measured, error) {
-	before, err := c.Usage()
+	before, sentBefore, err := read(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +97,22 @@ func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o O
 	if err != nil {
 		return nil, err
 	}
-	after, err := c.Usage()
+	after, sent, err := read(context.WithoutCancel(ctx), c) // also when it was ended early
 	if err != nil {
 		return nil, err
 	}
 	m := &Measured{Replayed: *got, Usage: after.Since(before)}
+	m.Outcome.Facts.Messages = max(0, sent-sentBefore) // a daemon that was killed takes its count along
 	Live(m.Outcome, w, m.Usage.CPU, m.Usage.RSSMax)
 	return m, nil
+}
+
+// read tells what the daemons have used, and how many core messages they have sent.
+func read(ctx context.Context, c *cluster.Cluster) (cluster.Usage, int64, error) {
+	used, err := c.Usage()
+	if err != nil {
+		return used, 0, err
+	}
+	sent, err := c.Messages(ctx)
+	return used, int64(sent), err //nolint:gosec // a count
 }
