@@ -13,6 +13,7 @@ func (o *owner) flush() {
 	}
 	o.dirty = o.dirty[:0]
 	o.peers.mesh.Flush()
+	o.forgetSpent()
 	o.commit()
 	o.history.flush()
 	o.meter.publish(o)

@@ -12,6 +12,9 @@ import (
 // Explain tells why a job waits, or why it ended as it did, with counts and what
 // would change it.
 func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, error) {
+	if e, ok := f.applications.Explain(name); ok {
+		return e, nil
+	}
 	s, err := f.look(ctx, "explaining it", name)
 	if err != nil {
 		return nil, err

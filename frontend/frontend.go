@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/pigeon-sched/pigeon/frontend/application"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/roster"
@@ -25,30 +26,31 @@ var _ wire.Scheduler = (*Frontend)(nil)
 // Frontend is the daemon. New makes it, reads its journal and opens its
 // listeners; Run serves until its context ends.
 type Frontend struct {
-	cfg         Config
-	log         *slog.Logger
-	self        wire.Ref
-	incarnation int64
-	codec       *wire.Codec
-	inbox       *link.Inbox
-	loop        *runloop.Loop[func()]
-	owner       *owner
-	journal     *journal.Journal
-	masters     []*master // peer and address of each may be read anywhere
-	pools       []*client.Pool
-	epochs      []atomic.Uint64 // by group: the highest that a master answered with
-	relay       *relay
-	hurry       chan struct{} // of size 1: a stranger called, so the roll is asked for at once
-	scheduler   *server.Server
-	internal    *server.Server
-	web         *telemetry.Server // nil when off
-	tracing     *telemetry.Tracing
-	recording   func() error
-	ready       chan struct{}
-	settled     sync.Once     // guards closing ready
-	stopping    chan struct{} // closed when Run begins to end
-	claimed     atomic.Bool   // Run or Close was called
-	failed      chan error
+	cfg          Config
+	log          *slog.Logger
+	self         wire.Ref
+	incarnation  int64
+	codec        *wire.Codec
+	inbox        *link.Inbox
+	loop         *runloop.Loop[func()]
+	owner        *owner
+	journal      *journal.Journal
+	masters      []*master // peer and address of each may be read anywhere
+	pools        []*client.Pool
+	epochs       []atomic.Uint64 // by group: the highest that a master answered with
+	relay        *relay
+	applications *application.Service // with executors of their own
+	hurry        chan struct{}        // of size 1: a stranger called, so the roll is asked for at once
+	scheduler    *server.Server
+	internal     *server.Server
+	web          *telemetry.Server // nil when off
+	tracing      *telemetry.Tracing
+	recording    func() error
+	ready        chan struct{}
+	settled      sync.Once     // guards closing ready
+	stopping     chan struct{} // closed when Run begins to end
+	claimed      atomic.Bool   // Run or Close was called
+	failed       chan error
 }
 
 // New gives a frontend that listens and does not serve yet. The error names the
@@ -143,6 +145,9 @@ func (f *Frontend) resume() error {
 	o.peers.mesh = f.openMesh()
 	o.acker = &acker{log: f.log, self: f.self, address: o.internal, number: f.incarnation, codec: f.codec}
 	o.restored(rep)
+	if err := f.serveApplications(); err != nil {
+		return err
+	}
 	return f.openLinks()
 }
 

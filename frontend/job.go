@@ -24,6 +24,7 @@ type job struct {
 	reports   []taskReport      // by task, of accepted results
 	trace     jobTrace
 	probes    probes
+	grant     *grant // of an application's level; nil for a job that was submitted
 }
 
 // probes counts what was said of a job that is bound late, since this process

@@ -11,7 +11,7 @@ import (
 
 // listen takes the ports; callers are answered once Run runs.
 func (f *Frontend) listen() (err error) {
-	f.scheduler, err = server.New(wire.SchedulerProcessor(f), server.Options{
+	f.scheduler, err = server.New(wire.WithApplications(wire.SchedulerProcessor(f), f), server.Options{
 		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.SubmitMaxFrame, Log: f.log,
 	})
 	if err == nil {
@@ -20,7 +20,7 @@ func (f *Frontend) listen() (err error) {
 	if err != nil {
 		return err
 	}
-	f.internal, err = server.New(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f}, f.codec), server.Options{
+	f.internal, err = server.New(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Files: f}, f.codec), server.Options{
 		Name: "internal service of " + f.cfg.ID, Address: f.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes, Log: f.log,
 	})
 	if err == nil {

@@ -6,13 +6,17 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/pigeon-sched/pigeon/internal/apptest"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// TestMain makes the test binary its own guard of exec tasks.
+// TestMain makes the test binary its own guard of exec tasks, and its own executors.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
 		os.Exit(guard.Main())
+	}
+	if len(os.Args) > 1 && os.Args[1] == apptest.Verb {
+		os.Exit(apptest.Main(os.Args[1:]))
 	}
 	// A guard built with -race would otherwise sleep for a second before it exits.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {

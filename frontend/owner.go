@@ -45,7 +45,9 @@ type owner struct {
 	meter       *meter
 	spans       *spans
 	history     *history // nil when none is written
-	settled     bool     // masters were given to the core for the first time
+	grantEnded  func(app, level, key string, missed bool)
+	spent       []sched.JobID // jobs of grants that have ended in this batch
+	settled     bool          // masters were given to the core for the first time
 }
 
 // batchResult is what one batch of inputs wants done once its records are on

@@ -16,6 +16,10 @@ func (o *owner) persist(m *sched.Message) {
 	if j == nil {
 		return
 	}
+	if j.grant != nil {
+		o.persistGrant(j, m)
+		return
+	}
 	r := journal.Record{Job: m.Job, First: m.First, Count: m.Count, Attempt: m.Attempt, Losses: m.Losses, Retries: m.Retries, Outcome: m.Outcome, Reason: m.Reason}
 	switch m.Kind {
 	case sched.Placed:

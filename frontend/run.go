@@ -32,6 +32,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 	for _, m := range f.masters {
 		all.Go(func() { f.greet(ctx, m) })
 	}
+	all.Go(func() { f.applications.Run(ctx) })
 	if f.owner.plan.rolled() {
 		all.Go(func() { f.follow(ctx, f.masters[0]) })
 	}

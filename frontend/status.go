@@ -146,8 +146,10 @@ func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 func (o *owner) seeAll() []seen {
 	o.forget()
 	list := make([]seen, 0, len(o.jobs))
-	for id := range o.jobs { // sorted by who asks
-		list = append(list, o.see(id))
+	for id, j := range o.jobs { // sorted by who asks
+		if j.grant == nil {
+			list = append(list, o.see(id))
+		}
 	}
 	return list
 }

@@ -1,6 +1,8 @@
 package application
 
 import (
+	"time"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -23,6 +25,7 @@ type level struct {
 	base    int64  // Had when this frontend was first told of the level
 	offered int64  // tasks of its jobs, but for those known to have missed the application
 	jobs    []*levelJob
+	since   time.Time // of the last grant that reached the application, or of its first wish
 }
 
 // levelJob is a job of grants with tasks that have not ended.

@@ -2,6 +2,7 @@ package application
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -25,7 +26,7 @@ type classify func(*api.Level) (sched.Class, string)
 
 // wantLevels brings the jobs of an application's levels into step with what it
 // wants.
-func (b *book) wantLevels(a *application, class classify) {
+func (b *book) wantLevels(a *application, class classify, now time.Time) {
 	if !a.Grants {
 		return
 	}
@@ -35,8 +36,11 @@ func (b *book) wantLevels(a *application, class classify) {
 		told[t.Name] = true
 		l := a.levels[t.Name]
 		if l == nil {
-			l = &level{base: t.Had}
+			l = &level{base: t.Had, since: now}
 			a.levels[t.Name] = l
+		}
+		if t.Had > l.Had || l.wanted() == 0 {
+			l.since = now
 		}
 		l.Level = *t
 		l.class, l.whence = class(t)

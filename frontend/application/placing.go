@@ -27,7 +27,7 @@ func (b *book) want(a *application, w *api.Wants, class classify, now time.Time)
 			b.tell(a, p.node)
 		}
 	}
-	b.wantLevels(a, class)
+	b.wantLevels(a, class, now)
 	b.place(a, now)
 }
 

@@ -21,7 +21,10 @@ const (
 // Run follows masters and nodes until ctx is done, from the first application on.
 // It returns when every goroutine of the service has ended. What is ordered stays:
 // another frontend may take the applications over.
+//
+// It may be called once.
 func (s *Service) Run(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { close(s.done) })()
 	select {
 	case <-s.first:
 	case <-ctx.Done():

@@ -50,6 +50,7 @@ type Config struct {
 type Service struct {
 	cfg   Config
 	first chan struct{} // closed with the first application
+	done  chan struct{} // closed when Run is to end
 
 	mu        sync.Mutex
 	book      *book
@@ -69,7 +70,7 @@ func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, first: make(chan struct{}), book: newBook(cfg.Frontend, cfg.Address), rolls: make([]wire.Roll, len(cfg.Rolls))}
+	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: newBook(cfg.Frontend, cfg.Address), rolls: make([]wire.Roll, len(cfg.Rolls))}
 }
 
 // update changes the book and then does what follows from it. Jobs are given and
@@ -228,6 +229,8 @@ func (s *Service) News(ctx context.Context, app string, incarnation, version int
 		select {
 		case <-wake:
 		case <-timer.C:
+			over = true
+		case <-s.done:
 			over = true
 		case <-ctx.Done():
 			return n, nil // who asked is gone

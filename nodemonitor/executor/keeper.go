@@ -169,6 +169,7 @@ func (k *Keeper) expire(now time.Time) {
 func (k *Keeper) Close() {
 	k.mu.Lock()
 	k.closed = true
+	k.changed() // who waits for holdings is answered
 	for _, a := range k.apps {
 		k.end(a, "its node monitor is stopping")
 	}

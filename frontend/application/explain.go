@@ -1,0 +1,139 @@
+package application
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// View is an application as people see it.
+type View struct {
+	ID        string              `json:"application"`
+	Name      string              `json:"name,omitempty"`
+	User      string              `json:"user,omitempty"`
+	Grants    bool                `json:"grants"`
+	State     string              `json:"state"` // running, or ending and why
+	Wanted    int                 `json:"wanted"`
+	Failures  int                 `json:"failures,omitempty"` // executors that ended in a row
+	Executors []api.ExecutorState `json:"executors"`
+	Levels    []LevelView         `json:"levels"`
+}
+
+// LevelView is what an application waits for, and why in that class.
+type LevelView struct {
+	Level   string  `json:"level"`
+	Title   string  `json:"title,omitempty"`
+	Class   string  `json:"class"`
+	Why     string  `json:"why"`
+	Wanted  int64   `json:"wanted"`  // grants that it waits for
+	Had     int64   `json:"had"`     // grants that it was given
+	Seconds float64 `json:"waiting"` // since it was last given one, or wanted the first
+}
+
+// Views gives all applications here, by id.
+func (s *Service) Views() []View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []View{}
+	for _, id := range slices.Sorted(maps.Keys(s.book.apps)) {
+		list = append(list, s.book.apps[id].view(time.Now()))
+	}
+	return list
+}
+
+func (a *application) view(now time.Time) View {
+	v := View{ID: a.ID, Name: a.Name, User: a.User, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.restarts.failures,
+		Executors: []api.ExecutorState{}, Levels: []LevelView{}}
+	if a.over != "" {
+		v.State = "ending: " + a.over
+	}
+	for _, p := range a.executors {
+		v.Executors = append(v.Executors, p.state)
+	}
+	slices.SortFunc(v.Executors, func(x, y api.ExecutorState) int {
+		return cmp.Or(cmp.Compare(number(x.ID), number(y.ID)), strings.Compare(x.ID, y.ID))
+	})
+	for _, name := range slices.Sorted(maps.Keys(a.levels)) {
+		l := a.levels[name]
+		w := LevelView{Level: name, Title: l.Title, Class: l.class.String(), Why: l.whence, Wanted: l.wanted(), Had: l.Had}
+		if w.Wanted > 0 {
+			w.Seconds = now.Sub(l.since).Seconds()
+		}
+		v.Levels = append(v.Levels, w)
+	}
+	return v
+}
+
+// explained bounds the executors and levels that an explanation lists.
+const explained = 20
+
+// Explain tells where an application stands and what it waits for; false when it
+// is not here.
+func (s *Service) Explain(id string) (*api.Explanation, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.book.apps[id]
+	if a == nil {
+		return nil, false
+	}
+	v := a.view(time.Now())
+	e := &api.Explanation{Groups: []api.GroupShare{}, Status: api.Status{Job: id, App: id, State: api.StateRunning, Submitted: float64(a.began.UnixNano()) / 1e9}}
+	e.Why = append(e.Why, v.sentence())
+	for i := range v.Executors {
+		if i == explained {
+			e.Why = append(e.Why, fmt.Sprintf("%d executors more.", len(v.Executors)-explained))
+			break
+		}
+		e.Why = append(e.Why, executorSentence(&v.Executors[i]))
+	}
+	for i := range a.news.states {
+		if n := &a.news.states[i]; n.State == api.ExecutorWaiting || n.Final {
+			e.Why = append(e.Why, executorSentence(&n.ExecutorState))
+		}
+	}
+	for i := range v.Levels {
+		if i == explained {
+			e.Why = append(e.Why, fmt.Sprintf("%d levels more.", len(v.Levels)-explained))
+			break
+		}
+		e.Status.Tasks += int(v.Levels[i].Wanted)
+		e.Why = append(e.Why, v.Levels[i].sentence())
+	}
+	return e, true
+}
+
+func (v *View) sentence() string {
+	how := "takes a grant for each piece of work"
+	if !v.Grants {
+		how = "holds slots for as long as its executors live"
+	}
+	return fmt.Sprintf("It is an application with executors of its own, %s, and %s; it has %d of the %d executors that it wants.", v.State, how, len(v.Executors), v.Wanted)
+}
+
+func executorSentence(x *api.ExecutorState) string {
+	s := fmt.Sprintf("Executor %s is %s", x.ID, x.State)
+	if x.Node != "" {
+		s += " on node " + x.Node
+	}
+	if x.Reason != "" {
+		s += ": " + x.Reason
+	}
+	return s + "."
+}
+
+func (l *LevelView) sentence() string {
+	name := l.Level
+	if l.Title != "" {
+		name = fmt.Sprintf("%s (%s)", l.Level, l.Title)
+	}
+	s := fmt.Sprintf("%s is %s: %s. It had %d grants", name, l.Class, l.Why, l.Had)
+	if l.Wanted == 0 {
+		return s + " and waits for none."
+	}
+	return s + fmt.Sprintf(" and waits for %d, the last one came %.3f s ago.", l.Wanted, l.Seconds)
+}

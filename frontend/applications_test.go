@@ -1,0 +1,254 @@
+package frontend_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/apptest"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/nodemonitor"
+)
+
+// driver starts an application with executors.
+func (w *world) driver(s apptest.Spec) *apptest.Driver {
+	w.t.Helper()
+	d, err := apptest.Start(s)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = d.Close(false) }) // twice is once
+	return d
+}
+
+// awaitRunning waits until so many executors run and are connected.
+func awaitRunning(t *testing.T, d *apptest.Driver, n int) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			err, notes := d.Failure()
+			t.Logf("executors %+v; the last refusal: %v; notes: %v", d.States(), err, notes)
+		}
+	}()
+	daemontest.Await(t, fmt.Sprintf("%d executors run", n), func() bool { return len(d.Running()) == n && len(d.Pids()) == n })
+}
+
+func awaitEnded(t *testing.T, d *apptest.Driver, level string, n int) {
+	t.Helper()
+	daemontest.Await(t, fmt.Sprintf("%d pieces of %s have ended", n, level), func() bool { return d.Ended(level) >= n })
+	if got := d.Ended(level); got != n {
+		t.Errorf("%d pieces of %s ended, of %d", got, level, n)
+	}
+}
+
+// gone waits until processes are no more.
+func gone(t *testing.T, pids map[string]int) {
+	t.Helper()
+	for id, pid := range pids {
+		daemontest.Await(t, fmt.Sprintf("the process of executor %s is gone", id), func() bool { return syscall.Kill(pid, 0) != nil })
+	}
+}
+
+// small gives a node little memory.
+func small(mb int64) func(*nodemonitor.Config) {
+	return func(c *nodemonitor.Config) { c.Memory = mb }
+}
+
+// An application with two executors on two nodes gets slots beside other jobs,
+// each piece of work once, and leaves nothing when it ends.
+func TestApplication(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	nodes := []*nodeOf{w.node(0, 2, small(100)), w.node(0, 2, small(100))}
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 2, Slots: 2, Memory: 60})
+	awaitRunning(t, d, 2)
+	if s := d.States(); s[0].Node == s[1].Node {
+		t.Errorf("both executors are on one node: %+v", s)
+	}
+	other := w.submit(f, sleeps("beside", 20, 20*time.Millisecond))
+	d.Add("stage 0", "short", 40, 10*time.Millisecond)
+	d.Add("stage 1", "long", 20, 10*time.Millisecond)
+	awaitEnded(t, d, "stage 0", 40)
+	awaitEnded(t, d, "stage 1", 20)
+	w.done(f, other)
+	if n := d.Declined(); n != 0 {
+		t.Errorf("%d grants were declined", n)
+	}
+	if list, err := f.List(t.Context(), 0); err != nil || len(list) != 1 {
+		t.Errorf("jobs of grants are listed: %+v, %v", list, err)
+	}
+	e, err := f.Explain(t.Context(), "app-1")
+	if err != nil || !strings.Contains(strings.Join(e.Why, " "), "Executor 1 is running") {
+		t.Errorf("%+v, %v", e, err)
+	}
+	pids := d.Pids()
+	if err := d.Close(true); err != nil {
+		t.Error(err)
+	}
+	gone(t, pids)
+	w.awaitIdle(nodes)
+}
+
+// awaitIdle waits until no slot of the nodes is in use.
+func (w *world) awaitIdle(nodes []*nodeOf) {
+	w.t.Helper()
+	daemontest.Await(w.t, "every slot is free", func() bool {
+		busy := 0
+		for _, p := range w.masters {
+			s, err := w.peer(p).MasterState(w.t.Context())
+			if err != nil {
+				return false
+			}
+			busy += s.BusyGeneral + s.BusyReserved + s.QueuedShort + s.QueuedLong
+		}
+		return busy == 0
+	})
+}
+
+// An executor that is killed is replaced, and its work done elsewhere.
+func TestExecutorKilled(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	nodes := []*nodeOf{w.node(0, 2, small(200))}
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 2, Slots: 2, Memory: 60})
+	awaitRunning(t, d, 2)
+	d.Add("stage", "short", 60, 30*time.Millisecond)
+	daemontest.Await(t, "it is under way", func() bool { return d.Ended("stage") > 4 })
+	if err := syscall.Kill(d.Pids()["1"], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnded(t, d, "stage", 60)
+	daemontest.Await(t, "a third is there", func() bool { return len(d.Pids()) == 2 && d.Pids()["3"] != 0 })
+	if s := d.States()[0]; s.State != api.ExecutorExited || s.ExitStatus != 137 || !strings.Contains(s.Reason, "signal 9") {
+		t.Errorf("%+v", s)
+	}
+	if err := d.Close(true); err != nil {
+		t.Error(err)
+	}
+	w.awaitIdle(nodes)
+}
+
+// An application that dies without a word loses its executors with its lease; the
+// executors of this test end by themselves, as Spark's do, and are not replaced
+// for ever.
+func TestApplicationKilled(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	nodes := []*nodeOf{w.node(0, 2, small(200))}
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
+	awaitRunning(t, d, 1)
+	d.Add("stage", "short", 1000, 30*time.Millisecond)
+	daemontest.Await(t, "it is under way", func() bool { return d.Ended("stage") > 4 })
+	pids := d.Pids()
+	if err := d.Close(false); err != nil {
+		t.Error(err)
+	}
+	gone(t, pids)
+	daemontest.Await(t, "it is forgotten", func() bool { _, err := f.Explain(t.Context(), "app-1"); return err != nil })
+	w.awaitIdle(nodes)
+}
+
+// The second frontend takes an application over with its executors when the first
+// one is gone.
+func TestFrontendGone(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	nodes := []*nodeOf{w.node(0, 2, small(100)), w.node(0, 2, small(100))}
+	first := w.frontend()
+	second := w.frontend(func(c *frontend.Config) { c.ID = "frontend-1" })
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{first.Addr(), second.Addr()}, Executors: 2, Slots: 2, Memory: 60})
+	awaitRunning(t, d, 2)
+	before := d.Pids()
+	d.Add("stage", "short", 200, 30*time.Millisecond)
+	daemontest.Await(t, "it is under way", func() bool { return d.Ended("stage") > 4 })
+	first.process.Stop()
+	awaitEnded(t, d, "stage", 200)
+	if after := d.Pids(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("executors were %v and are %v", before, after)
+	}
+	if err := d.Close(true); err != nil {
+		t.Error(err)
+	}
+	gone(t, before)
+	w.awaitIdle(nodes)
+}
+
+// A node that is gone takes its executors with it; others come elsewhere.
+func TestNodeGone(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	lost := w.node(0, 2, small(60))
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
+	awaitRunning(t, d, 1)
+	nodes := []*nodeOf{w.node(0, 2, small(60))}
+	d.Add("stage", "short", 100, 30*time.Millisecond)
+	daemontest.Await(t, "it is under way", func() bool { return d.Ended("stage") > 4 })
+	lost.process.Stop()
+	awaitEnded(t, d, "stage", 100)
+	if err := d.Close(true); err != nil {
+		t.Error(err)
+	}
+	w.awaitIdle(nodes)
+}
+
+// An application that takes no grants holds the slots of its executors: others
+// wait for the rest.
+func TestCoarse(t *testing.T) {
+	w := newWorld(t)
+	m := w.master()
+	nodes := []*nodeOf{w.node(0, 3, small(100))}
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60, Coarse: true})
+	awaitRunning(t, d, 1)
+	if s := m.state(t); s.BusyGeneral+s.BusyReserved != 2 {
+		t.Errorf("%d slots are held", s.BusyGeneral+s.BusyReserved)
+	}
+	w.done(f, w.submit(f, sleeps("beside", 6, 10*time.Millisecond)))
+	if err := d.Close(true); err != nil {
+		t.Error(err)
+	}
+	w.awaitIdle(nodes)
+}
+
+// What cannot be is told in four parts, within the time of a test.
+func TestApplicationRefused(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	w.node(0, 2, small(100))
+	f := w.frontend()
+	first := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
+	awaitRunning(t, first, 1)
+
+	twin := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
+	daemontest.Await(t, "a second one with its id is refused", func() bool {
+		err, _ := twin.Failure()
+		return err != nil && strings.Contains(err.Error(), "another process with this id is alive")
+	})
+	large := w.driver(apptest.Spec{ID: "app-2", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
+	daemontest.Await(t, "one that finds no memory waits, and is told who has it", func() bool {
+		s := large.States()
+		return len(s) == 1 && s[0].State == api.ExecutorWaiting && strings.Contains(s[0].Reason, "60 MB")
+	})
+	never := w.driver(apptest.Spec{ID: "app-3", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 600})
+	daemontest.Await(t, "memory that fits nowhere is final", func() bool {
+		s := never.States()
+		return len(s) == 1 && s[0].Final && strings.Contains(s[0].Reason, "600 MB")
+	})
+	broken := w.driver(apptest.Spec{ID: "app-4", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 10, Argv: []string{"/nowhere/bin/java"}})
+	daemontest.Await(t, "a program that is nowhere is final", func() bool {
+		for _, s := range broken.States() {
+			if s.Final && strings.Contains(s.Reason, "/nowhere/bin/java") {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,12 @@
+// Package apptest is an application with executors of its own, for tests: the
+// smallest that speaks all of application.thrift.
+//
+//	Driver ──registers, wants, news──▶ frontend (the next one when it fails)
+//	   ▲ lines of JSON                    │
+//	   └──── executor (Main) ◀──starts── node monitor
+//	             └── attaches, awaits and ends grants there
+//
+// A test binary that is started again with the verb "executor" is an executor. It
+// asks its driver what to do with each grant, as Spark's does: the driver binds a
+// piece of work, or declines. Work is sleeping.
+package apptest
