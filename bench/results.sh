@@ -32,12 +32,14 @@ mkdir -p "$out"
 compare files --traces "$traces/ngo_50.tr,$traces/ngo_70.tr,$traces/ngo_90.tr,$traces/nyh_70.tr,$traces/exp_50.tr" --seeds 11
 # Steady: jobs drawn with Poisson arrivals.
 compare steady-ngo --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.7,0.9,0.95 --seeds 7
-compare steady-nyh --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.7,0.9,0.95 --seeds 7
-compare steady-exp --traces "$traces/exp_50.tr" --resample 20000 --loads 0.5,0.7,0.9 --seeds 3
+compare steady-nyh --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.9 --seeds 5
+compare steady-exp --traces "$traces/exp_50.tr" --resample 8000 --loads 0.9 --seeds 5
 compare google --traces "$traces/goog_sub.tr" --workers 5000 --groups 50 --cutoff 1129.532s --loads 0.5,0.7,0.9 --seeds 3
-# Options of ours, groups of unequal size, and jobs that declare the wrong class.
-compare options-ngo --policies pigeon,pigeon-sort:aging=0,pigeon-sort:guard=yes,pigeon-x:aging=0,pigeon-x:aging=3 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 15
-compare options-nyh --policies pigeon,pigeon-sort:aging=0,pigeon-sort:guard=yes,pigeon-x:aging=0,pigeon-x:aging=3 --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.9 --seeds 15
+# What is ours, with its options: more loads and seeds.
+ours=pigeon,pigeon-sort,pigeon-sort:aging=0,pigeon-sort:guard=yes,pigeon-x,pigeon-x:aging=0,pigeon-x:aging=3
+compare options-ngo --policies $ours --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.7,0.9,0.95 --seeds 15
+compare options-nyh --policies $ours --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.7,0.9,0.95 --seeds 7
+# Groups of unequal size, and jobs that declare the wrong class.
 compare uneven --policies pigeon,pigeon-sort,pigeon-x --group-sizes 60,40,20 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 5
 compare mistakes --policies pigeon,pigeon-sort,pigeon-x --wrong-class 0.2 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 5
 

@@ -319,6 +319,10 @@ func TestResultsPage(t *testing.T) {
 			t.Errorf("%s: %v, want %q in it", name, err, want)
 		}
 	}
+	var twice bytes.Buffer
+	if err := (&Page{Folders: []string{from, from}}).Write(&twice); err != nil || strings.Count(twice.String(), "| sparrow | both | messages a task |") != 1 {
+		t.Errorf("of two comparisons that could tell, one is to tell (%v):\n%s", err, twice.String())
+	}
 	for _, p := range []Page{{Folders: []string{dir}}, {Folders: []string{from}, With: []string{"absent.md"}}, {Folders: []string{from}, Beside: more}} {
 		if err := p.Write(io.Discard); err == nil {
 			t.Errorf("%+v was written", p)

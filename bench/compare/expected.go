@@ -104,7 +104,7 @@ const messages = "messages"
 func beside(out *markdown, all []*Comparison) {
 	begun := false
 	for _, e := range expectations() {
-		for _, c := range all {
+		if c := e.best(all); c != nil {
 			for _, i := range c.in(&e.setting) {
 				for k, what := range e.what {
 					got := c.figure(i, &e, what, all)
@@ -124,6 +124,17 @@ func beside(out *markdown, all []*Comparison) {
 	if begun {
 		out.linef("")
 	}
+}
+
+// best gives the comparison with the most seeds among those that have the policy in
+// the setting, nil when none has.
+func (e *expectation) best(all []*Comparison) (best *Comparison) {
+	for _, c := range all {
+		if slices.Contains(c.Manifest.Policies, e.policy) && len(c.in(&e.setting)) > 0 && (best == nil || c.Manifest.Seeds > best.Manifest.Seeds) {
+			best = c
+		}
+	}
+	return best
 }
 
 func (e *expectation) name(c *Cell) string {
