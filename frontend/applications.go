@@ -33,6 +33,7 @@ func (f *Frontend) serveApplications() error {
 	}
 	cfg := application.Config{
 		Frontend: f.cfg.ID, Address: f.owner.internal, Scheduler: f.owner.scheduler, Cutoff: f.cfg.Cutoff, DefaultClass: f.defaultClass(),
+		Lease: f.cfg.ApplicationLease,
 		Files: store, Jobs: grantJobs{f}, Dial: f.dialNode, Logger: f.log,
 	}
 	if f.owner.plan.rolled() {

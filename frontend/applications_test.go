@@ -141,7 +141,7 @@ func TestApplicationKilled(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	nodes := []*nodeOf{w.node(0, 2, small(200))}
-	f := w.frontend()
+	f := w.frontend(func(c *frontend.Config) { c.ApplicationLease = 3 * time.Second })
 	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
 	awaitRunning(t, d, 1)
 	d.Add("stage", "short", 1000, 30*time.Millisecond)

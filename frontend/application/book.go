@@ -10,8 +10,6 @@ import (
 
 // Times of the service.
 const (
-	// lease is how long an application may be silent.
-	lease = 15 * time.Second
 	// settleAfter is how long a new application waits for the holdings of all
 	// nodes, lest executors are started that it has elsewhere.
 	settleAfter = 2 * time.Second
@@ -28,7 +26,8 @@ const (
 // an argument, and what is to be done goes out by todo.
 type book struct {
 	frontend string
-	address  string // where nodes fetch files
+	address  string        // where nodes fetch files
+	lease    time.Duration // for which an application may be silent
 	nodes    map[string]*node
 	apps     map[string]*application
 	todo     todo
@@ -101,8 +100,8 @@ type share struct {
 	crowded bool      // it only had no room
 }
 
-func newBook(frontend, address string) *book {
-	return &book{frontend: frontend, address: address, nodes: map[string]*node{}, apps: map[string]*application{}, todo: todo{orders: map[string]bool{}}}
+func newBook(frontend, address string, lease time.Duration) *book {
+	return &book{frontend: frontend, address: address, lease: lease, nodes: map[string]*node{}, apps: map[string]*application{}, todo: todo{orders: map[string]bool{}}}
 }
 
 // register takes an application in; the same process again changes nothing.
@@ -117,7 +116,7 @@ func (b *book) register(r *api.Application, now time.Time) error {
 	case a != nil && a.over != "":
 		return bad(api.NotReady, "an application of this id is being ended: "+a.over, "try again when its executors are gone", 200*time.Millisecond)
 	case a != nil && a.Incarnation != r.Incarnation:
-		return bad(api.Invalid, "another process with this id is alive", "choose another id, or wait until the other has been silent for "+lease.String(), 0)
+		return bad(api.Invalid, "another process with this id is alive", "choose another id, or wait until the other has been silent for "+b.lease.String(), 0)
 	case a != nil:
 		a.heard = now
 		return nil

@@ -35,7 +35,7 @@
 //
 //	executor ends        replaced after a pause; ten in a row with none running: final
 //	node lost            its executors are told as exited and replaced at once
-//	application silent   15 s: it is over
+//	application silent   for its lease: it is over
 //	frontend lost        the application registers with another, which takes over;
 //	                     with none for 30 s the nodes end its executors
 //	master lost          the rolls it told last count until another one tells

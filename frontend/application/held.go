@@ -190,8 +190,8 @@ func (b *book) lose(name string, now time.Time) {
 // pass does what time alone brings about.
 func (b *book) pass(now time.Time) {
 	for _, a := range b.apps { // they do not depend on each other
-		if silent := now.Sub(a.heard); silent > lease && a.over == "" {
-			b.end(a, fmt.Sprintf("it was silent for %v", lease))
+		if silent := now.Sub(a.heard); silent > b.lease && a.over == "" {
+			b.end(a, fmt.Sprintf("it was silent for %v", b.lease))
 			continue
 		}
 		b.place(a, now)

@@ -35,7 +35,8 @@ type Config struct {
 	Scheduler    string        // where applications reach it
 	Cutoff       time.Duration // between the classes
 	DefaultClass sched.Class
-	Refusal      string // why no application is served, "" when they are
+	Lease        time.Duration // silence of an application that ends it; 0 for 15 s
+	Refusal      string        // why no application is served, "" when they are
 	Files        *files.Store
 	Jobs         Jobs
 	Rolls        []wire.RollKeeper // of all masters
@@ -70,7 +71,10 @@ func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: newBook(cfg.Frontend, cfg.Address), rolls: make([]wire.Roll, len(cfg.Rolls))}
+	if cfg.Lease == 0 {
+		cfg.Lease = 15 * time.Second
+	}
+	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: newBook(cfg.Frontend, cfg.Address, cfg.Lease), rolls: make([]wire.Roll, len(cfg.Rolls))}
 }
 
 // update changes the book and then does what follows from it. Jobs are given and
@@ -127,7 +131,7 @@ func (s *Service) RegisterApplication(_ context.Context, a *api.Application) (ap
 
 // reply needs no lock.
 func (s *Service) reply(a *api.Application) api.ApplicationReply {
-	r := api.ApplicationReply{Lease: lease, Frontends: []string{s.cfg.Scheduler}}
+	r := api.ApplicationReply{Lease: s.cfg.Lease, Frontends: []string{s.cfg.Scheduler}}
 	for _, f := range a.Template.Files {
 		if !s.cfg.Files.Has(f.SHA256) {
 			r.Missing = append(r.Missing, f.SHA256)
@@ -206,12 +210,10 @@ func (s *Service) classOf(l *api.Level) (sched.Class, string) {
 	return api.ClassOf(&api.Request{Class: l.Class, Estimate: l.Estimate}, s.cfg.Cutoff, s.cfg.DefaultClass)
 }
 
-// maxWait bounds a wait for news: below the lease, which it renews.
-const maxWait = lease / 2
-
-// News waits until there is something to tell, or the wait is over.
+// News waits until there is something to tell, or the wait is over, which is half
+// the lease at most: it renews that.
 func (s *Service) News(ctx context.Context, app string, incarnation, version int64, wait time.Duration) (api.News, error) {
-	timer := time.NewTimer(min(max(wait, 0), maxWait))
+	timer := time.NewTimer(min(max(wait, 0), s.cfg.Lease/2))
 	defer timer.Stop()
 	for over := false; ; {
 		s.mu.Lock()
