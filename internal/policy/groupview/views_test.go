@@ -53,7 +53,7 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 		}
 		var out sched.Actions
 		for id := range int32(4) {
-			m.Step(0, sched.Addr{}, &sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Node: string(rune('a' + id)), Serves: []string{""}}, &out)
+			m.Step(0, sched.Addr{}, &sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Node: string('a' + id), Serves: []string{""}}, &out)
 		}
 		m.Step(sched.Second, owner, &sched.Message{Kind: sched.Tasks, Job: job, Owner: owner, Class: sched.Long, Count: 6, Attempt: 1, Estimate: sched.Second}, &out)
 

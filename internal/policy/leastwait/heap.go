@@ -6,8 +6,8 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // knows its place, so that it can be moved from the middle.
 type heap struct{ list []*worker }
 
-func (a *worker) before(b *worker) bool {
-	return a.key < b.key || (a.key == b.key && a.addr.ID < b.addr.ID)
+func (w *worker) before(other *worker) bool {
+	return w.key < other.key || (w.key == other.key && w.addr.ID < other.addr.ID)
 }
 
 func (h *heap) top() *worker {
