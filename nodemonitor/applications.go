@@ -44,7 +44,7 @@ var (
 func (n *NodeMonitor) newApplications() {
 	e := n.equipment
 	n.applications = &applications{backends: e.backends[api.BackendApp], table: grants.New(grants.Config{
-		Node: n.cfg.ID, Lease: n.cfg.GrantLease, Changed: n.servingChanged,
+		Node: n.cfg.ID, Slots: n.cfg.Slots, Lease: n.cfg.GrantLease, Changed: n.servingChanged,
 	})}
 	e.backends[api.BackendApp] = n.applications
 	e.owns(func() error { n.applications.Close(); return nil })

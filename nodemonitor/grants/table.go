@@ -15,6 +15,7 @@ import (
 // Config is what a Table needs.
 type Config struct {
 	Node    string
+	Slots   int           // of the node, that serve every application here
 	Lease   time.Duration // that each grant carries; 0 for none
 	Fetch   time.Duration // a grant that nobody has fetched after this is lost; 0 for 2 s
 	Changed func()        // Serving has changed; called without a lock
@@ -42,8 +43,9 @@ type Table struct {
 type application struct {
 	id        string
 	executors map[string]*executor
-	waiting   []*grant // no executor had room, in their order
-	attached  uint64   // counts attachments
+	waiting   []*grant  // no executor had room, in their order
+	attached  uint64    // counts attachments
+	full      time.Time // since when there is no room; zero while there is
 }
 
 // executor is a process that was started here.
@@ -146,10 +148,11 @@ func (t *Table) Serving() []string {
 	return t.serving()
 }
 
+// serving needs the lock.
 func (t *Table) serving() []string {
 	var list []string
 	for id, a := range t.apps {
-		if a.room() > 0 {
+		if t.serves(a) {
 			list = append(list, id)
 		}
 	}
@@ -162,13 +165,49 @@ func (t *Table) serving() []string {
 	return list
 }
 
-// room is how many grants more the executors can take.
-func (a *application) room() int {
-	n := -len(a.waiting)
-	for _, x := range a.executors {
-		n += x.room()
+// linger is for how long an application without room is served all the same. A
+// node that serves it no more has its master move all that waits for it, which
+// is dear when the room comes back with the next end of a short task.
+const linger = 50 * time.Millisecond
+
+// serves says whether the node's slots are for the application too. Where its
+// executors have as many slots as the node, a free slot finds room in them,
+// whatever they hold. It needs the lock.
+func (t *Table) serves(a *application) bool {
+	room, slots := a.room()
+	switch {
+	case slots == 0:
+		return false
+	case slots >= t.cfg.Slots || room > 0:
+		a.full = time.Time{}
+		return true
+	case a.full.IsZero():
+		a.full = time.Now()
+		time.AfterFunc(linger, t.look)
 	}
-	return n
+	return time.Since(a.full) < linger
+}
+
+// look tells when Serving has changed by the passing of time.
+func (t *Table) look() {
+	t.mu.Lock()
+	closed := t.closed
+	t.mu.Unlock()
+	if !closed {
+		t.update(func(*ends) {})
+	}
+}
+
+// room is how many grants more the executors can take, and how many at all.
+func (a *application) room() (room, slots int) {
+	room = -len(a.waiting)
+	for _, x := range a.executors {
+		if x.order > 0 && !x.silent {
+			room += x.room()
+			slots += x.slots
+		}
+	}
+	return room, slots
 }
 
 func (x *executor) room() int {

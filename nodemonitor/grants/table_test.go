@@ -81,7 +81,8 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// A node serves an application only while an executor has room.
+// A node serves an application only while an executor has room, but for a moment
+// after.
 func TestServing(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.Admit("a", "1", "t1")
@@ -89,8 +90,10 @@ func TestServing(t *testing.T) {
 		w.attach("1", 1)
 		w.wantServing("a")
 		w.start(1)
-		w.wantServing()
 		w.await("1", 0)
+		w.wantServing("a")
+		time.Sleep(100 * time.Millisecond)
+		w.wantServing()
 		w.finish("1", api.GrantUsed, 1)
 		w.wantServing("a")
 		w.Remove("a", "1", "gone")
@@ -100,6 +103,19 @@ func TestServing(t *testing.T) {
 		if w.changes != 4 {
 			t.Errorf("told of %d changes, want 4", w.changes)
 		}
+	})
+}
+
+// Executors with as many slots as the node have room whenever it has a free slot.
+func TestServingAll(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 4)
+		w.attach("2", 4)
+		for n := range 8 {
+			w.start(n)
+		}
+		time.Sleep(time.Second)
+		w.wantServing("a")
 	})
 }
 

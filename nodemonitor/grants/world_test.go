@@ -27,7 +27,7 @@ type world struct {
 
 func newWorld(t testing.TB, change ...func(*grants.Config)) *world {
 	w := &world{t: t, results: map[int32]backend.Result{}}
-	cfg := grants.Config{Node: "n", Lease: 100 * time.Millisecond, Changed: func() {
+	cfg := grants.Config{Node: "n", Slots: 8, Lease: 100 * time.Millisecond, Changed: func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.changes++
