@@ -58,24 +58,6 @@ func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, err
 	return a.reply, errors.Join(err, a.err)
 }
 
-func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
-	if h.Group != o.cfg.Group {
-		return o.welcome(fmt.Sprintf("this is the master of group %d, and %s is configured for group %d; correct its group or its master's address", o.cfg.Group, h.Sender, h.Group)), nil
-	}
-	switch h.Sender.Role {
-	case sched.Worker:
-		o.raiseEpoch(h.Epoch)
-		return o.helloNode(h)
-	case sched.Distributor:
-		o.raiseEpoch(h.Epoch)
-		return o.helloFrontend(h), nil
-	case sched.Master:
-		return o.helloMaster(h), nil
-	default:
-		return o.welcome(fmt.Sprintf("a %s does not register with a master", h.Sender.Role)), nil
-	}
-}
-
 // Roll tells who is registered; it waits for a change without the owner.
 func (m *Master) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
 	return m.owner.board.Roll(ctx, incarnation, version, wait)
