@@ -21,7 +21,8 @@ const (
 type board struct {
 	group       int
 	incarnation int64
-	settled     time.Time // by then the daemons of an earlier master are here, or lost
+	settled     time.Time     // by then the daemons of an earlier master are here, or lost
+	down        chan struct{} // closed when the master stops: nobody waits longer
 
 	mu      sync.Mutex
 	roll    wire.Roll     // its lists are never changed
@@ -31,7 +32,7 @@ type board struct {
 
 func newBoard(group int, incarnation int64, lostAfter time.Duration) *board {
 	return &board{
-		group: group, incarnation: incarnation, settled: time.Now().Add(lostAfter), roll: wire.Roll{Incarnation: incarnation, Version: 1}, changed: make(chan struct{}),
+		group: group, incarnation: incarnation, settled: time.Now().Add(lostAfter), roll: wire.Roll{Incarnation: incarnation, Version: 1}, changed: make(chan struct{}), down: make(chan struct{}),
 	}
 }
 
@@ -98,9 +99,17 @@ func (b *board) pass(ctx context.Context, changed <-chan struct{}, wait time.Dur
 	case <-timer.C:
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-b.down:
+		return &api.Error{
+			Problem: api.NotReady, What: "the master is stopping", Subject: fmt.Sprintf("master of group %d", b.group),
+			Tried: "waiting for another roll", Next: "ask the master that comes after it",
+		}
 	}
 	return nil
 }
+
+// takeDown ends every wait, now and later. It is called once.
+func (b *board) takeDown() { close(b.down) }
 
 func (b *board) enter() bool {
 	b.mu.Lock()

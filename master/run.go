@@ -40,6 +40,7 @@ func (m *Master) Run(ctx context.Context) error {
 		<-ctx.Done()
 	}
 	stop()
+	m.owner.board.takeDown()
 	all.Wait()
 	err = errors.Join(err, served, endNotices())
 	stopLoop()

@@ -1,0 +1,46 @@
+package master_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Who waits for another roll is told when the master stops, which else would wait
+// for them.
+func TestRollOfStoppingMaster(t *testing.T) {
+	cfg := master.Default()
+	cfg.Listen, cfg.HTTP, cfg.NATS = "127.0.0.1:0", "", ""
+	m, err := master.New(cfg, daemontest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := daemontest.Run(t, m)
+	peer := daemontest.Dial(t, m.Addr(), daemontest.Codec())
+	r, err := peer.Roll(t.Context(), 0, 0, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, answers := make(chan struct{}), make(chan error)
+	go func() {
+		close(asked)
+		var last wire.Roll
+		for err := error(nil); ; { // a master that has begun to stop gives one more answer
+			if last, err = peer.Roll(t.Context(), r.Incarnation, r.Version, time.Minute); err != nil || last.Version != r.Version {
+				answers <- err
+				return
+			}
+		}
+	}()
+	<-asked
+	p.Stop()
+	var told *api.Error
+	if err := <-answers; !errors.As(err, &told) || told.Problem != api.NotReady {
+		t.Errorf("who waits is told %v", err)
+	}
+}
