@@ -43,6 +43,8 @@ type taskReport struct {
 // jobTrace is the span of the whole job; end is nil when it is not sampled.
 type jobTrace struct {
 	carrier api.Trace
+	began   time.Time           // the span of this process
+	again   map[int32]time.Time // when a task got its last attempt, of those that have had others
 	end     func(api.Status)
 }
 

@@ -18,7 +18,8 @@ import (
 // spans records the frontend's stages: "job", the root of everything that
 // happens to a job; "reported", the taking of an attempt's report, below the
 // node's "running"; and "lost", of an attempt that was lost without one, below the
-// job. Sampling is decided here, once per job.
+// job; and of a task that is bound late "queued", which a master records elsewhere.
+// Sampling is decided here, once per job.
 type spans struct{ tracing *telemetry.Tracing }
 
 // began starts the span of a job and keeps what its tasks carry. The context is
@@ -36,6 +37,7 @@ func (s *spans) began(j *job) {
 	}
 	span.SetAttributes(
 		attribute.String("job", r.Key), attribute.String("app", r.App), attribute.String("class", j.sub.Class.String()), attribute.Int("tasks", len(r.Tasks)))
+	j.trace.began = time.Now()
 	j.trace.carrier = api.Trace(telemetry.Inject(ctx))
 	j.trace.end = func(st api.Status) {
 		span.SetAttributes(attribute.String("state", string(st.State)), attribute.Int("attempts", st.Attempts))
@@ -47,14 +49,18 @@ func (s *spans) began(j *job) {
 }
 
 // bound records the stage of a task that no master queues, "queued", from the
-// submission of its job to the launch, and makes it the parent of what follows.
+// beginning of its job's span, or of this attempt, to the launch, and makes it the parent of what follows.
 func (s *spans) bound(j *job, it *wire.Item) {
 	parent := telemetry.Carrier(it.Trace)
 	if !parent.Sampled() {
 		return
 	}
+	since, again := j.trace.again[it.Msg.First]
+	if !again {
+		since = j.trace.began
+	}
 	ctx, span := s.tracing.Start(parent.Context(context.Background()), "queued",
-		trace.WithTimestamp(time.Unix(0, j.sub.Submitted)),
+		trace.WithTimestamp(since),
 		trace.WithAttributes(attribute.String("job", j.status.Job), attribute.Int("task", int(it.Msg.First)), attribute.Int("attempt", int(it.Msg.Attempt)),
 			attribute.String("class", j.sub.Class.String()), attribute.String("node", it.To.Name), attribute.Int("slot", int(it.To.Slot))))
 	it.Trace = api.Trace(telemetry.Inject(ctx))
@@ -71,15 +77,20 @@ func (s *spans) reported(j *job, it *wire.Item) {
 // again records why a task has a new attempt: the report of the one before, or
 // its loss without one.
 func (s *spans) again(j *job, it *wire.Item, m *sched.Message) {
-	switch {
-	case j.trace.end == nil:
-	case it != nil:
-		s.mark(it.Trace, "reported", j, &it.Msg)
-	default:
-		lost := *m
-		lost.Attempt--
-		s.mark(j.trace.carrier, "lost", j, &lost)
+	if j.trace.end == nil {
+		return
 	}
+	if j.trace.again == nil {
+		j.trace.again = map[int32]time.Time{}
+	}
+	j.trace.again[m.First] = time.Now()
+	if it != nil {
+		s.mark(it.Trace, "reported", j, &it.Msg)
+		return
+	}
+	lost := *m
+	lost.Attempt--
+	s.mark(j.trace.carrier, "lost", j, &lost)
 }
 
 // mark records an instant.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
 
@@ -195,6 +196,34 @@ func TestTraces(t *testing.T) {
 	}
 	if got, want := jobs["retried"].stages(t), []string{"0/1:" + whole, "0/2:" + whole}; !slices.Equal(got, want) {
 		t.Errorf("retried: %q, want %q", got, want)
+	}
+}
+
+// Late binding has the same tree: what a master's queue is elsewhere is the time
+// until a worker has asked.
+func TestTracesOfLateBinding(t *testing.T) {
+	r, address := newReceiver(t)
+	w := newWorld(t)
+	w.otlp = address
+	w.master(func(c *master.Config) { c.Policy = "sparrow" })
+	w.node(0, 3, func(c *nodemonitor.Config) { c.Policy = "sparrow" })
+	f := w.frontend(func(c *frontend.Config) { c.Policy = "sparrow" })
+	for i := range 10 {
+		w.submit(f, sleeps(fmt.Sprint("job-", i), 2, time.Millisecond))
+	}
+	for i := range 10 {
+		w.done(f, fmt.Sprint("job-", i))
+	}
+	stopAll(t, w, f)
+	jobs := r.trees(t)
+	if len(jobs) != 10 {
+		t.Fatalf("%d jobs were traced, want 10", len(jobs))
+	}
+	for id, job := range jobs {
+		whole := " queued launched running reported"
+		if got, want := job.stages(t), []string{"0/1:" + whole, "1/1:" + whole}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
 	}
 }
 
