@@ -7,11 +7,12 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// said tells which messages a core of the role may say to a worker.
+// said tells which messages a core of the role may say to a worker. Its master may
+// say anything: cores ignore what is not for them.
 func said(by sched.Role, k sched.Kind) bool {
 	switch by {
 	case sched.Master:
-		return k == sched.Launch || k == sched.Kill || k == sched.SetReserved || k == sched.Preempt || k == sched.Continue
+		return true
 	case sched.Distributor:
 		return k == sched.Probe || k == sched.CancelProbe || k == sched.Launch || k == sched.NoTask || k == sched.Kill
 	case sched.Worker:
