@@ -12,6 +12,12 @@ func (c Config) memory() int64 {
 	if c.Memory > 0 {
 		return c.Memory
 	}
+	return MachineMemory()
+}
+
+// MachineMemory is what a node offers to processes of applications when it is not
+// told, in MB: half of what its machine has. Nodes of one machine are to be told.
+func MachineMemory() int64 {
 	info, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return 0 // not Linux: what it has must be said

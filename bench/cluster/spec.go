@@ -199,6 +199,7 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	c.Reserved = s.Reserved
 	c.Listen, c.InternalListen = host+":0", host+":0"
 	c.HTTP = s.http()
+	c.Memory = max(1, nodemonitor.MachineMemory()/int64(s.nodes())) // they share a machine
 	c.WorkDir = filepath.Join(p.dir, "work", c.ID)
 	setIf(&c.Policy, s.Policy)
 	setIf(&c.Cutoff, s.Cutoff)

@@ -132,7 +132,6 @@ func (f *devFlags) place(config any) {
 			c.Listen = f.listen
 		}
 	case *nodemonitor.Config:
-		c.HTTP = "" // the web page and the masters tell about nodes
 		if c.ID == "node-0-000" {
 			c.Listen = f.backends
 		}
