@@ -69,7 +69,7 @@ func (x *Index) Hold(name string) *App {
 	if a == nil {
 		a = &App{Name: name}
 		for c, o := range x.orders.By {
-			a.rankings[c] = newRanking(o)
+			a.rankings[c] = newRanking(o, sched.Class(c)) // below NumClasses
 		}
 		x.apps[name] = a
 		x.order = slices.Insert(x.order, x.position(name), a)

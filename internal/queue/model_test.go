@@ -75,14 +75,40 @@ func (m *model) push(t *rapid.T) {
 	for i := range tasks {
 		tasks[i] = task{j, first + int32(i), attempt, m.now}
 	}
-	q := &m.waiting[j.Class]
+	c := j.Class
+	if rapid.IntRange(0, 4).Draw(t, "aside") == 0 {
+		c = sched.Long - c
+	}
+	q := &m.waiting[c]
 	if rapid.Bool().Draw(t, "head") {
-		m.index.PushHead(m.now, j, first, count, attempt)
+		m.index.PushHeadAs(c, m.now, j, first, count, attempt)
 		*q = slices.Concat(tasks, *q)
 	} else {
-		m.index.PushTail(m.now, j, first, count, attempt)
+		m.index.PushTailAs(c, m.now, j, first, count, attempt)
 		*q = append(*q, tasks...)
 	}
+}
+
+// reclass moves a job's tasks to the tail of a class, as the master does. Those of
+// one queue keep their order.
+func (m *model) reclass(t *rapid.T) {
+	j := rapid.SampledFrom(m.jobs).Draw(t, "job")
+	c := sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))
+	var got [sched.NumClasses][]task
+	var moved []task
+	m.index.Reclass(j, c, func(r *queue.Run) {
+		for i := range r.Count {
+			moved = append(moved, task{j, r.First + i, r.Attempt, m.now + 1})
+			got[r.Class] = append(got[r.Class], task{j, r.First + i, r.Attempt, r.Since})
+		}
+		m.index.PushTail(m.now+1, j, r.First, r.Count, r.Attempt)
+	})
+	m.now++
+	want := m.remove(func(o task) bool { return o.job == j })
+	if list := slices.Concat(got[:]...); !slices.Equal(list, want) || j.Class != c {
+		t.Fatalf("Reclass gives %v, want %v; the class is %s", list, want, j.Class)
+	}
+	m.waiting[c] = append(m.waiting[c], moved...)
 }
 
 func (m *model) take(t *rapid.T) {
@@ -236,20 +262,21 @@ func (m *model) check(t *rapid.T) {
 		}
 	}
 	for i, j := range m.jobs {
-		var queued int32
+		var queued [sched.NumClasses]int32
 		for n := range int32(45) {
-			at := slices.IndexFunc(m.waiting[j.Class], func(o task) bool { return o.job == j && o.n == n })
 			want := int32(0)
-			if at >= 0 {
-				want = m.waiting[j.Class][at].attempt
-				queued++
+			for c := range m.waiting {
+				if at := slices.IndexFunc(m.waiting[c], func(o task) bool { return o.job == j && o.n == n }); at >= 0 {
+					want = m.waiting[c][at].attempt
+					queued[c]++
+				}
 			}
 			if got := j.Waiting(n); got != want {
 				t.Fatalf("job %d task %d waits with attempt %d, want %d", i, n, got, want)
 			}
 		}
-		if j.Queued != queued {
-			t.Fatalf("job %d: %d tasks wait, counted %d", i, queued, j.Queued)
+		if counted := [sched.NumClasses]int32{j.QueuedAs(0), j.QueuedAs(1)}; counted != queued || j.Queued != queued[0]+queued[1] {
+			t.Fatalf("job %d: %d tasks wait in the two queues, counted %d, %d in all", i, queued, counted, j.Queued)
 		}
 	}
 }
@@ -266,7 +293,7 @@ func TestIndexAgainstModel(t *testing.T) {
 		m.check(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"push": m.push, "push again": m.push, "take": m.take, "cut": m.cut, "join": m.join, "leave": m.leave,
-			"idle": m.pushIdle, "takeIdle": m.takeIdle, "newJob": m.newJob, "": m.check,
+			"idle": m.pushIdle, "takeIdle": m.takeIdle, "newJob": m.newJob, "reclass": m.reclass, "": m.check,
 		})
 	})
 }

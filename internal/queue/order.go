@@ -30,6 +30,7 @@ func NewOrderedIndex(o Orders) *Index {
 // ranking holds the jobs of one application and class that wait: a binary heap.
 type ranking struct {
 	order Order
+	class sched.Class
 	heap  []*ranked
 	of    map[*Job]*ranked
 }
@@ -46,11 +47,11 @@ func (e *ranked) before(o *ranked) bool {
 	return e.rank < o.rank || (e.rank == o.rank && e.seq < o.seq)
 }
 
-func newRanking(o Order) *ranking {
+func newRanking(o Order, c sched.Class) *ranking {
 	if o == nil {
 		return nil
 	}
-	return &ranking{order: o, of: make(map[*Job]*ranked)}
+	return &ranking{order: o, class: c, of: make(map[*Job]*ranked)}
 }
 
 func (k *ranking) top() *ranked {
@@ -65,7 +66,7 @@ func (k *ranking) top() *ranked {
 func (k *ranking) update(j *Job, seq int64) {
 	e := k.of[j]
 	switch {
-	case j.Queued == 0:
+	case j.QueuedAs(k.class) == 0:
 		if e != nil {
 			k.remove(e)
 		}
@@ -146,8 +147,10 @@ func (x *Index) Renew(now sched.Time) {
 // Changed takes in that the job's rank may be another, other than by its tasks
 // coming and going here.
 func (x *Index) Changed(j *Job) {
-	if k := j.App.rankings[j.Class]; k != nil && j.Queued > 0 {
-		k.update(j, 0)
+	for _, k := range j.App.rankings {
+		if k != nil && j.QueuedAs(k.class) > 0 {
+			k.update(j, 0)
+		}
 	}
 }
 
@@ -180,7 +183,7 @@ func (x *Index) firstRanked(apps []*App, c sched.Class) *Run {
 	case best == nil:
 		return nil
 	}
-	return best.job.oldest()
+	return best.job.oldest(c)
 }
 
 // isUrgent says that the run, the oldest of its queue, goes before all ranks: it
@@ -189,13 +192,15 @@ func (x *Index) isUrgent(r *Run) bool {
 	return r.seq < 0 || (x.orders.Overdue > 0 && x.now-r.Since > x.orders.Overdue)
 }
 
-// oldest gives the job's run that entered first.
-func (j *Job) oldest() *Run {
-	oldest := j.runs
+// oldest gives the job's run in the queue of the class that entered first.
+func (j *Job) oldest(c sched.Class) (oldest *Run) {
 	for r := j.runs; r != nil; r = r.siblingNext {
-		if r.seq < oldest.seq || (r.seq == oldest.seq && r.First < oldest.First) {
+		if r.Class == c && (oldest == nil || r.before(oldest)) {
 			oldest = r
 		}
 	}
 	return oldest
 }
+
+// before says that the run entered its queue before the other one of its job.
+func (r *Run) before(o *Run) bool { return r.seq < o.seq || (r.seq == o.seq && r.First < o.First) }

@@ -102,6 +102,32 @@ func TestOrderedIndexAgainstScan(t *testing.T) {
 	})
 }
 
+// A task that waits aside is ranked in that queue, by what waits there; its siblings
+// are ranked without it.
+func TestRanksOfTasksAside(t *testing.T) {
+	order := &waiting{}
+	x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{&aside{}, order}})
+	service, _ := x.Join([]string{""})
+	long := &queue.Job{App: x.Hold(""), Estimate: 5, Class: sched.Long}
+	short := &queue.Job{App: x.Hold(""), Estimate: 6}
+	x.PushTail(1, short, 0, 1, 1)
+	x.PushTail(2, long, 1, 3, 1)
+	x.PushTailAs(sched.Short, 3, long, 0, 1, 1)
+	if r := x.First(service, sched.Short); r.Job != long || r.First != 0 || x.Queued(sched.Short) != 2 {
+		t.Errorf("the next short task is %d of the job with estimate %d", r.First, r.Job.Estimate)
+	}
+	if r := x.First(service, sched.Long); r.First != 1 || x.Queued(sched.Long) != 3 {
+		t.Errorf("the next long task is %d", r.First)
+	}
+}
+
+// aside ranks by estimate x tasks in the queue of short tasks.
+type aside struct{ waiting }
+
+func (*aside) Rank(j *queue.Job) float64 {
+	return float64(j.Estimate) * float64(j.QueuedAs(sched.Short))
+}
+
 // What was put to the head goes before all ranks.
 func TestHeadGoesBeforeRanks(t *testing.T) {
 	x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{sched.Short: &waiting{}}})

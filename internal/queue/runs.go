@@ -1,6 +1,10 @@
 package queue
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // Job is what a master keeps of a job while it holds a task of it. There may be as
 // many as tasks: it is 64 bytes.
@@ -15,7 +19,17 @@ type Job struct {
 
 	RunningFirst, RunningLast int32 // ids of the workers that run it, kept by the master
 
+	aside uint16 // of Queued: those in the queue of the other class; there are few
 	Class sched.Class
+	Marks sched.Marks // Stoppable and Restartable count
+}
+
+// QueuedAs gives how many of the job's tasks wait in the queue of the class.
+func (j *Job) QueuedAs(c sched.Class) int32 {
+	if c == j.Class {
+		return j.Queued - int32(j.aside)
+	}
+	return int32(j.aside)
 }
 
 // Owner gives the distributor that the job's reports go to.
@@ -28,7 +42,8 @@ type Run struct {
 	First       int32
 	Count       int32
 	Attempt     int32
-	Moved       bool // came from another group
+	Class       sched.Class // of the queue it waits in, the job's as a rule
+	Moved       bool        // came from another group
 	Since       sched.Time
 	seq         int64
 	prev, next  *Run // in the queue
@@ -39,9 +54,14 @@ type runList struct{ first, last *Run }
 
 // PushTail queues count tasks of the job behind all others of its class.
 func (x *Index) PushTail(now sched.Time, j *Job, first, count, attempt int32) *Run {
-	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Since: now, seq: x.tail}
+	return x.PushTailAs(j.Class, now, j, first, count, attempt)
+}
+
+// PushTailAs is PushTail into the queue of a class that need not be the job's.
+func (x *Index) PushTailAs(c sched.Class, now sched.Time, j *Job, first, count, attempt int32) *Run {
+	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Class: c, Since: now, seq: x.tail}
 	x.tail++
-	l := &j.App.runs[j.Class]
+	l := &j.App.runs[c]
 	r.prev = l.last
 	if l.last != nil {
 		l.last.next = r
@@ -55,9 +75,14 @@ func (x *Index) PushTail(now sched.Time, j *Job, first, count, attempt int32) *R
 
 // PushHead queues count tasks of the job before all others of its class.
 func (x *Index) PushHead(now sched.Time, j *Job, first, count, attempt int32) *Run {
-	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Since: now, seq: x.head}
+	return x.PushHeadAs(j.Class, now, j, first, count, attempt)
+}
+
+// PushHeadAs is PushHead into the queue of a class that need not be the job's.
+func (x *Index) PushHeadAs(c sched.Class, now sched.Time, j *Job, first, count, attempt int32) *Run {
+	r := &Run{Job: j, First: first, Count: count, Attempt: attempt, Class: c, Since: now, seq: x.head}
 	x.head--
-	l := &j.App.runs[j.Class]
+	l := &j.App.runs[c]
 	r.next = l.first
 	if l.first != nil {
 		l.first.prev = r
@@ -72,10 +97,22 @@ func (x *Index) PushHead(now sched.Time, j *Job, first, count, attempt int32) *R
 func (x *Index) enter(r *Run) {
 	r.siblingNext = r.Job.runs
 	r.Job.runs = r
-	r.Job.Queued += r.Count
-	x.queued[r.Job.Class] += int(r.Count)
-	if k := r.Job.App.rankings[r.Job.Class]; k != nil {
-		k.update(r.Job, r.seq)
+	x.count(r, r.Count)
+}
+
+// count notes that n more tasks of the run wait.
+func (x *Index) count(r *Run, n int32) {
+	j := r.Job
+	j.Queued += n
+	x.queued[r.Class] += int(n)
+	if k := j.App.rankings[r.Class]; r.Class != j.Class {
+		j.aside = uint16(int32(j.aside) + n) //nolint:gosec // there are few
+		if k != nil {
+			k.update(j, r.seq)
+		}
+		x.Changed(j)
+	} else if k != nil {
+		k.update(j, r.seq)
 	}
 }
 
@@ -106,17 +143,13 @@ func (x *Index) Take(r *Run) (task int32) {
 
 // shrink notes that n tasks left the run, and unlinks it when it is empty.
 func (x *Index) shrink(r *Run, n int32) {
-	j := r.Job
 	r.Count -= n
-	j.Queued -= n
-	x.queued[j.Class] -= int(n)
-	if k := j.App.rankings[j.Class]; k != nil {
-		k.update(j, r.seq)
-	}
+	x.count(r, -n)
 	if r.Count > 0 {
 		return
 	}
-	l := &j.App.runs[j.Class]
+	j := r.Job
+	l := &j.App.runs[r.Class]
 	if r.prev != nil {
 		r.prev.next = r.next
 	} else {
@@ -182,11 +215,11 @@ func (x *Index) cut(r *Run, lo, hi int32) {
 	if tail == 0 {
 		return
 	}
-	rest := &Run{Job: r.Job, First: hi, Count: tail, Attempt: r.Attempt, Moved: r.Moved, Since: r.Since, seq: r.seq, prev: r, next: r.next}
+	rest := &Run{Job: r.Job, First: hi, Count: tail, Attempt: r.Attempt, Class: r.Class, Moved: r.Moved, Since: r.Since, seq: r.seq, prev: r, next: r.next}
 	if r.next != nil {
 		r.next.prev = rest
 	} else {
-		r.Job.App.runs[r.Job.Class].last = rest
+		r.Job.App.runs[r.Class].last = rest
 	}
 	r.next = rest
 	x.enter(rest)
@@ -201,5 +234,27 @@ func (x *Index) TakeAll(a *App, f func(*Run)) {
 			x.shrink(r, r.Count)
 			f(&out)
 		}
+	}
+}
+
+// Reclass takes all waiting tasks of the job out, gives the job its new class, and
+// calls f for each run in the order in which they had entered.
+func (x *Index) Reclass(j *Job, c sched.Class, f func(*Run)) {
+	var out []*Run
+	j.EachRun(func(r *Run) { out = append(out, r) })
+	slices.SortFunc(out, func(a, b *Run) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	})
+	waited := make([]Run, len(out))
+	for i, r := range out {
+		waited[i] = *r
+		x.shrink(r, r.Count)
+	}
+	j.Class = c
+	for i := range waited {
+		f(&waited[i])
 	}
 }
