@@ -24,6 +24,11 @@ func (o *owner) persist(m *sched.Message) {
 	switch m.Kind {
 	case sched.Placed:
 		r.Kind, r.Group = journal.Placed, m.Peer.ID
+		if m.Marks.Has(sched.Moved) {
+			r.Kind = journal.Moved
+		}
+	case sched.Reclass:
+		r.Kind, r.Class = journal.Reclassed, m.Class
 	case sched.NewAttempt:
 		r.Kind = journal.NewAttempt
 		j.status.Attempts++

@@ -36,11 +36,16 @@ func (o *owner) restore(found *journal.Job) error {
 func (o *owner) restoreEvent(j *job, r *journal.Record) {
 	m := sched.Message{Job: j.id, First: r.First, Count: r.Count, Attempt: r.Attempt, Losses: r.Losses, Retries: r.Retries, Outcome: r.Outcome, Reason: r.Reason}
 	switch r.Kind {
-	case journal.Placed:
+	case journal.Placed, journal.Moved:
 		if int(r.Group) >= len(o.masters) {
 			return // the configuration has fewer groups now, or none: the tasks are placed anew
 		}
 		m.Kind, m.Peer = sched.Placed, sched.Addr{Role: sched.Master, ID: r.Group}
+		if r.Kind == journal.Moved {
+			m.Marks = sched.Moved
+		}
+	case journal.Reclassed:
+		m.Kind, m.Class = sched.Reclass, r.Class
 	case journal.NewAttempt:
 		m.Kind = sched.NewAttempt
 		j.status.Attempts++

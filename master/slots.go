@@ -171,7 +171,17 @@ func (o *owner) slotTold(n *node, s *wire.Slot) bool {
 		o.stepShell(&sched.Message{Kind: sched.WorkerServes, Peer: known.worker, Serves: n.servesNow(s.Slot)})
 	}
 	if s.Running.Attempt == 0 {
-		o.step(known.worker, &sched.Message{Kind: sched.Idle, Seq: s.Seq})
+		o.step(known.worker, &sched.Message{Kind: sched.Idle, Seq: s.Seq, Kept: suspended(s)})
 	}
 	return true
 }
+// suspended lists what a slot has suspended.
+func suspended(s *wire.Slot) (ids []sched.AttemptID) {
+	for i := range s.Held {
+		if s.Held[i].Suspended {
+			ids = append(ids, s.Held[i].ID)
+		}
+	}
+	return ids
+}
+

@@ -53,7 +53,7 @@ func (o *owner) hear(w *worker, from sched.Addr, it *wire.Item, at time.Time) {
 	case sched.Launch, sched.Preempt:
 		w.answered(from, m)
 		o.launch(w, from, it, at)
-	case sched.Kill:
+	case sched.Kill, sched.Yield:
 		o.killed(w, from, m)
 	case sched.NoTask:
 		w.answered(from, m)

@@ -62,7 +62,7 @@ func newMeter() *meter {
 		refusals: m.Counters("launches_refused_total", "Launches refused, by why: the slot is busy, the master's epoch is over, its knowledge of the slot is outdated, a long task met a reserved slot, or the node cannot take any.",
 			"reason", "busy", "epoch", "outdated", "reserved", "node"),
 		ended: m.Counters("attempts_ended_total", "Attempts that ended, by outcome.", "outcome",
-			sched.Unfinished.String(), sched.Done.String(), sched.Failed.String(), sched.Killed.String(), sched.Lost.String()),
+			sched.Unfinished.String(), sched.Done.String(), sched.Failed.String(), sched.Killed.String(), sched.Lost.String(), sched.Yielded.String()),
 		ran:          m.Latencies("run_seconds", "How long attempts ran.", "class", sched.Short.String(), sched.Long.String()),
 		reported:     m.Counter("reports_sent_total", "Results sent to their frontends for the first time."),
 		repeated:     m.Counter("reports_repeated_total", "Results sent again because they were not acknowledged within a heartbeat."),

@@ -33,7 +33,7 @@ func (o *owner) send(w *worker, act *sched.Action) {
 	case act.To.Role != sched.Master:
 		o.tell(w, act.To, m)
 	case m.Kind == sched.Idle && w.judge != nil:
-		o.idle(w, m.Seq)
+		o.idle(w, m)
 	default:
 		o.toMaster(w, m)
 	}
@@ -47,8 +47,8 @@ func (o *owner) toMaster(w *worker, m *sched.Message) {
 // idle tells the master that the slot is free: by a notice, or by Thrift behind
 // the refusal that it belongs to. After a refusal of the shell's the slot is held
 // back, or the master would offer the same task again at once.
-func (o *owner) idle(w *worker, seq uint64) {
-	it := wire.Item{From: w.ref, To: o.masterRef, Msg: sched.Message{Kind: sched.Idle, Seq: seq}}
+func (o *owner) idle(w *worker, m *sched.Message) {
+	it := wire.Item{From: w.ref, To: o.masterRef, Msg: *m}
 	switch {
 	case o.stopping:
 	case w.refusal != "":

@@ -69,7 +69,7 @@ func TestPreempt(t *testing.T) {
 			n.untilPhases(0, "0 running")
 			n.stoppedAs(long, backend, false)
 			preempt := w.launch(0, 0, short, hold)
-			preempt.Msg.Kind = sched.Preempt
+			preempt.Msg.Kind, preempt.Msg.Kept = sched.Preempt, []sched.AttemptID{long}
 			n.deliver(preempt)
 			n.untilPhases(0, "0 suspended", "1 running")
 			n.stoppedAs(long, backend, true)
@@ -79,7 +79,7 @@ func TestPreempt(t *testing.T) {
 			})
 			n.deliver(preempt) // it comes again
 			another := w.launch(0, 1, next, hold)
-			another.Msg.Kind = sched.Preempt
+			another.Msg.Kind, another.Msg.Kept = sched.Preempt, []sched.AttemptID{short}
 			n.deliver(another)
 			w.await("the slot holds one already", func() bool { return find(w.linked, sched.Refused, next) != nil })
 
@@ -97,9 +97,10 @@ func TestPreempt(t *testing.T) {
 			n.deliver(resume)
 			n.untilPhases(0, "0 running")
 			n.stoppedAs(long, backend, false)
-			kill.Msg.First = long.Task
-			n.deliver(kill)
-			if r := w.reported(long); r.Msg.Outcome != sched.Killed {
+			yield := kill
+			yield.Msg.Kind, yield.Msg.First = sched.Yield, long.Task
+			n.deliver(yield)
+			if r := w.reported(long); r.Msg.Outcome != sched.Yielded {
 				t.Errorf("report %s", sched.Describe(&r.Msg))
 			}
 			n.until("nothing is left", func(o *owner) bool { return o.attempts == 0 && len(o.runs) == 0 })
@@ -114,7 +115,7 @@ func TestSuspendedSleeps(t *testing.T) {
 	long, short := attemptOf(1, 0), attemptOf(1, 1)
 	n.deliver(w.launch(0, 0, long, sleepFor(200*time.Millisecond)))
 	preempt := w.launch(0, 0, short, sleepFor(time.Millisecond))
-	preempt.Msg.Kind = sched.Preempt
+	preempt.Msg.Kind, preempt.Msg.Kept = sched.Preempt, []sched.AttemptID{long}
 	n.deliver(preempt)
 	w.reported(short)
 	resume := w.launch(0, 3, long, sleepFor(0))

@@ -125,6 +125,12 @@ struct TMessage {
   29: optional bool full = false
   30: optional i16 losses = 0
   31: optional TMore more
+  // Facts about the tasks: can be suspended, can be run again; the first is tried
+  // as a short one; they came from another group and stay.
+  32: optional bool stoppable = false
+  33: optional bool restartable = false
+  34: optional bool canary = false
+  35: optional bool moved = false
 
   // The job's id as its user knows it.
   50: optional string jobName = ""

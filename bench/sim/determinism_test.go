@@ -75,8 +75,8 @@ func TestSameSeedSameActions(t *testing.T) {
 func TestSameActionsOnEveryMachine(t *testing.T) {
 	for name, want := range map[string]string{
 		"pigeon":      "e9a04982d936e63271a480257f27238fb38815d3c3deb5c51b14ec694846499d",
-		"pigeon-sort": "87c9baff6bfa808dd127022e0962e8a7279aa694a896eeb2ed4a15364e76fabf",
-		"pigeon-x":    "d2e18c9ed033d9a67bdf881c1e6da9bc9bab448262856c2df51b02cc37cac38f",
+		"pigeon-sort": "1968557520fba149f9d82f0eaf2d480c82b19c87b115dd003b66c404b0549315",
+		"pigeon-x":    "d4b8e0e82108c6d9808d8e6b8ba83cae19e04bedcf1f810301375cbe52780cb4",
 		"peacock":     "b269d1a19036201d79c77f2a8ae6ab78c48d467c8ee09173dd91d1c0c2a736df",
 		"kairos":      "782e21e2fb26ed7ad1b5bebbdcc7b2d07b30cadcac6e48d9c2334207f4670395",
 	} {

@@ -284,6 +284,9 @@ func (e *engine) submit() {
 		Kind: sched.Submit, Job: sched.NewJobID(fmt.Sprintf("frontend-%d", frontend), fmt.Sprint(j.Line)),
 		Key: uint64(j.Line), Class: class(j.DeclaredLong), Estimate: sched.Time(j.Estimate), Count: int32(len(j.Durations)),
 	}
+	if e.cfg.Policy.Suspending {
+		m.Marks = sched.Stoppable | sched.Restartable
+	}
 	e.ids[m.Job] = int32(i)
 	to := sched.Addr{Role: sched.Distributor, ID: int32(frontend)}
 	e.observe(&m, -1, "submitted", to)

@@ -39,6 +39,10 @@ func measured(t testing.TB, w *workload.Workload, cfg sim.Config) figures {
 	}
 }
 
+func (f figures) plus(o figures) figures {
+	return figures{f.shortMean + o.shortMean, f.shortP99 + o.shortP99, f.longMean + o.longMean, f.longP99 + o.longP99, f.messages + o.messages}
+}
+
 func mean(list []float64) (m float64) {
 	for _, x := range list {
 		m += x / float64(len(list))
@@ -214,6 +218,28 @@ func TestVariantsOnUnequalGroups(t *testing.T) {
 		t.Logf("%s: %.3f of equal-group pigeon, pigeon itself %.1f", spec, sum/equal, unequal/equal)
 		if sum > limit*equal {
 			t.Errorf("%s: the long mean is %.3f of equal-group pigeon", spec, sum/equal)
+		}
+	}
+}
+
+// "20 % of jobs with the wrong class | pigeon-x short p99 at most 0.05 x pigeon's
+// with the same errors". Classes of the figures are the true ones.
+func TestPigeonXWithWrongClasses(t *testing.T) {
+	for _, name := range []string{"ngo_90.tr", "nyh_70.tr"} {
+		var right, wrong, without figures
+		for seed := uint64(1); seed <= *seeds; seed++ {
+			w := steady(t, name, 0.9, seed).WrongClass(0.2, seed)
+			cfg := ec2(40, 40, 40)
+			cfg.Seed = seed
+			wrong = wrong.plus(measured(t, w, cfg))
+			right = right.plus(measured(t, w, with(t, cfg, "pigeon-x")))
+			without = without.plus(measured(t, w, with(t, cfg, "pigeon-x:canary=no")))
+		}
+		t.Logf("%s: short p99 %.4f, short mean %.3f, long mean %.3f, long p99 %.3f of pigeon's; without canary %.4f, %.3f, %.3f, %.3f", name,
+			right.shortP99/wrong.shortP99, right.shortMean/wrong.shortMean, right.longMean/wrong.longMean, right.longP99/wrong.longP99,
+			without.shortP99/wrong.shortP99, without.shortMean/wrong.shortMean, without.longMean/wrong.longMean, without.longP99/wrong.longP99)
+		if right.shortP99 > 0.05*wrong.shortP99 {
+			t.Errorf("%s: the short p99 is %.4f of pigeon's", name, right.shortP99/wrong.shortP99)
 		}
 	}
 }

@@ -20,7 +20,7 @@ var (
 func encodeEvent(b []byte, e *Record) []byte {
 	b = append(b, byte(e.Kind))
 	switch e.Kind {
-	case Placed:
+	case Placed, Moved:
 		b = putUint(putUint(b, uint64(e.First)), uint64(e.Count))
 		b = putUint(putUint(b, uint64(e.Attempt)), uint64(e.Group))
 	case NewAttempt:
@@ -30,6 +30,8 @@ func encodeEvent(b []byte, e *Record) []byte {
 		b = putUint(putUint(b, uint64(e.First)), uint64(e.Attempt))
 		b = putString(append(b, byte(e.Outcome)), e.Reason)
 		b = putInt(putInt(b, int64(e.Elapsed)), e.At)
+	case Reclassed:
+		b = append(b, byte(e.Class))
 	case Cancelled:
 		b = putInt(putString(b, e.Reason), e.At)
 	}
@@ -43,7 +45,7 @@ func decodeEvents(list []Record, job sched.JobID, v []byte) ([]Record, error) {
 	for r.s != "" && r.err == nil {
 		e := Record{Kind: Kind(r.byte()), Job: job}
 		switch e.Kind {
-		case Placed:
+		case Placed, Moved:
 			e.First, e.Count, e.Attempt, e.Group = r.int32(), r.int32(), r.int32(), r.int32()
 		case NewAttempt:
 			e.First, e.Attempt, e.Losses, e.Retries = r.int32(), r.int32(), r.byte(), r.byte()
@@ -51,6 +53,8 @@ func decodeEvents(list []Record, job sched.JobID, v []byte) ([]Record, error) {
 		case TaskEnded:
 			e.First, e.Attempt, e.Outcome, e.Reason = r.int32(), r.int32(), r.outcome(), r.string()
 			e.Elapsed, e.At = time.Duration(r.int()), r.int()
+		case Reclassed:
+			e.Class = r.class()
 		case Cancelled:
 			e.Reason, e.At = r.string(), r.int()
 		default:
@@ -63,11 +67,20 @@ func decodeEvents(list []Record, job sched.JobID, v []byte) ([]Record, error) {
 
 func (r *reader) outcome() sched.Outcome {
 	o := sched.Outcome(r.byte())
-	if o > sched.Lost {
+	if o > sched.Yielded {
 		r.fail(errOutcome)
 		return 0
 	}
 	return o
+}
+
+func (r *reader) class() sched.Class {
+	c := sched.Class(r.byte())
+	if c >= sched.NumClasses {
+		r.fail(errClass)
+		return 0
+	}
+	return c
 }
 
 func encodeEnded(b []byte, e *Ended) []byte {

@@ -51,11 +51,13 @@ func drawSubmission(t *rapid.T) *Submission {
 
 func drawEvent(t *rapid.T, job sched.JobID) Record {
 	n := rapid.Int32Min(0)
-	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, NewAttempt, TaskEnded, Cancelled}).Draw(t, "kind"), Job: job}
-	outcome := sched.Outcome(rapid.IntRange(0, int(sched.Lost)).Draw(t, "outcome"))
+	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, Moved, Reclassed, NewAttempt, TaskEnded, Cancelled}).Draw(t, "kind"), Job: job}
+	outcome := sched.Outcome(rapid.IntRange(0, int(sched.Yielded)).Draw(t, "outcome"))
 	reason := rapid.String().Draw(t, "reason")
 	switch e.Kind {
-	case Placed:
+	case Reclassed:
+		e.Class = sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))
+	case Placed, Moved:
 		e.First, e.Count, e.Attempt, e.Group = n.Draw(t, "first"), n.Draw(t, "count"), n.Draw(t, "attempt"), n.Draw(t, "group")
 	case NewAttempt:
 		e.First, e.Attempt, e.Losses, e.Retries = n.Draw(t, "first"), n.Draw(t, "attempt"), rapid.Byte().Draw(t, "losses"), rapid.Byte().Draw(t, "retries")

@@ -114,13 +114,13 @@ func (t *ticket) encode(i int, r *Record) error {
 		o.key, o.data, o.at = endedKey(nil, r.Job), encodeEnded(nil, r.Ended), r.Ended.At
 	case AppAt:
 		o.key, o.data = appKey(nil, r.App), []byte(r.Socket)
-	case Placed, NewAttempt, TaskEnded, Cancelled:
+	case Placed, Moved, Reclassed, NewAttempt, TaskEnded, Cancelled:
 		o.data = encodeEvent(make([]byte, 0, 32), r)
 	default:
 		return &api.Error{Problem: api.Internal, Subject: "journal", What: fmt.Sprintf("a record of kind %d does not exist", r.Kind),
 			Tried: "keeping it", Next: "report this as a fault of the frontend"}
 	}
-	t.lazy = t.lazy && r.Kind == Placed
+	t.lazy = t.lazy && (r.Kind == Placed || r.Kind == Moved || r.Kind == Reclassed)
 	t.size += len(o.data) + opOverhead
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 // Kind says what a [Record] tells.
 type Kind uint8
 
-// The kinds. All but Placed are acknowledged only when they are on the disk;
-// Placed rides along with the next of them, because a lost placement costs one
-// more distribution and nothing else.
+// The kinds. All but Placed, Moved and Reclassed are acknowledged only when they are
+// on the disk; these ride along with the next of the others, because a lost
+// placement costs one more distribution and a lost class one more cutoff.
 const (
 	Accepted   Kind = iota + 1 // Submission
 	Placed                     // Job, First, Count, Attempt, Group
@@ -21,6 +21,8 @@ const (
 	Cancelled                  // Job, Reason, At
 	JobEnded                   // Job, Ended
 	AppAt                      // App, Socket; an empty socket forgets the application
+	Moved                      // as Placed: in a group that the tasks do not leave again
+	Reclassed                  // Job, Class
 	numKinds
 )
 
@@ -29,7 +31,7 @@ func (k Kind) String() string {
 	if k == 0 || k >= numKinds {
 		return "unknown"
 	}
-	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at"}[k-1]
+	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed"}[k-1]
 }
 
 // Record is one fact to keep. It is flat, as [sched.Message] is, and its Kind
@@ -40,6 +42,7 @@ type Record struct {
 	Losses  uint8 // attempts lost so far
 	Retries uint8 // own failures retried so far
 	Outcome sched.Outcome
+	Class   sched.Class
 	First   int32 // the task, or the first of a range
 	Count   int32
 	Attempt int32

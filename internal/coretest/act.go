@@ -84,7 +84,7 @@ func (c *Cluster) sendWorker(d *daemon, a *sched.Action) {
 	switch a.Msg.Kind {
 	case sched.SetReserved:
 		w.reserved = a.Msg.Reserved
-	case sched.Launch:
+	case sched.Launch, sched.Preempt:
 		if w.gone || (w.reserved && a.Msg.Class == sched.Long) {
 			c.failf("%s launches at a worker that is gone, or a long task at a reserved one: %s", d.place, sched.DescribeAction(a))
 		}
@@ -107,12 +107,13 @@ func (c *Cluster) stepSlot(n *node, k int, from sched.Addr, m *sched.Message) {
 		return
 	}
 	s := n.slots[k]
-	if m.Kind == sched.Launch {
-		if id, busy := s.worker.Running(); !busy || id == m.AttemptID() {
-			s.launch = *m
-		}
+	if m.Kind == sched.Yield && !c.byID[m.Job].marks.Has(sched.Restartable) {
+		c.failf("%s is to start anew what cannot be: %s", n.place, sched.Describe(m))
 	}
 	out := c.take(s.core, n.place, from, m)
+	if id := m.AttemptID(); (m.Kind == sched.Launch || m.Kind == sched.Preempt) && s.worker.Holds(id) {
+		s.accepted[id] = *m
+	}
 	for i := range out {
 		switch a := &out[i]; a.Kind {
 		case sched.Start:
@@ -123,6 +124,8 @@ func (c *Cluster) stepSlot(n *node, k int, from sched.Addr, m *sched.Message) {
 			s.running = &started
 		case sched.Stop:
 			c.stop(n, k, &a.Msg)
+		case sched.Suspend, sched.Resume:
+			c.hold(n, k, a)
 		case sched.Send:
 			c.sendFrom(n, k, a)
 		default:
@@ -131,16 +134,43 @@ func (c *Cluster) stepSlot(n *node, k int, from sched.Addr, m *sched.Message) {
 	}
 }
 
-// stop kills what a slot runs; its end is told in its own time.
+// is says that a started attempt is that of the message.
+func is(started, m *sched.Message) bool {
+	return started != nil && started.AttemptID() == m.AttemptID()
+}
+
+// stop kills what a slot runs or has suspended; its end is told in its own time.
 func (c *Cluster) stop(n *node, k int, m *sched.Message) {
 	s := n.slots[k]
-	if s.running == nil || s.running.AttemptID() != m.AttemptID() {
+	switch {
+	case is(s.running, m):
+		s.running = nil
+	case is(s.suspended, m):
+		s.suspended = nil
+	default:
 		return
 	}
-	s.running = nil
 	e := c.enclose(n.place, n.place, &sched.Message{Kind: sched.Ended, Job: m.Job, First: m.First, Attempt: m.Attempt, Outcome: sched.Killed})
 	e.owner = k
 	c.post(e)
+}
+
+// hold suspends what a slot runs, or goes on with what it has suspended. What was
+// stopped is only waiting to be told of.
+func (c *Cluster) hold(n *node, k int, a *sched.Action) {
+	s := n.slots[k]
+	from, to := &s.running, &s.suspended
+	if a.Kind == sched.Resume {
+		from, to = to, from
+	}
+	if !is(*from, &a.Msg) {
+		return
+	}
+	if *to != nil || !c.byID[a.Msg.Job].marks.Has(sched.Stoppable) {
+		c.failf("%s cannot carry out %s", n.place, sched.DescribeAction(a))
+	}
+	*from, *to = nil, *from
+	c.switches++
 }
 
 // sendFrom passes on what a slot sends: Idle and Report as notices, a report being

@@ -14,8 +14,9 @@ type chaos struct {
 }
 
 // Chaos runs the cluster for some steps with faults, chosen by rapid, and lets it
-// heal. Jobs are of the given applications.
-func Chaos(t *rapid.T, cfg Config, apps []string) {
+// heal. Jobs are of the given applications. It gives the cluster for a look at what
+// came to pass.
+func Chaos(t *rapid.T, cfg Config, apps []string) *Cluster {
 	c := chaos{New(cfg), t, apps}
 	acts := c.acts()
 	var deck []func()
@@ -36,6 +37,7 @@ func Chaos(t *rapid.T, cfg Config, apps []string) {
 		history, _ := c.History(0)
 		t.Fatalf("%v\n%s", c.err, history)
 	}
+	return c.Cluster
 }
 
 type act struct {
@@ -45,7 +47,7 @@ type act struct {
 
 // acts lists what can happen, and how often in proportion.
 func (c *chaos) acts() []act {
-	return []act{
+	acts := []act{
 		{12, c.submit}, {60, c.deliverLink}, {20, c.deliverNotice}, {40, c.endSome},
 		{4, c.loseNotice}, {4, c.repeatNotice}, {6, c.repeatLink}, {6, c.snapshot},
 		{3, c.killNode}, {4, c.startNode}, {4, c.loseNode},
@@ -53,6 +55,10 @@ func (c *chaos) acts() []act {
 		{2, c.killDistributor}, {3, c.startDistributor}, {2, c.crash},
 		{3, c.cancel}, {4, func() { c.Advance(sched.Second / 2) }}, {1, c.burst},
 	}
+	if c.cfg.Policy.Helping {
+		acts = append(acts, act{2, c.losePeer}, act{2, c.reintroducePeer})
+	}
+	return acts
 }
 
 func (c *chaos) pick(n int, what string) int { return rapid.IntRange(0, n-1).Draw(c.t, what) }
@@ -66,7 +72,18 @@ func (c *chaos) submit() {
 	c.Submit(d, sched.Message{
 		Job: sched.JobID{Hi: 1, Lo: n}, Key: n, App: c.apps[c.pick(len(c.apps), "app")], Count: int32(1 + c.pick(7, "tasks")),
 		Class: sched.Class(c.pick(sched.NumClasses, "class")), Retries: uint8(c.pick(2, "retries")), Estimate: sched.Millisecond,
+		Marks: c.marks(),
 	})
+}
+
+// marks draws what the backend of a job can do, where that matters.
+func (c *chaos) marks() sched.Marks {
+	if !c.cfg.Policy.Suspending {
+		return 0
+	}
+	return rapid.SampledFrom([]sched.Marks{
+		sched.Stoppable | sched.Restartable, sched.Stoppable | sched.Restartable, sched.Stoppable, sched.Restartable, 0,
+	}).Draw(c.t, "marks")
 }
 
 func (c *chaos) deliverLink() {
@@ -107,6 +124,7 @@ func (c *chaos) loseNode()   { c.LoseNode(c.node()) }
 func (c *chaos) killNode()   { c.KillNode(c.node(), c.keep()) }
 func (c *chaos) killMaster() { c.KillMaster(c.group(), c.keep()) }
 func (c *chaos) loseMaster() { c.LoseMaster(c.pick(len(c.distributors), "distributor"), c.group()) }
+func (c *chaos) losePeer()   { c.LosePeer(c.group(), c.group()) }
 func (c *chaos) crash()      { c.crashAfter = c.pick(3, "records") }
 func (c *chaos) burst()      { c.DeliverAll() }
 func (c *chaos) killDistributor() {
@@ -148,6 +166,13 @@ func (c *chaos) reintroduce() {
 	d, g := c.distributors[c.pick(len(c.distributors), "distributor")], c.group()
 	if d.lost[g] {
 		c.introduce(c.masters[g], d)
+	}
+}
+
+func (c *chaos) reintroducePeer() {
+	m, g := c.masters[c.group()], c.group()
+	if m.lost[g] {
+		c.introduce(c.masters[g], m)
 	}
 }
 

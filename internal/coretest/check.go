@@ -1,11 +1,16 @@
 package coretest
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // job is what the cluster's journals say of a job.
 type job struct {
 	id      sched.JobID
 	owner   int
+	marks   sched.Marks
 	results []int // accepted, per task
 	ended   int
 	outcome sched.Outcome
@@ -97,6 +102,8 @@ func (c *Cluster) startAll() {
 		if !d.alive {
 			c.StartDistributor(i)
 		}
+	}
+	for _, d := range slices.Concat(c.distributors, c.masters) {
 		for g, lost := range d.lostList(len(c.masters)) {
 			if lost {
 				c.introduce(c.masters[g], d)
@@ -168,8 +175,8 @@ func (c *Cluster) checkRest() {
 	}
 	for _, n := range c.nodes {
 		for k, s := range n.slots {
-			if s.running != nil || len(s.kept) > 0 {
-				c.failf("%s: slot %d runs something, or keeps %d results", n.place, k, len(s.kept))
+			if s.running != nil || s.suspended != nil || len(s.kept) > 0 {
+				c.failf("%s: slot %d runs something, has something suspended, or keeps %d results", n.place, k, len(s.kept))
 			}
 		}
 	}

@@ -53,7 +53,7 @@ type daemon struct {
 
 	journal []sched.Message // distributor
 	synced  int             // distributor: records that are on its disk
-	lost    map[int]bool    // distributor: masters it was told are lost
+	lost    map[int]bool    // masters it was told are lost
 
 	epoch      uint64 // master
 	serves     []string
@@ -88,6 +88,7 @@ type Cluster struct {
 	cores        []*recorded
 	crashAfter   int // a distributor dies after so many records of its step; -1: it does not
 	steps        int
+	switches     int // tasks suspended or continued
 	err          error
 }
 
@@ -98,7 +99,7 @@ func New(cfg Config) *Cluster {
 		c.distributors = append(c.distributors, &daemon{place: place{sched.Distributor, i}, lost: map[int]bool{}})
 	}
 	for g, nodes := range cfg.Groups {
-		c.masters = append(c.masters, &daemon{place: place{sched.Master, g}})
+		c.masters = append(c.masters, &daemon{place: place{sched.Master, g}, lost: map[int]bool{}})
 		for _, n := range nodes {
 			c.nodes = append(c.nodes, &node{place: place{sched.Worker, len(c.nodes)}, group: g, is: n})
 		}
@@ -114,6 +115,9 @@ func New(cfg Config) *Cluster {
 	}
 	return c
 }
+
+// Switches gives how often a task was suspended or continued.
+func (c *Cluster) Switches() int { return c.switches }
 
 // Err gives the first thing that went wrong.
 func (c *Cluster) Err() error { return c.err }

@@ -4,6 +4,7 @@
 //	Cluster   distributors, masters and nodes with slots, wired by links
 //	Chaos     breaks a cluster at random and then lets it heal
 //	Script    plays a scenario of prose and commands, for golden traces
+//	Drive     gives one core whatever a fuzzer wrote
 //
 // What stands in for the shells of the daemons follows them: messages of one
 // daemon to another keep their order and may come twice in a row; Idle and Report

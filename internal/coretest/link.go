@@ -165,11 +165,16 @@ func (c *Cluster) toDistributor(e envelope) {
 
 func (c *Cluster) toMaster(e envelope) {
 	m := c.masters[e.to.id]
-	if e.from.role == sched.Distributor {
-		if e.msg.Kind == sched.Tasks {
+	if e.from.role != sched.Worker {
+		from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)}
+		switch e.msg.Kind {
+		case sched.Tasks:
 			m.cargo[e.msg.Job] = true
+		case sched.MasterUp:
+			from = sched.Addr{}
+			m.lost[e.from.id] = false
 		}
-		c.step(m, sched.Addr{Role: sched.Distributor, ID: int32(e.from.id)}, &e.msg)
+		c.step(m, from, &e.msg)
 		return
 	}
 	if e.slots != nil {

@@ -12,6 +12,7 @@ type slotCore interface {
 	Seq() uint64
 	Reserved() bool
 	Running() (sched.AttemptID, bool)
+	Holds(sched.AttemptID) bool
 }
 
 // node is a machine with its node monitor.
@@ -25,17 +26,19 @@ type node struct {
 }
 
 type slot struct {
-	core    *recorded
-	worker  slotCore
-	running *sched.Message // as started; nil when the backend runs nothing
-	launch  sched.Message  // the last that was accepted
-	kept    []sched.Message
+	core      *recorded
+	worker    slotCore
+	running   *sched.Message // as started; nil when the backend runs nothing
+	suspended *sched.Message // as started
+	accepted  map[sched.AttemptID]sched.Message
+	kept      []sched.Message
 }
 
 // slotState is what a node tells its master about a slot.
 type slotState struct {
 	seq      uint64
 	running  *sched.Message // its Launch
+	held     *sched.Message // that of what is suspended
 	reserved bool
 	kept     []sched.AttemptID
 }
@@ -51,9 +54,13 @@ func (n *node) state() []slotState {
 	states := make([]slotState, len(n.slots))
 	for i, s := range n.slots {
 		states[i] = slotState{seq: s.worker.Seq(), reserved: s.worker.Reserved()}
-		if _, busy := s.worker.Running(); busy {
-			launch := s.launch
+		if id, busy := s.worker.Running(); busy {
+			launch := s.accepted[id]
 			states[i].running = &launch
+		}
+		if s.suspended != nil {
+			launch := s.accepted[s.suspended.AttemptID()]
+			states[i].held = &launch
 		}
 		for _, m := range s.kept {
 			states[i].kept = append(states[i].kept, m.AttemptID())
@@ -79,7 +86,7 @@ func (c *Cluster) StartNode(i int) {
 			c.failf("the worker of policy %s does not tell its state", c.cfg.Policy.Name)
 			return
 		}
-		n.slots = append(n.slots, &slot{core: r, worker: w})
+		n.slots = append(n.slots, &slot{core: r, worker: w, accepted: map[sched.AttemptID]sched.Message{}})
 	}
 	c.hello(n)
 }
@@ -90,7 +97,7 @@ func (c *Cluster) KillNode(i, keep int) {
 	n := c.nodes[i]
 	n.alive = false
 	for _, s := range n.slots {
-		s.running, s.kept = nil, nil
+		s.running, s.suspended, s.kept = nil, nil, nil
 	}
 	c.cut(n.place, keep)
 }
@@ -130,7 +137,11 @@ func (c *Cluster) account(m *daemon, e envelope) {
 	case inc == e.fromInc:
 		for k, s := range e.slots {
 			if w, ok := m.worker(e.from.id, e.fromInc, k); ok && s.running == nil {
-				c.step(m, w, &sched.Message{Kind: sched.Idle, Seq: s.seq})
+				free := sched.Message{Kind: sched.Idle, Seq: s.seq}
+				if s.held != nil {
+					free.Kept = []sched.AttemptID{s.held.AttemptID()}
+				}
+				c.step(m, w, &free)
 			}
 		}
 	case inc < e.fromInc:
@@ -150,12 +161,23 @@ func (c *Cluster) register(m *daemon, e envelope) {
 			Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: id}, Node: n.String(), Serves: n.is.Serves, Seq: s.seq,
 			Reserved: s.reserved, Fixed: n.is.Fixed, Kept: s.kept,
 		}
-		if r := s.running; r != nil {
-			up.Job, up.First, up.Attempt, up.Owner, up.Class, up.App = r.Job, r.First, r.Attempt, r.Owner, r.Class, r.App
-			m.cargo[r.Job] = true
+		if s.running != nil {
+			m.has(&up, s.running)
 		}
 		c.step(m, sched.Addr{}, &up)
+		if s.held != nil {
+			again := sched.Message{Kind: sched.WorkerUp, Peer: up.Peer, Node: up.Node, Serves: up.Serves, Seq: s.seq}
+			m.has(&again, s.held)
+			c.step(m, sched.Addr{}, &again)
+		}
 	}
+}
+
+// has says that a registering slot has the attempt of a launch.
+func (m *daemon) has(up, launch *sched.Message) {
+	up.Job, up.First, up.Attempt = launch.Job, launch.First, launch.Attempt
+	up.Owner, up.Class, up.App, up.Estimate = launch.Owner, launch.Class, launch.App, launch.Estimate
+	m.cargo[launch.Job] = true
 }
 
 // LoseNode makes the master of a node give it up, dead or alive.

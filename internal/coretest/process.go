@@ -9,7 +9,7 @@ func (c *Cluster) StartMaster(g int) {
 	m.incarnation++
 	m.epoch++
 	m.alive = true
-	m.members, m.registered, m.serves, m.cargo = nil, map[int]int{}, []string{}, map[sched.JobID]bool{}
+	m.members, m.registered, m.serves, m.cargo, m.lost = nil, map[int]int{}, []string{}, map[sched.JobID]bool{}, map[int]bool{}
 	cfg := sched.MasterConfig{
 		Self: sched.Addr{Role: sched.Master, ID: int32(g)}, Seed: c.cfg.Seed, Params: c.cfg.Params,
 		MaxTasks: c.cfg.MaxTasks, Recover: m.incarnation > 1,
@@ -24,9 +24,15 @@ func (c *Cluster) StartMaster(g int) {
 	for _, d := range c.distributors {
 		c.introduce(m, d)
 	}
+	for _, o := range c.masters {
+		if o != m && c.cfg.Policy.Helping {
+			c.introduce(m, o)
+			c.introduce(o, m)
+		}
+	}
 }
 
-// introduce tells a distributor that a master was reached.
+// introduce tells a distributor, or another master, that a master was reached.
 func (c *Cluster) introduce(m, d *daemon) {
 	if m.alive && d.alive {
 		up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(m.id)}, Serves: m.serves}
@@ -43,10 +49,19 @@ func (c *Cluster) KillMaster(g, keep int) {
 
 // LoseMaster tells a distributor that a group was without a master for too long,
 // be it so or not.
-func (c *Cluster) LoseMaster(d, g int) {
-	if dist := c.distributors[d]; dist.alive {
-		dist.lost[g] = true
-		c.step(dist, sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: sched.Addr{Role: sched.Master, ID: int32(g)}})
+func (c *Cluster) LoseMaster(d, g int) { c.lose(c.distributors[d], g) }
+
+// LosePeer tells the master of a group the same of another.
+func (c *Cluster) LosePeer(m, g int) {
+	if m != g {
+		c.lose(c.masters[m], g)
+	}
+}
+
+func (c *Cluster) lose(d *daemon, g int) {
+	if d.alive {
+		d.lost[g] = true
+		c.step(d, sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: sched.Addr{Role: sched.Master, ID: int32(g)}})
 	}
 }
 
@@ -103,7 +118,7 @@ func (c *Cluster) KillDistributor(i, keep, unwritten int) {
 func (c *Cluster) Submit(d int, m sched.Message) {
 	dist := c.distributors[d]
 	m.Kind = sched.Submit
-	c.byID[m.Job] = &job{id: m.Job, owner: d, results: make([]int, m.Count)}
+	c.byID[m.Job] = &job{id: m.Job, owner: d, marks: m.Marks, results: make([]int, m.Count)}
 	c.jobs = append(c.jobs, c.byID[m.Job])
 	dist.journal = append(dist.journal, m)
 	dist.synced = len(dist.journal)

@@ -3,7 +3,7 @@
 // were accepted. It is the part of a distributor that no policy changes, so
 // every policy's distributor keeps one.
 //
-//	          ┌──────────── lost (up to 3), failed with retries left ───────────┐
+//	          ┌─────── lost (up to 3), failed with retries left, yielded ───────┐
 //	          ▼                                                                 │
 //	unplaced ──Place──▶ placed ──────────── attempt n runs somewhere ───────────┤
 //	          ▲            │                                                    │

@@ -22,6 +22,7 @@ type Task struct {
 	Losses  uint8
 	Retried uint8
 	Outcome sched.Outcome // Unfinished, Done or Failed
+	Moved   bool          // from group to group, which happens once at most
 }
 
 // Job is an accepted job that has not ended.
@@ -29,7 +30,8 @@ type Job struct {
 	ID       sched.JobID
 	Key      uint64
 	App      string
-	Class    sched.Class
+	Class    sched.Class // as declared, or as a task showed since
+	Marks    sched.Marks // Stoppable and Restartable count
 	Retries  uint8
 	Estimate sched.Time
 	Arrival  sched.Time
@@ -40,6 +42,7 @@ type Job struct {
 	unfinished int32
 	failed     int32
 	reason     string // of the first failure
+	turns      uint8  // how often its class has changed
 	prev, next *Job   // order of arrival
 }
 
@@ -94,7 +97,7 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 		return nil
 	}
 	j := &Job{
-		ID: m.Job, Key: m.Key, App: m.App, Class: m.Class, Retries: m.Retries, Estimate: m.Estimate, Arrival: now,
+		ID: m.Job, Key: m.Key, App: m.App, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, Arrival: now,
 		Tasks: make([]Task, m.Count), Unplaced: m.Count, unfinished: m.Count, prev: l.last,
 	}
 	for i := range j.Tasks {

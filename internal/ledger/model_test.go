@@ -20,6 +20,8 @@ type book struct {
 
 type account struct {
 	submit  sched.Message
+	class   sched.Class
+	turns   int
 	tasks   []ledger.Task
 	written []ledger.Task // attempts and places as the journal has them
 	reasons []string      // of failures, in order
@@ -50,6 +52,7 @@ func (b *book) write(m sched.Message) {
 			a.written[m.First].Attempt = m.Attempt
 		case m.Kind == sched.Placed:
 			a.written[m.First].Place = int16(m.Peer.ID)
+			a.written[m.First].Moved = a.written[m.First].Moved || m.Marks.Has(sched.Moved)
 		}
 	}
 }
@@ -58,6 +61,7 @@ func (b *book) submit(t *rapid.T) {
 	m := sched.Message{
 		Kind: sched.Submit, Job: sched.JobID{Lo: rapid.Uint64Range(1, 6).Draw(t, "job")},
 		Count: rapid.Int32Range(-1, 5).Draw(t, "count"), Retries: uint8(rapid.IntRange(0, 2).Draw(t, "retries")),
+		Class: sched.Class(rapid.IntRange(0, 1).Draw(t, "class")),
 	}
 	known := slices.ContainsFunc(b.jobs, func(a *account) bool { return a.submit.Job == m.Job })
 	j := b.led.Submit(0, &m)
@@ -65,7 +69,7 @@ func (b *book) submit(t *rapid.T) {
 		t.Fatalf("Submit of a job that is known (%v) with %d tasks gives %v", known, m.Count, j)
 	}
 	if j != nil {
-		a := &account{submit: m, tasks: make([]ledger.Task, m.Count)}
+		a := &account{submit: m, class: m.Class, tasks: make([]ledger.Task, m.Count)}
 		for i := range a.tasks {
 			a.tasks[i] = ledger.Task{Attempt: 1, Place: ledger.Nowhere}
 		}
@@ -117,7 +121,7 @@ func (b *book) lose(t *rapid.T, a *account, m *sched.Message) ledger.Verdict {
 
 func (b *book) report(t *rapid.T) {
 	a, m := b.any(t)
-	m.Outcome = rapid.SampledFrom([]sched.Outcome{sched.Done, sched.Failed, sched.Killed, sched.Lost, sched.Unfinished}).Draw(t, "outcome")
+	m.Outcome = rapid.SampledFrom([]sched.Outcome{sched.Done, sched.Failed, sched.Killed, sched.Lost, sched.Yielded, sched.Unfinished}).Draw(t, "outcome")
 	want, repeated := ledger.Ignored, b.led.Repeated()
 	task := b.open(a, &m)
 	if task != nil {
@@ -129,6 +133,9 @@ func (b *book) report(t *rapid.T) {
 		want = ledger.Accepted
 		b.fail(t, a, &m, sched.Done)
 	case m.Attempt != task.Attempt:
+	case m.Outcome == sched.Yielded:
+		want = ledger.Again
+		task.Attempt++
 	case m.Outcome != sched.Failed:
 		want = b.lose(t, a, &m)
 	case task.Retried < a.submit.Retries:
@@ -172,9 +179,14 @@ func (b *book) place(t *rapid.T) {
 	a, m := b.any(t)
 	if task := b.open(a, &m); task != nil {
 		task.Place = int16(rapid.IntRange(0, 3).Draw(t, "place"))
-		b.led.Job(m.Job).Place(m.First, task.Place)
+		j, marks := b.led.Job(m.Job), sched.Marks(0)
+		j.Place(m.First, task.Place)
+		if task.Moved = task.Moved || rapid.Bool().Draw(t, "moved"); task.Moved {
+			j.Tasks[m.First].Moved, marks = true, sched.Moved
+		}
 		b.write(sched.Message{
-			Kind: sched.Placed, Job: m.Job, First: m.First, Count: 1, Attempt: task.Attempt, Peer: sched.Addr{Role: sched.Master, ID: int32(task.Place)},
+			Kind: sched.Placed, Job: m.Job, First: m.First, Count: 1, Attempt: task.Attempt, Marks: marks,
+			Peer: sched.Addr{Role: sched.Master, ID: int32(task.Place)},
 		})
 	}
 }
@@ -186,10 +198,32 @@ func (b *book) giveBack(t *rapid.T) {
 	if a == nil {
 		return
 	}
-	if task := b.open(a, &m); task != nil && task.Place == from && m.Attempt >= task.Attempt {
+	task := b.open(a, &m)
+	want := task != nil && task.Place == from && m.Attempt >= task.Attempt
+	if want {
 		task.Attempt, task.Place = m.Attempt, ledger.Nowhere
 	}
-	b.led.Job(m.Job).Return(m.First, m.Attempt, from)
+	if got := b.led.Job(m.Job).Return(m.First, m.Attempt, from); got != want {
+		t.Fatalf("Return gives %v, want %v", got, want)
+	}
+}
+
+// reclass says that a job has another class: short counts once, of a job that was
+// long from the start.
+func (b *book) reclass(t *rapid.T) {
+	a, m := b.any(t)
+	if a == nil {
+		return
+	}
+	c := sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))
+	want := c != a.class && (c == sched.Long || a.turns == 0)
+	if want {
+		a.class = c
+		a.turns++
+	}
+	if got := b.led.Reclass(b.led.Job(m.Job), c, &b.out); got != want {
+		t.Fatalf("Reclass to %s gives %v, want %v", c, got, want)
+	}
 }
 
 func (b *book) retry(t *rapid.T) {
@@ -220,6 +254,9 @@ func (b *book) compare(t *rapid.T, led *ledger.Ledger) {
 	}
 	i := 0
 	led.Each(func(j *ledger.Job) {
+		if i < len(b.jobs) && (j.Class != b.jobs[i].class || j.AsDeclared() != (b.jobs[i].turns == 0)) {
+			t.Fatalf("job %s is %s, want %s after %d turns", j.ID, j.Class, b.jobs[i].class, b.jobs[i].turns)
+		}
 		if i == len(b.jobs) || j.ID != b.jobs[i].submit.Job || !slices.EqualFunc(j.Tasks, b.jobs[i].tasks, equal) {
 			t.Fatalf("job number %d is %s with %v; %d jobs are wanted", i, j.ID, j.Tasks, len(b.jobs))
 		}
@@ -268,7 +305,7 @@ func (b *book) restart(t *rapid.T) {
 	}
 	for _, a := range b.jobs { // what no record was written of is forgotten
 		for i := range a.tasks {
-			a.tasks[i].Attempt, a.tasks[i].Place = a.written[i].Attempt, a.written[i].Place
+			a.tasks[i].Attempt, a.tasks[i].Place, a.tasks[i].Moved = a.written[i].Attempt, a.written[i].Place, a.written[i].Moved
 		}
 	}
 	b.compare(t, led)
@@ -282,7 +319,7 @@ func TestLedgerAgainstModel(t *testing.T) {
 		b := &book{led: ledger.New()}
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": b.submit, "submit again": b.submit, "report": b.report, "report again": b.report, "lost": b.lost, "place": b.place,
-			"retry": b.retry, "giveBack": b.giveBack, "cancel": b.cancel, "restart": b.restart, "": b.check,
+			"retry": b.retry, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "restart": b.restart, "": b.check,
 		})
 	})
 }

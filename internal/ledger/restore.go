@@ -2,8 +2,8 @@ package ledger
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Restore enters one journal record (Placed, NewAttempt, TaskEnded) of a job
-// that was submitted before it. Records of unknown jobs mean nothing: the job
+// Restore enters one journal record (Placed, NewAttempt, TaskEnded, Reclass) of a
+// job that was submitted before it. Records of unknown jobs mean nothing: the job
 // ended later in the same journal.
 func (l *Ledger) Restore(m *sched.Message) {
 	j := l.jobs[m.Job]
@@ -17,7 +17,10 @@ func (l *Ledger) Restore(m *sched.Message) {
 		}
 		for i := m.First; i-m.First < m.Count && j.Has(i); i++ {
 			j.Place(i, int16(m.Peer.ID))
+			j.Tasks[i].Moved = j.Tasks[i].Moved || m.Marks.Has(sched.Moved)
 		}
+	case sched.Reclass:
+		j.turn(m.Class)
 	case sched.NewAttempt:
 		t := &j.Tasks[m.First]
 		t.Attempt, t.Losses, t.Retried = max(t.Attempt, m.Attempt), m.Losses, m.Retries

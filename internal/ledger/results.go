@@ -17,8 +17,9 @@ const (
 )
 
 // Report takes the end of an attempt (a Report message): Done and Failed end the
-// task, unless it has retries left; Killed and Lost count as a loss. The first
-// Done of any attempt counts; a failure counts only from the attempt that counts.
+// task, unless it has retries left; Killed and Lost count as a loss; Yielded counts
+// for nothing and the task is tried again. The first Done of any attempt counts; a
+// failure counts only from the attempt that counts.
 func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	j := l.jobs[m.Job]
 	if j == nil || !j.Has(m.First) || m.Attempt < 1 || j.Tasks[m.First].Outcome != sched.Unfinished {
@@ -34,6 +35,9 @@ func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	case t.Attempt != m.Attempt:
 		l.repeated++
 		return j, Ignored
+	case m.Outcome == sched.Yielded:
+		l.again(j, m, sched.Yielded, out)
+		return j, Again
 	case m.Outcome != sched.Failed:
 		return j, l.lose(j, m, out)
 	case t.Retried < j.Retries:
@@ -69,14 +73,15 @@ func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 func (t *Task) catchUp(attempt int32) { t.Attempt = max(t.Attempt, attempt) }
 
 // Return takes a task back that its group never launched (Returned): it is
-// unplaced, unless it is held elsewhere or has a later attempt.
-func (j *Job) Return(task, attempt int32, master int16) {
+// unplaced, unless, which gives false, it is held elsewhere or has a later attempt.
+func (j *Job) Return(task, attempt int32, master int16) bool {
 	t := &j.Tasks[task]
 	if t.Outcome != sched.Unfinished || t.Place != master || attempt < t.Attempt {
-		return
+		return false
 	}
 	t.catchUp(attempt)
 	j.Unplace(task)
+	return true
 }
 
 func (l *Ledger) lose(j *Job, m *sched.Message, out *sched.Actions) Verdict {

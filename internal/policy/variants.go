@@ -10,11 +10,12 @@ func openPigeonSort(p *sched.Params) (func() sched.Policy, []parameter) {
 	return func() sched.Policy { return pigeon.SortPolicy(o) }, append(sorting(&o), weight(p), reserved(p))
 }
 
-// openPigeonX adds patience: how long a short task waits for a worker before it has
-// a long one suspended (none by default).
+// openPigeonX adds patience, how long a short task waits for a worker before it has
+// a long one suspended (none by default), and canary, which finds out jobs of a wrong
+// class at the cost of one cutoff of work (yes by default).
 func openPigeonX(*sched.Params) (func() sched.Policy, []parameter) {
-	o := pigeon.DefaultOptions()
-	return func() sched.Policy { return pigeon.XPolicy(o) }, append(sorting(&o), span("patience", &o.Patience))
+	o := pigeon.XOptions()
+	return func() sched.Policy { return pigeon.XPolicy(o) }, append(sorting(&o), span("patience", &o.Patience), choice("canary", &o.Canary))
 }
 
 // sorting are the parameters of Pigeon's sorted queues: aging, the power of a long

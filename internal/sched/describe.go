@@ -35,6 +35,7 @@ func Describe(m *Message) string {
 	}{{m.Head, "head"}, {m.Resent, "resent"}, {m.Reserved, "reserved"}, {m.Fixed, "fixed"}, {m.Full, "full"}} {
 		field(flag.set, "%s", flag.name)
 	}
+	field(m.Marks != 0, "marks=%s", m.Marks)
 	field(m.Retries != 0, "retries=%d", m.Retries)
 	field(m.Losses != 0, "losses=%d", m.Losses)
 	field(m.Peer != Addr{}, "peer=%s", m.Peer)

@@ -112,18 +112,20 @@ func (c Class) String() string {
 type Outcome uint8
 
 // The outcomes. Killed is the end of an attempt that a cancel or a better
-// attempt stopped; Lost is an attempt whose worker went away.
+// attempt stopped; Lost is an attempt whose worker went away; Yielded is one that
+// was stopped to start anew in its turn.
 const (
 	Unfinished Outcome = iota
 	Done
 	Failed
 	Killed
 	Lost
+	Yielded
 )
 
 // String gives the outcome's word.
 func (o Outcome) String() string {
-	if names := [...]string{"unfinished", "done", "failed", "killed", "lost"}; int(o) < len(names) {
+	if names := [...]string{"unfinished", "done", "failed", "killed", "lost", "yielded"}; int(o) < len(names) {
 		return names[o]
 	}
 	return fmt.Sprintf("Outcome(%d)", uint8(o))

@@ -19,5 +19,5 @@ var kindNames = [numKinds]string{
 	Ended: "Ended", Timeout: "Timeout",
 	Members: "Members", Probe: "Probe", CancelProbe: "CancelProbe", ProbeRejected: "ProbeRejected", GetTask: "GetTask",
 	NoTask: "NoTask", Started: "Started", Steal: "Steal", Stolen: "Stolen", Rotated: "Rotated", LoadShare: "LoadShare", Beat: "Beat",
-	Spare: "Spare", Moved: "Moved", Preempt: "Preempt", Continue: "Continue",
+	Spare: "Spare", Preempt: "Preempt", Continue: "Continue", Yield: "Yield", Reclass: "Reclass",
 }

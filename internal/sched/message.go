@@ -10,7 +10,7 @@ const (
 
 	// Shell to distributor.
 
-	// Submit: a job arrived. Job, Key, App, Class, Estimate, Count, Retries.
+	// Submit: a job arrived. Job, Key, App, Class, Estimate, Count, Retries, Marks.
 	// Resent marks a job read back from the journal: it is placed only after the
 	// Restored that ends the reading.
 	Submit
@@ -28,10 +28,11 @@ const (
 	// Records: a distributor's Persist carries one, and its shell gives them back
 	// in order, after the Submit of their job, when it reads the journal.
 
-	// Placed: tasks were given to a group. Job, First, Count, Attempt, Peer.
+	// Placed: tasks were given to a group. Job, First, Count, Attempt, Peer, Marks
+	// (Moved alone counts).
 	Placed
 	// NewAttempt: a task is to be tried again. Job, First, Attempt, Losses,
-	// Outcome (of the attempt before: Lost or Failed), Reason.
+	// Outcome (of the attempt before: Lost, Failed or Yielded), Reason.
 	NewAttempt
 	// TaskEnded: the result of a task was accepted. Job, First, Attempt,
 	// Outcome, Reason.
@@ -42,8 +43,8 @@ const (
 	// Distributor to master.
 
 	// Tasks: First..First+Count-1 of a job are to be run. Job, Class, Estimate,
-	// App, Arrival, Attempt, First, Count. Head puts them before everything else
-	// of their class; Resent says that an earlier incarnation may have launched
+	// App, Arrival, Attempt, First, Count, Marks. Head puts them before everything
+	// else of their class; Resent says that an earlier incarnation may have launched
 	// them already.
 	Tasks
 	// Drop: those tasks are no longer wanted; forget queued ones, kill running
@@ -54,9 +55,9 @@ const (
 
 	// Serves: the applications for which the group has a live worker. Serves.
 	Serves
-	// Returned: the group cannot take these tasks, which were never launched: no
-	// worker of it serves the application, or (Full) its queue is full. Job,
-	// First, Count, Attempt.
+	// Returned: the group gives these tasks back, which were never launched: no
+	// worker of it serves the application, its queue is full (Full), or the group of
+	// the master Peer has a spare worker for them. Job, First, Count, Attempt.
 	Returned
 	// AttemptLost: the worker of an attempt is gone. Job, First, Attempt, Reason.
 	AttemptLost
@@ -78,7 +79,9 @@ const (
 
 	// Worker to master.
 
-	// Idle: the slot is free since its sequence number Seq.
+	// Idle: the slot is free since its sequence number Seq. Where tasks are
+	// suspended: Job, First, Attempt (what ended, or cannot be continued), Kept (what
+	// is suspended there).
 	Idle
 	// Refused: the launch was not accepted; nothing of it runs. An Idle follows
 	// as soon as the slot is free. Job, First,
@@ -95,7 +98,8 @@ const (
 	// WorkerUp: a slot registered. Peer, Node, Serves, Seq, Reserved, Fixed (the
 	// slot's kind was chosen by its owner), and, when it runs something, Job,
 	// First, Attempt, Owner, Class, App. Kept lists attempts that ended there
-	// and are not acknowledged yet.
+	// and are not acknowledged yet. It comes again, right after that and with the
+	// same Peer, for each attempt that the slot holds beside the one that runs.
 	WorkerUp
 	// WorkerLost: a slot went away. Peer, Reason.
 	WorkerLost
@@ -159,20 +163,28 @@ const (
 
 	// Spare (master to master): a worker is idle and nothing is queued. Serves,
 	// Reserved (it takes short tasks only). It is never withdrawn; one that is out
-	// of date costs a move.
+	// of date costs a move: the task goes back to its distributor (Returned, with
+	// Peer), which gives it to the group that is spare.
 	Spare
-	// Moved (master to master): a task for a worker that was spare. As Tasks; it
-	// does not move again.
-	Moved
 
 	// What masters of policies that suspend tasks say to workers.
 
-	// Preempt (master to worker): suspend what runs since the launch with Seq, if
-	// it has not ended, and run this task. As Launch.
+	// Preempt (master to worker): suspend the attempt that Kept names, if it has
+	// not ended, and run this task. As Launch; Seq is that of the launch of what
+	// is to be suspended.
 	Preempt
 	// Continue (master to worker): go on with the suspended attempt. Job, First,
 	// Attempt, Seq, Epoch.
 	Continue
+	// Yield (master to worker): stop this attempt; the task starts anew elsewhere.
+	// As Kill. Its Report says Yielded, which counts as no loss.
+	Yield
+
+	// Reclass: a job is of another class than was thought. Job, Class. A master says
+	// it to the distributor when a task showed it, and the distributor to every
+	// master that holds tasks of the job, which moves what waits to the tail of the
+	// queue of that class. As a record: it has been said.
+	Reclass
 
 	numKinds
 )
@@ -192,6 +204,7 @@ type Message struct {
 	Full     bool  // Returned: worth another try later
 	Retries  uint8 // Submit: of a task that fails by itself
 	Losses   uint8 // NewAttempt: attempts lost so far
+	Marks    Marks // Submit, Tasks, Placed
 
 	First   int32 // first task of the range, or the one task
 	Count   int32 // tasks in the range
@@ -207,11 +220,11 @@ type Message struct {
 	Estimate Time   // of one task of the job
 	Arrival  Time   // of the job at its distributor, in the receiver's time
 
-	App    string   // application whose backend is needed; "" for built-in ones
-	Node   string   // WorkerUp: the node's id
-	Reason string   // in words a user can read
-	Serves []string // applications served, "" for the built-in backends; sorted
-	Kept   []AttemptID
+	App    string      // application whose backend is needed; "" for built-in ones
+	Node   string      // WorkerUp: the node's id
+	Reason string      // in words a user can read
+	Serves []string    // applications served, "" for the built-in backends; sorted
+	Kept   []AttemptID // WorkerUp: ended there; Idle: suspended there; Preempt: to be suspended
 
 	More *More // what only some policies say, else nil; shared and never changed
 }
@@ -231,7 +244,7 @@ const MaxTasks int32 = 100_000
 // made for. The edge refuses what is not, with a reason; a core ignores it, so
 // that no message can make it panic or grow without bound.
 func (m *Message) Valid() bool {
-	return m.Class < NumClasses &&
+	return m.Class < NumClasses && m.Marks&^AllMarks == 0 &&
 		m.First >= 0 && m.Count >= 0 && m.First <= MaxTasks && m.Count <= MaxTasks-m.First &&
 		m.Attempt >= 0 && m.Peer.ID >= 0 && m.Peer.ID <= MaxID &&
 		(m.More == nil || m.More.valid())

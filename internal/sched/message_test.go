@@ -83,7 +83,7 @@ func TestNamesAreTotal(t *testing.T) {
 	for i := range 256 {
 		for _, s := range []string{
 			"kind " + sched.Kind(i).String(), "class " + sched.Class(i).String(), "outcome " + sched.Outcome(i).String(),
-			"action " + sched.ActionKind(i).String(),
+			"action " + sched.ActionKind(i).String(), "marks " + sched.Marks(i).String() + ".",
 		} {
 			if seen[s] || strings.HasSuffix(s, " ") {
 				t.Errorf("%q stands for two numbers, or for nothing", s)
@@ -108,6 +108,8 @@ func TestValid(t *testing.T) {
 		{sched.Message{Count: sched.MaxTasks + 1}, false},
 		{sched.Message{Attempt: -1}, false},
 		{sched.Message{Attempt: math.MaxInt32}, true},
+		{sched.Message{Marks: sched.AllMarks}, true},
+		{sched.Message{Marks: sched.AllMarks + 1}, false},
 		{sched.Message{Class: sched.Long}, true},
 		{sched.Message{Class: sched.NumClasses}, false},
 		{sched.Message{Peer: sched.Addr{ID: sched.Everyone}}, false},

@@ -212,7 +212,9 @@ func drawField(t *rapid.T, name string, f reflect.Value, here *names) {
 	case *sched.Class:
 		*p = sched.Class(rapid.IntRange(0, sched.NumClasses-1).Draw(t, name))
 	case *sched.Outcome:
-		*p = sched.Outcome(rapid.IntRange(0, int(sched.Lost)).Draw(t, name))
+		*p = sched.Outcome(rapid.IntRange(0, int(sched.Yielded)).Draw(t, name))
+	case *sched.Marks:
+		*p = sched.Marks(rapid.IntRange(0, int(sched.AllMarks)).Draw(t, name))
 	case *sched.Addr:
 		if rapid.Bool().Draw(t, name) {
 			role := sched.Role(rapid.IntRange(1, int(sched.Worker)).Draw(t, "role"))

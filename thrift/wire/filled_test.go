@@ -28,7 +28,10 @@ func fill(v reflect.Value, next *int) {
 		v.SetUint(uint64(sched.Long))
 		return
 	case sched.Outcome:
-		v.SetUint(uint64(sched.Lost))
+		v.SetUint(uint64(sched.Yielded))
+		return
+	case sched.Marks:
+		v.SetUint(uint64(sched.Restartable | sched.Moved))
 		return
 	case time.Time:
 		v.Set(reflect.ValueOf(time.Unix(int64(*next), 1).UTC()))

@@ -32,11 +32,12 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.LoadShare:     22,
 	sched.Beat:          23,
 
-	sched.Spare: 24,
-	sched.Moved: 25,
+	sched.Spare: 24, // 25 was Moved: masters hand nothing to each other
 
 	sched.Preempt:  26,
 	sched.Continue: 27,
+	sched.Yield:    28,
+	sched.Reclass:  29,
 
 	sched.Submit:       64,
 	sched.Cancel:       65,

@@ -26,6 +26,8 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	t.Kind, t.JobClass, t.Outcome = kindNumbers[m.Kind], int8(m.Class), int8(m.Outcome) // small enumerations
 	t.Head, t.Resent, t.Reserved, t.Fixed, t.Full = m.Head, m.Resent, m.Reserved, m.Fixed, m.Full
 	t.Retries, t.Losses = int16(m.Retries), int16(m.Losses)
+	t.Stoppable, t.Restartable = m.Marks.Has(sched.Stoppable), m.Marks.Has(sched.Restartable)
+	t.Canary, t.Moved = m.Marks.Has(sched.Canary), m.Marks.Has(sched.Moved)
 	t.First, t.Count, t.Attempt = m.First, m.Count, m.Attempt
 	t.JobHi, t.JobLo = bits(m.Job.Hi), bits(m.Job.Lo)
 	t.Key, t.Seq, t.Epoch, t.Token = bits(m.Key), bits(m.Seq), bits(m.Epoch), bits(m.Token)
@@ -50,6 +52,7 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	m.Kind, m.Class, m.Outcome = kindsByNumber[t.Kind], sched.Class(t.JobClass), sched.Outcome(t.Outcome) // checked
 	m.Head, m.Resent, m.Reserved, m.Fixed, m.Full = t.Head, t.Resent, t.Reserved, t.Fixed, t.Full
 	m.Retries, m.Losses = uint8(t.Retries), uint8(t.Losses) // checked
+	m.Marks = marksFrom(t)
 	m.First, m.Count, m.Attempt = t.First, t.Count, t.Attempt
 	m.Job = sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}
 	m.Key, m.Seq, m.Epoch, m.Token = unbits(t.Key), unbits(t.Seq), unbits(t.Epoch), unbits(t.Token)
@@ -59,6 +62,22 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	m.Kept = attemptsFrom(t.Kept)
 	m.More, err = c.moreFrom(t.More, now)
 	return err
+}
+
+func marksFrom(t *peer.TMessage) (m sched.Marks) {
+	if t.Stoppable {
+		m |= sched.Stoppable
+	}
+	if t.Restartable {
+		m |= sched.Restartable
+	}
+	if t.Canary {
+		m |= sched.Canary
+	}
+	if t.Moved {
+		m |= sched.Moved
+	}
+	return m
 }
 
 // ageTo gives how long ago an arrival was; 0 stands for an arrival that nobody
@@ -89,7 +108,7 @@ func checkMessage(t *peer.TMessage) error {
 		return fmt.Errorf("its kind %d is not known here", t.Kind)
 	case t.JobClass < 0 || t.JobClass >= sched.NumClasses:
 		return fmt.Errorf("its class %d does not exist", t.JobClass)
-	case t.Outcome < 0 || t.Outcome > int8(sched.Lost):
+	case t.Outcome < 0 || t.Outcome > int8(sched.Yielded):
 		return fmt.Errorf("its outcome %d does not exist", t.Outcome)
 	case t.Retries < 0 || t.Retries > 255 || t.Losses < 0 || t.Losses > 255:
 		return fmt.Errorf("its retries %d or losses %d are out of range", t.Retries, t.Losses)

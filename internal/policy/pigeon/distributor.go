@@ -20,6 +20,7 @@ type Distributor struct {
 	held     []sched.JobID
 	restored bool // false while the journal is being read
 	retrying bool // a timer for held tasks is running
+	canary   bool // tasks 0 of long jobs are tried as short ones
 }
 
 type group struct {
@@ -30,6 +31,13 @@ type group struct {
 // NewDistributor gives a distributor that knows no master yet.
 func NewDistributor(cfg sched.DistributorConfig) *Distributor {
 	return &Distributor{cfg: cfg, led: ledger.New(), restored: true}
+}
+
+// NewDistributorWith gives a distributor with options.
+func NewDistributorWith(cfg sched.DistributorConfig, o Options) *Distributor {
+	d := NewDistributor(cfg)
+	d.canary = o.Canary
+	return d
 }
 
 // Ledger gives the book of what is owed, for the shell to read between steps.
@@ -66,6 +74,8 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 		d.placeHeld(out)
 	case sched.Placed, sched.NewAttempt, sched.TaskEnded:
 		d.led.Restore(m)
+	case sched.Reclass:
+		d.reclass(from, m, out)
 	case sched.Restored:
 		d.restore(out)
 	}
@@ -102,7 +112,7 @@ func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Action
 func (d *Distributor) settle(j *ledger.Job, m *sched.Message, v ledger.Verdict, out *sched.Actions) {
 	switch v {
 	case ledger.Again:
-		d.tryAgain(j, m.First, out)
+		d.tryAgain(j, m.First, m.Outcome != sched.Yielded, out)
 	case ledger.Accepted:
 		// Another attempt may be queued or running: it is not wanted any more.
 		if t := &j.Tasks[m.First]; t.Attempt != m.Attempt || m.Kind == sched.AttemptLost {
@@ -111,12 +121,12 @@ func (d *Distributor) settle(j *ledger.Job, m *sched.Message, v ledger.Verdict, 
 	}
 }
 
-// tryAgain sends a new attempt to the head of the queue it came from; without a
-// live master there the task is placed anew.
-func (d *Distributor) tryAgain(j *ledger.Job, task int32, out *sched.Actions) {
+// tryAgain sends a new attempt to the queue it came from, as a rule to its head;
+// without a live master there the task is placed anew.
+func (d *Distributor) tryAgain(j *ledger.Job, task int32, head bool, out *sched.Actions) {
 	t := &j.Tasks[task]
 	if t.Place != ledger.Nowhere && d.group(master(t.Place)).takes(j.App) {
-		d.sendTasks(j, task, 1, t.Place, out).Head = true
+		d.sendTasks(j, task, 1, t.Place, out).Head = head
 		return
 	}
 	j.Unplace(task)
@@ -128,7 +138,21 @@ func (d *Distributor) sendTasks(j *ledger.Job, first, count int32, place int16, 
 	m := out.Send(master(place), sched.Tasks)
 	m.Job, m.Class, m.Estimate, m.App, m.Arrival = j.ID, j.Class, j.Estimate, j.App, j.Arrival
 	m.Owner, m.First, m.Count, m.Attempt = d.cfg.Self, first, count, j.Tasks[first].Attempt
+	m.Marks = d.marks(j, first)
 	return m
+}
+
+// marks gives the marks of a range of tasks with equal attempts that starts with
+// the given one.
+func (d *Distributor) marks(j *ledger.Job, first int32) sched.Marks {
+	t, marks := &j.Tasks[first], j.Marks
+	if t.Moved {
+		marks |= sched.Moved
+	}
+	if d.canary && first == 0 && t.Attempt == 1 && j.Class == sched.Long && j.AsDeclared() {
+		marks |= sched.Canary
+	}
+	return marks
 }
 
 func (d *Distributor) drop(j *ledger.Job, first, count int32, place int16, out *sched.Actions) {
@@ -146,14 +170,20 @@ func (d *Distributor) cancel(m *sched.Message, out *sched.Actions) {
 	}
 	r := out.Do(sched.Persist)
 	r.Kind, r.Job, r.Reason = sched.Cancel, j.ID, m.Reason
-	var told []int16
-	for i := range j.Tasks {
-		if p := j.Tasks[i].Place; !slices.Contains(told, p) {
-			told = append(told, p)
-			d.drop(j, 0, 0, p, out)
-		}
+	for _, p := range places(j, func(*ledger.Task) bool { return true }) {
+		d.drop(j, 0, 0, p, out)
 	}
 	d.led.Cancel(j, m.Reason, out)
+}
+
+// places lists the groups that tasks of a job were given to, in order of the tasks.
+func places(j *ledger.Job, which func(*ledger.Task) bool) (list []int16) {
+	for i := range j.Tasks {
+		if t := &j.Tasks[i]; t.Place != ledger.Nowhere && which(t) && !slices.Contains(list, t.Place) {
+			list = append(list, t.Place)
+		}
+	}
+	return list
 }
 
 // returned takes tasks back that a group could not run, and places them with
@@ -163,15 +193,34 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 	if j == nil || d.group(from) == nil {
 		return
 	}
+	moves, refused := m.Peer.Role == sched.Master, false
 	for i := m.First; i < m.First+m.Count && j.Has(i); i++ {
-		j.Return(i, m.Attempt, int16(from.ID))
+		if j.Return(i, m.Attempt, int16(from.ID)) && moves {
+			refused = !d.handOver(j, i, m.Peer, out) || refused
+		}
 	}
-	if !m.Full {
+	switch {
+	case refused:
+		d.place(j, out)
+	case !moves && !m.Full:
 		d.placeExcept(j, from, out)
 	}
 	if d.hold(j); j.Unplaced > 0 {
 		d.retryLater(now, out)
 	}
+}
+
+// handOver gives a task that a group has handed back to the one that is spare;
+// false when that cannot be reached. It moves once: whoever gets it now keeps it.
+func (d *Distributor) handOver(j *ledger.Job, task int32, to sched.Addr, out *sched.Actions) bool {
+	j.Tasks[task].Moved = true
+	g := d.group(to)
+	if !d.restored || g == nil || !g.takes(j.App) {
+		return false
+	}
+	j.Place(task, int16(to.ID))
+	d.placed(j, task, 1, int16(to.ID), out)
+	return true
 }
 
 func (d *Distributor) retryLater(now sched.Time, out *sched.Actions) {

@@ -47,16 +47,24 @@ type worker struct {
 	fixed      bool
 	told       bool // its kind
 	seq        uint64
-	job        *queue.Job // what it runs, nil when idle or unknown
-	task       int32
-	attempt    int32
-	moved      bool    // what it runs came from another group
-	stint      stint   // of what it runs; kept for sorted queues only
-	held       *held   // suspended here, nil for none
-	overtook   bool    // what it runs was sent to suspend what ran
-	longAt     int     // 1 + place among those that can be preempted, else 0
+	work               // what it runs; without a job when it is idle or that is unknown
 	prev, next *worker // workers of the same job, in order of launch
 	ended      endedList
+	suspension // kept for sorted queues only
+}
+
+// work is a task on its way to a worker, or at one.
+type work struct {
+	job     *queue.Job
+	task    int32
+	attempt int32
+	class   sched.Class // it is served as; the job's, but for a canary
+	moved   bool        // it came from another group
+	trial   bool        // it is a canary that has not run for a cutoff
+}
+
+func (x *work) id() sched.AttemptID {
+	return sched.AttemptID{Job: x.job.ID, Task: x.task, Attempt: x.attempt}
 }
 
 func (w *worker) kind() queue.Kind {
@@ -84,7 +92,7 @@ func NewMasterWith(cfg sched.MasterConfig, o Options) *Master {
 func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if !s.recovery.started && !s.recovery.over {
 		s.recovery.started = true
-		out.Timer(now+recoverWait, 0)
+		out.Timer(now+recoverWait, recoveryOver)
 	}
 	if !m.Valid() {
 		return
@@ -94,7 +102,7 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.index.Renew(now)
 	}
 	switch m.Kind {
-	case sched.Tasks, sched.Moved:
+	case sched.Tasks:
 		s.tasks(now, m, out)
 	case sched.Idle:
 		s.idle(now, s.sender(from), m, out)
@@ -102,6 +110,8 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.refused(now, s.sender(from), m, out)
 	case sched.Drop:
 		s.drop(m, out)
+	case sched.Reclass:
+		s.reclassed(now, m, out)
 	case sched.WorkerUp:
 		s.workerUp(now, m, out)
 	case sched.WorkerLost:
@@ -115,11 +125,26 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.Timeout:
-		if m.Token == patienceOver {
-			s.impatient(out)
-			return
-		}
+		s.due(now, m.Token, out)
+	}
+}
+
+// The tokens of a master's timers.
+const (
+	recoveryOver = iota // the wait of a master that follows another
+	patienceOver        // of one short task
+	cutoffOver          // for the short task that has run longest
+)
+
+func (s *Master) due(now sched.Time, token uint64, out *sched.Actions) {
+	switch {
+	case token == recoveryOver:
 		s.recovered(now, out)
+	case s.sorted == nil:
+	case token == patienceOver:
+		s.impatient(out)
+	case token == cutoffOver:
+		s.overdue(out)
 	}
 }
 
@@ -166,7 +191,7 @@ func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
 
 // newJob enters the job of a message.
 func (s *Master) newJob(m *sched.Message) *queue.Job {
-	j := &queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(m.App), Class: m.Class, Estimate: m.Estimate}
+	j := &queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(m.App), Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
 	s.jobs[m.Job] = j
 	if s.sorted != nil {
 		s.sorted.facts[j] = &facts{arrival: m.Arrival}
@@ -174,25 +199,34 @@ func (s *Master) newJob(m *sched.Message) *queue.Job {
 	return j
 }
 
+// lasting are the marks that are the job's.
+func lasting(m sched.Marks) sched.Marks { return m & (sched.Stoppable | sched.Restartable) }
+
 // takeMore takes tasks of a job that is known here. The message may have come
 // twice, or repeat what an earlier master launched: a task that is held with
 // this attempt or a later one is left alone. An earlier attempt that waits gives
 // way; one that runs goes on, for whichever ends first counts.
 func (s *Master) takeMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
-	held := make([]int32, m.Count) // latest attempt of each task
+	s.catchUp(now, j, m, out)
+	latest := make([]int32, m.Count) // attempt of each task held here
 	j.EachRun(func(r *queue.Run) {
 		for i := max(r.First, m.First); i < min(r.First+r.Count, m.First+m.Count); i++ {
-			held[i-m.First] = max(held[i-m.First], r.Attempt)
+			latest[i-m.First] = max(latest[i-m.First], r.Attempt)
 		}
 	})
 	for w := s.firstOf(j); w != nil; w = w.next {
 		if i := w.task - m.First; i >= 0 && i < m.Count {
-			held[i] = max(held[i], w.attempt)
+			latest[i] = max(latest[i], w.attempt)
 		}
 	}
+	s.eachHeld(j, func(w *worker) {
+		if i := w.held.task - m.First; i >= 0 && i < m.Count {
+			latest[i] = max(latest[i], w.held.attempt)
+		}
+	})
 	for i := int32(0); i < m.Count; {
 		first := i
-		for i < m.Count && held[i] < m.Attempt {
+		for i < m.Count && latest[i] < m.Attempt {
 			i++
 		}
 		if i == first {
@@ -209,148 +243,6 @@ func (s *Master) takeMore(now sched.Time, j *queue.Job, m *sched.Message, out *s
 	s.forget(j.ID, out)
 }
 
-func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sched.Message, out *sched.Actions) {
-	moved := m.Kind == sched.Moved
-	for _, kind := range mayUse[j.Class] {
-		for count > 0 {
-			e := s.index.TakeIdle(j.App, kind)
-			if e == nil {
-				break
-			}
-			s.launch(s.workers[e.Owner], j, first, m.Attempt, moved, out)
-			first++
-			count--
-		}
-	}
-	if s.sorted != nil {
-		for count > 0 && s.elsewhere(j, first, m.Attempt, moved, out) {
-			first++
-			count--
-		}
-	}
-	if count > 0 && s.sorted != nil {
-		s.wait(j, first, count, out)
-	}
-	switch {
-	case count == 0:
-	case m.Head:
-		s.index.PushHead(now, j, first, count, m.Attempt).Moved = moved
-	default:
-		s.index.PushTail(now, j, first, count, m.Attempt).Moved = moved
-	}
-}
-
-func (s *Master) launch(w *worker, j *queue.Job, task, attempt int32, moved bool, out *sched.Actions) {
-	s.send(sched.Launch, w, j, task, attempt, moved, out)
-}
-
-func (s *Master) send(kind sched.Kind, w *worker, j *queue.Job, task, attempt int32, moved bool, out *sched.Actions) {
-	s.occupy(w, j, task, attempt)
-	w.moved = moved
-	s.counts.Launches++
-	if s.sorted != nil {
-		s.begin(w, 0)
-	}
-	m := out.Send(w.addr, kind)
-	m.Job, m.First, m.Attempt, m.Class, m.App = j.ID, task, attempt, j.Class, j.App.Name
-	m.Owner, m.Estimate, m.Seq, m.Epoch = j.Owner(), j.Estimate, w.seq, s.epoch
-}
-
-// idle takes the notice that a slot is free since sequence number Seq; an older
-// or repeated one says nothing new. What was launched there has ended, or was
-// refused, which the slot will tell.
-func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
-	if w == nil || m.Seq <= w.seq {
-		return
-	}
-	if w.overtook && s.endedBefore(now, w, m, out) {
-		return
-	}
-	w.seq, w.overtook = m.Seq, false
-	if w.job != nil {
-		w.ended.add(now, sched.AttemptID{Job: w.job.ID, Task: w.task, Attempt: w.attempt}, w.job.Owner())
-		s.vacate(w, out)
-	}
-	if !w.Listed() {
-		s.feed(w, out)
-	}
-}
-
-// feed gives a free worker its next task, or puts it at the tail of its idle
-// list.
-func (s *Master) feed(w *worker, out *sched.Actions) {
-	r := s.choose(w)
-	if w.held != nil && (r == nil || r.Job.Class == sched.Long) {
-		s.resume(w, out)
-		return
-	}
-	if r == nil {
-		s.index.PushIdle(&w.Idler, w.service, w.kind())
-		if s.sorted != nil {
-			s.tellSpare(w, out)
-		}
-		return
-	}
-	j, attempt, moved := r.Job, r.Attempt, r.Moved
-	s.launch(w, j, s.index.Take(r), attempt, moved, out)
-}
-
-// choose picks the run a free worker serves next. A reserved worker takes from
-// the short queue only; a general one too, except that of every W consecutive
-// tasks that general workers take from the queues at least one is long while the
-// long queue is not empty (section 3.3, weighted fair queuing).
-func (s *Master) choose(w *worker) *queue.Run {
-	short := s.index.First(w.service, sched.Short)
-	if w.reserved {
-		return short
-	}
-	long := s.index.First(w.service, sched.Long)
-	switch {
-	case short == nil || (long != nil && s.longIsDue()):
-		if long != nil {
-			s.passed = 0
-		}
-		return long
-	case s.index.Queued(sched.Long) > 0:
-		s.passed++
-	}
-	return short
-}
-
-// longIsDue says that by the weight the next task of a general worker is long.
-func (s *Master) longIsDue() bool {
-	return s.cfg.Params.Weight > 0 && s.passed >= s.cfg.Params.Weight-1
-}
-
-// refused puts a task that its slot did not take back at the head of its queue.
-// The slot's own Idle makes it usable again. Where that notice was faster, the
-// task passed for ended and is forgotten here: it goes back to its owner.
-func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
-	if w == nil {
-		return
-	}
-	if w.job == nil || w.job.ID != m.Job || w.task != m.First || w.attempt != m.Attempt {
-		if owner, ok := w.ended.remove(m.AttemptID()); ok {
-			s.counts.Refused++
-			s.giveBack(owner, m.Job, m.First, 1, m.Attempt, false, out)
-		}
-		return
-	}
-	s.counts.Refused++
-	j := w.job
-	s.unlink(w)
-	if j.App.Workers == 0 {
-		s.giveBack(j.Owner(), j.ID, m.First, 1, m.Attempt, false, out)
-		s.forget(j.ID, out)
-		return
-	}
-	again := sched.Message{Kind: sched.Tasks, Attempt: m.Attempt, Head: true}
-	if w.moved {
-		again.Kind = sched.Moved
-	}
-	s.admit(now, j, m.First, 1, &again, out)
-}
-
 // drop forgets queued tasks and kills running ones.
 func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 	first, count := m.First, m.Count
@@ -365,17 +257,22 @@ func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 	s.index.Remove(j, first, count)
 	for w := s.firstOf(j); w != nil; w = w.next {
 		if w.task >= first && w.task-first < count {
-			k := out.Send(w.addr, sched.Kill)
-			k.Job, k.First, k.Attempt, k.Epoch = j.ID, w.task, w.attempt, s.epoch
+			s.kill(w, w.id(), out)
 		}
 	}
 	s.killHeld(j, first, count, out)
 	s.forget(j.ID, out)
 }
 
-func (s *Master) giveBack(owner sched.Addr, job sched.JobID, first, count, attempt int32, full bool, out *sched.Actions) {
+func (s *Master) kill(w *worker, id sched.AttemptID, out *sched.Actions) {
+	k := out.Send(w.addr, sched.Kill)
+	k.Job, k.First, k.Attempt, k.Epoch = id.Job, id.Task, id.Attempt, s.epoch
+}
+
+func (s *Master) giveBack(owner sched.Addr, job sched.JobID, first, count, attempt int32, full bool, out *sched.Actions) *sched.Message {
 	r := out.Send(owner, sched.Returned)
 	r.Job, r.First, r.Count, r.Attempt, r.Full = job, first, count, attempt, full
+	return r
 }
 
 // forget drops a job of which nothing is queued or running here any more.

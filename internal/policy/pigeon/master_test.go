@@ -60,8 +60,21 @@ func TestQueuesAreFIFO(t *testing.T) {
 	r.tasks(1, sched.Short, 1)
 	r.tasks(2, sched.Short, 2)
 	r.tasks(3, sched.Short, 1)
-	r.tasks(2, sched.Long, 1) // the job is known here as short, and stays so
 	for _, next := range []string{"0:2/0", "0:2/1", "0:3/0"} {
+		want(t, "an end", r.ends(0), next)
+	}
+}
+
+// A job is of the class that its distributor said last: what waits of it moves to
+// the tail of that queue.
+func TestClassIsTheOneSaidLast(t *testing.T) {
+	r := newRig(t, 0, general(1))
+	r.tasks(1, sched.Short, 1)
+	r.tasks(2, sched.Short, 2)
+	r.tasks(3, sched.Long, 1)
+	r.tasks(4, sched.Short, 1)
+	r.tasks(2, sched.Long, 1)
+	for _, next := range []string{"0:4/0", "0:3/0", "0:2/0", "0:2/1"} {
 		want(t, "an end", r.ends(0), next)
 	}
 }

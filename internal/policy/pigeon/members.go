@@ -19,8 +19,9 @@ type node struct {
 // workerUp takes a slot in: free, or running something that an earlier master
 // launched.
 func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) {
-	if s.worker(m.Peer.ID) != nil {
-		return // came twice
+	if w := s.worker(m.Peer.ID); w != nil {
+		s.adoptHeld(w, m, out)
+		return
 	}
 	if grow := int(m.Peer.ID) + 1 - len(s.workers); grow > 0 {
 		s.workers = append(s.workers, make([]*worker, grow)...)
@@ -46,14 +47,47 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	}
 }
 
-// adopt enters what a registering slot runs and asks its owner whether it is
-// still wanted. Where the same attempt waits here, it does so no longer.
+// adopt enters what a registering slot runs. The slot's number counts the launch
+// already.
 func (s *Master) adopt(w *worker, m *sched.Message, out *sched.Actions) {
+	w.seq -= min(w.seq, 1)
+	s.occupy(w, s.found(m))
+	if s.sorted != nil {
+		s.begin(w, 0, out)
+	}
+	s.claim(m, out)
+}
+
+// adoptHeld enters what a slot, known by now, has suspended. It goes on at once when
+// the slot is idle.
+func (s *Master) adoptHeld(w *worker, m *sched.Message, out *sched.Actions) {
+	if s.sorted == nil || m.Attempt < 1 || w.held != nil || (w.job != nil && w.id() == m.AttemptID()) {
+		return // came twice
+	}
+	h := &held{work: s.found(m)}
+	h.class = sched.Long // no other is suspended
+	w.held = h
+	s.sorted.facts[h.job].held++
+	s.changed(w, h.job)
+	s.claim(m, out)
+	if w.Listed() {
+		s.index.RemoveIdle(&w.Idler)
+		s.resume(w, out)
+	}
+}
+
+// found gives the task that a registering slot has.
+func (s *Master) found(m *sched.Message) work {
 	j := s.jobs[m.Job]
 	if j == nil {
 		j = s.newJob(m)
 	}
-	s.occupy(w, j, m.First, m.Attempt)
+	return work{job: j, task: m.First, attempt: m.Attempt, class: m.Class}
+}
+
+// claim asks the owner of what a slot has whether it is still wanted. Where the same
+// attempt waits here, it does so no longer.
+func (s *Master) claim(m *sched.Message, out *sched.Actions) {
 	s.notHere(m.AttemptID(), out)
 	h := out.Send(m.Owner, sched.Holding)
 	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt

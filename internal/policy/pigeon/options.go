@@ -24,6 +24,9 @@ type Options struct {
 	Suspend bool
 	// Patience is how long a short task waits for an idle worker before that.
 	Patience sched.Time
+	// Canary finds out wrong classes: task 0 of a job declared long is tried as a
+	// short one, and a short task that runs for a cutoff makes its job long.
+	Canary bool
 }
 
 // MaxAging bounds Options.Aging.
@@ -31,6 +34,13 @@ const MaxAging = 10
 
 // DefaultOptions are those of pigeon-sort.
 func DefaultOptions() Options { return Options{Sorted: true, Aging: 2} }
+
+// XOptions are those of pigeon-x.
+func XOptions() Options {
+	o := DefaultOptions()
+	o.Suspend, o.Canary = true, true
+	return o
+}
 
 // SortPolicy gives the cores of pigeon-sort: Pigeon's, with these options.
 func SortPolicy(o Options) sched.Policy {
@@ -46,9 +56,11 @@ func XPolicy(o Options) sched.Policy {
 	p := SortPolicy(o)
 	p.Name, p.Suspending = NameX, true
 	o.Suspend = true
+	p.NewDistributor = func(c sched.DistributorConfig) sched.Core { return NewDistributorWith(c, o) }
 	p.NewMaster = func(c sched.MasterConfig) sched.Core {
 		c.Params.Reserved, c.Params.Weight = 0, 0
 		return NewMasterWith(c, o)
 	}
+	p.NewWorker = func(c sched.WorkerConfig) sched.Core { return NewWorkerWith(c, o) }
 	return p
 }

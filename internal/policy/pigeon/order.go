@@ -24,7 +24,7 @@ type leastQueued struct{ cutoff sched.Time }
 
 // Rank implements [queue.Order].
 func (o leastQueued) Rank(j *queue.Job) float64 {
-	return float64(float64(estimate(j, o.cutoff)) * float64(j.Queued))
+	return float64(float64(estimate(j, o.cutoff)) * float64(j.QueuedAs(sched.Short)))
 }
 
 // Renew implements [queue.Order]: time changes nothing.

@@ -24,6 +24,7 @@ type sorted struct {
 	stints  uint64     // begun so far
 	longs   []*worker  // that run a long task and hold no suspended one
 	patient []patience // short tasks whose patience runs, in order of its end
+	watched watchlist
 }
 
 // peer is another master, and the flag kept for it.
@@ -111,9 +112,9 @@ func (s *Master) spare(from sched.Addr, m *sched.Message, out *sched.Actions) {
 		return
 	}
 	if r := s.nextFor(m.Serves, m.Reserved); r != nil && !r.Moved {
-		j, attempt := r.Job, r.Attempt
-		s.move(j, s.index.Take(r), attempt, from.ID, out)
-		s.forget(j.ID, out)
+		next := s.next(r)
+		s.move(next, from.ID, out)
+		s.forget(next.job.ID, out)
 		return
 	}
 	p := &x.peers[from.ID]
@@ -137,33 +138,32 @@ func (s *Master) nextFor(serves []string, reserved bool) *queue.Run {
 
 // elsewhere finds a place for an arriving task for which no worker is idle, other
 // than the queue: over a long task, or in another group.
-func (s *Master) elsewhere(j *queue.Job, task, attempt int32, moved bool, out *sched.Actions) bool {
+func (s *Master) elsewhere(x work, out *sched.Actions) bool {
 	o := &s.sorted.options
-	if o.Suspend && o.Patience == 0 && j.Class == sched.Short && s.preempt(j, task, attempt, moved, out) {
+	if o.Suspend && o.Patience == 0 && x.class == sched.Short && s.preempt(x, out) {
 		return true
 	}
-	return !moved && s.overflow(j, task, attempt, out)
+	return !x.moved && s.overflow(x, out)
 }
 
 // overflow moves an arriving task that found no idle worker to the first group,
 // in the order of numbers after this one, that has a flag for it.
-func (s *Master) overflow(j *queue.Job, task, attempt int32, out *sched.Actions) bool {
+func (s *Master) overflow(t work, out *sched.Actions) bool {
 	x := s.sorted
 	after, _ := slices.BinarySearch(x.others, s.cfg.Self.ID)
 	for i := range x.others {
 		id := x.others[(after+i)%len(x.others)]
-		if p := &x.peers[id]; p.flag[j.Class] && slices.Contains(p.serves, j.App.Name) {
+		if p := &x.peers[id]; p.flag[t.class] && slices.Contains(p.serves, t.job.App.Name) {
 			p.flag = [sched.NumClasses]bool{}
-			s.move(j, task, attempt, id, out)
+			s.move(t, id, out)
 			return true
 		}
 	}
 	return false
 }
 
-func (s *Master) move(j *queue.Job, task, attempt, to int32, out *sched.Actions) {
+// move hands a task back to its distributor, for the group of another master.
+func (s *Master) move(x work, to int32, out *sched.Actions) {
 	s.counts.Moved++
-	m := out.Send(sched.Addr{Role: sched.Master, ID: to}, sched.Moved)
-	m.Job, m.Class, m.Estimate, m.App, m.Arrival = j.ID, j.Class, j.Estimate, j.App.Name, s.sorted.facts[j].arrival
-	m.Owner, m.First, m.Count, m.Attempt = j.Owner(), task, 1, attempt
+	s.giveBack(x.job.Owner(), x.job.ID, x.task, 1, x.attempt, false, out).Peer = sched.Addr{Role: sched.Master, ID: to}
 }

@@ -17,12 +17,12 @@ func helped(t tester, groups ...slots) *rig {
 	return r
 }
 
-// said names what went to other masters: master:kind job/task.
-func said(actions []sched.Action) []string {
+// moves names what was handed back for other groups: group:job/task.
+func moves(actions []sched.Action) []string {
 	list := []string{}
 	for _, a := range actions {
-		if a.Kind == sched.Send && a.To.Role == sched.Master {
-			list = append(list, fmt.Sprintf("%d:%s %d/%d", a.To.ID, a.Msg.Kind, a.Msg.Job.Lo, a.Msg.First))
+		if a.Kind == sched.Send && a.Msg.Kind == sched.Returned && a.Msg.Peer.Role == sched.Master {
+			list = append(list, fmt.Sprintf("%d:%d/%d", a.Msg.Peer.ID, a.Msg.Job.Lo, a.Msg.First))
 		}
 	}
 	return list
@@ -66,8 +66,10 @@ func TestSpareIsTold(t *testing.T) {
 	classic := helped(t, general(1)) // the rig's slots are of one application's own
 	classic.job(1, sched.Long, 1, 1)
 	classic.seq[0] = 2
-	if got := said(classic.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2})); len(got) != 0 {
-		t.Errorf("a classic slot is told of: %q", got)
+	for _, a := range classic.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2}) {
+		if a.Msg.Kind == sched.Spare {
+			t.Errorf("a classic slot is told of: %s", sched.DescribeAction(&a))
+		}
 	}
 }
 
@@ -82,9 +84,9 @@ func TestSpareIsGivenTheNextTask(t *testing.T) {
 		reserved bool
 		want     string
 	}{
-		{false, "[3:Moved 3/0]"}, {true, "[3:Moved 2/0]"}, {false, "[3:Moved 2/1]"}, {true, "[]"}, {false, "[3:Moved 1/0]"}, {false, "[]"},
+		{false, "[3:3/0]"}, {true, "[3:2/0]"}, {false, "[3:2/1]"}, {true, "[]"}, {false, "[3:1/0]"}, {false, "[]"},
 	} {
-		if got := fmt.Sprint(said(r.step(group(3), spare(c.reserved)))); got != c.want {
+		if got := fmt.Sprint(moves(r.step(group(3), spare(c.reserved)))); got != c.want {
 			t.Errorf("gave %s, want %s", got, c.want)
 		}
 	}
@@ -95,18 +97,18 @@ func TestSpareIsGivenTheNextTask(t *testing.T) {
 
 // "or, having none, keeps one flag for the announcer: an arriving task that finds
 // no idle worker takes the first flag, at the masters after its own in number
-// order, clears it and moves there."
+// order, clears it and moves there." It moves by way of its distributor.
 func TestFlags(t *testing.T) {
 	r := helped(t, general(1))
 	for _, id := range []int32{0, 2, 4, 4} { // the second of 4 adds nothing
 		r.step(group(id), spare(id == 2))
 	}
 	got := r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Class: sched.Long, Count: 4, Attempt: 1, Owner: owner})
-	if l, m := fmt.Sprint(launches(got)), fmt.Sprint(said(got)); l != "[0:1/0]" || m != "[4:Moved 1/1 0:Moved 1/2]" || r.master.Queued() != 1 {
+	if l, m := fmt.Sprint(launches(got)), fmt.Sprint(moves(got)); l != "[0:1/0]" || m != "[4:1/1 0:1/2]" || r.master.Queued() != 1 {
 		t.Errorf("launched %s, moved %s, %d queued", l, m, r.master.Queued())
 	}
 	got = r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 2, Attempt: 1, Owner: owner})
-	if m := fmt.Sprint(said(got)); m != "[2:Moved 2/0]" || r.master.Queued() != 2 {
+	if m := fmt.Sprint(moves(got)); m != "[2:2/0]" || r.master.Queued() != 2 {
 		t.Errorf("moved %s, %d queued", m, r.master.Queued())
 	}
 }
@@ -116,16 +118,16 @@ func TestMovedOnce(t *testing.T) {
 	r := helped(t, general(1))
 	r.job(1, sched.Short, 1, 1)
 	r.step(group(0), spare(false))
-	got := r.step(group(2), &sched.Message{Kind: sched.Moved, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Owner: owner, Estimate: 1})
-	if m := said(got); len(m) != 0 || r.master.Queued() != 1 {
+	got := r.step(owner, &sched.Message{Kind: sched.Tasks, Marks: sched.Moved, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Owner: owner, Estimate: 1})
+	if m := moves(got); len(m) != 0 || r.master.Queued() != 1 {
 		t.Errorf("moved on: %q", m)
 	}
-	if m := said(r.step(group(3), spare(false))); len(m) != 0 {
+	if m := moves(r.step(group(3), spare(false))); len(m) != 0 {
 		t.Errorf("moved on from the queue: %q", m)
 	}
 	r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2})
 	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: sched.JobID{Lo: 2}, Attempt: 1})
-	if m := said(r.step(group(3), spare(false))); len(m) != 0 || r.master.Queued() != 1 {
+	if m := moves(r.step(group(3), spare(false))); len(m) != 0 || r.master.Queued() != 1 {
 		t.Errorf("moved on after a refusal: %q", m)
 	}
 }
@@ -137,7 +139,7 @@ func TestFlagOfLostMaster(t *testing.T) {
 	r.step(group(2), spare(false))
 	r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: group(2)})
 	r.step(group(2), spare(false)) // late
-	if got := said(r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Owner: owner})); len(got) != 0 {
+	if got := moves(r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Owner: owner})); len(got) != 0 {
 		t.Errorf("moved %q", got)
 	}
 }

@@ -39,15 +39,15 @@ func (d *Distributor) placeExcept(j *ledger.Job, except sched.Addr, out *sched.A
 }
 
 // placeBlock gives the next share unplaced tasks from number next on to a group,
-// one message for each stretch of neighbours with equal attempts, and gives the
-// number after the last.
+// one message for each stretch of neighbours that are alike, and gives the number
+// after the last.
 func (d *Distributor) placeBlock(j *ledger.Job, place int16, next, share int32, out *sched.Actions) int32 {
 	for share > 0 {
 		for !waits(&j.Tasks[next]) {
 			next++
 		}
 		first := next
-		for share > 0 && j.Has(next) && waits(&j.Tasks[next]) && j.Tasks[next].Attempt == j.Tasks[first].Attempt {
+		for share > 0 && j.Has(next) && waits(&j.Tasks[next]) && alike(&j.Tasks[next], &j.Tasks[first]) {
 			j.Place(next, place)
 			next++
 			share--
@@ -63,12 +63,16 @@ func (d *Distributor) placed(j *ledger.Job, first, count int32, place int16, out
 	attempt := j.Tasks[first].Attempt
 	r := out.Do(sched.Persist)
 	r.Kind, r.Job, r.First, r.Count, r.Attempt, r.Peer = sched.Placed, j.ID, first, count, attempt, master(place)
+	r.Marks = d.marks(j, first) & sched.Moved
 	d.sendTasks(j, first, count, place, out).Resent = attempt > 1
 }
 
 func waits(t *ledger.Task) bool {
 	return t.Outcome == sched.Unfinished && t.Place == ledger.Nowhere
 }
+
+// alike says that one message can speak of both tasks.
+func alike(a, b *ledger.Task) bool { return a.Attempt == b.Attempt && a.Moved == b.Moved }
 
 // takes says that the group can be reached and serves the application.
 func (g *group) takes(app string) bool { return g.up && slices.Contains(g.serves, app) }
@@ -139,7 +143,7 @@ func (d *Distributor) resend(place int16, out *sched.Actions) {
 	d.led.Each(func(j *ledger.Job) {
 		for i := int32(0); j.Has(i); {
 			first := i
-			for j.Has(i) && at(&j.Tasks[i], place) && j.Tasks[i].Attempt == j.Tasks[first].Attempt {
+			for j.Has(i) && at(&j.Tasks[i], place) && alike(&j.Tasks[i], &j.Tasks[first]) {
 				i++
 			}
 			if i > first {

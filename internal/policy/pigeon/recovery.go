@@ -22,23 +22,24 @@ type recovery struct {
 	forgot  []sched.JobID // jobs to forget, unless tasks of them wait here
 }
 
-// sentAgain is a Tasks message that waits, in a third of its size: there may be as
+// sentAgain is a Tasks message that waits, in a quarter of its size: there may be as
 // many as tasks.
 type sentAgain struct {
 	job                   sched.JobID
 	app                   string
-	estimate              sched.Time
+	estimate, arrival     sched.Time
 	owner                 int32
 	first, count, attempt int32
 	class                 sched.Class
+	marks                 sched.Marks
 	head                  bool
 }
 
 // message gives it back, cut to some of its tasks.
 func (w *sentAgain) message(first, count int32) sched.Message {
 	return sched.Message{
-		Kind: sched.Tasks, Job: w.job, App: w.app, Estimate: w.estimate, Owner: sched.Addr{Role: sched.Distributor, ID: w.owner},
-		First: first, Count: count, Attempt: w.attempt, Class: w.class, Head: w.head, Resent: true,
+		Kind: sched.Tasks, Job: w.job, App: w.app, Estimate: w.estimate, Arrival: w.arrival, Owner: sched.Addr{Role: sched.Distributor, ID: w.owner},
+		First: first, Count: count, Attempt: w.attempt, Class: w.class, Marks: w.marks, Head: w.head, Resent: true,
 	}
 }
 
@@ -55,10 +56,19 @@ func (g *gone) covers(task, attempt int32, at int) bool {
 
 func (r *recovery) add(m *sched.Message) {
 	r.waiting = append(r.waiting, sentAgain{
-		job: m.Job, app: m.App, estimate: m.Estimate, owner: m.Owner.ID,
-		first: m.First, count: m.Count, attempt: m.Attempt, class: m.Class, head: m.Head,
+		job: m.Job, app: m.App, estimate: m.Estimate, arrival: m.Arrival, owner: m.Owner.ID,
+		first: m.First, count: m.Count, attempt: m.Attempt, class: m.Class, marks: m.Marks, head: m.Head,
 	})
 	r.tasks += int(m.Count)
+}
+
+// reclass notes that a job is of another class.
+func (r *recovery) reclass(job sched.JobID, c sched.Class) {
+	for i := range r.waiting {
+		if w := &r.waiting[i]; w.job == job {
+			w.class, w.marks = c, w.marks&^sched.Canary
+		}
+	}
 }
 
 // exclude notes that a node runs, or has run, this attempt.
@@ -112,18 +122,22 @@ func (r *recovery) each(f func(sched.Message)) {
 	}
 }
 
-// recovered ends the wait: what is left of the tasks that waited is taken in.
+// recovered ends the wait: what is left of the tasks that waited is taken in. Jobs
+// are forgotten after that: a later message may be of one whose tasks have all left
+// again.
 func (s *Master) recovered(now sched.Time, out *sched.Actions) {
 	if s.recovery.over {
 		return
 	}
 	r := s.recovery
-	s.recovery = recovery{over: true}
+	s.recovery = recovery{started: true}
 	r.each(func(m sched.Message) { s.take(now, &m, out) })
+	forgot := append(r.forgot, s.recovery.forgot...)
+	s.recovery = recovery{over: true}
 	for i := range r.waiting {
 		s.forget(r.waiting[i].job, out)
 	}
-	for _, id := range r.forgot {
+	for _, id := range forgot {
 		s.forget(id, out)
 	}
 }

@@ -22,8 +22,9 @@ func (s *Master) firstOf(j *queue.Job) *worker {
 }
 
 // occupy notes that the worker runs the task.
-func (s *Master) occupy(w *worker, j *queue.Job, task, attempt int32) {
-	w.job, w.task, w.attempt = j, task, attempt
+func (s *Master) occupy(w *worker, x work) {
+	j := x.job
+	w.work = x
 	w.prev, w.next = nil, nil
 	if j.Running == 0 {
 		j.RunningFirst = w.addr.ID
@@ -55,8 +56,9 @@ func (s *Master) unlink(w *worker) {
 		j.RunningLast = w.prev.addr.ID
 	}
 	j.Running--
-	w.job, w.prev, w.next = nil, nil, nil
+	w.work, w.prev, w.next = work{}, nil, nil
 	if s.sorted != nil {
+		s.sorted.watched.remove(w)
 		s.changed(w, j)
 	}
 }

@@ -7,6 +7,18 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
+// suspension is what a master knows of a slot whose task it may suspend.
+type suspension struct {
+	stint    stint // of what it runs
+	held     *held // suspended there, nil for none
+	overtook bool  // what it runs was sent to suspend what ran
+	resumed  bool  // what it runs was suspended before
+	firm     bool  // it would not suspend what it runs
+	yielding bool  // what it runs is being stopped, to start anew
+	longAt   int   // 1 + place among those that can be preempted, else 0
+	watch    watch // of what it runs
+}
+
 // stint is how long a worker has run its task.
 type stint struct {
 	since    sched.Time // it runs since
@@ -16,28 +28,34 @@ type stint struct {
 
 // held is a task that a worker has suspended.
 type held struct {
-	job           *queue.Job
-	task, attempt int32
-	moved         bool
-	stint         stint
+	work
+	stint stint
 }
 
 // begin notes that the worker starts its task, or goes on with it.
-func (s *Master) begin(w *worker, attained sched.Time) {
+func (s *Master) begin(w *worker, attained sched.Time, out *sched.Actions) {
 	s.sorted.stints++
 	w.stint = stint{since: s.sorted.now, attained: attained, number: s.sorted.stints}
+	if s.trying() && w.class == sched.Short {
+		s.sorted.watched.add(w, s.sorted.now+s.cfg.Params.Cutoff-attained, out)
+	}
+}
+
+// preemptible says that the worker's task can be suspended: it is long, its backend
+// can stop it, and the slot holds no other.
+func (w *worker) preemptible() bool {
+	return w.job != nil && w.class == sched.Long && w.held == nil && !w.firm && !w.yielding && w.job.Marks.Has(sched.Stoppable)
 }
 
 // changed takes in that the worker began or ended a task of the job.
 func (s *Master) changed(w *worker, j *queue.Job) {
 	s.index.Changed(j)
 	x := s.sorted
-	preemptible := w.job != nil && w.job.Class == sched.Long && w.held == nil
-	switch {
-	case preemptible && w.longAt == 0:
+	switch can := w.preemptible(); {
+	case can && w.longAt == 0:
 		x.longs = append(x.longs, w)
 		w.longAt = len(x.longs)
-	case !preemptible && w.longAt > 0:
+	case !can && w.longAt > 0:
 		last := x.longs[len(x.longs)-1]
 		x.longs[w.longAt-1], last.longAt = last, w.longAt
 		x.longs = x.longs[:len(x.longs)-1]
@@ -64,44 +82,87 @@ func (s *Master) victim(app string) (victim *worker) {
 	return victim
 }
 
-// preempt runs a short task where a long one runs, which is suspended.
-func (s *Master) preempt(j *queue.Job, task, attempt int32, moved bool, out *sched.Actions) bool {
-	w := s.victim(j.App.Name)
+// preempt runs a short task where a long one runs; false when no long one can be
+// suspended for it.
+func (s *Master) preempt(x work, out *sched.Actions) bool {
+	w := s.victim(x.job.App.Name)
 	if w == nil {
 		return false
 	}
-	h := &held{job: w.job, task: w.task, attempt: w.attempt, moved: w.moved, stint: w.stint}
-	h.stint.attained += s.sorted.now - w.stint.since
-	w.held, w.overtook = h, true
-	s.sorted.facts[h.job].held++
-	s.unlink(w)
-	s.send(sched.Preempt, w, j, task, attempt, moved, out)
+	s.suspend(w, x, out)
 	return true
 }
 
-// endedBefore takes an idle notice that says that what was to be suspended had
-// ended before: the slot went on with the short task at once.
-func (s *Master) endedBefore(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) bool {
-	w.overtook = false
-	if m.Seq != w.seq+2 {
-		return false
+// suspend has the worker stop its task and run another.
+func (s *Master) suspend(w *worker, x work, out *sched.Actions) {
+	h := &held{work: w.work, stint: w.stint}
+	h.stint.attained += s.sorted.now - w.stint.since
+	w.held, w.overtook, w.resumed = h, true, false
+	s.sorted.facts[h.job].held++
+	s.unlink(w)
+	s.launch(sched.Preempt, w, x, out).Kept = []sched.AttemptID{h.id()}
+}
+
+// goesOn takes an idle notice that does not mean that the worker's task has ended:
+// what was to be suspended had ended before, and the slot went on with the short
+// task at once; or the slot told something else of itself before it was to go on
+// with a suspended task, which it is told again then.
+func (s *Master) goesOn(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) bool {
+	if w.resumed && (m.Attempt == 0 || slices.Contains(m.Kept, w.id())) {
+		s.goOn(w, out)
+		return true
 	}
-	w.seq = m.Seq
-	if h := s.release(w); h != nil {
-		w.ended.add(now, sched.AttemptID{Job: h.job.ID, Task: h.task, Attempt: h.attempt}, h.job.Owner())
-		s.forget(h.job.ID, out)
+	if id := m.AttemptID(); w.held != nil && m.Attempt > 0 && w.held.id() == id {
+		w.ended.add(now, id, w.held.job.Owner())
+		s.forget(s.release(w).job.ID, out)
+		if w.overtook {
+			w.overtook = false
+			return true
+		}
 	}
-	return true
+	w.overtook, w.resumed, w.firm, w.yielding = false, false, false, false
+	for _, id := range m.Kept {
+		s.keeps(w, id, out)
+	}
+	return false
+}
+
+// keeps takes in that an idle slot has the attempt suspended. That may be news: an
+// order from before the slot registered had it overtaken. What is not known here
+// was given up.
+func (s *Master) keeps(w *worker, id sched.AttemptID, out *sched.Actions) {
+	switch {
+	case w.held != nil && w.held.id() == id:
+	case w.held == nil && w.job != nil && w.id() == id:
+		h := &held{work: w.work, stint: w.stint}
+		s.sorted.facts[h.job].held++
+		s.unlink(w)
+		w.held = h
+	default:
+		s.kill(w, id, out)
+	}
+}
+
+// stays takes in that a slot refused to suspend what it runs.
+func (s *Master) stays(w *worker, out *sched.Actions) {
+	h := s.release(w)
+	w.overtook, w.firm = false, true
+	s.occupy(w, h.work)
+	s.begin(w, h.stint.attained, out)
 }
 
 // resume has the worker go on with what it holds.
 func (s *Master) resume(w *worker, out *sched.Actions) {
 	h := s.release(w)
-	s.occupy(w, h.job, h.task, h.attempt)
-	w.moved = h.moved
-	s.begin(w, h.stint.attained)
+	w.resumed = true
+	s.occupy(w, h.work)
+	s.begin(w, h.stint.attained, out)
+	s.goOn(w, out)
+}
+
+func (s *Master) goOn(w *worker, out *sched.Actions) {
 	m := out.Send(w.addr, sched.Continue)
-	m.Job, m.First, m.Attempt, m.Seq, m.Epoch = h.job.ID, h.task, h.attempt, w.seq, s.epoch
+	m.Job, m.First, m.Attempt, m.Seq, m.Epoch = w.job.ID, w.task, w.attempt, w.seq, s.epoch
 }
 
 // release takes what the worker holds out of the books, nil when that is nothing.
@@ -118,60 +179,25 @@ func (s *Master) release(w *worker) *held {
 // isHeld says that a task of the job is suspended here.
 func (s *Master) isHeld(j *queue.Job) bool { return s.sorted != nil && s.sorted.facts[j].held > 0 }
 
-// killHeld stops suspended tasks of the job.
-func (s *Master) killHeld(j *queue.Job, first, count int32, out *sched.Actions) {
+// eachHeld calls f for the suspended tasks of the job, in order of their workers.
+func (s *Master) eachHeld(j *queue.Job, f func(*worker)) {
 	if !s.isHeld(j) {
 		return
 	}
 	for _, w := range s.workers {
-		if w == nil || w.held == nil || w.held.job != j || w.held.task < first || w.held.task-first >= count {
-			continue
+		if w != nil && w.held != nil && w.held.job == j {
+			f(w)
+		}
+	}
+}
+
+// killHeld stops suspended tasks of the job.
+func (s *Master) killHeld(j *queue.Job, first, count int32, out *sched.Actions) {
+	s.eachHeld(j, func(w *worker) {
+		if w.held.task < first || w.held.task-first >= count {
+			return
 		}
 		h := s.release(w)
-		k := out.Send(w.addr, sched.Kill)
-		k.Job, k.First, k.Attempt, k.Epoch = j.ID, h.task, h.attempt, s.epoch
-	}
-}
-
-// patienceOver is the token of the timers of patience.
-const patienceOver = 1
-
-// patience is a short task that waits for an idle worker before it has a long one
-// suspended.
-type patience struct {
-	job  sched.JobID
-	task int32
-}
-
-// wait starts the patience of short tasks that are about to be queued.
-func (s *Master) wait(j *queue.Job, first, count int32, out *sched.Actions) {
-	x := s.sorted
-	if !x.options.Suspend || x.options.Patience == 0 || j.Class != sched.Short {
-		return
-	}
-	for task := first; task < first+count; task++ {
-		x.patient = append(x.patient, patience{j.ID, task})
-		out.Timer(x.now+x.options.Patience, patienceOver)
-	}
-}
-
-// impatient takes the end of a task's patience: if it still waits, the head of the
-// queue is launched over a long task.
-func (s *Master) impatient(out *sched.Actions) {
-	x := s.sorted
-	if x == nil || len(x.patient) == 0 {
-		return
-	}
-	p := x.patient[0]
-	x.patient = x.patient[1:]
-	j := s.jobs[p.job]
-	if j == nil || j.Waiting(p.task) == 0 {
-		return
-	}
-	r := s.index.FirstOf([]string{j.App.Name}, sched.Short)
-	if w := s.victim(j.App.Name); r == nil || w == nil {
-		return
-	}
-	head, attempt, moved := r.Job, r.Attempt, r.Moved
-	s.preempt(head, s.index.Take(r), attempt, moved, out)
+		s.kill(w, h.id(), out)
+	})
 }

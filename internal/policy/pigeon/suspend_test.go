@@ -8,10 +8,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// suspending gives options of pigeon-x.
+// suspending gives options of pigeon-x without canaries.
 func suspending() pigeon.Options {
-	o := pigeon.DefaultOptions()
-	o.Suspend = true
+	o := pigeon.XOptions()
+	o.Canary = false
 	return o
 }
 
@@ -31,6 +31,7 @@ func (r *rig) arrives(id uint64, class sched.Class, count int32, estimate sched.
 	r.t.Helper()
 	return orders(r.step(owner, &sched.Message{
 		Kind: sched.Tasks, Job: sched.JobID{Lo: id}, Class: class, Count: count, Attempt: 1, Owner: owner, Estimate: estimate, Arrival: r.now + 1,
+		Marks: sched.Stoppable,
 	}))
 }
 
@@ -39,6 +40,13 @@ func (r *rig) idles(id int32, changes uint64) []string {
 	r.t.Helper()
 	r.seq[id] += changes
 	return orders(r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id]}))
+}
+
+// over is idles with a notice that names task 0 of the job as what has ended.
+func (r *rig) over(id int32, job, changes uint64) []string {
+	r.t.Helper()
+	r.seq[id] += changes
+	return orders(r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id], Job: sched.JobID{Lo: job}, Attempt: 1}))
 }
 
 // policies.md: "A short arrival tries, in order: an idle worker of its group, a
@@ -50,7 +58,7 @@ func TestShortArrivalTriesInOrder(t *testing.T) {
 	r.step(group(3), spare(false))
 	expect(t, "idle", r.arrives(2, sched.Short, 1, 1), []string{"1:Launch 2/0"})
 	expect(t, "victim", r.arrives(3, sched.Short, 1, 1), []string{"0:Preempt 3/0"})
-	if got := said(r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 4}, Count: 2, Attempt: 1, Owner: owner})); len(got) != 1 || got[0] != "3:Moved 4/0" {
+	if got := moves(r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 4}, Count: 2, Attempt: 1, Owner: owner})); len(got) != 1 || got[0] != "3:4/0" {
 		t.Errorf("flag: moved %q", got)
 	}
 	if n := r.master.Queued(); n != 1 {
@@ -85,72 +93,194 @@ func TestWorkerTakesShortThenItsOwnThenLong(t *testing.T) {
 	expect(t, "its own", r.idles(0, 2), []string{"0:Continue 1/0"})
 	expect(t, "over it again", r.arrives(5, sched.Short, 1, 1), []string{"0:Preempt 5/0"})
 	expect(t, "its own", r.idles(0, 3), []string{"0:Continue 1/0"})
-	expect(t, "long", r.idles(0, 2), []string{"0:Launch 4/0"})
+	expect(t, "long", r.over(0, 1, 2), []string{"0:Launch 4/0"})
 }
 
 // The victim may end while the order to suspend it is on its way: its worker runs
-// the short task at once, and the master hears of the end.
+// the short task at once, and the master hears of the end by a notice that names
+// the victim.
 func TestVictimEndsBeforeItIsSuspended(t *testing.T) {
 	r := newSorted(t, suspending(), general(1))
 	r.arrives(1, sched.Long, 1, 5000)
 	r.arrives(2, sched.Short, 1, 1)
 	r.arrives(3, sched.Long, 1, 5000)
-	expect(t, "the notice of the victim's end", r.idles(0, 2), nil)
-	if queued, running := r.master.Job(sched.JobID{Lo: 1}); queued+running != 0 {
+	expect(t, "the notice of the victim's end", r.over(0, 1, 2), nil)
+	if queued, running := r.master.Job(jobOne); queued+running != 0 {
 		t.Errorf("%d and %d tasks of the job that ended are kept", queued, running)
 	}
 	expect(t, "the short one's end", r.idles(0, 2), []string{"0:Launch 3/0"})
 
-	w := pigeon.NewWorker(sched.WorkerConfig{})
+	w := pigeon.NewWorkerWith(sched.WorkerConfig{}, suspending())
+	launch := sched.Message{Kind: sched.Launch, Job: jobOne, Attempt: 1, Class: sched.Long}
+	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Kept: []sched.AttemptID{launch.AttemptID()}}
+	told(w, &launch)
+	if got := told(w, &sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Done}); got != "[Report Idle 1/0]" {
+		t.Errorf("the slot does %s", got)
+	}
+	if got := told(w, &preempt); got != "[Start]" {
+		t.Errorf("the slot does %s", got)
+	}
+}
+
+// told steps a slot and names what it does.
+func told(w *pigeon.Worker, m *sched.Message) string {
 	var out sched.Actions
-	for _, m := range []sched.Message{
-		{Kind: sched.Launch, Job: jobOne, Attempt: 1, Class: sched.Long},
-		{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Done},
-		{Kind: sched.Preempt, Job: jobTwo, Attempt: 1},
-	} {
-		out.Reset()
-		w.Step(0, group(0), &m, &out)
+	w.Step(0, group(0), m, &out)
+	var got []string
+	for _, a := range out.List() {
+		switch {
+		case a.Msg.Kind == sched.Idle && a.Msg.Attempt > 0:
+			got = append(got, fmt.Sprintf("Idle %d/%d", a.Msg.Job.Lo, a.Msg.First))
+		case a.Msg.Kind == sched.Report && a.Msg.Outcome == sched.Yielded:
+			got = append(got, "Yielded")
+		case a.Kind == sched.Send:
+			got = append(got, a.Msg.Kind.String())
+		default:
+			got = append(got, a.Kind.String())
+		}
 	}
-	if l := out.List(); len(l) != 1 || l[0].Kind != sched.Start || l[0].Msg.Job != jobTwo {
-		t.Errorf("the slot does %v", l)
-	}
+	return fmt.Sprint(got)
 }
 
 var jobTwo = sched.JobID{Lo: 2}
 
 // The life of a slot that suspends: one task at most is held, an order that comes
-// again does nothing, and what was stopped goes on.
+// again does nothing, what is not there is not suspended, and what was stopped goes
+// on.
 func TestSlotSuspends(t *testing.T) {
-	w := pigeon.NewWorker(sched.WorkerConfig{Master: group(0)})
+	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
+	of := func(job uint64) []sched.AttemptID { return []sched.AttemptID{{Job: sched.JobID{Lo: job}, Attempt: 1}} }
 	launch := sched.Message{Kind: sched.Launch, Job: jobOne, Attempt: 1, Class: sched.Long, Owner: owner}
-	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Owner: owner}
-	third := sched.Message{Kind: sched.Preempt, Job: sched.JobID{Lo: 3}, Attempt: 1, Seq: 1}
+	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Owner: owner, Kept: of(1)}
+	third := sched.Message{Kind: sched.Preempt, Job: sched.JobID{Lo: 3}, Attempt: 1, Seq: 1, Kept: of(2)}
+	unknown := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Kept: of(9)}
+	goOn := func(job, seq uint64) sched.Message {
+		return sched.Message{Kind: sched.Continue, Job: sched.JobID{Lo: job}, Attempt: 1, Seq: seq}
+	}
 	for i, c := range []struct {
 		m    sched.Message
 		want string
 	}{
 		{launch, "[Start]"},
+		{unknown, "[Refused]"},
 		{preempt, "[Suspend Start]"},
 		{preempt, "[]"},
+		{launch, "[]"},
 		{third, "[Refused]"},
-		{sched.Message{Kind: sched.Continue, Job: jobOne, Attempt: 1, Seq: 2}, "[]"},
-		{sched.Message{Kind: sched.Ended, Job: jobTwo, Attempt: 1, Outcome: sched.Done}, "[Report Idle]"},
-		{sched.Message{Kind: sched.Continue, Job: jobTwo, Attempt: 1, Seq: 3}, "[Idle]"},
-		{sched.Message{Kind: sched.Continue, Job: jobOne, Attempt: 1, Seq: 4}, "[Resume]"},
-		{sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Done}, "[Report Idle]"},
+		{goOn(1, 0), "[]"},
+		{sched.Message{Kind: sched.Ended, Job: jobTwo, Attempt: 1, Outcome: sched.Done}, "[Report Idle 2/0]"},
+		{goOn(2, 3), "[Idle 2/0]"},
+		{launch, "[]"},
+		{goOn(1, 4), "[Resume]"},
+		{goOn(1, 4), "[]"},
+		{sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Done}, "[Report Idle 1/0]"},
+		{goOn(1, 4), "[]"},
 	} {
-		var out sched.Actions
-		w.Step(0, group(0), &c.m, &out)
-		var got []string
-		for _, a := range out.List() {
-			if a.Kind == sched.Send {
-				got = append(got, a.Msg.Kind.String())
-			} else {
-				got = append(got, a.Kind.String())
-			}
-		}
-		if fmt.Sprint(got) != c.want {
+		if got := told(w, &c.m); got != c.want {
 			t.Errorf("%d, %s: %v, want %s", i, c.m.Kind, got, c.want)
+		}
+	}
+}
+
+// A slot into which an earlier master launched something before the new one has its
+// suspended task go on gives that up: nobody would ask for it again.
+func TestSlotGivesUpWhatCannotGoOn(t *testing.T) {
+	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
+	for _, m := range []sched.Message{
+		{Kind: sched.Launch, Job: jobOne, Attempt: 1, Class: sched.Long},
+		{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Kept: []sched.AttemptID{{Job: jobOne, Attempt: 1}}},
+		{Kind: sched.Ended, Job: jobTwo, Attempt: 1, Outcome: sched.Done},
+		{Kind: sched.Launch, Job: sched.JobID{Lo: 3}, Attempt: 1, Seq: 3},
+	} {
+		told(w, &m)
+	}
+	if got := told(w, &sched.Message{Kind: sched.Continue, Job: jobOne, Attempt: 1, Seq: 3, Epoch: 1}); got != "[Stop]" {
+		t.Errorf("the slot does %s", got)
+	}
+	if got := told(w, &sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Killed}); got != "[Report]" {
+		t.Errorf("at the end of what it gave up it does %s", got)
+	}
+}
+
+// A slot that refuses to suspend goes on with what it runs, which is no victim any
+// more, and the short task finds another place.
+func TestSlotRefusesToSuspend(t *testing.T) {
+	r := newSorted(t, suspending(), general(2))
+	r.arrives(1, sched.Long, 1, 9000)
+	r.arrives(2, sched.Long, 1, 3000)
+	expect(t, "the larger", r.arrives(3, sched.Short, 1, 1), []string{"0:Preempt 3/0"})
+	refused := &sched.Message{Kind: sched.Refused, Job: sched.JobID{Lo: 3}, Attempt: 1}
+	expect(t, "the other", orders(r.step(worker(0), refused)), []string{"1:Preempt 3/0"})
+	if queued, running := r.master.Job(jobOne); queued != 0 || running != 1 {
+		t.Errorf("of the job that goes on %d tasks are queued and %d run", queued, running)
+	}
+	expect(t, "neither", r.arrives(4, sched.Short, 1, 1), nil)
+	expect(t, "its end", r.idles(0, 2), []string{"0:Launch 4/0"})
+}
+
+// The launch of what is to be suspended may itself have been refused.
+func TestVictimWasRefused(t *testing.T) {
+	r := newSorted(t, suspending(), general(1))
+	r.arrives(1, sched.Long, 1, 9000)
+	r.arrives(2, sched.Short, 1, 1)
+	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: jobOne, Attempt: 1})
+	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: jobTwo, Attempt: 1})
+	if n := r.master.Queued(); n != 2 {
+		t.Errorf("%d tasks are queued, want both", n)
+	}
+	expect(t, "the short one", r.idles(0, 1), []string{"0:Launch 2/0"})
+}
+
+// A notice that names nothing says of a slot that was told to go on with a suspended
+// task only that it had not done so yet: it is told again.
+func TestContinueIsRepeated(t *testing.T) {
+	r := newSorted(t, suspending(), general(1))
+	r.arrives(1, sched.Long, 1, 9000)
+	r.arrives(2, sched.Short, 1, 1)
+	r.arrives(3, sched.Long, 1, 9000)
+	expect(t, "it goes on", r.idles(0, 3), []string{"0:Continue 1/0"})
+	expect(t, "again", r.idles(0, 1), []string{"0:Continue 1/0"})
+	expect(t, "it has ended", r.over(0, 1, 1), []string{"0:Launch 3/0"})
+}
+
+// "Only tasks that can be stopped and continued are victims."
+func TestOnlyStoppableTasksAreVictims(t *testing.T) {
+	r := newSorted(t, suspending(), general(1))
+	task := sched.Message{Kind: sched.Tasks, Job: jobOne, Class: sched.Long, Count: 1, Attempt: 1, Owner: owner}
+	r.step(owner, &task)
+	expect(t, "it cannot be stopped", r.arrives(2, sched.Short, 1, 1), nil)
+	task.Marks = sched.Stoppable // as its distributor says later
+	r.step(owner, &task)
+	expect(t, "it can", r.arrives(3, sched.Short, 1, 1), []string{"0:Preempt 3/0"})
+}
+
+// A master that follows another learns of suspended tasks from the slots that hold
+// them: an idle slot goes on at once, a busy one later, and what is suspended is
+// not launched again.
+func TestSuspendedTasksAreAdopted(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		r := newRig(t, 0)
+		r.master = pigeon.NewMasterWith(sched.MasterConfig{Recover: true, Params: sched.Params{Cutoff: 1000}}, suspending())
+		up := sched.Message{Kind: sched.WorkerUp, Peer: worker(0), Node: "n", Serves: []string{""}, Seq: 6}
+		held := up
+		held.Job, held.Attempt, held.Owner, held.Class = jobOne, 1, owner, sched.Long
+		want := []string{"0:SetReserved 0/0", "0:Continue 1/0"}
+		if busy {
+			up.Job, up.Attempt, up.Owner = jobTwo, 1, owner
+			want = want[:1]
+		}
+		got := orders(r.step(sched.Addr{}, &up))
+		expect(t, "adopted", append(got, orders(r.step(sched.Addr{}, &held))...), want)
+		expect(t, "twice", orders(r.step(sched.Addr{}, &held)), nil)
+		for _, id := range []sched.JobID{jobOne, jobTwo} {
+			r.step(owner, &sched.Message{Kind: sched.Tasks, Job: id, Count: 1, Attempt: 1, Owner: owner, Resent: true, Class: sched.Class(2 - id.Lo)})
+		}
+		r.now += sched.Second
+		got = orders(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout}))
+		if busy {
+			expect(t, "then", got, nil)
+			r.seq[0] = 6
+			expect(t, "its turn", r.idles(0, 1), []string{"0:Continue 1/0"})
 		}
 	}
 }

@@ -49,7 +49,8 @@ func (s *Master) Valid() error {
 	return s.validJobs()
 }
 
-// validHeld checks the books of suspended tasks and of those that can be.
+// validHeld checks the books of suspended tasks, of those that can be, and of short
+// ones that run.
 func (s *Master) validHeld() error {
 	count := map[*queue.Job]int32{}
 	longs := 0
@@ -59,15 +60,18 @@ func (s *Master) validHeld() error {
 		}
 		if w.held != nil {
 			count[w.held.job]++
-			if w.job == nil {
-				return fmt.Errorf("worker %d holds a suspended task and runs none", w.addr.ID)
+			if w.Listed() {
+				return fmt.Errorf("worker %d holds a suspended task and is idle", w.addr.ID)
 			}
 		}
-		if w.job != nil && w.job.Class == sched.Long && w.held == nil {
+		if w.preemptible() {
 			longs++
 			if w.longAt == 0 || s.sorted.longs[w.longAt-1] != w {
 				return fmt.Errorf("worker %d can be preempted and is not listed", w.addr.ID)
 			}
+		}
+		if want := s.trying() && w.job != nil && w.class == sched.Short; w.watch.on != want {
+			return fmt.Errorf("worker %d: the clock of a short task runs: %v", w.addr.ID, w.watch.on)
 		}
 	}
 	if longs != len(s.sorted.longs) {
@@ -80,6 +84,23 @@ func (s *Master) validHeld() error {
 	}
 	if len(s.sorted.facts) != len(s.jobs) {
 		return fmt.Errorf("facts of %d jobs are kept, of %d", len(s.sorted.facts), len(s.jobs))
+	}
+	return s.sorted.watched.valid()
+}
+
+func (l *watchlist) valid() error {
+	if l.first != nil && !l.timer {
+		return fmt.Errorf("short tasks run, and no timer for them")
+	}
+	var last *worker
+	for w := l.first; w != nil; w = w.watch.after {
+		if !w.watch.on || w.watch.before != last || (last != nil && last.watch.due > w.watch.due) {
+			return fmt.Errorf("worker %d is in no place of the list of short tasks that run", w.addr.ID)
+		}
+		last = w
+	}
+	if l.last != last {
+		return fmt.Errorf("the list of short tasks that run has another end")
 	}
 	return nil
 }
@@ -107,14 +128,16 @@ func (s *Master) validJobs() error {
 	var queued [sched.NumClasses]int
 	for id, j := range s.jobs {
 		var waiting, running int32
-		j.EachRun(func(r *queue.Run) { waiting += r.Count })
+		j.EachRun(func(r *queue.Run) {
+			waiting += r.Count
+			queued[r.Class] += int(r.Count)
+		})
 		for w := s.firstOf(j); w != nil; w = w.next {
 			if w.job != j {
 				return fmt.Errorf("job %s: worker %d is listed as running it", id, w.addr.ID)
 			}
 			running++
 		}
-		queued[j.Class] += int(waiting)
 		switch {
 		case j.ID != id || s.index.Find(j.App.Name) != j.App:
 			return fmt.Errorf("job %s is entered as %s, of application %q", j.ID, id, j.App.Name)

@@ -3,30 +3,33 @@ package pigeon_test
 import (
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/coretest"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // A master with options takes whatever comes, too.
 func FuzzVariants(f *testing.F) {
-	seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
-	from := sched.Message{Kind: sched.Moved, Job: sched.JobID{Lo: 3}, Count: 1, Attempt: 1, App: "b", Owner: owner}
+	coretest.Seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
+	const can = sched.Stoppable | sched.Restartable
 	plausible := []sched.Message{
 		{Kind: sched.WorkerUp, Peer: worker(1), Node: "n", Serves: []string{"a"}},
 		{Kind: sched.WorkerUp, Peer: worker(2), Node: "n", Serves: []string{"a", "b"}},
-		{Kind: sched.Tasks, Job: jobOne, Count: 5, Attempt: 1, App: "a", Owner: owner, Class: sched.Long, Estimate: 90},
+		{Kind: sched.Tasks, Job: jobOne, Count: 5, Attempt: 1, App: "a", Owner: owner, Class: sched.Long, Estimate: 90, Marks: can | sched.Canary},
 		{Kind: sched.Tasks, Job: jobTwo, Count: 3, Attempt: 1, App: "b", Owner: owner, Estimate: 5},
-		from, {Kind: sched.MasterUp, Peer: group(1)}, {Kind: sched.MasterUp, Peer: group(2)}, {Kind: sched.MasterLost, Peer: group(2)},
+		{Kind: sched.Tasks, Job: sched.JobID{Lo: 3}, Count: 1, Attempt: 1, App: "b", Owner: owner, Marks: sched.Moved},
+		{Kind: sched.WorkerUp, Peer: worker(1), Job: sched.JobID{Lo: 9}, Attempt: 2, App: "a", Owner: owner, Class: sched.Long},
+		{Kind: sched.Reclass, Job: jobOne}, {Kind: sched.Timeout, Token: 2}, {Kind: sched.MasterUp, Peer: group(1)}, {Kind: sched.MasterUp, Peer: group(2)}, {Kind: sched.MasterLost, Peer: group(2)},
 		{Kind: sched.Spare, Serves: []string{"a", "b"}}, {Kind: sched.Spare, Serves: []string{"a"}, Reserved: true},
 		{Kind: sched.WorkerLost, Peer: worker(1)}, {Kind: sched.Drop, Job: jobOne}, {Kind: sched.Timeout, Token: 1},
 	}
 	f.Fuzz(func(t *testing.T, patient bool, data []byte) {
-		o := suspending()
+		o := pigeon.XOptions()
 		o.Guard = patient
 		if patient {
 			o.Patience = 3
 		}
 		cfg := sched.MasterConfig{MaxTasks: 50, Params: sched.Params{Cutoff: 10}}
-		drive(t, pigeon.NewMasterWith(cfg, o), data, plausible)
+		coretest.Drive(t, pigeon.NewMasterWith(cfg, o), data, 1, plausible...)
 	})
 }

@@ -17,6 +17,8 @@ type Worker struct {
 	owner    sched.Addr
 	current  sched.AttemptID // running, or the last that ran
 	held     suspended       // Attempt 0: none
+	yielded  sched.AttemptID // was stopped to start anew elsewhere
+	names    bool            // Idle names attempts
 }
 
 // suspended is an attempt that the slot has stopped and will go on with.
@@ -35,6 +37,13 @@ func (a stamp) before(b stamp) bool {
 // NewWorker gives an idle slot.
 func NewWorker(cfg sched.WorkerConfig) *Worker {
 	return &Worker{cfg: cfg, seq: cfg.Seq, reserved: cfg.Reserved}
+}
+
+// NewWorkerWith gives an idle slot with options.
+func NewWorkerWith(cfg sched.WorkerConfig, o Options) *Worker {
+	w := NewWorker(cfg)
+	w.names = o.Suspend
+	return w
 }
 
 // Seq gives the slot's sequence number.
@@ -58,10 +67,10 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 	case sched.Launch:
 		w.launch(from, m, out)
 	case sched.Kill:
-		if w.busy && w.current == m.AttemptID() {
-			w.act(sched.Stop, out)
-		} else if w.held.Attempt > 0 && w.held.AttemptID == m.AttemptID() {
-			w.actOn(sched.Stop, w.held.AttemptID, w.held.owner, out)
+		w.stop(m.AttemptID(), out)
+	case sched.Yield:
+		if w.stop(m.AttemptID(), out) {
+			w.yielded = m.AttemptID()
 		}
 	case sched.Preempt:
 		w.preempt(from, m, out)
@@ -76,6 +85,19 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 	}
 }
 
+// stop ends an attempt that runs or is suspended here; false when none such is.
+func (w *Worker) stop(id sched.AttemptID, out *sched.Actions) bool {
+	switch {
+	case w.busy && w.current == id:
+		w.act(sched.Stop, out)
+	case w.holds(id):
+		w.actOn(sched.Stop, id, w.held.owner, out)
+	default:
+		return false
+	}
+	return true
+}
+
 func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
 	w.actOn(kind, w.current, w.owner, out)
 }
@@ -86,12 +108,11 @@ func (w *Worker) actOn(kind sched.ActionKind, id sched.AttemptID, owner sched.Ad
 }
 
 func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
-	known := m.AttemptID() == w.current
 	switch {
 	case m.Attempt < 1:
 		return
-	case known && (w.busy || m.Seq < w.seq):
-		return // came again: it was accepted
+	case w.cameAgain(m):
+		return
 	case m.Epoch < w.epoch:
 		w.refuse(from, m, "the master's epoch is over", out)
 	case w.busy:
@@ -108,6 +129,12 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	}
 }
 
+// cameAgain says that the launch was accepted before.
+func (w *Worker) cameAgain(m *sched.Message) bool {
+	id := m.AttemptID()
+	return (id == w.current && (w.busy || m.Seq < w.seq)) || w.holds(id)
+}
+
 // refuse sends a launch back.
 func (w *Worker) refuse(from sched.Addr, m *sched.Message, reason string, out *sched.Actions) {
 	r := out.Send(from, sched.Refused)
@@ -119,26 +146,44 @@ func (w *Worker) refuse(from sched.Addr, m *sched.Message, reason string, out *s
 func (w *Worker) turnDown(from sched.Addr, m *sched.Message, reason string, out *sched.Actions) {
 	w.seq++
 	w.refuse(from, m, reason, out)
-	out.Send(from, sched.Idle).Seq = w.seq
+	w.idle(from, sched.AttemptID{}, out)
 }
 
 // ended reports to the distributor directly and turns idle at the master.
 func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
-	if w.held.Attempt > 0 && w.held.AttemptID == m.AttemptID() {
+	id := m.AttemptID()
+	if w.holds(id) {
 		w.report(w.held.owner, m, out)
 		w.held = suspended{}
 		return
 	}
-	if !w.busy || w.current != m.AttemptID() {
+	if !w.busy || w.current != id {
 		return
 	}
 	w.seq++
 	w.busy = false
 	w.report(w.owner, m, out)
-	out.Send(w.cfg.Master, sched.Idle).Seq = w.seq
+	w.idle(w.cfg.Master, id, out)
+}
+
+// idle says that the slot is free, where tasks are suspended with the attempt that
+// is not here any more and the one that still is.
+func (w *Worker) idle(to sched.Addr, gone sched.AttemptID, out *sched.Actions) {
+	m := out.Send(to, sched.Idle)
+	m.Seq = w.seq
+	if !w.names {
+		return
+	}
+	m.Job, m.First, m.Attempt = gone.Job, gone.Task, gone.Attempt
+	if w.held.Attempt > 0 {
+		m.Kept = []sched.AttemptID{w.held.AttemptID}
+	}
 }
 
 func (w *Worker) report(owner sched.Addr, m *sched.Message, out *sched.Actions) {
 	r := out.Send(owner, sched.Report)
 	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = m.Job, m.First, m.Attempt, m.Outcome, m.Reason
+	if m.Outcome == sched.Killed && m.AttemptID() == w.yielded {
+		r.Outcome = sched.Yielded
+	}
 }

@@ -2637,6 +2637,10 @@ func (p *TMore) String() string {
 //   - Full
 //   - Losses
 //   - More
+//   - Stoppable
+//   - Restartable
+//   - Canary
+//   - Moved
 //   - JobName
 //   - OwnerAddress
 //   - SchedulerAddress
@@ -2681,7 +2685,11 @@ type TMessage struct {
 	Full          bool        `thrift:"full,29" db:"full" json:"full"`
 	Losses        int16       `thrift:"losses,30" db:"losses" json:"losses"`
 	More          *TMore      `thrift:"more,31" db:"more" json:"more,omitempty"`
-	// unused fields # 32 to 49
+	Stoppable     bool        `thrift:"stoppable,32" db:"stoppable" json:"stoppable"`
+	Restartable   bool        `thrift:"restartable,33" db:"restartable" json:"restartable"`
+	Canary        bool        `thrift:"canary,34" db:"canary" json:"canary"`
+	Moved         bool        `thrift:"moved,35" db:"moved" json:"moved"`
+	// unused fields # 36 to 49
 	JobName          string                   `thrift:"jobName,50" db:"jobName" json:"jobName"`
 	OwnerAddress     string                   `thrift:"ownerAddress,51" db:"ownerAddress" json:"ownerAddress"`
 	SchedulerAddress string                   `thrift:"schedulerAddress,52" db:"schedulerAddress" json:"schedulerAddress"`
@@ -2895,6 +2903,30 @@ func (p *TMessage) GetMore() *TMore {
 	return p.More
 }
 
+var TMessage_Stoppable_DEFAULT bool = false
+
+func (p *TMessage) GetStoppable() bool {
+	return p.Stoppable
+}
+
+var TMessage_Restartable_DEFAULT bool = false
+
+func (p *TMessage) GetRestartable() bool {
+	return p.Restartable
+}
+
+var TMessage_Canary_DEFAULT bool = false
+
+func (p *TMessage) GetCanary() bool {
+	return p.Canary
+}
+
+var TMessage_Moved_DEFAULT bool = false
+
+func (p *TMessage) GetMoved() bool {
+	return p.Moved
+}
+
 var TMessage_JobName_DEFAULT string = ""
 
 func (p *TMessage) GetJobName() string {
@@ -3087,6 +3119,22 @@ func (p *TMessage) IsSetLosses() bool {
 
 func (p *TMessage) IsSetMore() bool {
 	return p.More != nil
+}
+
+func (p *TMessage) IsSetStoppable() bool {
+	return p.Stoppable != TMessage_Stoppable_DEFAULT
+}
+
+func (p *TMessage) IsSetRestartable() bool {
+	return p.Restartable != TMessage_Restartable_DEFAULT
+}
+
+func (p *TMessage) IsSetCanary() bool {
+	return p.Canary != TMessage_Canary_DEFAULT
+}
+
+func (p *TMessage) IsSetMoved() bool {
+	return p.Moved != TMessage_Moved_DEFAULT
 }
 
 func (p *TMessage) IsSetJobName() bool {
@@ -3454,6 +3502,46 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 31:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField31(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 32:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField32(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 33:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField33(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 34:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField34(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 35:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField35(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -3899,6 +3987,42 @@ func (p *TMessage) ReadField31(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField32(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 32: ", err)
+	} else {
+		p.Stoppable = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField33(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 33: ", err)
+	} else {
+		p.Restartable = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField34(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 34: ", err)
+	} else {
+		p.Canary = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField35(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 35: ", err)
+	} else {
+		p.Moved = v
+	}
+	return nil
+}
+
 func (p *TMessage) ReadField50(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 50: ", err)
@@ -4126,6 +4250,18 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField31(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField32(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField33(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField34(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField35(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField50(ctx, oprot); err != nil {
@@ -4653,6 +4789,66 @@ func (p *TMessage) writeField31(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField32(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStoppable() {
+		if err := oprot.WriteFieldBegin(ctx, "stoppable", thrift.BOOL, 32); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 32:stoppable: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Stoppable)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.stoppable (32) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 32:stoppable: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField33(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRestartable() {
+		if err := oprot.WriteFieldBegin(ctx, "restartable", thrift.BOOL, 33); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 33:restartable: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Restartable)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.restartable (33) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 33:restartable: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField34(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCanary() {
+		if err := oprot.WriteFieldBegin(ctx, "canary", thrift.BOOL, 34); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 34:canary: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Canary)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.canary (34) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 34:canary: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField35(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMoved() {
+		if err := oprot.WriteFieldBegin(ctx, "moved", thrift.BOOL, 35); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 35:moved: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Moved)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.moved (35) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 35:moved: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) writeField50(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetJobName() {
 		if err := oprot.WriteFieldBegin(ctx, "jobName", thrift.STRING, 50); err != nil {
@@ -4958,6 +5154,18 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if !p.More.Equals(other.More) {
+		return false
+	}
+	if p.Stoppable != other.Stoppable {
+		return false
+	}
+	if p.Restartable != other.Restartable {
+		return false
+	}
+	if p.Canary != other.Canary {
+		return false
+	}
+	if p.Moved != other.Moved {
 		return false
 	}
 	if p.JobName != other.JobName {

@@ -1,0 +1,23 @@
+package pigeon
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// reclass takes in that a task showed its job to be of another class, and tells the
+// masters that hold tasks of it. From the shell it is a record of that.
+func (d *Distributor) reclass(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if from.Role != sched.Master {
+		d.led.Restore(m)
+		return
+	}
+	j := d.led.Job(m.Job)
+	if j == nil || !d.restored || !d.led.Reclass(j, m.Class, out) {
+		return
+	}
+	for _, p := range places(j, func(t *ledger.Task) bool { return t.Outcome == sched.Unfinished }) {
+		r := out.Send(master(p), sched.Reclass)
+		r.Job, r.Class = j.ID, j.Class
+	}
+}

@@ -1,0 +1,109 @@
+package pigeon
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// idle takes the notice that a slot is free since sequence number Seq; an older
+// or repeated one says nothing new. What was launched there has ended, or was
+// refused, which the slot will tell.
+func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
+	if w == nil || m.Seq <= w.seq {
+		return
+	}
+	w.seq = m.Seq
+	if s.sorted != nil && s.goesOn(now, w, m, out) {
+		return
+	}
+	if w.job != nil {
+		w.ended.add(now, w.id(), w.job.Owner())
+		if w.trial && m.AttemptID() == w.id() {
+			s.tellClass(w.job, sched.Short, out)
+		}
+		s.vacate(w, out)
+	}
+	if !w.Listed() {
+		s.feed(w, out)
+	}
+}
+
+// feed gives a free worker its next task, or puts it at the tail of its idle
+// list.
+func (s *Master) feed(w *worker, out *sched.Actions) {
+	r := s.choose(w)
+	switch {
+	case w.held != nil && (r == nil || r.Class == sched.Long):
+		s.resume(w, out)
+	case r != nil:
+		s.launch(sched.Launch, w, s.next(r), out)
+	default:
+		s.index.PushIdle(&w.Idler, w.service, w.kind())
+		if s.sorted != nil {
+			s.tellSpare(w, out)
+		}
+	}
+}
+
+// choose picks the run a free worker serves next. A reserved worker takes from
+// the short queue only; a general one too, except that of every W consecutive
+// tasks that general workers take from the queues at least one is long while the
+// long queue is not empty (section 3.3, weighted fair queuing).
+func (s *Master) choose(w *worker) *queue.Run {
+	short := s.index.First(w.service, sched.Short)
+	if w.reserved {
+		return short
+	}
+	long := s.index.First(w.service, sched.Long)
+	switch {
+	case short == nil || (long != nil && s.longIsDue()):
+		if long != nil {
+			s.passed = 0
+		}
+		return long
+	case s.index.Queued(sched.Long) > 0:
+		s.passed++
+	}
+	return short
+}
+
+// longIsDue says that by the weight the next task of a general worker is long.
+func (s *Master) longIsDue() bool {
+	return s.cfg.Params.Weight > 0 && s.passed >= s.cfg.Params.Weight-1
+}
+
+// refused puts a task that its slot did not take back at the head of its queue.
+// The slot's own Idle makes it usable again. Where that notice was faster, the
+// task passed for ended and is forgotten here: it goes back to its owner.
+func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
+	if w == nil {
+		return
+	}
+	var x work
+	switch id := m.AttemptID(); {
+	case w.job != nil && w.id() == id:
+		x = w.work
+		s.unlink(w)
+	case w.held != nil && w.held.id() == id:
+		x = s.release(w).work
+	default:
+		if owner, ok := w.ended.remove(id); ok {
+			s.counts.Refused++
+			s.giveBack(owner, m.Job, m.First, 1, m.Attempt, false, out)
+		}
+		return
+	}
+	s.counts.Refused++
+	if j := x.job; j.App.Workers == 0 {
+		s.giveBack(j.Owner(), j.ID, x.task, 1, x.attempt, false, out)
+	} else {
+		if !x.trial {
+			x.class = j.Class
+		}
+		s.settle(now, x, 1, true, out)
+	}
+	if w.overtook && w.job == nil && w.held != nil {
+		s.stays(w, out)
+	}
+	s.forget(x.job.ID, out)
+}

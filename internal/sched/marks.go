@@ -1,0 +1,44 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Marks are facts about the tasks of a message, beside what every policy knows of
+// them. All tasks of a job are alike in Stoppable and Restartable.
+type Marks uint8
+
+// The marks.
+const (
+	// Stoppable tasks can be suspended and continued where they run.
+	Stoppable Marks = 1 << iota
+	// Restartable tasks can be stopped and run again from the beginning without
+	// harm.
+	Restartable
+	// Canary says that task 0, if it is among these, is tried as a short one
+	// although the job is long.
+	Canary
+	// Moved tasks came from another group and stay in the one they are sent to.
+	Moved
+
+	// AllMarks are all there are.
+	AllMarks = Stoppable | Restartable | Canary | Moved
+)
+
+// Has says that all the given marks are set.
+func (m Marks) Has(all Marks) bool { return m&all == all }
+
+// String lists the marks that are set, with + between them.
+func (m Marks) String() string {
+	var set []string
+	for i, name := range [...]string{"stoppable", "restartable", "canary", "moved"} {
+		if m.Has(1 << i) {
+			set = append(set, name)
+		}
+	}
+	if rest := m &^ AllMarks; rest != 0 {
+		set = append(set, fmt.Sprintf("Marks(%d)", uint8(rest)))
+	}
+	return strings.Join(set, "+")
+}
