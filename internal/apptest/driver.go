@@ -23,7 +23,8 @@ type Driver struct {
 	stop      context.CancelFunc
 	busy      sync.WaitGroup
 	frontends []string
-	dirty     chan struct{} // of size 1: wants have changed
+	pools     []*client.Pool // by frontend
+	dirty     chan struct{}  // of size 1: wants have changed
 
 	mu        sync.Mutex
 	frontend  int // in use, of frontends
@@ -34,8 +35,10 @@ type Driver struct {
 	notes     []string
 	conns     map[net.Conn]string // executor
 	pids      map[string]int
-	failure   error // the last refusal
+	awaited   map[string]chan struct{} // by level
+	failure   error                    // the last refusal
 	declined  int
+	waits     []time.Duration // of pieces of work for their grants
 	last      int
 }
 
@@ -46,6 +49,7 @@ type level struct {
 	waiting int               // pieces
 	running map[string]string // grant to executor
 	ended   int
+	since   time.Time // of the last wish for grants
 }
 
 // Spec says what a driver is like.
@@ -67,7 +71,14 @@ func Start(s Spec) (*Driver, error) {
 	}
 	d := &Driver{
 		listener: l, frontends: s.Frontends, dirty: make(chan struct{}, 1), executors: s.Executors,
-		states: map[string]api.ExecutorState{}, conns: map[net.Conn]string{}, pids: map[string]int{},
+		states: map[string]api.ExecutorState{}, conns: map[net.Conn]string{}, pids: map[string]int{}, awaited: map[string]chan struct{}{},
+	}
+	for _, address := range s.Frontends {
+		pool, err := client.New(client.Options{Name: "frontend", Address: address, FailFast: true, MaxConns: 4})
+		if err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		d.pools = append(d.pools, pool)
 	}
 	slots := fmt.Sprint(s.Slots)
 	if s.Coarse {
@@ -107,6 +118,9 @@ func (d *Driver) Close(told bool) error {
 	}
 	d.mu.Unlock()
 	d.busy.Wait()
+	for _, p := range d.pools {
+		_ = p.Close() // it has no error
+	}
 	return err
 }
 
@@ -114,7 +128,7 @@ func (d *Driver) Close(told bool) error {
 func (d *Driver) Add(name, class string, pieces int, work time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.levels = append(d.levels, &level{Level: api.Level{Name: name, Class: class}, work: work, waiting: pieces, running: map[string]string{}})
+	d.levels = append(d.levels, &level{Level: api.Level{Name: name, Class: class}, work: work, waiting: pieces, running: map[string]string{}, since: time.Now()})
 	d.changed()
 }
 
@@ -146,6 +160,15 @@ func (d *Driver) changed() {
 	}
 }
 
+// Await gives a channel that is closed with the next end of a piece of a level.
+func (d *Driver) Await(name string) <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := make(chan struct{})
+	d.awaited[name] = c
+	return c
+}
+
 // Ended gives how many pieces of a level have ended.
 func (d *Driver) Ended(name string) int {
 	d.mu.Lock()
@@ -156,6 +179,14 @@ func (d *Driver) Ended(name string) int {
 		}
 	}
 	return 0
+}
+
+// Waits gives how long pieces of work have waited for their grants since their
+// level was added.
+func (d *Driver) Waits() []time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.waits)
 }
 
 // Declined gives how many grants were handed back.
@@ -218,14 +249,9 @@ func (d *Driver) call(f func(context.Context, *wire.ApplicationClient) error) er
 	d.mu.Lock()
 	at := d.frontend
 	d.mu.Unlock()
-	pool, err := client.New(client.Options{Name: "frontend", Address: d.frontends[at], FailFast: true, MaxConns: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = pool.Close() }() // it has no error
 	ctx, cancel := context.WithTimeout(d.ctx, 15*time.Second)
 	defer cancel()
-	err = f(ctx, wire.NewApplicationClient(pool))
+	err := f(ctx, wire.NewApplicationClient(d.pools[at]))
 	var refusal *api.Error
 	if errors.As(err, &refusal) {
 		d.mu.Lock()
@@ -396,6 +422,10 @@ func (d *Driver) bind(executor string, l line) (answer line, ok bool) {
 		if v.running[l.Grant] == executor {
 			delete(v.running, l.Grant)
 			v.ended++
+			if c := d.awaited[v.Name]; c != nil {
+				close(c)
+				delete(d.awaited, v.Name)
+			}
 		}
 		return line{}, false
 	}
@@ -405,6 +435,7 @@ func (d *Driver) bind(executor string, l line) (answer line, ok bool) {
 		return answer, true
 	}
 	v.waiting--
+	d.waits = append(d.waits, time.Since(v.since))
 	v.running[l.Grant] = executor
 	answer.Run = v.work
 	return answer, true
