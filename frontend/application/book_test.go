@@ -1,0 +1,357 @@
+package application
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// desk is a book with nodes that do as they are told: each holds what the orders
+// it accepted say, as a node monitor would.
+type desk struct {
+	*book
+	t     *testing.T
+	now   time.Time
+	holds map[string]*wire.Holdings
+	alone map[string]bool // nodes that orders do not reach
+}
+
+func newDesk(t *testing.T, nodes ...string) *desk {
+	d := &desk{book: newBook("f1", "f1:1", 15*time.Second), t: t, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
+	for _, name := range nodes {
+		d.join(name, 1)
+	}
+	return d
+}
+
+// join puts a node on the roll.
+func (d *desk) join(name string, incarnation int64) {
+	d.nodes[name] = &node{name: name, host: "host-" + name, incarnation: incarnation, memory: 1000, wake: make(chan struct{}, 1), stop: func() {}}
+	d.holds[name] = &wire.Holdings{Incarnation: incarnation, Memory: 1000}
+}
+
+// round carries orders to nodes, and their holdings back, until nothing is due.
+func (d *desk) round() {
+	d.t.Helper()
+	for range 20 {
+		d.now = d.now.Add(time.Millisecond)
+		for _, name := range sortedNodes(d.holds) {
+			for _, id := range sortedApps(d.apps) {
+				if a := d.apps[id]; a != nil && !d.alone[name] {
+					if o := d.order(a, name); o != nil {
+						d.answered(o, name, d.obey(name, o), d.now)
+					}
+				}
+			}
+		}
+		d.now = d.now.Add(time.Millisecond)
+		for _, name := range sortedNodes(d.holds) {
+			if d.nodes[name] != nil {
+				d.holdings(name, d.holds[name], d.now, d.now)
+			}
+		}
+	}
+}
+
+func sortedNodes(m map[string]*wire.Holdings) []string {
+	var list []string
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func sortedApps(m map[string]*application) []string {
+	var list []string
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// obey does what a node monitor does with an order.
+func (d *desk) obey(name string, o *wire.Order) wire.OrderReply {
+	h := d.holds[name]
+	at := slices.IndexFunc(h.Applications, func(a wire.HeldApplication) bool { return a.ID == o.Application.ID })
+	if at < 0 {
+		h.Applications = append(h.Applications, wire.HeldApplication{ID: o.Application.ID, Incarnation: o.Application.Incarnation})
+		at = len(h.Applications) - 1
+	}
+	v := &h.Applications[at]
+	if v.Incarnation != o.Application.Incarnation || o.Tenure < v.Tenure || o.Tenure == v.Tenure && v.Frontend != o.Frontend {
+		return wire.OrderReply{Tenure: v.Tenure, Frontend: v.Frontend, Incarnation: v.Incarnation}
+	}
+	v.Tenure, v.Frontend, v.Sequence = o.Tenure, o.Frontend, o.Sequence
+	if o.Over {
+		h.Applications = slices.Delete(h.Applications, at, at+1)
+		return wire.OrderReply{Accepted: true, Tenure: o.Tenure, Frontend: o.Frontend, Incarnation: o.Application.Incarnation}
+	}
+	for i := range v.Executors {
+		if x := &v.Executors[i].State; x.State == api.ExecutorRunning && !slices.Contains(o.Executors, x.ID) {
+			x.State, x.Reason = api.ExecutorExited, "it was stopped"
+		}
+	}
+	for _, id := range o.Executors {
+		v.Last = max(v.Last, number(id))
+		if !slices.ContainsFunc(v.Executors, func(x wire.HeldExecutor) bool { return x.State.ID == id }) {
+			v.Executors = append(v.Executors, wire.HeldExecutor{State: api.ExecutorState{ID: id, Node: name, State: api.ExecutorRunning}, Slots: 2})
+		}
+	}
+	return wire.OrderReply{Accepted: true, Tenure: o.Tenure, Frontend: o.Frontend, Incarnation: v.Incarnation}
+}
+
+// held gives an executor at a node, to be changed.
+func (d *desk) held(name, id string) *wire.HeldExecutor {
+	d.t.Helper()
+	for i := range d.holds[name].Applications {
+		list := d.holds[name].Applications[i].Executors
+		for j := range list {
+			if list[j].State.ID == id {
+				return &list[j]
+			}
+		}
+	}
+	d.t.Fatalf("node %s does not hold executor %s: %+v", name, id, d.holds[name])
+	return nil
+}
+
+// serve registers an application and has it want executors.
+func (d *desk) serve(executors int) *application {
+	d.t.Helper()
+	r := api.Application{ID: "app", Incarnation: 7, Grants: true, Template: api.Template{Argv: []string{"x"}, Memory: 300}}
+	if err := d.register(&r, d.now); err != nil {
+		d.t.Fatal(err)
+	}
+	a := d.apps["app"]
+	a.furnished = true
+	d.wants(executors)
+	return a
+}
+
+func (d *desk) wants(executors int, levels ...api.Level) {
+	d.t.Helper()
+	a, err := d.find("app", 7, d.now)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.want(a, &api.Wants{Application: "app", Incarnation: 7, Sequence: a.wants.Sequence + 1, Executors: executors, Levels: levels}, func(l *api.Level) (sched.Class, string) {
+		if l.Class == "long" {
+			return sched.Long, "declared"
+		}
+		return sched.Short, "default"
+	}, d.now)
+	d.round()
+}
+
+// show gives the executors as "id@node state", with what was last told of each.
+func (d *desk) show(a *application) string {
+	var list []string
+	for _, s := range a.news.states {
+		list = append(list, fmt.Sprintf("%s@%s %s", s.ID, s.Node, s.State))
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+func (d *desk) wantShown(a *application, want string) {
+	d.t.Helper()
+	if got := d.show(a); got != want {
+		d.t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+func TestFootprint(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	a := d.serve(3)
+	d.wantShown(a, "1@a running, 2@b running, 3@a running")
+	d.wants(2) // less does not kill what runs
+	d.wantShown(a, "1@a running, 2@b running, 3@a running")
+	a.wants.Stop = nil
+	d.want(a, &api.Wants{Sequence: 99, Executors: 2, Stop: []string{"1"}}, nil, d.now)
+	d.round()
+	d.wantShown(a, "1@a exited, 2@b running, 3@a running")
+	d.want(a, &api.Wants{Sequence: 98, Executors: 9}, nil, d.now) // an older state
+	d.round()
+	if len(a.executors) != 2 {
+		t.Errorf("%d executors", len(a.executors))
+	}
+}
+
+// Before the files are here, and the nodes heard, nothing is started.
+func TestWaitsToSettle(t *testing.T) {
+	d := newDesk(t)
+	a := d.serve(1)
+	d.wantShown(a, "")
+	d.join("a", 1)
+	a.furnished = false
+	d.round()
+	d.wantShown(a, "")
+	a.furnished = true
+	d.round()
+	d.wantShown(a, "1@a running")
+}
+
+// What ends by itself is replaced after a pause; ten in a row are enough.
+func TestReplaced(t *testing.T) {
+	d := newDesk(t, "a")
+	a := d.serve(1)
+	for n := 1; n <= maxFailures; n++ {
+		x := d.held("a", fmt.Sprint(n))
+		x.State.State, x.State.Reason, x.State.ExitStatus = api.ExecutorExited, "it exited with status 3", 3
+		d.round()
+		d.now = d.now.Add(lastPause)
+		d.pass(d.now)
+		d.round()
+		a.heard = d.now
+	}
+	last := a.news.states[len(a.news.states)-1]
+	if last.ID != "10" || !last.Final || len(a.executors) != 0 || !strings.Contains(a.news.notes[0].text, "10 executors in a row") {
+		t.Errorf("%+v, notes %v", last, a.news.notes)
+	}
+}
+
+// A node monitor that began anew knows nothing: what it had is replaced at once.
+func TestNodeAnew(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	a := d.serve(2)
+	d.join("a", 2)
+	d.round()
+	d.wantShown(a, "1@a exited, 2@b running, 3@a running")
+	if a.restarts.failures != 0 {
+		t.Error("it counts as its own failure")
+	}
+	d.lose("b", d.now)
+	delete(d.holds, "b")
+	d.round()
+	d.wantShown(a, "1@a exited, 2@b exited, 3@a running, 4@a running")
+}
+
+// The lease of a node ran out while this frontend stood still: it is told again,
+// and starts others.
+func TestNodeForgot(t *testing.T) {
+	d := newDesk(t, "a")
+	a := d.serve(1)
+	d.holds["a"].Applications = nil
+	d.round()
+	d.wantShown(a, "1@a exited, 2@a running")
+}
+
+func TestTakenOver(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	d.holds["a"].Applications = []wire.HeldApplication{{ID: "app", Incarnation: 7, Frontend: "f2", Tenure: 4, Last: 9, Executors: []wire.HeldExecutor{
+		{State: api.ExecutorState{ID: "8", Node: "a", State: api.ExecutorExited}}, {State: api.ExecutorState{ID: "9", Node: "a", State: api.ExecutorRunning}},
+	}}}
+	a := d.serve(2)
+	d.wantShown(a, "10@b running, 9@a running")
+	if a.tenure != 5 || d.holds["a"].Applications[0].Frontend != "f1" {
+		t.Errorf("tenure %d; the node has %+v", a.tenure, d.holds["a"].Applications[0])
+	}
+	// Another one takes it over in turn: this one lets go, and kills nothing.
+	d.wants(2, api.Level{Name: "l", Total: 3})
+	d.todo = todo{orders: map[string]bool{}}
+	d.holds["b"].Applications[0].Tenure, d.holds["b"].Applications[0].Frontend = 6, "f3"
+	d.round()
+	if d.apps["app"] != nil || len(d.todo.cancel) != 1 {
+		t.Errorf("%+v, cancelled %v", d.apps["app"], d.todo.cancel)
+	}
+	if x := d.held("b", "10").State.State; x != api.ExecutorRunning {
+		t.Errorf("its executor is %s", x)
+	}
+}
+
+func TestSecondWithItsID(t *testing.T) {
+	d := newDesk(t, "a")
+	d.serve(1)
+	other := api.Application{ID: "app", Incarnation: 8}
+	if err := d.register(&other, d.now); err == nil || !strings.Contains(err.Error(), "another process with this id is alive") {
+		t.Error(err)
+	}
+	// With another frontend, the nodes tell.
+	e := newDesk(t, "a")
+	e.holds["a"].Applications = []wire.HeldApplication{{ID: "app", Incarnation: 8, Frontend: "f2", Tenure: 1}}
+	e.serve(1)
+	_, err := e.find("app", 7, e.now)
+	var refusal *api.Error
+	if !errors.As(err, &refusal) || refusal.Problem != api.Invalid || !strings.Contains(err.Error(), "frontend f2") {
+		t.Error(err)
+	}
+}
+
+// A silent application is over: its nodes are told until they agree, then it is
+// forgotten.
+func TestSilent(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	a := d.serve(2)
+	d.alone["b"] = true
+	d.now = d.now.Add(16 * time.Second)
+	d.pass(d.now)
+	d.round()
+	if a.over == "" || d.apps["app"] == nil || len(d.holds["a"].Applications) != 0 {
+		t.Errorf("over %q; node a has %+v", a.over, d.holds["a"].Applications)
+	}
+	if _, err := d.find("app", 7, d.now); err == nil {
+		t.Error("it is served")
+	}
+	d.alone["b"] = false
+	d.round()
+	if d.apps["app"] != nil || len(d.holds["b"].Applications) != 0 {
+		t.Error("it is not forgotten")
+	}
+}
+
+// What a node refuses is tried elsewhere; what all refuse for good is final.
+func TestRefused(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	a := d.serve(0)
+	d.alone["a"], d.alone["b"] = true, true
+	d.wants(1)
+	refuse := func(name string) {
+		d.t.Helper()
+		h := d.holds[name]
+		for _, p := range a.executors {
+			h.Applications = []wire.HeldApplication{{ID: "app", Incarnation: 7, Frontend: "f1", Tenure: 1, Executors: []wire.HeldExecutor{
+				{Refused: true, State: api.ExecutorState{ID: p.id, Node: name, State: api.ExecutorExited, Reason: "no Java on " + name}},
+			}}}
+		}
+		d.holdings(name, h, d.now, d.now)
+	}
+	refuse("a")
+	d.wantShown(a, "1@a exited")
+	refuse("b")
+	last := a.news.states[len(a.news.states)-1]
+	if !last.Final || !strings.Contains(last.Reason, "no Java on a") || !strings.Contains(last.Reason, "no Java on b") {
+		t.Errorf("%+v", last)
+	}
+}
+
+// Levels that are left out lose their jobs; a class is that of the level.
+func TestLevels(t *testing.T) {
+	d := newDesk(t, "a")
+	a := d.serve(1)
+	d.wants(1, api.Level{Name: "x", Total: 3, Class: "long"}, api.Level{Name: "y", Total: 2})
+	if g := d.todo.give; len(g) != 2 || g[0].Tasks != 3 || g[0].Class != sched.Long || g[1].Tasks != 2 || g[0].App != "app" || g[0].Level != "x" || g[0].Key == g[1].Key {
+		t.Errorf("%+v", g)
+	}
+	x := d.todo.give[0].Key
+	d.taskEnded("app", "x", x, true) // it never reached the application: another
+	if g := d.todo.give; len(g) != 3 || g[2].Tasks != 1 || g[2].Level != "x" {
+		t.Errorf("%+v", g)
+	}
+	d.wants(1, api.Level{Name: "y", Total: 2})
+	if c := d.todo.cancel; len(c) != 2 || !slices.Contains(c, x) || a.levels["x"] != nil {
+		t.Errorf("%v", c)
+	}
+	d.end(a, "test")
+	if len(d.todo.cancel) != 3 {
+		t.Errorf("%v", d.todo.cancel)
+	}
+}
