@@ -11,6 +11,9 @@
 //	core ──Probe──▶ nodes ──GetTask──▶ core ──Launch with its cargo, or NoTask──▶ the node
 //	core ──LoadShare──▶ other frontends
 //
+// Applications that bring their own executors are package application's; their
+// grants are jobs of the core that are not journaled (applications.go).
+//
 // # What it owns
 //
 // Which tasks are owed, which attempt counts and which results were accepted

@@ -69,5 +69,9 @@
 //	                             incarnation starts every slot anew, the old attempts are void
 //	node monitor told to stop    the slots are withdrawn, what is here is killed and reported lost
 //
-// docs/nodemonitor.md says what it answers when.
+// Executors of applications and their grants are packages executor and grants;
+// applications.go puts them beside the backends.
+//
+// docs/nodemonitor.md says what it answers when, docs/applications.md what
+// executors are.
 package nodemonitor

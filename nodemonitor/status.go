@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 )
 
 // state is what /status shows.
@@ -24,6 +26,22 @@ type state struct {
 	KeptBytes   int64           `json:"kept_result_bytes"`
 	Frontends   []frontendState `json:"frontends"`
 	Backends    app.Stats       `json:"backends"`
+	Memory      memoryState     `json:"memory"` // for executors
+	Executors   []executorState `json:"executors,omitempty"`
+	Grants      grants.Stats    `json:"grants"`
+}
+
+// memoryState is in MB.
+type memoryState struct {
+	Total int64 `json:"total"`
+	Used  int64 `json:"used"`
+}
+
+// executorState is an executor of an application, or one that ended lately.
+type executorState struct {
+	App string `json:"app"`
+	api.ExecutorState
+	Attached bool `json:"attached"` // it takes grants
 }
 
 // slotState is a worker: one slot, under Kairos several.
@@ -73,6 +91,13 @@ func (n *NodeMonitor) draw() state {
 		Node: n.cfg.ID, Policy: o.rules.name, Group: n.cfg.Group, Incarnation: n.incarnation, Address: o.address, Master: n.cfg.Master,
 		Standing: *n.member.standing.Load(), NATS: n.notices != nil && n.notices.conn.Connected(), Epoch: o.epoch, Serves: o.serves,
 		Kept: len(o.results.index), KeptBytes: o.results.bytes, Backends: n.equipment.registry.Stats(),
+	}
+	held := n.applications.keeper.Look()
+	s.Grants, s.Memory = n.applications.table.Stats(), memoryState{held.Memory, held.Used}
+	for i := range held.Applications {
+		for _, x := range held.Applications[i].Executors {
+			s.Executors = append(s.Executors, executorState{held.Applications[i].ID, x.State, x.Attached})
+		}
 	}
 	for _, w := range o.live() {
 		s.Slots = append(s.Slots, o.drawWorker(w))

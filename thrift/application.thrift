@@ -134,8 +134,9 @@ struct TExecutorState {
   9: bool final
 }
 
-// version grows with each change. executors are those that changed since the
-// version asked with, or all of them if it was 0. notes are for the log of the
+// version grows with each change at one frontend: after a registration ask with 0.
+// executors are those that changed since the version asked with, or all of them if
+// it was 0. notes are for the log of the
 // application, oldest first.
 struct TNews {
   1: i64 version
