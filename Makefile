@@ -49,7 +49,7 @@ chaos: need-go ## kill daemons of every role, ROUNDS=10 times each, while a work
 	$(GO) test ./bench/replay -run '^TestNothingIsLost$$' -v -count 1 -timeout 30m -rounds $(ROUNDS)
 
 COMPARED = files steady-ngo steady-nyh steady-exp google options-ngo options-nyh uneven mistakes
-results: build ## docs/results.md from simulated comparisons of all policies (an hour, once: out/results keeps them)
+results: build ## docs/results.md from simulated comparisons of all policies (half an hour, once: out/results keeps them)
 	bench/results.sh $(BIN) $(TRACES) $(OUT)/results
 	@test -s $(OUT)/results/speed.md || $(MAKE) --no-print-directory bench-sim
 	$(BIN) compare results --beside docs/results --with $(OUT)/results/speed.md --with $(OUT)/results/model.md $(addprefix --see ,$(wildcard docs/results-*.md)) \

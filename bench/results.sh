@@ -1,6 +1,6 @@
 #!/bin/sh
 # Everything that docs/results.md is made from, simulated: all policies on all
-# traces and loads. An hour on two processors; a comparison whose folder is
+# traces and loads. Half an hour on two processors; a comparison whose folder is
 # complete is not made again.
 #
 #   bench/results.sh bin/pigeon TRACES OUT
@@ -45,10 +45,13 @@ compare mistakes --policies pigeon,pigeon-sort,pigeon-x --wrong-class 0.2 --trac
 
 # The model beside simulation, with the paper's figures 3 and 4.
 if ! [ -s "$out/model.md" ]; then
-	"$pigeon" model --simulate 10000 --out "$out/model" >"$out/model.txt"
+	"$pigeon" model --simulate 50000 --out "$out/model" >"$out/model.txt"
 	{
-		printf '## The queueing model beside simulation\n\n`pigeon model --simulate 10000`, 30,000 workers; [what the columns are](compare.md#model).\n\n```\n'
+		printf '## The queueing model beside simulation\n\n`pigeon model --simulate 50000`, 30,000 workers, one seed; [what the columns are](compare.md#model).\n\n```\n'
 		cat "$out/model.txt"
+		"$pigeon" model --loads 0.808,0.909 >"$out/messages.txt"
+		printf '```\n\nMessages are load too, which the formulas do not know of: a worker of pigeon waits two delays for its next task. With that the loads are 0.808 and 0.909:\n\n```\n'
+		cat "$out/messages.txt"
 		printf '```\n\n![Figure 3 of the paper: probability of service without queueing](results/figure3.png)\n\n'
 		printf '![Figure 4 of the paper: queueing time](results/figure4.png)\n'
 	} >"$out/model.md"

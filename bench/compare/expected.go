@@ -166,7 +166,7 @@ func (e *expectation) expected(k int) string {
 func (e *expectation) verdict(k int, got float64) string {
 	switch {
 	case !e.over.limit():
-		return fixed(100*(got-e.want[k])/e.want[k], 0) + " %"
+		return fixed(math.Round(100*(got-e.want[k])/e.want[k])+0, 0) + " %" // + 0 makes a 0 of -0
 	case got <= e.want[k]:
 		return "holds"
 	}

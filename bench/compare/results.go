@@ -26,6 +26,8 @@ type Page struct {
 	// Beside, if set, is a folder beside the page that takes a page of all tables
 	// and the figures of each comparison; without it the page holds all tables.
 	Beside string
+
+	drawn map[string]bool // workloads whose figures one page has
 }
 
 // Write prints the page and fills the folder beside it.
@@ -38,6 +40,7 @@ func (p *Page) Write(w io.Writer) error {
 		}
 		all = append(all, c)
 	}
+	p.drawn = map[string]bool{}
 	out := &markdown{w: w}
 	out.linef("# Results\n")
 	out.linef("Every policy from one core each, in one simulator, on the same workloads. This page is written by `pigeon compare results` (`make results`), from the comparisons whose commands it names; do not edit it.\n")
@@ -96,7 +99,7 @@ func (p *Page) comparison(out *markdown, c *Comparison, dir string) error {
 			out.linef("![%s](%s/%s)\n", f.Caption, filepath.Base(p.Beside), f.Base)
 		}
 	}
-	out.linef("[All tables, and the figures of distributions and over time](%s/%s.md).\n", filepath.Base(p.Beside), name)
+	out.linef("[All tables and figures of %s](%s/%s.md).\n", name, filepath.Base(p.Beside), name)
 	return writeFile(filepath.Join(p.Beside, name+".md"), func(w io.Writer) error {
 		own := &markdown{w: w}
 		own.linef("# %s: policies compared\n\nWritten by `pigeon compare results`; do not edit it.\n", name)
@@ -112,16 +115,19 @@ func (p *Page) comparison(out *markdown, c *Comparison, dir string) error {
 	})
 }
 
-// figures copies those that the pages show: of each family the percentiles, and the
-// distributions and lines over time of its last cell, which has the highest load.
-// Their bases become the names of the copies.
+// figures copies those that the pages show: of each family the percentiles, and of
+// each workload once, from the first comparison that has it, the distributions and
+// lines over time of its last cell, which has the highest load. Their bases become
+// the names of the copies.
 func (p *Page) figures(c *Comparison, dir, name string) (shown []Figure, err error) {
 	if err := os.MkdirAll(p.Beside, 0o755); err != nil {
 		return nil, fmt.Errorf("the folder beside the page cannot be made: %w; nothing more was written; name another by --beside", err)
 	}
 	last := map[int]bool{}
 	for _, cells := range c.families() {
-		last[cells[len(cells)-1]] = true
+		workload := fmt.Sprint(c.title(cells), c.Manifest.Resample > 0)
+		last[cells[len(cells)-1]] = !p.drawn[workload]
+		p.drawn[workload] = true
 	}
 	for _, f := range c.figureList() {
 		if f.cell >= 0 && !last[f.cell] {
