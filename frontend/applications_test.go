@@ -30,8 +30,7 @@ func awaitRunning(t *testing.T, d *apptest.Driver, n int) {
 	t.Helper()
 	defer func() {
 		if t.Failed() {
-			err, notes := d.Failure()
-			t.Logf("executors %+v; the last refusal: %v; notes: %v", d.States(), err, notes)
+			t.Logf("executors %+v; the last refusal: %v; notes: %v", d.States(), d.Failure(), d.Notes())
 		}
 	}()
 	daemontest.Await(t, fmt.Sprintf("%d executors run", n), func() bool { return len(d.Running()) == n && len(d.Pids()) == n })
@@ -229,7 +228,7 @@ func TestApplicationRefused(t *testing.T) {
 
 	twin := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
 	daemontest.Await(t, "a second one with its id is refused", func() bool {
-		err, _ := twin.Failure()
+		err := twin.Failure()
 		return err != nil && strings.Contains(err.Error(), "another process with this id is alive")
 	})
 	large := w.driver(apptest.Spec{ID: "app-2", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})

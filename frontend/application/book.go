@@ -23,18 +23,18 @@ const (
 )
 
 // book is what the service knows. Its service's lock guards it. Time comes in as
-// an argument, and what is to be done goes out by todo.
+// an argument, and what is to be done goes out by errands.
 type book struct {
 	frontend string
 	address  string        // where nodes fetch files
 	lease    time.Duration // for which an application may be silent
 	nodes    map[string]*node
 	apps     map[string]*application
-	todo     todo
+	errands  errands
 }
 
-// todo is what follows from a change, to be done by the service.
-type todo struct {
+// errands is what follows from a change, to be done by the service.
+type errands struct {
 	orders map[string]bool // nodes that are to be told something
 	give   []Job
 	cancel []string // keys of jobs
@@ -101,7 +101,7 @@ type share struct {
 }
 
 func newBook(frontend, address string, lease time.Duration) *book {
-	return &book{frontend: frontend, address: address, lease: lease, nodes: map[string]*node{}, apps: map[string]*application{}, todo: todo{orders: map[string]bool{}}}
+	return &book{frontend: frontend, address: address, lease: lease, nodes: map[string]*node{}, apps: map[string]*application{}, errands: errands{orders: map[string]bool{}}}
 }
 
 // register takes an application in; the same process again changes nothing.
@@ -161,7 +161,7 @@ func (a *application) shareOf(node string) *share {
 func (b *book) tell(a *application, node string) {
 	a.sequence++
 	a.shareOf(node).due = a.sequence
-	b.todo.orders[node] = true
+	b.errands.orders[node] = true
 }
 
 // end ends an application: its grants are taken back and its nodes are told.

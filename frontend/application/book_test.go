@@ -257,11 +257,11 @@ func TestTakenOver(t *testing.T) {
 	}
 	// Another one takes it over in turn: this one lets go, and kills nothing.
 	d.wants(2, api.Level{Name: "l", Total: 3})
-	d.todo = todo{orders: map[string]bool{}}
+	d.errands = errands{orders: map[string]bool{}}
 	d.holds["b"].Applications[0].Tenure, d.holds["b"].Applications[0].Frontend = 6, "f3"
 	d.round()
-	if d.apps["app"] != nil || len(d.todo.cancel) != 1 {
-		t.Errorf("%+v, cancelled %v", d.apps["app"], d.todo.cancel)
+	if d.apps["app"] != nil || len(d.errands.cancel) != 1 {
+		t.Errorf("%+v, cancelled %v", d.apps["app"], d.errands.cancel)
 	}
 	if x := d.held("b", "10").State.State; x != api.ExecutorRunning {
 		t.Errorf("its executor is %s", x)
@@ -338,20 +338,20 @@ func TestLevels(t *testing.T) {
 	d := newDesk(t, "a")
 	a := d.serve(1)
 	d.wants(1, api.Level{Name: "x", Total: 3, Class: "long"}, api.Level{Name: "y", Total: 2})
-	if g := d.todo.give; len(g) != 2 || g[0].Tasks != 3 || g[0].Class != sched.Long || g[1].Tasks != 2 || g[0].App != "app" || g[0].Level != "x" || g[0].Key == g[1].Key {
+	if g := d.errands.give; len(g) != 2 || g[0].Tasks != 3 || g[0].Class != sched.Long || g[1].Tasks != 2 || g[0].App != "app" || g[0].Level != "x" || g[0].Key == g[1].Key {
 		t.Errorf("%+v", g)
 	}
-	x := d.todo.give[0].Key
+	x := d.errands.give[0].Key
 	d.taskEnded("app", "x", x, true) // it never reached the application: another
-	if g := d.todo.give; len(g) != 3 || g[2].Tasks != 1 || g[2].Level != "x" {
+	if g := d.errands.give; len(g) != 3 || g[2].Tasks != 1 || g[2].Level != "x" {
 		t.Errorf("%+v", g)
 	}
 	d.wants(1, api.Level{Name: "y", Total: 2})
-	if c := d.todo.cancel; len(c) != 2 || !slices.Contains(c, x) || a.levels["x"] != nil {
+	if c := d.errands.cancel; len(c) != 2 || !slices.Contains(c, x) || a.levels["x"] != nil {
 		t.Errorf("%v", c)
 	}
 	d.end(a, "test")
-	if len(d.todo.cancel) != 3 {
-		t.Errorf("%v", d.todo.cancel)
+	if len(d.errands.cancel) != 3 {
+		t.Errorf("%v", d.errands.cancel)
 	}
 }

@@ -103,8 +103,7 @@ func (r *rig) await(what string, holds func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(90 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			err, notes := r.driver.Failure()
-			r.t.Fatalf("not within 90 s: %s; %d pieces have ended, executors %+v, the last refusal %v, notes %v", what, r.driver.Ended("stage"), r.driver.States(), err, notes)
+			r.t.Fatalf("not within 90 s: %s; %d pieces have ended, executors %+v, the last refusal %v, notes %v", what, r.driver.Ended("stage"), r.driver.States(), r.driver.Failure(), r.driver.Notes())
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package application
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -64,8 +65,7 @@ func (l *level) settle() int64 {
 // They are taken out of the level.
 func (l *level) balance() (more int64, cancel []*levelJob) {
 	outstanding := l.settle()
-	for i := len(l.jobs) - 1; i >= 0; i-- {
-		j := l.jobs[i]
+	for i, j := range slices.Backward(l.jobs) {
 		if j.class == l.class && outstanding-j.live() < l.wanted() {
 			continue
 		}

@@ -59,14 +59,14 @@ func (b *book) wantLevels(a *application, class classify, now time.Time) {
 func (b *book) balance(a *application, l *level) {
 	more, cancel := l.balance()
 	for _, j := range cancel {
-		b.todo.cancel = append(b.todo.cancel, j.key)
+		b.errands.cancel = append(b.errands.cancel, j.key)
 	}
 	if more == 0 {
 		return
 	}
 	j := &levelJob{key: a.jobKey("grants"), class: l.class, tasks: int(more)}
 	l.give(j)
-	b.todo.give = append(b.todo.give, Job{
+	b.errands.give = append(b.errands.give, Job{
 		Key: j.key, App: a.ID, User: a.User, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.whence, Estimate: int64(l.Estimate),
 	})
 }
@@ -81,7 +81,7 @@ func (a *application) jobKey(what string) string {
 // dropLevel cancels the jobs of a level of which nothing more is wanted.
 func (b *book) dropLevel(a *application, name string) {
 	for _, j := range a.levels[name].jobs {
-		b.todo.cancel = append(b.todo.cancel, j.key)
+		b.errands.cancel = append(b.errands.cancel, j.key)
 	}
 	delete(a.levels, name)
 }
@@ -109,14 +109,14 @@ func (b *book) holdSlots(a *application, p *placed, slots int) {
 		return
 	}
 	p.holds = a.jobKey("slots")
-	b.todo.give = append(b.todo.give, Job{
+	b.errands.give = append(b.errands.give, Job{
 		Key: p.holds, App: a.ID + "/" + p.id, User: a.User, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
 	})
 }
 
 func (b *book) freeSlots(p *placed) {
 	if p.holds != "" {
-		b.todo.cancel = append(b.todo.cancel, p.holds)
+		b.errands.cancel = append(b.errands.cancel, p.holds)
 		p.holds = ""
 	}
 }

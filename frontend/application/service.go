@@ -83,7 +83,7 @@ func (s *Service) update(change func(b *book, now time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s.book, time.Now())
-	t := &s.book.todo
+	t := &s.book.errands
 	for _, key := range t.cancel {
 		s.cfg.Jobs.Cancel(key)
 	}

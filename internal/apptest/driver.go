@@ -236,11 +236,18 @@ func (d *Driver) Pids() map[string]int {
 	return m
 }
 
-// Failure gives the last refusal of a frontend, and the notes so far.
-func (d *Driver) Failure() (error, []string) {
+// Failure gives the last refusal of a frontend.
+func (d *Driver) Failure() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.failure, slices.Clone(d.notes)
+	return d.failure
+}
+
+// Notes gives what the frontends had to say so far.
+func (d *Driver) Notes() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.notes)
 }
 
 // call calls the frontend in use; when it does not answer, the next one is used
@@ -252,8 +259,7 @@ func (d *Driver) call(f func(context.Context, *wire.ApplicationClient) error) er
 	ctx, cancel := context.WithTimeout(d.ctx, 15*time.Second)
 	defer cancel()
 	err := f(ctx, wire.NewApplicationClient(d.pools[at]))
-	var refusal *api.Error
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*api.Error](err); ok {
 		d.mu.Lock()
 		d.failure = err
 		if refusal.Problem == api.NotReady && at == d.frontend {
@@ -264,16 +270,16 @@ func (d *Driver) call(f func(context.Context, *wire.ApplicationClient) error) er
 	return err
 }
 
-// register registers anew where the application is not known, and says so.
-func (d *Driver) register(err error) bool {
-	var refusal *api.Error
-	if !errors.As(err, &refusal) || refusal.Problem != api.NotFound && refusal.Problem != api.NotReady {
-		return false
+// register registers anew where the application is not known, or with the next
+// frontend; should that fail, the next call does.
+func (d *Driver) register(err error) {
+	refusal, ok := errors.AsType[*api.Error](err)
+	if ok && (refusal.Problem == api.NotFound || refusal.Problem == api.NotReady) {
+		_ = d.call(func(ctx context.Context, f *wire.ApplicationClient) error {
+			_, err := f.RegisterApplication(ctx, &d.app)
+			return err
+		})
 	}
-	return d.call(func(ctx context.Context, f *wire.ApplicationClient) error {
-		_, err := f.RegisterApplication(ctx, &d.app)
-		return err
-	}) == nil
 }
 
 // pause waits a moment after a failure; false when the driver ends.

@@ -20,14 +20,10 @@ func (k *Keeper) Holdings(ctx context.Context, frontend string, incarnation, ver
 	timer := time.NewTimer(min(max(wait, 0), maxWait, k.cfg.Lease/3))
 	defer timer.Stop()
 	for over := false; ; {
-		k.mu.Lock()
-		k.renew(frontend)
-		if over || k.closed || incarnation != k.cfg.Incarnation || version != k.version {
-			defer k.mu.Unlock()
-			return k.draw(), nil
+		h, wake := k.look(frontend)
+		if over || wake == nil || incarnation != h.Incarnation || version != h.Version {
+			return h, nil
 		}
-		wake := k.wake
-		k.mu.Unlock()
 		select {
 		case <-wake:
 		case <-timer.C:
@@ -36,6 +32,18 @@ func (k *Keeper) Holdings(ctx context.Context, frontend string, incarnation, ver
 			return wire.Holdings{}, ctx.Err()
 		}
 	}
+}
+
+// look renews the leases of a frontend's applications and gives what is held, and
+// what tells of a change; nil when the keeper is closed.
+func (k *Keeper) look(frontend string) (wire.Holdings, <-chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.renew(frontend)
+	if k.closed {
+		return k.draw(), nil
+	}
+	return k.draw(), k.wake
 }
 
 // renew needs the lock.

@@ -86,8 +86,8 @@ func (k *Keeper) java(x *executor, env []string) (string, *end) {
 		looked = append(looked, home)
 	}
 	if path, err := exec.LookPath("java"); err == nil {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			looked = append(looked, filepath.Dir(filepath.Dir(real)))
+		if program, err := filepath.EvalSymlinks(path); err == nil {
+			looked = append(looked, filepath.Dir(filepath.Dir(program)))
 		}
 	}
 	for _, home := range looked {

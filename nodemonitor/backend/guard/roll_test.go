@@ -13,12 +13,8 @@ import (
 // in order, each as long as the limit but the newest, and there are no more of
 // them than were asked for.
 func TestSinkRolls(t *testing.T) {
-	folder := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(folder, "")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		dir := t.TempDir()
 		limit, rolls := rapid.IntRange(1, 50).Draw(rt, "limit"), rapid.IntRange(1, 3).Draw(rt, "rolls")
 		s := &sink{path: filepath.Join(dir, "out"), limit: int64(limit), rolls: rolls, open: createLog}
 		var all []byte
