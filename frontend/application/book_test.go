@@ -186,6 +186,33 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
+// One on every node: also on those that come later; one that has no room is left
+// out.
+func TestEveryNode(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	d.nodes["b"].memory, d.holds["b"].Memory = 100, 100
+	a := d.serve(api.EveryNode)
+	d.wantShown(a, "1@a running")
+	d.join("c", 1)
+	d.round()
+	d.wantShown(a, "1@a running, 2@c running")
+	e := newDesk(t)
+	b := e.serve(api.EveryNode)
+	e.now = e.now.Add(3 * time.Second)
+	e.pass(e.now)
+	e.wantShown(b, "@ waiting")
+	version := b.news.version
+	for range 10 {
+		e.pass(e.now)
+	}
+	if b.news.version != version {
+		t.Error("it is told again and again that it waits")
+	}
+	e.join("a", 1)
+	e.round()
+	e.wantShown(b, "1@a running")
+}
+
 // Before the files are here, and the nodes heard, nothing is started.
 func TestWaitsToSettle(t *testing.T) {
 	d := newDesk(t)

@@ -17,8 +17,8 @@ type View struct {
 	Name      string              `json:"name,omitempty"`
 	User      string              `json:"user,omitempty"`
 	Grants    bool                `json:"grants"`
-	State     string              `json:"state"` // running, or ending and why
-	Wanted    int                 `json:"wanted"`
+	State     string              `json:"state"`              // running, or ending and why
+	Wanted    int                 `json:"wanted"`             // -1: one on every node
 	Failures  int                 `json:"failures,omitempty"` // executors that ended in a row
 	Executors []api.ExecutorState `json:"executors"`
 	Levels    []LevelView         `json:"levels"`
@@ -112,11 +112,18 @@ func (v *View) sentence() string {
 	if !v.Grants {
 		how = "holds slots for as long as its executors live"
 	}
-	return fmt.Sprintf("It is an application with executors of its own, %s, and %s; it has %d of the %d executors that it wants.", v.State, how, len(v.Executors), v.Wanted)
+	wanted := fmt.Sprint(v.Wanted)
+	if v.Wanted == api.EveryNode {
+		wanted = "one on every node"
+	}
+	return fmt.Sprintf("It is an application with executors of its own, %s, and %s; it has %d executors and wants %s.", v.State, how, len(v.Executors), wanted)
 }
 
 func executorSentence(x *api.ExecutorState) string {
 	s := fmt.Sprintf("Executor %s is %s", x.ID, x.State)
+	if x.ID == "" {
+		s = "An executor is " + x.State
+	}
 	if x.Node != "" {
 		s += " on node " + x.Node
 	}

@@ -51,19 +51,17 @@ func (b *book) place(a *application, now time.Time) {
 	if a.over != "" || !a.furnished || !b.settle(a, now) {
 		return
 	}
-	all, _ := a.living()
-	need := a.wants.Executors - all
+	need := b.lacking(a, now)
 	if need < 0 {
 		b.takeBack(a, -need)
 	}
 	if need <= 0 {
-		b.unwait(a)
+		a.news.retract("")
 		return
 	}
 	if a.final != "" || now.Before(a.restarts.notBefore) {
 		return
 	}
-	b.unwait(a)
 	nodes := spread(b.places(a, now), need, a.Template.Memory)
 	for _, name := range nodes {
 		id := strconv.Itoa(a.next)
@@ -73,7 +71,29 @@ func (b *book) place(a *application, now time.Time) {
 	}
 	if len(nodes) < need {
 		b.wait(a, need-len(nodes), now)
+		return
 	}
+	a.news.retract("")
+}
+
+// lacking is how many executors more are wanted, below zero when there are too
+// many. Who wants one on every node lacks one for each that has none and has room,
+// and one at least when there is none at all.
+func (b *book) lacking(a *application, now time.Time) int {
+	all, _ := a.living()
+	if a.wants.Executors != api.EveryNode {
+		return a.wants.Executors - all
+	}
+	empty := 0
+	for _, p := range b.places(a, now) {
+		if p.own == 0 && p.free >= a.Template.Memory {
+			empty++
+		}
+	}
+	if all == 0 {
+		return max(1, empty)
+	}
+	return empty
 }
 
 // settle says whether executors may be placed: when the holdings of all nodes have
@@ -155,12 +175,8 @@ func (b *book) wait(a *application, n int, now time.Time) {
 		a.next++
 		return
 	}
-	a.news.tell(api.ExecutorState{ID: strconv.Itoa(a.next), State: api.ExecutorWaiting, Reason: reason})
+	a.news.tell(api.ExecutorState{State: api.ExecutorWaiting, Reason: reason}) // it has no number yet
 }
-
-// unwait takes back what was told of executors that wait: the number is that of
-// the next one.
-func (b *book) unwait(a *application) { a.news.retract(strconv.Itoa(a.next)) }
 
 // hopeless says whether every node has refused for a reason that will not pass.
 func (b *book) hopeless(a *application, now time.Time) bool {

@@ -131,7 +131,7 @@ func (s *Service) RegisterApplication(_ context.Context, a *api.Application) (ap
 
 // reply needs no lock.
 func (s *Service) reply(a *api.Application) api.ApplicationReply {
-	r := api.ApplicationReply{Lease: s.cfg.Lease, Frontends: []string{s.cfg.Scheduler}}
+	r := api.ApplicationReply{Lease: s.cfg.Lease, Cutoff: s.cfg.Cutoff, Frontends: []string{s.cfg.Scheduler}}
 	for _, f := range a.Template.Files {
 		if !s.cfg.Files.Has(f.SHA256) {
 			r.Missing = append(r.Missing, f.SHA256)

@@ -63,12 +63,15 @@ type Level struct {
 type Wants struct {
 	Application  string
 	Incarnation  int64
-	Sequence     int64 // counts the application's states
-	Executors    int
+	Sequence     int64    // counts the application's states
+	Executors    int      // in all, or EveryNode
 	Stop         []string // executors to be stopped; they are not replaced
 	Levels       []Level
 	LastExecutor int // highest number of an executor the application has heard of
 }
+
+// EveryNode wants one executor on every node that has room for it.
+const EveryNode = -1
 
 // The states of an executor.
 const (
@@ -80,7 +83,7 @@ const (
 
 // ExecutorState is where an executor stands.
 type ExecutorState struct {
-	ID         string `json:"executor"`
+	ID         string `json:"executor"` // a number; empty while it waits
 	Node       string `json:"node,omitempty"`
 	Host       string `json:"host,omitempty"`
 	State      string `json:"state"`
@@ -103,6 +106,7 @@ type ApplicationReply struct {
 	Missing   []string      // SHA-256 of files that are to be sent
 	Lease     time.Duration // silence of the application for so long ends it
 	Frontends []string      // host:port, the answering one first
+	Cutoff    time.Duration // between the classes; 0 if it is not known
 }
 
 // Grant is one slot for one piece of work.

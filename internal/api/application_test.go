@@ -71,8 +71,9 @@ func TestWantsValidate(t *testing.T) {
 		says string
 	}{
 		"as it is":         {func(*api.Wants) {}, ""},
+		"every node":       {func(w *api.Wants) { w.Executors = api.EveryNode }, ""},
 		"too many":         {func(w *api.Wants) { w.Executors = api.MaxExecutors + 1 }, "10001 executors"},
-		"below zero":       {func(w *api.Wants) { w.Executors = -1 }, "-1 executors"},
+		"below zero":       {func(w *api.Wants) { w.Executors = -2 }, "-2 executors"},
 		"a level twice":    {func(w *api.Wants) { w.Levels = append(w.Levels, w.Levels[0]) }, "there twice"},
 		"a level unnamed":  {func(w *api.Wants) { w.Levels[0].Name = "" }, "no name"},
 		"too much at once": {func(w *api.Wants) { w.Levels[0].Total = api.MaxLevelTasks + 2 }, "100002 grants"},

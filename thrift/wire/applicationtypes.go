@@ -107,12 +107,12 @@ func newsFrom(t *application.TNews) api.News {
 }
 
 func applicationReplyTo(r api.ApplicationReply) *application.TApplicationReply {
-	return &application.TApplicationReply{Missing: r.Missing, LeaseMillis: millis32(r.Lease), Frontends: r.Frontends}
+	return &application.TApplicationReply{Missing: r.Missing, LeaseMillis: millis32(r.Lease), Frontends: r.Frontends, CutoffNanos: int64(r.Cutoff)}
 }
 
 func applicationReplyFrom(t *application.TApplicationReply) api.ApplicationReply {
 	if t == nil {
 		return api.ApplicationReply{}
 	}
-	return api.ApplicationReply{Missing: t.Missing, Lease: time.Duration(t.LeaseMillis) * time.Millisecond, Frontends: t.Frontends}
+	return api.ApplicationReply{Missing: t.Missing, Lease: time.Duration(t.LeaseMillis) * time.Millisecond, Frontends: t.Frontends, Cutoff: time.Duration(t.CutoffNanos)}
 }
