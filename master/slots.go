@@ -175,6 +175,7 @@ func (o *owner) slotTold(n *node, s *wire.Slot) bool {
 	}
 	return true
 }
+
 // suspended lists what a slot has suspended.
 func suspended(s *wire.Slot) (ids []sched.AttemptID) {
 	for i := range s.Held {
@@ -184,4 +185,3 @@ func suspended(s *wire.Slot) (ids []sched.AttemptID) {
 	}
 	return ids
 }
-

@@ -15,7 +15,8 @@ import (
 //	> start 1 W=2 reserved=0.5 nodes="" nodes="",app   one distributor, W, share, and a
 //	                                 group for each nodes=: per node a list of the
 //	                                 applications it serves, nodes parted by /
-//	> submit d job tasks class app   at distributor d; class short or long
+//	> submit d job tasks class app   at distributor d; class short or long; where tasks
+//	                                 are suspended, they can be stopped and run again
 //	> deliver                        everything on its way, and what follows
 //	> end job/task ...               the backend ends these tasks; =failed fails one
 //	> pass 1000ms                    time
@@ -164,6 +165,9 @@ func (s *script) submit(words []string) error {
 		return err
 	}
 	m := sched.Message{Job: sched.NewJobID("", words[1]), Key: uint64(len(s.jobs)), Count: int32(tasks)}
+	if s.cfg.Policy.Suspending {
+		m.Marks = sched.Stoppable | sched.Restartable
+	}
 	if words[3] == sched.Long.String() {
 		m.Class = sched.Long
 	}

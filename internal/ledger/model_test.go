@@ -323,3 +323,16 @@ func TestLedgerAgainstModel(t *testing.T) {
 		})
 	})
 }
+
+// A record of a task's end without a result, as only a damaged journal has, changes
+// nothing.
+func TestRestoreWithoutAResult(t *testing.T) {
+	led := ledger.New()
+	led.Submit(0, &sched.Message{Job: sched.JobID{Lo: 1}, Count: 2})
+	for _, o := range []sched.Outcome{sched.Unfinished, sched.Killed, sched.Lost, sched.Yielded} {
+		led.Restore(&sched.Message{Kind: sched.TaskEnded, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: o})
+	}
+	if n := led.Tasks(); n != 2 || led.Valid() != nil {
+		t.Errorf("%d tasks are unfinished, want 2; %v", n, led.Valid())
+	}
+}

@@ -72,12 +72,14 @@ func (s *Master) overdue(out *sched.Actions) {
 
 // overran takes in that a short task has run for a cutoff: it counts as long. A
 // canary makes room for others, if there are any, and starts anew; another task
-// tells on its job. What can be suspended is, if a short task waits.
+// shows that its job is long, here at once. What can be suspended is, if a short task
+// waits.
 func (s *Master) overran(w *worker, out *sched.Actions) {
 	j, trial := w.job, w.trial
 	w.class, w.trial = sched.Long, false
 	if !trial && j.Class == sched.Short {
 		s.tellClass(j, sched.Long, out)
+		s.reclass(s.sorted.now, j, sched.Long, out)
 	}
 	wanted := w.held != nil || s.index.Queued(sched.Short)+s.index.Queued(sched.Long) > 0
 	if trial && wanted && j.Marks.Has(sched.Restartable) {

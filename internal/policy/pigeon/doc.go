@@ -12,8 +12,8 @@
 //
 // # The variants
 //
-// pigeon-sort and pigeon-x are this master with [Options], not other masters; a
-// master without options has none of what follows. Both run in simulation only.
+// pigeon-sort and pigeon-x are these cores with [Options], not other cores; without
+// options they have none of what follows.
 //
 //	short queue   least estimate x queued tasks of the job here first
 //	long queue    smallest index first: e x u / (age + 30 cutoffs + 2 r)^aging
@@ -23,16 +23,42 @@
 //	pigeon-x      no worker is reserved; a short arrival tries an idle worker, a
 //	              victim, a flag, the queue. A victim runs the long task with the
 //	              largest index; it is suspended and goes on in the same worker.
+//	canary        pigeon-x: task 0 of a job declared long is tried as a short one.
+//	              If it ends within a cutoff the job is short; a short task that
+//	              runs longer makes its job long. A wrong class costs at most one
+//	              cutoff of work per job.
 //
 // Example (aging 2): of two long jobs of one task each, the one of 4 cutoffs that
 // came 100 cutoffs ago has the index 4 / (100 + 30 + 8)^2 = 0.00021 and goes
 // before one of 2 cutoffs that came just now, 2 / (30 + 4)^2 = 0.00173.
 //
-// What may fail and how: a victim that ends while the order to suspend it is on
-// its way lets its worker run the short task at once; a notice of a spare worker
-// that is out of date costs a move. What a variant lacks for a live form: the
-// distributor does not learn that a task moved, so that a group that is lost
-// takes with it what was moved there.
+// A task moves by way of its distributor, so that this knows at every instant which
+// group holds it:
+//
+//	master A            distributor              master B
+//	    │ ◀────────────────── Spare ───────────────── │   a worker is idle there
+//	    │ ── Returned, Peer=B ──▶ │                    │
+//	    │                         │ ── Tasks, Moved ──▶ │   journaled as Placed
+//
+// It costs a hop and a message more than if A sent the task to B. Whichever of the
+// three is lost in the middle, the task is with the distributor, or in the one group
+// where the distributor believes it.
+//
+// The life of a task at a worker of pigeon-x, as the worker's master has it:
+//
+//	        Launch, Preempt                Preempt of another
+//	queued ─────────────────▶ running ─────────────────────▶ suspended
+//	   ▲                       │ │ ▲                            │
+//	   └── Refused, Yielded ───┘ │ └───────── Continue ─────────┘
+//	                             ▼
+//	                           ended
+//
+// What may fail and how: a victim that ends while the order to suspend it is on its
+// way lets its worker run the short task at once; one that was never there has both
+// refused. Idle notices name what ended and what is suspended, so that a master that
+// thinks otherwise learns of it. What a slot holds and nobody knows of is killed, and
+// its distributor tries the task again. A master that follows another adopts what is
+// suspended. A notice of a spare worker that is out of date costs a move.
 package pigeon
 
 import "github.com/pigeon-sched/pigeon/internal/sched"

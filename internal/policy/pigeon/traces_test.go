@@ -13,30 +13,41 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden traces in testdata/traces; read the difference before you commit it")
 
+// traced are the policies whose traces are kept, by the folder they are in.
+func traced() map[string]sched.Policy {
+	return map[string]sched.Policy{
+		".": pigeon.Policy(), pigeon.NameSort: pigeon.SortPolicy(pigeon.DefaultOptions()), pigeon.NameX: pigeon.XPolicy(pigeon.XOptions()),
+	}
+}
+
 // Whole scenarios, each a file of prose, commands, and what every core did.
 func TestTraces(t *testing.T) {
-	files, err := filepath.Glob("testdata/traces/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no traces: %v", err)
+	for folder, policy := range traced() {
+		files, err := filepath.Glob(filepath.Join("testdata/traces", folder, "*.txt"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no traces: %v", err)
+		}
+		for _, file := range files {
+			t.Run(filepath.Join(folder, filepath.Base(file)), func(t *testing.T) { play(t, file, policy) })
+		}
 	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg := coretest.Config{Policy: pigeon.Policy(), Params: sched.Params{Cutoff: sched.Second}, Seed: 1, AtRest: atRest}
-			got, err := coretest.Script(cfg, string(text))
-			if err != nil {
-				t.Fatalf("%v\n%s", err, got)
-			}
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != string(text) {
-				t.Errorf("the trace has changed; go test -run Traces -update rewrites it. Now it is\n%s", got)
-			}
-		})
+}
+
+func play(t *testing.T, file string, policy sched.Policy) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := coretest.Config{Policy: policy, Params: sched.Params{Cutoff: sched.Second}, Seed: 1, AtRest: atRest}
+	got, err := coretest.Script(cfg, string(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, got)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if got != string(text) {
+		t.Errorf("the trace has changed; go test -run Traces -update rewrites it. Now it is\n%s", got)
 	}
 }
