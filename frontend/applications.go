@@ -31,8 +31,10 @@ func (f *Frontend) serveApplications() error {
 	if err != nil {
 		return err
 	}
+	// To nodes another process of this frontend is another one, which takes over what
+	// this one had.
 	cfg := application.Config{
-		Frontend: f.cfg.ID, Address: f.owner.internal, Scheduler: f.owner.scheduler, Cutoff: f.cfg.Cutoff, DefaultClass: f.defaultClass(),
+		Frontend: fmt.Sprintf("%s.%08x", f.cfg.ID, uint32(f.incarnation)), Address: f.owner.internal, Scheduler: f.owner.scheduler, Cutoff: f.cfg.Cutoff, DefaultClass: f.defaultClass(),
 		Lease: f.cfg.ApplicationLease,
 		Files: store, Jobs: grantJobs{f}, Dial: f.dialNode, Logger: f.log,
 	}

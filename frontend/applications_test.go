@@ -179,6 +179,34 @@ func TestFrontendGone(t *testing.T) {
 	w.awaitIdle(nodes)
 }
 
+// A frontend that comes back serves its applications again, with the executors
+// that they have.
+func TestFrontendBack(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	nodes := []*nodeOf{w.node(0, 2, small(100)), w.node(0, 2, small(100))}
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 2, Slots: 2, Memory: 60})
+	awaitRunning(t, d, 2)
+	before := d.Pids()
+	d.Add("stage", "short", 100, 30*time.Millisecond)
+	daemontest.Await(t, "it is under way", func() bool { return d.Ended("stage") > 4 })
+	f = w.againFrontend(f)
+	awaitEnded(t, d, "stage", 100)
+	daemontest.Await(t, "it has them", func() bool {
+		e, err := f.Explain(t.Context(), "app-1")
+		return err == nil && strings.Contains(strings.Join(e.Why, " "), "Executor 1 is running on") && strings.Contains(strings.Join(e.Why, " "), "Executor 2 is running on")
+	})
+	if after := d.Pids(); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("executors were %v and are %v", before, after)
+	}
+	if err := d.Close(true); err != nil {
+		t.Error(err)
+	}
+	gone(t, before)
+	w.awaitIdle(nodes)
+}
+
 // A node that is gone takes its executors with it; others come elsewhere.
 func TestNodeGone(t *testing.T) {
 	w := newWorld(t)
@@ -215,6 +243,24 @@ func TestCoarse(t *testing.T) {
 		t.Error(err)
 	}
 	w.awaitIdle(nodes)
+}
+
+// Under the policies whose workers run sleep and exec tasks only an application
+// with executors is refused at once.
+func TestApplicationUnderRivals(t *testing.T) {
+	w := newWorld(t)
+	w.masters = []string{"127.0.0.1:1"}
+	cfg := w.settings()
+	cfg.Policy = "sparrow"
+	f, err := frontend.New(cfg, daemontest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() }) // nothing was written
+	_, err = f.RegisterApplication(t.Context(), &api.Application{ID: "a", Template: api.Template{Argv: []string{"x"}, Memory: 1}})
+	if err == nil || !strings.Contains(err.Error(), "policy sparrow runs sleep and exec tasks only") {
+		t.Error(err)
+	}
 }
 
 // What cannot be is told in four parts, within the time of a test.
