@@ -1,0 +1,138 @@
+package arguments
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// valued are the options of spark-submit that take a value, in all lines from
+// 3.5 to 4.2.
+var valued = []string{
+	"--archives", "--class", "--conf", "-c", "--deploy-mode", "--driver-class-path", "--driver-cores",
+	"--driver-java-options", "--driver-library-path", "--driver-memory", "--exclude-packages", "--executor-cores",
+	"--executor-memory", "--files", "--jars", "--keytab", "--kill", "--master", "--name", "--num-executors",
+	"--packages", "--principal", "--properties-file", "--proxy-user", "--py-files", "--queue", "--remote",
+	"--repositories", "--status", "--total-executor-cores",
+}
+
+// switches take none.
+var switches = []string{"--help", "-h", "--load-spark-defaults", "--supervise", "--usage-error", "--verbose", "-v", "--version"}
+
+// word is an option with its value, or any other word among the options.
+type word struct {
+	name  string // "" for a word that is no option of ours or Spark's
+	value string
+	text  []string // as it was given
+}
+
+// Line is a command line taken apart.
+type Line struct {
+	words []word
+	rest  []string // the application and its arguments; not looked at
+	ours  map[string]string
+}
+
+// Parse takes args apart. mixed is for programs that take words of their own
+// among the options. ours are Pigeon's own options, all with a value; they are
+// taken out. The error is that one of them lacks its value; what Spark's options
+// lack is for Spark to say.
+func Parse(args []string, mixed bool, ours ...string) (*Line, error) {
+	l := &Line{ours: map[string]string{}}
+	for i := 0; i < len(args); {
+		w, used := next(args[i:], ours)
+		switch {
+		case w.name == "" && !mixed:
+			l.rest = args[i:]
+			return l, nil
+		case slices.Contains(ours, w.name):
+			if used == 1 && !strings.Contains(args[i], "=") {
+				return nil, fmt.Errorf("flag %s lacks its value", w.name)
+			}
+			l.ours[w.name] = w.value
+		default:
+			l.words = append(l.words, w)
+		}
+		i += used
+	}
+	return l, nil
+}
+
+// next reads the first word of args, which is not empty, and says how many of
+// args it took.
+func next(args, ours []string) (w word, used int) {
+	first := args[0]
+	known := func(name string) bool { return slices.Contains(valued, name) || slices.Contains(ours, name) }
+	if slices.Contains(switches, first) {
+		return word{name: first, text: args[:1]}, 1
+	}
+	if name, value, joined := strings.Cut(first, "="); joined && strings.HasPrefix(name, "--") && known(name) {
+		return word{name, value, args[:1]}, 1
+	}
+	if !known(first) {
+		return word{text: args[:1]}, 1
+	}
+	if len(args) == 1 {
+		return word{name: first, text: args}, 1
+	}
+	return word{first, args[1], args[:2]}, 2
+}
+
+// Ours gives the value of one of Pigeon's own options.
+func (l *Line) Ours(name string) (value string, given bool) {
+	value, given = l.ours[name]
+	return value, given
+}
+
+// Has tells whether one of these options was given.
+func (l *Line) Has(names ...string) bool {
+	return slices.ContainsFunc(l.words, func(w word) bool { return slices.Contains(names, w.name) })
+}
+
+// Value of an option; the last one counts, as in Spark.
+func (l *Line) Value(name string) (value string, given bool) {
+	if i := l.last(name); i >= 0 {
+		return l.words[i].value, true
+	}
+	return "", false
+}
+
+func (l *Line) last(name string) int {
+	for i := len(l.words) - 1; i >= 0; i-- {
+		if l.words[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Conf gives what --conf KEY=VALUE says of a key; the last one counts.
+func (l *Line) Conf(key string) (value string, given bool) {
+	for i := len(l.words) - 1; i >= 0; i-- {
+		if w := l.words[i]; w.name == "--conf" || w.name == "-c" {
+			if k, v, ok := strings.Cut(w.value, "="); ok && k == key {
+				return v, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Set gives an option a value: where it was given last, else before all others.
+func (l *Line) Set(name, value string) {
+	w := word{name, value, []string{name, value}}
+	if i := l.last(name); i >= 0 {
+		l.words[i] = w
+		return
+	}
+	l.words = slices.Insert(l.words, 0, w)
+}
+
+// Args is the command line, without Pigeon's own options.
+func (l *Line) Args() []string {
+	var args []string
+	for _, w := range l.words {
+		args = append(args, w.text...)
+	}
+	return append(args, l.rest...)
+}

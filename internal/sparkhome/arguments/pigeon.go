@@ -1,0 +1,63 @@
+package arguments
+
+import (
+	"strings"
+)
+
+// Schemes of a master URL of Pigeon. spark-submit refuses every scheme that it
+// does not know and that does not begin with "spark", hence the second.
+const (
+	scheme      = "pigeon://"
+	sparkScheme = "spark-pigeon://"
+)
+
+// IsPigeon tells whether a master URL is one of Pigeon.
+func IsPigeon(master string) bool {
+	return strings.HasPrefix(master, scheme) || strings.HasPrefix(master, sparkScheme)
+}
+
+// MasterOf writes the master URL of these frontends, as spark-submit takes it.
+func MasterOf(frontends []string) string { return sparkScheme + strings.Join(frontends, ",") }
+
+// Translate writes a master URL of Pigeon as spark-submit takes it; others stay.
+func Translate(master string) string {
+	if rest, ok := strings.CutPrefix(master, scheme); ok {
+		return sparkScheme + rest
+	}
+	return master
+}
+
+// FrontendsOf gives the host:port list of a master URL of Pigeon, not checked.
+func FrontendsOf(master string) []string {
+	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(Translate(master), sparkScheme), "/"), ",")
+}
+
+// Setting gives a setting as Spark will see it: an option's value, else --conf's,
+// else the properties'. option is "" for a setting without an option of its own.
+func (l *Line) Setting(option, key string, properties map[string]string) (value string, given bool) {
+	if option != "" {
+		if value, given = l.Value(option); given {
+			return value, true
+		}
+	}
+	if value, given = l.Conf(key); given {
+		return value, true
+	}
+	value, given = properties[key]
+	return value, given
+}
+
+// AddJar adds a jar to those that the application asks for, wherever it asks.
+func (l *Line) AddJar(jar string, properties map[string]string) {
+	if others, _ := l.Setting("--jars", "spark.jars", properties); others != "" {
+		jar = others + "," + jar
+	}
+	l.Set("--jars", jar)
+}
+
+// Jars are those that the driver will have by --jars and its class path.
+func (l *Line) Jars(properties map[string]string) []string {
+	named, _ := l.Setting("--jars", "spark.jars", properties)
+	path, _ := l.Setting("--driver-class-path", "spark.driver.extraClassPath", properties)
+	return append(strings.Split(named, ","), strings.Split(path, ":")...)
+}

@@ -1,0 +1,129 @@
+package arguments
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxProperties bounds a properties file, in bytes.
+const maxProperties = 1 << 20
+
+// Properties gives what the properties files of this command line say, as Spark
+// reads them: the file of --properties-file, and spark-defaults.conf of the
+// folder conf when there is none (or with --load-spark-defaults). A file that is
+// not there is Spark's to complain about.
+func (l *Line) Properties(conf string) (map[string]string, error) {
+	all := map[string]string{}
+	file, given := l.Value("--properties-file")
+	if !given || l.Has("--load-spark-defaults") {
+		if err := read(filepath.Join(conf, "spark-defaults.conf"), all); err != nil {
+			return nil, err
+		}
+	}
+	if given {
+		if err := read(file, all); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func read(path string, into map[string]string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the properties file cannot be read: %w", err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	text, err := io.ReadAll(io.LimitReader(f, maxProperties+1))
+	if err != nil {
+		return fmt.Errorf("the properties file cannot be read: %w", err)
+	}
+	if len(text) > maxProperties {
+		return fmt.Errorf("the properties file %s is larger than %d bytes", path, maxProperties)
+	}
+	maps.Copy(into, parseProperties(string(text)))
+	return nil
+}
+
+// parseProperties reads Java's properties: "key value", "key=value", "key: value",
+// comments of # and !, lines continued by a backslash, and backslash escapes.
+// Spark trims the values.
+func parseProperties(text string) map[string]string {
+	all := map[string]string{}
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimLeft(lines[i], " \t\f")
+		if line == "" || line[0] == '#' || line[0] == '!' {
+			continue
+		}
+		for continued(line) {
+			line = line[:len(line)-1]
+			if i+1 == len(lines) {
+				break
+			}
+			i++
+			line += strings.TrimLeft(lines[i], " \t\f")
+		}
+		key, value := splitProperty(line)
+		all[key] = strings.TrimSpace(value)
+	}
+	return all
+}
+
+// continued tells whether line ends in an odd number of backslashes.
+func continued(line string) bool {
+	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
+}
+
+// splitProperty splits at the first separator that no backslash precedes.
+func splitProperty(line string) (key, value string) {
+	end := len(line)
+	for i := 0; i < len(line); i++ {
+		if line[i] == '\\' {
+			i++
+		} else if strings.IndexByte(" \t\f=:", line[i]) >= 0 {
+			end = i
+			break
+		}
+	}
+	value = strings.TrimLeft(line[end:], " \t\f")
+	if value != "" && (value[0] == '=' || value[0] == ':') {
+		value = strings.TrimLeft(value[1:], " \t\f")
+	}
+	return unescape(line[:end]), unescape(value)
+}
+
+// unescape knows the escapes that occur in paths and URLs. \uXXXX is left as it
+// is: it cannot be in what is looked for here.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) || s[i+1] == 'u' {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		switch s[i] {
+		case 't':
+			b.WriteByte('\t')
+		case 'n':
+			b.WriteByte('\n')
+		case 'r':
+			b.WriteByte('\r')
+		case 'f':
+			b.WriteByte('\f')
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,17 @@
+// Package sparkhome finds the user's Spark, says what it is, and finds the jar of
+// Pigeon's plugin that serves it. It starts nothing but the Python interpreter
+// that is asked where its pyspark lies.
+//
+//	SPARK_HOME is set ────────────────▶ that folder, or an error: never another one
+//	else spark-submit in PATH ────────▶ its installation, or the pyspark of the Python beside it
+//	else the active virtual env's ────▶ its pyspark
+//	else python3, python in PATH ─────▶ their pyspark
+//	else ─────────────────────────────▶ an error that lists all of these
+//
+// An installation is a folder with bin/spark-submit and jars/spark-core_SCALA-VERSION.jar;
+// the name of that jar is its version, as Spark's launcher and our node monitors
+// have it too. A PySpark wheel is such a folder, inside a Python's site-packages.
+//
+// The lines of Spark served, and by which jar, are in jar.go; the plugin checks
+// the same by itself when it is loaded in another way.
+package sparkhome

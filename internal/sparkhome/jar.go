@@ -1,0 +1,139 @@
+package sparkhome
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// jars of the plugin: which one serves which lines. sparkplugin/pom.xml builds
+// them so.
+var jars = []struct {
+	name, scala string
+	lines       []string
+}{
+	{"pigeon-spark-3.5_2.12.jar", "2.12", []string{"3.5"}},
+	{"pigeon-spark-4_2.13.jar", "2.13", []string{"4.0", "4.1", "4.2"}},
+}
+
+// JarVariable names a jar of the plugin, before all places are looked at.
+const JarVariable = "PIGEON_SPARK_JAR"
+
+// jarPrefix begins the name of every jar of the plugin.
+const jarPrefix = "pigeon-spark-"
+
+// IsPluginJar tells whether path, or URL, is a jar of the plugin by its name.
+func IsPluginJar(path string) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return strings.HasPrefix(name, jarPrefix) && strings.HasSuffix(name, ".jar")
+}
+
+// JarName is the name of the jar that serves h. The error is an *api.Error: no
+// jar does.
+func JarName(h Home) (string, error) {
+	for _, j := range jars {
+		if slices.Contains(j.lines, h.Line()) && j.scala == h.Scala {
+			return j.name, nil
+		}
+	}
+	return "", &api.Error{
+		Problem: api.Invalid, What: unserved(h), Subject: h.String(),
+		Tried: "choosing among " + served(),
+		Next:  "use one of these, as 'pigeon spark setup DIR --version " + DefaultVersion + "' installs it, and name it by SPARK_HOME",
+	}
+}
+
+func unserved(h Home) string {
+	for _, j := range jars {
+		if slices.Contains(j.lines, h.Line()) {
+			return fmt.Sprintf("Pigeon has no plugin for Spark %s with Scala %s, only with %s", h.Line(), h.Scala, j.scala)
+		}
+	}
+	if h.Line() == "4.3" {
+		return "Pigeon has no plugin for Spark 4.3 yet: there a task may take a part of a processor, and a grant is a whole slot"
+	}
+	return "Pigeon has no plugin for Spark " + h.Line()
+}
+
+func served() string {
+	var list []string
+	for _, j := range jars {
+		list = append(list, fmt.Sprintf("Spark %s (Scala %s)", strings.Join(j.lines, ", "), j.scala))
+	}
+	return strings.Join(list, " and ")
+}
+
+// DefaultVersion of PySpark is what 'pigeon spark setup' installs.
+const DefaultVersion = "4.1.4"
+
+// CheckVersion refuses, with an *api.Error, a version of PySpark that no jar of
+// the plugin serves. Its wheels have the Scala of our jars.
+func CheckVersion(version string) error {
+	for _, j := range jars {
+		if slices.Contains(j.lines, lineOf(version)) && coreJar.MatchString("spark-core_"+j.scala+"-"+version+".jar") {
+			return nil
+		}
+	}
+	return &api.Error{
+		Problem: api.Invalid, What: fmt.Sprintf("version %q of PySpark is not served", version), Subject: "--version",
+		Tried: "choosing among " + served(), Next: "give a whole version of these, such as " + DefaultVersion,
+	}
+}
+
+// FindJar gives the jar of the plugin that serves h: the one that JarVariable
+// names, else of that name beside the program (the path of this executable), else
+// in the checkout that the program was built in. The error is an *api.Error.
+func FindJar(h Home, getenv func(string) string, program string) (string, error) {
+	name, err := JarName(h)
+	if err != nil {
+		return "", err
+	}
+	if given := getenv(JarVariable); given != "" {
+		return checkJar(given, name)
+	}
+	beside := filepath.Dir(program)
+	places := []string{filepath.Join(beside, name), filepath.Join(filepath.Dir(beside), "sparkplugin", "dist", name)}
+	for _, path := range places {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path, nil
+		}
+	}
+	return "", &api.Error{
+		Problem: api.NotFound, What: "the plugin's jar is missing", Subject: name + ", for " + h.String(),
+		Tried: "looking for " + strings.Join(places, " and ") + "; " + JarVariable + " is not set",
+		Next:  "run 'make spark' in a clone of Pigeon, or set " + JarVariable + " to the jar",
+	}
+}
+
+// checkJar refuses a file that is not there or serves another Spark by its name.
+func checkJar(given, name string) (string, error) {
+	path, err := filepath.Abs(given)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return "", &api.Error{
+			Problem: api.NotFound, What: "the plugin's jar cannot be read: " + reason(err), Subject: given,
+			Tried: "taking what " + JarVariable + " says", Next: "correct " + JarVariable + ", or unset it and run 'make spark'",
+		}
+	}
+	for _, j := range jars {
+		if j.name == filepath.Base(path) && j.name != name {
+			return "", &api.Error{
+				Problem: api.Invalid, What: "this jar serves another Spark", Subject: given,
+				Tried: "taking what " + JarVariable + " says, where " + name + " is needed", Next: "set " + JarVariable + " to " + name + ", or unset it",
+			}
+		}
+	}
+	return path, nil
+}
+
+// HasPlugin tells whether somebody has put a jar of the plugin among Spark's own.
+func (h Home) HasPlugin() bool {
+	list, err := os.ReadDir(filepath.Join(h.Dir, "jars"))
+	return err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return IsPluginJar(e.Name()) })
+}
