@@ -1,0 +1,81 @@
+package nodemonitor
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// A node runs executors at the word of a frontend, shows their outputs and what it
+// gives them, and ends them with itself.
+func TestExecutors(t *testing.T) {
+	w := newWorld(t, false)
+	n := w.start(func(c *Config) { c.Memory, c.HTTP, c.Slots = 100, "127.0.0.1:0", 2 })
+	peer := daemontest.Dial(t, n.Addrs().Internal, daemontest.Codec())
+	a := api.Application{ID: "app", Incarnation: 1, Grants: true, Template: api.Template{
+		Argv: []string{"sh", "-c", "echo at {{NODE}}, {{SLOTS}} slots, {{LOG_STDERR}}; exec sleep 1000"}, Memory: 60,
+	}}
+	order := &wire.Order{Frontend: "f", Address: "f:1", Tenure: 1, Sequence: 1, Application: a, Executors: []string{"1", "2"}}
+	if r, err := peer.OrderExecutors(t.Context(), order); err != nil || !r.Accepted {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	held := func() (x []wire.HeldExecutor) {
+		h, err := peer.Holdings(t.Context(), "f", 0, 0, 0)
+		if err != nil || len(h.Applications) != 1 {
+			t.Fatalf("%+v, %v", h, err)
+		}
+		return h.Applications[0].Executors
+	}
+	daemontest.Await(t, "one runs, the other finds no memory", func() bool {
+		x := held()
+		return len(x) == 2 && x[0].Refused && x[1].State.State == api.ExecutorRunning
+	})
+	url := held()[1].State.Stdout
+	var text string
+	daemontest.Await(t, "its output", func() bool { text = get(t, url); return strings.Contains(text, "slots") })
+	if want := "at " + n.Addrs().Listen + ", 2 slots, http://" + n.Addrs().HTTP + "/applications/app/1/stderr"; !strings.HasPrefix(text, want) {
+		t.Errorf("%q, want %q", text, want)
+	}
+	if page := get(t, "http://"+n.Addrs().HTTP+"/status"); !strings.Contains(page, `"memory":{"total":100,"used":60}`) || !strings.Contains(page, `"executor":"1"`) {
+		t.Error(page)
+	}
+	if page := get(t, "http://"+n.Addrs().HTTP+"/metrics"); !strings.Contains(page, "pigeon_nodemonitor_grants_held 0") {
+		t.Error("no metric of grants")
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }() // only read
+	defer http.DefaultClient.CloseIdleConnections()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRuntimesSetting(t *testing.T) {
+	for entry, want := range map[string]string{"spark=/opt/spark": "", "spark": "NAME=HOME", "=/opt": "NAME=HOME", "spark=opt": "full path"} {
+		c := Default()
+		c.Runtimes = []string{entry}
+		err := c.Validate()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), "runtimes") || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", entry, err, want)
+		}
+	}
+}
