@@ -63,20 +63,27 @@ type frontendAt struct {
 // openCluster finds the cluster that a verb with addClientFlags is to talk to. A
 // cluster that cannot be found is wrong use.
 func openCluster(cmd *cobra.Command) (*clusterClient, error) {
-	cfg, file, err := loadClient(cmd)
+	cfg, err := findCluster(cmd)
 	if err != nil {
 		return nil, wrongUse(err)
 	}
-	if len(cfg.Frontend) == 0 {
-		path := rendezvous.Path()
-		dev, err := rendezvous.Find(path)
-		if err != nil {
-			return nil, wrongUse(noCluster(file, err))
-		}
-		cfg.Frontend = dev.Frontends
-	}
 	c, err := dialCluster(cfg.Frontend, cfg.Timeout)
 	return c, wrongUse(err)
+}
+
+// findCluster is what a verb with addClientFlags was told, with the frontends of
+// the running dev when it was told none.
+func findCluster(cmd *cobra.Command) (clientConfig, error) {
+	cfg, file, err := loadClient(cmd)
+	if err != nil || len(cfg.Frontend) > 0 {
+		return cfg, err
+	}
+	dev, err := rendezvous.Find(rendezvous.Path())
+	if err != nil {
+		return cfg, noCluster(file, err)
+	}
+	cfg.Frontend = dev.Frontends
+	return cfg, nil
 }
 
 // dialCluster makes the way to the frontends; nothing is connected yet.

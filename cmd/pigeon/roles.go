@@ -6,6 +6,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ const fileVariable = config.EnvPrefix + "CONFIG"
 // knownVariables are those that no role's struct holds. Variables of one role
 // are set while another one starts, so all roles' variables are known to each.
 func knownVariables(roles []role) ([]string, error) {
-	names := []string{fileVariable, config.EnvPrefix + "FRONTEND", config.EnvPrefix + "TRACES"}
+	names := []string{fileVariable, config.EnvPrefix + "FRONTEND", config.EnvPrefix + "TRACES", sparkhome.JarVariable}
 	for _, r := range roles {
 		keys, err := r.keys()
 		if err != nil {

@@ -34,6 +34,7 @@ func verbs(roles []role) []*cobra.Command {
 		explainCommand(),
 		logsCommand(),
 		cancelCommand(),
+		sparkCommand(),
 		simCommand(),
 		replayCommand(),
 		compareCommand(),

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
+)
+
+// sparkProgram is one of Spark's commands, and the verb that runs it.
+type sparkProgram struct {
+	verb, name, short, example string
+	mixed                      bool // takes words of its own among the options
+}
+
+var sparkPrograms = []sparkProgram{
+	{"submit", "spark-submit", "Run a Spark application", "  pigeon spark submit job.py --its arguments\n  pigeon spark submit --master pigeon://host:20503 --class org.example.Job job.jar\n  pigeon spark submit --conf spark.pigeon.class=long job.py", false},
+	{"shell", "spark-shell", "Run Spark's Scala shell", "  pigeon spark shell\n  pigeon spark shell --executor-memory 2g", true},
+	{"pyspark", "pyspark", "Run Spark's Python shell", "  pigeon spark pyspark\n  PYSPARK_DRIVER_PYTHON=ipython pigeon spark pyspark", true},
+	{"sql", "spark-sql", "Run Spark's SQL shell", "  pigeon spark sql\n  pigeon spark sql -e 'select count(*) from range(1000000)'", true},
+}
+
+func sparkCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "spark",
+		GroupID: groupJobs,
+		Short:   "Run Spark applications on the cluster",
+		Long: `Runs the programs of your own Spark (SPARK_HOME, else spark-submit in PATH, else the
+pyspark of the Python in use) with Pigeon as their cluster manager. Several
+applications share the cluster task by task.`,
+		Example: `  pigeon spark setup ./spark            a Spark, for who has none
+  pigeon spark submit job.py
+  pigeon spark sql -e 'select 1'`,
+	}
+	for _, p := range sparkPrograms {
+		cmd.AddCommand(sparkProgramCommand(p))
+	}
+	cmd.AddCommand(sparkSetupCommand())
+	return cmd
+}
+
+func sparkProgramCommand(p sparkProgram) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   p.verb + " [--frontend HOST:PORT] [OPTION OF " + p.name + "]...",
+		Short: p.short + " on the cluster (" + p.name + ")",
+		Long: fmt.Sprintf(`Runs %[1]s with all its options, signals and exit status, and changes this much:
+
+  --master   pigeon://HOST:PORT[,HOST:PORT...] is understood; without one, the
+             cluster is found as the other commands find it; another kind of
+             master is left alone, and with it all else
+  --jars     Pigeon's plugin for this Spark is added (made by 'make spark';
+             PIGEON_SPARK_JAR names another)
+  SPARK_LOCAL_IP, PYSPARK_PYTHON   unless set: 127.0.0.1 with a cluster on
+             loopback, and the Python that a PySpark wheel lies in
+
+'%[1]s --help' of your Spark lists its options.`, p.name),
+		Example:            p.example,
+		DisableFlagParsing: true,
+		SilenceUsage:       true,
+	}
+	addClientFlags(cmd)
+	// Hidden: an answer of the frontend is not waited for here.
+	if err := cmd.Flags().MarkHidden("timeout"); err != nil {
+		panic(err) // addClientFlags has no such flag any more
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		line, err := arguments.Parse(args, p.mixed, "--frontend", "--config")
+		if err != nil {
+			return wrongUse(err)
+		}
+		if line.Has("--help", "-h") {
+			return cmd.Help()
+		}
+		for _, flag := range []string{"frontend", "config"} {
+			if value, given := line.Ours("--" + flag); given {
+				if err := cmd.Flags().Set(flag, value); err != nil {
+					return wrongUse(fmt.Errorf("--%s %q: %w", flag, value, err))
+				}
+			}
+		}
+		l, err := prepareSpark(cmd, p, line)
+		if err != nil {
+			return wrongUse(err)
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), l.tells)
+		return l.exec()
+	}
+	return cmd
+}
+
+// environment is a process's environment that gains variables.
+type environment []string
+
+func (e environment) get(name string) string {
+	for i := len(e) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(e[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// setDefault sets a variable that is not set, or empty.
+func (e *environment) setDefault(name, value string) {
+	if e.get(name) == "" {
+		e.set(name, value)
+	}
+}
+
+func (e *environment) set(name, value string) {
+	kept := (*e)[:0:0]
+	for _, v := range *e {
+		if !strings.HasPrefix(v, name+"=") {
+			kept = append(kept, v)
+		}
+	}
+	*e = append(kept, name+"="+value)
+}
+
+func processEnvironment() environment { return os.Environ() }

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
+)
+
+// sparkLaunch is a program of Spark as it will be run.
+type sparkLaunch struct {
+	path  string
+	args  []string // without the program
+	env   environment
+	tells string // for people: which Spark, and for which cluster
+}
+
+// exec becomes the program, so that its exit status, its signals and its
+// terminal are those of a program started without Pigeon. It returns only if
+// that fails.
+func (l *sparkLaunch) exec() error {
+	err := syscall.Exec(l.path, append([]string{l.path}, l.args...), l.env)
+	return &api.Error{
+		Problem: api.Internal, What: fmt.Sprintf("it cannot be started: %v", err), Subject: l.path,
+		Next: "see whether it runs by itself; with SPARK_HOME another Spark is taken",
+	}
+}
+
+// prepareSpark decides everything about the run of a program of Spark.
+func prepareSpark(cmd *cobra.Command, p sparkProgram, line *arguments.Line) (*sparkLaunch, error) {
+	env := processEnvironment()
+	places := sparkhome.Machine(env.get)
+	home, err := sparkhome.Find(cmd.Context(), places)
+	if err != nil {
+		return nil, err
+	}
+	if err := sparkhome.CheckJava(places); err != nil {
+		return nil, err
+	}
+	l := &sparkLaunch{path: home.Program(p.name), env: env, tells: home.String()}
+	l.env.set("SPARK_HOME", home.Dir)
+	if home.Python != "" {
+		l.env.setDefault("PYSPARK_PYTHON", home.Python)
+	}
+	// A question to Spark itself, or another kind of cluster (Spark Connect).
+	if !line.Has("--version", "--usage-error", "--remote") {
+		if err := l.forCluster(cmd, home, line); err != nil {
+			return nil, err
+		}
+	}
+	l.args = line.Args()
+	return l, nil
+}
+
+// forCluster makes line one for Pigeon, unless it names another kind of master.
+func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *arguments.Line) error {
+	conf := l.env.get("SPARK_CONF_DIR")
+	if conf == "" {
+		conf = filepath.Join(home.Dir, "conf")
+	}
+	properties, err := line.Properties(conf)
+	if err != nil {
+		return err
+	}
+	master, err := sparkMaster(cmd, line, properties)
+	if err != nil {
+		return err
+	}
+	l.tells += ", master " + master
+	if !arguments.IsPigeon(master) {
+		return nil
+	}
+	if mode, _ := line.Setting("--deploy-mode", "spark.submit.deployMode", properties); mode == "cluster" {
+		return noClusterMode(master)
+	}
+	if err := l.addPlugin(home, line, properties); err != nil {
+		return err
+	}
+	line.Set("--master", master)
+	_, host := line.Setting("", "spark.driver.host", properties)
+	_, bind := line.Setting("", "spark.driver.bindAddress", properties)
+	if !host && !bind && onLoopback(arguments.FrontendsOf(master)) {
+		l.env.setDefault("SPARK_LOCAL_IP", "127.0.0.1")
+	}
+	return nil
+}
+
+// sparkMaster is the master that the command line names, else the cluster of
+// --frontend, else a Pigeon that Spark's own properties name, else the cluster
+// that every command finds. Spark's properties usually name some other manager,
+// which is not what this verb was called for.
+func sparkMaster(cmd *cobra.Command, line *arguments.Line, properties map[string]string) (string, error) {
+	named, given := line.Setting("--master", "spark.master", nil)
+	if given {
+		return arguments.Translate(named), nil
+	}
+	if named := properties["spark.master"]; !cmd.Flags().Changed("frontend") && arguments.IsPigeon(named) {
+		return arguments.Translate(named), nil
+	}
+	cfg, err := findCluster(cmd)
+	if err != nil {
+		return "", err
+	}
+	return arguments.MasterOf(cfg.Frontend), nil
+}
+
+// addPlugin adds the jar of the plugin, unless the application brings one.
+func (l *sparkLaunch) addPlugin(home sparkhome.Home, line *arguments.Line, properties map[string]string) error {
+	if _, err := sparkhome.JarName(home); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(line.Jars(properties), sparkhome.IsPluginJar) || home.HasPlugin() {
+		return nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("the folder of this program is not known: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(program); err == nil {
+		program = real
+	}
+	jar, err := sparkhome.FindJar(home, l.env.get, program)
+	if err != nil {
+		return err
+	}
+	line.AddJar(jar, properties)
+	return nil
+}
+
+func onLoopback(addresses []string) bool {
+	return !slices.ContainsFunc(addresses, func(address string) bool {
+		host, _, err := net.SplitHostPort(address)
+		ip := net.ParseIP(host)
+		return err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback())
+	})
+}
+
+func noClusterMode(master string) error {
+	return &api.Error{
+		Problem: api.Invalid, What: "the driver cannot run on the cluster yet", Subject: "--deploy-mode cluster with master " + master,
+		Tried: "preparing the application; nothing was started",
+		Next:  "leave --deploy-mode out, so that the driver runs here; 'pigeon run' runs a whole spark-submit on a node",
+	}
+}
