@@ -28,7 +28,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark-demo test-spark-cli lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,18 @@ table: need-go ## what pigeon-sort and pigeon-x gain over pigeon, simulated with
 
 test: need-go fmt-check vet ## all tests, with the race detector where a C compiler is
 	@GO="$(GO)" TESTFLAGS="$(TESTFLAGS)" sh tools/test.sh
+
+# The Spark that the demo and the tests of 'pigeon spark' use, for who has none.
+SPARK_VERSION ?= 4.1.4
+WHEEL := $(OUT)/spark-demo/venv
+
+spark-demo: build spark ## three Spark drivers at once: on Pigeon, then on Spark standalone; who waits how long (ten minutes)
+	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
+	python3 tools/spark-demo/demo.py $(BIN) $(WHEEL)/lib/python3*/site-packages/pyspark $(OUT)/spark-demo
+
+test-spark-cli: build ## 'pigeon spark' with a real Spark; on a cluster too where 'make spark' was run
+	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
+	$(GO) test ./cmd/pigeon -run '^TestRealSpark$$' -v -count 1 -timeout 20m
 
 vet:
 	$(GO) vet ./...

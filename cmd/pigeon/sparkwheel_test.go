@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/sparkhome"
+)
+
+// wheel is the environment that 'make test-spark-cli' and 'make spark-demo'
+// install a wheel into.
+const wheel = "../../out/spark-demo/venv"
+
+// realSpark gives the user's Spark, else that wheel, or skips the test.
+func realSpark(t *testing.T) sparkhome.Home {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a real Spark takes half a minute; leave -short out")
+	}
+	places := sparkhome.Machine(os.Getenv)
+	if err := sparkhome.CheckJava(places); err != nil {
+		t.Skipf("Spark is left out: %v", err)
+	}
+	home, err := sparkhome.Find(t.Context(), places)
+	if err == nil {
+		return home
+	}
+	env, absErr := filepath.Abs(wheel)
+	if absErr != nil {
+		t.Fatal(absErr)
+	}
+	places = sparkhome.Machine(func(name string) string { return map[string]string{"VIRTUAL_ENV": env}[name] })
+	places.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
+	if home, inWheel := sparkhome.Find(t.Context(), places); inWheel == nil {
+		return home
+	}
+	t.Skipf("Spark is left out: %v; 'make test-spark-cli' installs one for this test", err)
+	return home
+}
+
+// TestRealSpark: a real Spark is found, passed through to, and with the plugin
+// answers a query on a real cluster.
+func TestRealSpark(t *testing.T) {
+	home := realSpark(t)
+	u := newSparkUser(t, home.Version, "")
+	u.env = append(u.env, "PATH="+os.Getenv("PATH"), "JAVA_HOME="+os.Getenv("JAVA_HOME"))
+	u.env.set("SPARK_HOME", home.Dir)
+	u.env.set(sparkhome.JarVariable, os.Getenv(sparkhome.JarVariable))
+	dir := t.TempDir() // Spark's own leavings
+	query := []string{
+		"--conf", "spark.ui.enabled=false", "--conf", "spark.sql.warehouse.dir=" + dir, "--conf", "spark.local.dir=" + dir,
+		"--driver-java-options", "-Dderby.system.home=" + dir, "-e", "select 40 + 2 from range(3)",
+	}
+	answer := func(t *testing.T, args ...string) {
+		t.Helper()
+		code, out, errs := u.run(t, append(append([]string{"spark", "sql"}, args...), query...)...)
+		if code != exitDone || strings.TrimSpace(out) != "42\n42\n42" {
+			t.Errorf("status %d\n%s%s", code, out, errs)
+		}
+	}
+	t.Run("version", func(t *testing.T) {
+		if code, out, errs := u.run(t, "spark", "submit", "--version"); code != exitDone || !strings.Contains(out+errs, "version "+home.Version) {
+			t.Errorf("status %d\n%s%s", code, out, errs)
+		}
+	})
+	t.Run("local", func(t *testing.T) { answer(t, "--master", "local[1]") })
+	t.Run("Pigeon", func(t *testing.T) {
+		if os.Getenv(sparkhome.JarVariable) == "" {
+			name, err := sparkhome.JarName(home)
+			if err != nil {
+				t.Skip(err)
+			}
+			jar, err := filepath.Abs(filepath.Join("..", "..", "sparkplugin", "dist", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(jar); err != nil {
+				t.Skipf("the query on a cluster is left out: there is no %s; 'make spark' builds it", jar)
+			}
+			u.env.set(sparkhome.JarVariable, jar)
+		}
+		_, dev := runDev(t, "--nodes", "1", "--groups", "1", "--slots", "2")
+		answer(t, "--frontend", dev.Frontends[0], "--executor-memory", "512m")
+	})
+}
