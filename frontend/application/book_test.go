@@ -262,6 +262,24 @@ func TestNodeAnew(t *testing.T) {
 	d.wantShown(a, "1@a exited, 2@b exited, 3@a running, 4@a running")
 }
 
+// A node that was lost, and was not, ends what it had: others are in its place.
+func TestNodeBack(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	a := d.serve(2)
+	stood := d.holds["a"]
+	d.lose("a", d.now)
+	delete(d.holds, "a")
+	d.round()
+	d.wantShown(a, "1@a exited, 2@b running, 3@b running")
+	d.join("a", 1)
+	d.holds["a"] = stood
+	d.round()
+	if x := d.held("a", "1").State.State; x != api.ExecutorExited {
+		t.Errorf("executor 1 is %s", x)
+	}
+	d.wantShown(a, "1@a exited, 2@b running, 3@b running")
+}
+
 // The lease of a node ran out while this frontend stood still: it is told again,
 // and starts others.
 func TestNodeForgot(t *testing.T) {

@@ -95,7 +95,7 @@ func (b *book) foreign(a *application, name string, incarnation int64, v *wire.H
 }
 
 // compare takes the states of an application's executors at a node, v nil when it
-// holds nothing of it.
+// holds nothing of it. One that was given up with its node, and lives, is to end.
 func (b *book) compare(a *application, n *node, incarnation int64, v *wire.HeldApplication, now time.Time) {
 	held := map[string]*wire.HeldExecutor{}
 	if v != nil {
@@ -120,6 +120,12 @@ func (b *book) compare(a *application, n *node, incarnation int64, v *wire.HeldA
 			b.holdSlots(a, p, x.Slots-x.Held)
 		case p.incarnation != incarnation || !s.since.IsZero() && s.done >= s.due && n.asked.After(s.since):
 			b.vanished(a, p, "its node monitor ended, and it with it")
+		}
+	}
+	for id, x := range held {
+		if p := a.executors[id]; (p == nil || p.node != n.name) && !x.Refused && x.State.State != api.ExecutorExited && s.done >= s.due {
+			b.tell(a, n.name) // it was given up, and is to end
+			break
 		}
 	}
 	if v == nil && s.done > 0 && n.asked.After(s.since) {
