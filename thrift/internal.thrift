@@ -131,6 +131,8 @@ struct TMessage {
   33: optional bool restartable = false
   34: optional bool canary = false
   35: optional bool moved = false
+  // Tasks of the whole job, in all groups; 0 when the message does not say.
+  36: optional i32 total = 0
 
   // The job's id as its user knows it.
   50: optional string jobName = ""

@@ -113,7 +113,7 @@ func TestVariantsKeepTheirInvariants(t *testing.T) {
 	moved, suspended, stopped, turns := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		spec := rapid.SampledFrom([]string{
-			"pigeon-sort", "pigeon-sort:guard=yes,aging=0", "pigeon-sort:weight=2", "pigeon-x", "pigeon-x:aging=3,guard=yes", "pigeon-x:patience=300ms", "pigeon-x:canary=no",
+			"pigeon-sort", "pigeon-sort:guard=yes,aging=0", "pigeon-sort:weight=2", "pigeon-x", "pigeon-x:aging=3,guard=yes", "pigeon-x:patience=300ms", "pigeon-x:canary=no", "pigeon-x:tail=no",
 		}).Draw(t, "policy")
 		p, params, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second, Reserved: 0.3})
 		if err != nil {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"fmt"
+
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -18,10 +20,33 @@ func openPigeonX(*sched.Params) (func() sched.Policy, []parameter) {
 	return func() sched.Policy { return pigeon.XPolicy(o) }, append(sorting(&o), span("patience", &o.Patience), choice("canary", &o.Canary))
 }
 
-// sorting are the parameters of Pigeon's sorted queues: aging, the power of a long
-// job's age in the order of the long queue, a whole number (2 by default; 0 is pure
-// least remaining work; 3 favours what has waited still more), and guard, which
-// serves jobs first that have waited 20 cutoffs, the oldest first (no by default).
+// sorting are the parameters of Pigeon's sorted queues: tail, which orders long jobs
+// by the time left before a learned limit (yes by default) or by their age; aging, the
+// power of the age in the latter, a whole number (2 by default; 0 is pure least
+// remaining work; 3 favours what has waited still more), which stands for tail=no as
+// well; and guard, which serves jobs first that have waited 20 cutoffs, the oldest
+// first (no by default).
 func sorting(o *pigeon.Options) []parameter {
-	return []parameter{whole("aging", &o.Aging, 0, pigeon.MaxAging), choice("guard", &o.Guard)}
+	aging, tail := whole("aging", &o.Aging, 0, pigeon.MaxAging), choice("tail", &o.Tail)
+	aged, tailed := false, false // asked for
+	decide := func(err error) error {
+		if err == nil && aged && tailed {
+			return fmt.Errorf("tail=yes does not order by age; leave tail=yes or aging out")
+		}
+		o.Tail = o.Tail && !aged
+		return err
+	}
+	return []parameter{
+		{aging.key, func(value string) error {
+			err := aging.set(value)
+			aged = true
+			return decide(err)
+		}},
+		{tail.key, func(value string) error {
+			err := tail.set(value)
+			tailed = o.Tail
+			return decide(err)
+		}},
+		choice("guard", &o.Guard),
+	}
 }

@@ -27,6 +27,7 @@ func Describe(m *Message) string {
 	}
 	field(m.Job != JobID{}, "job=%s", m.Job)
 	field(m.First != 0 || m.Count != 0 || m.Attempt != 0, "tasks=%d+%d#%d", m.First, m.Count, m.Attempt)
+	field(m.Total != 0, "total=%d", m.Total)
 	field(m.Class != Short, "%s", m.Class)
 	field(m.Outcome != Unfinished, "%s", m.Outcome)
 	for _, flag := range []struct {

@@ -43,9 +43,9 @@ const (
 	// Distributor to master.
 
 	// Tasks: First..First+Count-1 of a job are to be run. Job, Class, Estimate,
-	// App, Arrival, Attempt, First, Count, Marks. Head puts them before everything
-	// else of their class; Resent says that an earlier incarnation may have launched
-	// them already.
+	// App, Arrival, Attempt, First, Count, Total, Marks. Head puts them before
+	// everything else of their class; Resent says that an earlier incarnation may have
+	// launched them already.
 	Tasks
 	// Drop: those tasks are no longer wanted; forget queued ones, kill running
 	// ones. Job, First, Count (Count 0: all).
@@ -208,6 +208,7 @@ type Message struct {
 
 	First   int32 // first task of the range, or the one task
 	Count   int32 // tasks in the range
+	Total   int32 // Tasks: of the whole job, in all groups; 0: not said
 	Attempt int32 // from 1
 
 	Job      JobID
@@ -246,7 +247,7 @@ const MaxTasks int32 = 100_000
 func (m *Message) Valid() bool {
 	return m.Class < NumClasses && m.Marks&^AllMarks == 0 &&
 		m.First >= 0 && m.Count >= 0 && m.First <= MaxTasks && m.Count <= MaxTasks-m.First &&
-		m.Attempt >= 0 && m.Peer.ID >= 0 && m.Peer.ID <= MaxID &&
+		m.Total >= 0 && m.Total <= MaxTasks && m.Attempt >= 0 && m.Peer.ID >= 0 && m.Peer.ID <= MaxID &&
 		(m.More == nil || m.More.valid())
 }
 

@@ -61,7 +61,7 @@ func drawMessage(t *rapid.T) sched.Message {
 	return sched.Message{
 		Kind: sched.Kind(small.Draw(t, "kind")), Class: sched.Class(small.Draw(t, "class")), Outcome: sched.Outcome(small.Draw(t, "outcome")),
 		Head: rapid.Bool().Draw(t, "head"), Full: rapid.Bool().Draw(t, "full"), Retries: uint8(small.Draw(t, "retries")),
-		First: small.Draw(t, "first"), Count: small.Draw(t, "count"), Attempt: small.Draw(t, "attempt"), Job: sched.JobID{Lo: uint64(small.Draw(t, "job"))},
+		First: small.Draw(t, "first"), Count: small.Draw(t, "count"), Total: small.Draw(t, "total"), Attempt: small.Draw(t, "attempt"), Job: sched.JobID{Lo: uint64(small.Draw(t, "job"))},
 		Peer: addr("peer"), Owner: addr("owner"), Seq: uint64(small.Draw(t, "seq")), Token: uint64(small.Draw(t, "token")),
 		App: text.Draw(t, "app"), Node: text.Draw(t, "node"), Reason: text.Draw(t, "reason"),
 		Serves: rapid.SampledFrom([][]string{nil, {}, {""}, {"a", "b"}, {"a b"}}).Draw(t, "serves"),
@@ -106,6 +106,9 @@ func TestValid(t *testing.T) {
 		{sched.Message{Count: -1}, false},
 		{sched.Message{Count: sched.MaxTasks}, true},
 		{sched.Message{Count: sched.MaxTasks + 1}, false},
+		{sched.Message{Total: -1}, false},
+		{sched.Message{Total: sched.MaxTasks}, true},
+		{sched.Message{Total: sched.MaxTasks + 1}, false},
 		{sched.Message{Attempt: -1}, false},
 		{sched.Message{Attempt: math.MaxInt32}, true},
 		{sched.Message{Marks: sched.AllMarks}, true},

@@ -200,6 +200,7 @@ func drawMessage(t *rapid.T, m *sched.Message, here *names) {
 	}
 	m.First = rapid.Int32Range(0, api.MaxTasks-5).Draw(t, "First")
 	m.Count = rapid.Int32Range(0, 5).Draw(t, "Count")
+	m.Total = rapid.Int32Range(0, api.MaxTasks).Draw(t, "Total")
 	m.Attempt = rapid.Int32Range(0, 1<<30).Draw(t, "Attempt")
 	m.Arrival = sched.Time(rapid.Int64Range(1, int64(5*sched.Second)).Draw(t, "Arrival"))
 }

@@ -81,7 +81,7 @@ func TestEncodeRefuses(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	codec := wire.NewCodec(newNames(), at(0))
-	whole, err := codec.Append(nil, oneItem(sched.Message{Kind: sched.Launch, Count: 2}))
+	whole, err := codec.Append(nil, oneItem(sched.Message{Kind: sched.Launch, Count: 2, Total: 3}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +94,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"oversized":   {make([]byte, wire.MaxBatchBytes+1), "limit of 4194304"},
 		"kind":        {bytes.Replace(whole, []byte{3, 0, 1, 7}, []byte{3, 0, 1, 60}, 1), "kind 60"},
 		"count":       {bytes.Replace(whole, []byte{8, 0, 12, 0, 0, 0, 2}, []byte{8, 0, 12, 0x7f, 0, 0, 2}, 1), "outside the 100000"},
+		"total":       {bytes.Replace(whole, []byte{8, 0, 36, 0, 0, 0, 3}, []byte{8, 0, 36, 0xff, 0, 0, 3}, 1), "total of -16777213 tasks"},
 		"endless":     {[]byte{15, 0, 7, 12, 0x7f, 0xff, 0xff, 0xff}, "no batch"},
 		"another one": {[]byte("GET / HTTP/1.1\r\n\r\n"), "no batch"},
 	} {

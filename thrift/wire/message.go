@@ -28,7 +28,7 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	t.Retries, t.Losses = int16(m.Retries), int16(m.Losses)
 	t.Stoppable, t.Restartable = m.Marks.Has(sched.Stoppable), m.Marks.Has(sched.Restartable)
 	t.Canary, t.Moved = m.Marks.Has(sched.Canary), m.Marks.Has(sched.Moved)
-	t.First, t.Count, t.Attempt = m.First, m.Count, m.Attempt
+	t.First, t.Count, t.Total, t.Attempt = m.First, m.Count, m.Total, m.Attempt
 	t.JobHi, t.JobLo = bits(m.Job.Hi), bits(m.Job.Lo)
 	t.Key, t.Seq, t.Epoch, t.Token = bits(m.Key), bits(m.Seq), bits(m.Epoch), bits(m.Token)
 	t.EstimateNanos, t.AgeNanos = int64(m.Estimate), ageTo(m.Arrival, now)
@@ -53,7 +53,7 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	m.Head, m.Resent, m.Reserved, m.Fixed, m.Full = t.Head, t.Resent, t.Reserved, t.Fixed, t.Full
 	m.Retries, m.Losses = uint8(t.Retries), uint8(t.Losses) // checked
 	m.Marks = marksFrom(t)
-	m.First, m.Count, m.Attempt = t.First, t.Count, t.Attempt
+	m.First, m.Count, m.Total, m.Attempt = t.First, t.Count, t.Total, t.Attempt
 	m.Job = sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}
 	m.Key, m.Seq, m.Epoch, m.Token = unbits(t.Key), unbits(t.Seq), unbits(t.Epoch), unbits(t.Token)
 	m.Estimate = sched.Time(t.EstimateNanos)
@@ -114,6 +114,8 @@ func checkMessage(t *peer.TMessage) error {
 		return fmt.Errorf("its retries %d or losses %d are out of range", t.Retries, t.Losses)
 	case t.First < 0 || t.Count < 0 || t.First > api.MaxTasks || t.Count > api.MaxTasks-t.First:
 		return fmt.Errorf("its tasks %d+%d are outside the %d of a job", t.First, t.Count, api.MaxTasks)
+	case t.Total < 0 || t.Total > api.MaxTasks:
+		return fmt.Errorf("its job's total of %d tasks is outside the %d of a job", t.Total, api.MaxTasks)
 	case t.Attempt < 0:
 		return errors.New("its attempt is negative")
 	case len(t.Payloads) > 1 && len(t.Payloads) != int(t.Count):

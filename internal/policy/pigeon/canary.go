@@ -132,8 +132,13 @@ func (s *Master) catchUp(now sched.Time, j *queue.Job, m *sched.Message, out *sc
 	if s.sorted == nil {
 		return
 	}
-	if f := s.sorted.facts[j]; f.arrival == 0 {
+	f := s.sorted.facts[j]
+	if f.arrival == 0 {
 		f.arrival = m.Arrival
+	}
+	if f.total == 0 && m.Total > 0 {
+		f.total = m.Total
+		s.index.Changed(j)
 	}
 	if marks := lasting(m.Marks); marks != j.Marks {
 		j.Marks = marks

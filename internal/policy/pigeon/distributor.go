@@ -21,6 +21,7 @@ type Distributor struct {
 	restored bool // false while the journal is being read
 	retrying bool // a timer for held tasks is running
 	canary   bool // tasks 0 of long jobs are tried as short ones
+	totals   bool // masters are told how many tasks a job has
 }
 
 type group struct {
@@ -36,7 +37,7 @@ func NewDistributor(cfg sched.DistributorConfig) *Distributor {
 // NewDistributorWith gives a distributor with options.
 func NewDistributorWith(cfg sched.DistributorConfig, o Options) *Distributor {
 	d := NewDistributor(cfg)
-	d.canary = o.Canary
+	d.canary, d.totals = o.Canary, o.Tail
 	return d
 }
 
@@ -139,6 +140,9 @@ func (d *Distributor) sendTasks(j *ledger.Job, first, count int32, place int16, 
 	m.Job, m.Class, m.Estimate, m.App, m.Arrival = j.ID, j.Class, j.Estimate, j.App, j.Arrival
 	m.Owner, m.First, m.Count, m.Attempt = d.cfg.Self, first, count, j.Tasks[first].Attempt
 	m.Marks = d.marks(j, first)
+	if d.totals {
+		m.Total = int32(len(j.Tasks)) //nolint:gosec // at most sched.MaxTasks
+	}
 	return m
 }
 

@@ -194,7 +194,7 @@ func (s *Master) newJob(m *sched.Message) *queue.Job {
 	j := &queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(m.App), Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
 	s.jobs[m.Job] = j
 	if s.sorted != nil {
-		s.sorted.facts[j] = &facts{arrival: m.Arrival}
+		s.sorted.facts[j] = &facts{arrival: m.Arrival, total: m.Total}
 	}
 	return j
 }
@@ -253,6 +253,9 @@ func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 	j := s.jobs[m.Job]
 	if j == nil {
 		return
+	}
+	if s.sorted != nil {
+		s.sorted.facts[j].dropped = true
 	}
 	s.index.Remove(j, first, count)
 	for w := s.firstOf(j); w != nil; w = w.next {

@@ -33,7 +33,8 @@ func (o leastQueued) Renew(sched.Time) bool { return false }
 // aged is the order of the long queue: the smallest index first. The index is of
 // the last renewal, once per cutoff, so that taking a task costs no scan.
 type aged struct {
-	index index
+	live  *index // as it is now
+	index index  // as of the last renewal
 	facts map[*queue.Job]*facts
 	at    sched.Time // of the last renewal
 }
@@ -42,7 +43,7 @@ type aged struct {
 func (o *aged) Rank(j *queue.Job) float64 {
 	e := estimate(j, o.index.cutoff)
 	f := o.facts[j]
-	return o.index.of(e, f.unfinished(j), o.at-f.arrival, e)
+	return o.index.of(e, o.index.unfinished(f, j), o.at-f.arrival, e)
 }
 
 // Renew implements [queue.Order].
@@ -50,7 +51,7 @@ func (o *aged) Renew(now sched.Time) bool {
 	if now-o.at < o.index.cutoff {
 		return false
 	}
-	o.at = now
+	o.at, o.index = now, *o.live
 	return true
 }
 
@@ -59,15 +60,20 @@ func (o *aged) Renew(now sched.Time) bool {
 //	e x u / (age + 30 cutoffs + 2 r)^aging
 //
 // of a job of estimate e with u unfinished tasks here. r is what one task has
-// left, as estimated.
+// left, as estimated. With an age by which jobs are to end it is another: see
+// [index.bounded].
 type index struct {
 	cutoff sched.Time
 	aging  int
+	due    sched.Time // 0: none
 }
 
-func (x index) of(e sched.Time, unfinished int32, age, left sched.Time) float64 {
+func (x index) of(e sched.Time, unfinished float64, age, left sched.Time) float64 {
+	if x.due > 0 {
+		return x.bounded(e, unfinished, age, left)
+	}
 	cutoff := float64(x.cutoff)
-	v := float64(float64(e)/cutoff) * float64(unfinished)
+	v := float64(float64(float64(e)/cutoff) * unfinished)
 	scale := float64(age)/cutoff + graceCutoffs + float64(2*(float64(left)/cutoff))
 	for range x.aging {
 		v /= scale
@@ -79,7 +85,15 @@ func (x index) of(e sched.Time, unfinished int32, age, left sched.Time) float64 
 type facts struct {
 	arrival sched.Time // at its distributor
 	held    int32      // tasks suspended here
+	ended   int32      // tasks that ended here
+	total   int32      // tasks in all groups, 0 when not said
+	dropped bool       // tasks of it were dropped here
 }
 
 // unfinished counts the job's tasks here: queued, running and suspended.
-func (f *facts) unfinished(j *queue.Job) int32 { return j.Queued + j.Running + f.held }
+func (x index) unfinished(f *facts, j *queue.Job) float64 {
+	if x.due > 0 {
+		return f.undone(j)
+	}
+	return float64(j.Queued + j.Running + f.held)
+}

@@ -21,6 +21,7 @@ type sorted struct {
 	others  []int32 // masters that are up, ascending
 	now     sched.Time
 	index   index
+	tail    tail
 	stints  uint64     // begun so far
 	longs   []*worker  // that run a long task and hold no suspended one
 	patient []patience // short tasks whose patience runs, in order of its end
@@ -36,12 +37,16 @@ type peer struct {
 
 func newSorted(cfg sched.MasterConfig, o Options) (*sorted, *queue.Index) {
 	x := &sorted{
-		options: o, index: index{cfg.Params.Cutoff, o.Aging}, facts: make(map[*queue.Job]*facts),
+		options: o, index: index{cutoff: cfg.Params.Cutoff, aging: o.Aging}, facts: make(map[*queue.Job]*facts),
 		draws: sched.Rand(cfg.Seed, uint64(cfg.Self.ID)), //nolint:gosec // an id is not negative
+	}
+	if o.Tail {
+		x.tail = newTail(cfg.Params.Cutoff)
+		x.index.due = x.tail.due()
 	}
 	orders := queue.Orders{By: [sched.NumClasses]queue.Order{
 		sched.Short: leastQueued{cfg.Params.Cutoff},
-		sched.Long:  &aged{index: x.index, facts: x.facts},
+		sched.Long:  &aged{live: &x.index, index: x.index, facts: x.facts},
 	}}
 	if o.Guard {
 		orders.Overdue = overdueCutoffs * cfg.Params.Cutoff

@@ -30,6 +30,7 @@ type sentAgain struct {
 	estimate, arrival     sched.Time
 	owner                 int32
 	first, count, attempt int32
+	total                 int32
 	class                 sched.Class
 	marks                 sched.Marks
 	head                  bool
@@ -39,7 +40,7 @@ type sentAgain struct {
 func (w *sentAgain) message(first, count int32) sched.Message {
 	return sched.Message{
 		Kind: sched.Tasks, Job: w.job, App: w.app, Estimate: w.estimate, Arrival: w.arrival, Owner: sched.Addr{Role: sched.Distributor, ID: w.owner},
-		First: first, Count: count, Attempt: w.attempt, Class: w.class, Marks: w.marks, Head: w.head, Resent: true,
+		First: first, Count: count, Total: w.total, Attempt: w.attempt, Class: w.class, Marks: w.marks, Head: w.head, Resent: true,
 	}
 }
 
@@ -57,7 +58,7 @@ func (g *gone) covers(task, attempt int32, at int) bool {
 func (r *recovery) add(m *sched.Message) {
 	r.waiting = append(r.waiting, sentAgain{
 		job: m.Job, app: m.App, estimate: m.Estimate, arrival: m.Arrival, owner: m.Owner.ID,
-		first: m.First, count: m.Count, attempt: m.Attempt, class: m.Class, marks: m.Marks, head: m.Head,
+		first: m.First, count: m.Count, attempt: m.Attempt, total: m.Total, class: m.Class, marks: m.Marks, head: m.Head,
 	})
 	r.tasks += int(m.Count)
 }

@@ -56,7 +56,7 @@ func (s *Master) unlink(w *worker) {
 		j.RunningLast = w.prev.addr.ID
 	}
 	j.Running--
-	w.work, w.prev, w.next = work{}, nil, nil
+	w.work, w.prev, w.next, w.resumed = work{}, nil, nil, false
 	if s.sorted != nil {
 		s.sorted.watched.remove(w)
 		s.changed(w, j)

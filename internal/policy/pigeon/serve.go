@@ -13,6 +13,7 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 		return
 	}
 	w.seq = m.Seq
+	stopped := w.yielding // to start anew
 	if s.sorted != nil && s.goesOn(now, w, m, out) {
 		return
 	}
@@ -20,6 +21,9 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 		w.ended.add(now, w.id(), w.job.Owner())
 		if w.trial && m.AttemptID() == w.id() {
 			s.tellClass(w.job, sched.Short, out)
+		}
+		if s.sorted != nil && !stopped {
+			s.sorted.taskEnds(&w.work)
 		}
 		s.vacate(w, out)
 	}

@@ -1,6 +1,7 @@
 package pigeon_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -18,6 +19,13 @@ func newSorted(t tester, o pigeon.Options, groups ...slots) *rig {
 		}
 	}
 	return r
+}
+
+// byAge gives options of pigeon-sort with long jobs in the order of policies.md.
+func byAge(aging int) pigeon.Options {
+	o := pigeon.DefaultOptions()
+	o.Tail, o.Aging = false, aging
+	return o
 }
 
 // job sends a job at its arrival and gives what was launched.
@@ -71,9 +79,7 @@ func TestLongQueueAges(t *testing.T) {
 		{0, []string{"0:2/0", "0:1/0"}},
 		{2, []string{"0:1/0", "0:2/0"}},
 	} {
-		o := pigeon.DefaultOptions()
-		o.Aging = c.aging
-		r := newSorted(t, o, general(1))
+		r := newSorted(t, byAge(c.aging), general(1))
 		r.job(9, sched.Short, 1, 1)
 		r.job(1, sched.Long, 1, 4000)
 		r.now += 100_000
@@ -82,10 +88,56 @@ func TestLongQueueAges(t *testing.T) {
 	}
 }
 
+// By the tail a job that has waited gains while it can still end by 54 cutoffs: of
+// one of 10 cutoffs that came 29 ago 10 are left, with 1.5 r, and it goes before one
+// of 4 that came now, with 48. A large one that is late anyway gains little: of two
+// tasks of 60 cutoffs that came 200 ago, it goes after one of 2, where age would put
+// it first.
+func TestLongQueueByTail(t *testing.T) {
+	for _, c := range []struct {
+		first, second, wait sched.Time
+		count               int32
+		want, byAge         []string
+	}{
+		{10_000, 4000, 29_000, 1, []string{"0:1/0", "0:2/0"}, []string{"0:1/0", "0:2/0"}},
+		{10_000, 1000, 29_000, 1, []string{"0:2/0", "0:1/0"}, []string{"0:2/0", "0:1/0"}},
+		{60_000, 2000, 200_000, 2, []string{"0:2/0", "0:1/0", "0:1/1"}, []string{"0:1/0", "0:1/1", "0:2/0"}},
+	} {
+		for _, o := range []pigeon.Options{pigeon.DefaultOptions(), byAge(2)} {
+			r := newSorted(t, o, general(1))
+			r.job(9, sched.Short, 1, 1)
+			r.job(1, sched.Long, c.count, c.first)
+			r.now += c.wait
+			r.job(2, sched.Long, 1, c.second)
+			want := c.byAge
+			if o.Tail {
+				want = c.want
+			}
+			expect(t, fmt.Sprintf("tail %v, %d before %d", o.Tail, c.first, c.second), r.order(), want)
+		}
+	}
+}
+
+// The job's total counts, not what came here: a task of a job of nine goes after one
+// of a job of three, where neither job is otherwise here.
+func TestLongQueueCountsTheWholeJob(t *testing.T) {
+	r := newSorted(t, pigeon.DefaultOptions(), general(1))
+	r.job(9, sched.Short, 1, 1)
+	for _, j := range []struct {
+		id    uint64
+		total int32
+	}{{1, 9}, {2, 3}, {3, 5}} {
+		r.step(owner, &sched.Message{
+			Kind: sched.Tasks, Job: sched.JobID{Lo: j.id}, Class: sched.Long, Count: 1, Total: j.total, Attempt: 1, Owner: owner, Estimate: 2000, Arrival: 1,
+		})
+	}
+	expect(t, "long", r.order(), []string{"0:2/0", "0:3/0", "0:1/0"})
+}
+
 // "u: the job's unfinished tasks here (queued, running, suspended)": a job that
 // runs elsewhere in the group counts with all of it, and less as its tasks end.
 func TestLongQueueCountsRunningTasks(t *testing.T) {
-	r := newSorted(t, pigeon.DefaultOptions(), general(4))
+	r := newSorted(t, byAge(2), general(4))
 	r.job(1, sched.Long, 4, 2000)
 	r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Class: sched.Long, First: 4, Count: 1, Attempt: 1, Owner: owner})
 	r.job(2, sched.Long, 3, 2000)
@@ -103,8 +155,8 @@ func TestLongQueueCountsRunningTasks(t *testing.T) {
 func TestGuard(t *testing.T) {
 	for _, class := range []sched.Class{sched.Short, sched.Long} {
 		for _, guard := range []bool{false, true} {
-			o := pigeon.DefaultOptions()
-			o.Aging, o.Guard = 0, guard
+			o := byAge(0)
+			o.Guard = guard
 			r := newSorted(t, o, general(1))
 			r.job(9, class, 1, 1)
 			r.job(1, class, 1, 4000)

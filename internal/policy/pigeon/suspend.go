@@ -71,7 +71,7 @@ func (s *Master) victim(app string) (victim *worker) {
 	for _, w := range x.longs {
 		f, e := x.facts[w.job], estimate(w.job, x.index.cutoff)
 		left := max(e-w.stint.attained-(x.now-w.stint.since), e/4)
-		v := x.index.of(e, f.unfinished(w.job), x.now-f.arrival, left)
+		v := x.index.of(e, x.index.unfinished(f, w.job), x.now-f.arrival, left)
 		if victim != nil && (v < largest || (v == largest && w.stint.number < victim.stint.number)) {
 			continue
 		}
@@ -114,6 +114,7 @@ func (s *Master) goesOn(now sched.Time, w *worker, m *sched.Message, out *sched.
 	}
 	if id := m.AttemptID(); w.held != nil && m.Attempt > 0 && w.held.id() == id {
 		w.ended.add(now, id, w.held.job.Owner())
+		s.sorted.taskEnds(&w.held.work)
 		s.forget(s.release(w).job.ID, out)
 		if w.overtook {
 			w.overtook = false

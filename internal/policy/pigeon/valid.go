@@ -64,6 +64,9 @@ func (s *Master) validHeld() error {
 				return fmt.Errorf("worker %d holds a suspended task and is idle", w.addr.ID)
 			}
 		}
+		if w.resumed && w.job == nil {
+			return fmt.Errorf("worker %d goes on with nothing", w.addr.ID)
+		}
 		if w.preemptible() {
 			longs++
 			if w.longAt == 0 || s.sorted.longs[w.longAt-1] != w {
@@ -81,6 +84,9 @@ func (s *Master) validHeld() error {
 		if f := s.sorted.facts[j]; f == nil || f.held != count[j] {
 			return fmt.Errorf("job %s: %d of its tasks are suspended, counted otherwise", id, count[j])
 		}
+	}
+	if x := s.sorted; x.index.due != x.tail.due() || x.options.Tail != (x.index.due > 0) {
+		return fmt.Errorf("jobs are to end by %d, by the limit of %d", x.index.due, x.tail.limit)
 	}
 	if len(s.sorted.facts) != len(s.jobs) {
 		return fmt.Errorf("facts of %d jobs are kept, of %d", len(s.sorted.facts), len(s.jobs))

@@ -30,6 +30,7 @@ func variant(t *rapid.T, cfg *coretest.Config) {
 	o := pigeon.XOptions()
 	o.Guard = rapid.Bool().Draw(t, "guard")
 	o.Canary = rapid.Bool().Draw(t, "canary")
+	o.Tail = rapid.IntRange(0, 3).Draw(t, "tail") > 0
 	if rapid.Bool().Draw(t, "patient") {
 		o.Patience = 50 * sched.Millisecond
 	}

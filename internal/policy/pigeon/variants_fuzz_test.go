@@ -15,7 +15,7 @@ func FuzzVariants(f *testing.F) {
 	plausible := []sched.Message{
 		{Kind: sched.WorkerUp, Peer: worker(1), Node: "n", Serves: []string{"a"}},
 		{Kind: sched.WorkerUp, Peer: worker(2), Node: "n", Serves: []string{"a", "b"}},
-		{Kind: sched.Tasks, Job: jobOne, Count: 5, Attempt: 1, App: "a", Owner: owner, Class: sched.Long, Estimate: 90, Marks: can | sched.Canary},
+		{Kind: sched.Tasks, Job: jobOne, Count: 5, Attempt: 1, App: "a", Owner: owner, Class: sched.Long, Estimate: 90, Total: 9, Arrival: 1, Marks: can | sched.Canary},
 		{Kind: sched.Tasks, Job: jobTwo, Count: 3, Attempt: 1, App: "b", Owner: owner, Estimate: 5},
 		{Kind: sched.Tasks, Job: sched.JobID{Lo: 3}, Count: 1, Attempt: 1, App: "b", Owner: owner, Marks: sched.Moved},
 		{Kind: sched.WorkerUp, Peer: worker(1), Job: sched.JobID{Lo: 9}, Attempt: 2, App: "a", Owner: owner, Class: sched.Long},
@@ -25,7 +25,7 @@ func FuzzVariants(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, patient bool, data []byte) {
 		o := pigeon.XOptions()
-		o.Guard = patient
+		o.Guard, o.Tail = patient, !patient
 		if patient {
 			o.Patience = 3
 		}

@@ -2641,6 +2641,7 @@ func (p *TMore) String() string {
 //   - Restartable
 //   - Canary
 //   - Moved
+//   - Total
 //   - JobName
 //   - OwnerAddress
 //   - SchedulerAddress
@@ -2689,7 +2690,8 @@ type TMessage struct {
 	Restartable   bool        `thrift:"restartable,33" db:"restartable" json:"restartable"`
 	Canary        bool        `thrift:"canary,34" db:"canary" json:"canary"`
 	Moved         bool        `thrift:"moved,35" db:"moved" json:"moved"`
-	// unused fields # 36 to 49
+	Total         int32       `thrift:"total,36" db:"total" json:"total"`
+	// unused fields # 37 to 49
 	JobName          string                   `thrift:"jobName,50" db:"jobName" json:"jobName"`
 	OwnerAddress     string                   `thrift:"ownerAddress,51" db:"ownerAddress" json:"ownerAddress"`
 	SchedulerAddress string                   `thrift:"schedulerAddress,52" db:"schedulerAddress" json:"schedulerAddress"`
@@ -2927,6 +2929,12 @@ func (p *TMessage) GetMoved() bool {
 	return p.Moved
 }
 
+var TMessage_Total_DEFAULT int32 = 0
+
+func (p *TMessage) GetTotal() int32 {
+	return p.Total
+}
+
 var TMessage_JobName_DEFAULT string = ""
 
 func (p *TMessage) GetJobName() string {
@@ -3135,6 +3143,10 @@ func (p *TMessage) IsSetCanary() bool {
 
 func (p *TMessage) IsSetMoved() bool {
 	return p.Moved != TMessage_Moved_DEFAULT
+}
+
+func (p *TMessage) IsSetTotal() bool {
+	return p.Total != TMessage_Total_DEFAULT
 }
 
 func (p *TMessage) IsSetJobName() bool {
@@ -3542,6 +3554,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 35:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField35(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 36:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField36(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -4023,6 +4045,15 @@ func (p *TMessage) ReadField35(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField36(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 36: ", err)
+	} else {
+		p.Total = v
+	}
+	return nil
+}
+
 func (p *TMessage) ReadField50(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 50: ", err)
@@ -4262,6 +4293,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField35(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField36(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField50(ctx, oprot); err != nil {
@@ -4849,6 +4883,21 @@ func (p *TMessage) writeField35(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField36(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetTotal() {
+		if err := oprot.WriteFieldBegin(ctx, "total", thrift.I32, 36); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 36:total: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Total)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.total (36) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 36:total: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) writeField50(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetJobName() {
 		if err := oprot.WriteFieldBegin(ctx, "jobName", thrift.STRING, 50); err != nil {
@@ -5166,6 +5215,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.Moved != other.Moved {
+		return false
+	}
+	if p.Total != other.Total {
 		return false
 	}
 	if p.JobName != other.JobName {

@@ -1,0 +1,86 @@
+package pigeon
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// The numbers of the order by tail. docs/results-tail.md has the figures that chose
+// them; none belongs to a trace.
+const (
+	firstLimit = 60   // cutoffs, before anything has ended
+	limitUp    = 10   // a job that ends past the limit raises it by a tenth
+	limitDown  = 1000 // any other lowers it by a thousandth: 1 in about 100 ends past it
+	dueTenths  = 9    // of the limit, by which a job is to end
+	floorShare = 10   // a job gains by waiting until a tenth of that is left
+)
+
+// mostLimit keeps the limit, and what is made of it, far from overflow: 73 years.
+const mostLimit = sched.Time(1) << 61
+
+// tail is what a master learns of the ages at which long jobs end: about one in a
+// hundred ends past the limit.
+type tail struct {
+	limit sched.Time // 0: nothing is learned, jobs are ordered by age
+	least sched.Time
+}
+
+func newTail(cutoff sched.Time) tail {
+	cutoff = max(cutoff, 1)
+	return tail{limit: min(cutoff, mostLimit/firstLimit) * firstLimit, least: cutoff}
+}
+
+// due is the age by which a job is to end, 0 when jobs are ordered by age.
+func (l *tail) due() sched.Time { return l.limit / 10 * dueTenths }
+
+// learn takes in the age at which a long job ended.
+func (l *tail) learn(age sched.Time) {
+	if age > l.limit {
+		l.limit = min(l.limit+l.limit/limitUp, mostLimit)
+		return
+	}
+	l.limit = max(l.limit-l.limit/limitDown, l.least)
+}
+
+// bounded is the index of a long task where there is an age by which jobs are to
+// end, the smallest first:
+//
+//	e x u x max(due - age - 1.5 r, due / 10) / (1 + over / due)
+//
+// over is by how much age + 1.5 r is past due; u is what [facts.undone] counts. A
+// job that can still end in time gains as its time runs out, tenfold at most; one
+// that cannot gains little more, so that a few large jobs wait and not many others.
+func (x index) bounded(e sched.Time, undone float64, age, left sched.Time) float64 {
+	slack := x.due - age - left - left/2
+	v := float64(float64(float64(e)*undone) * float64(max(slack, x.due/floorShare)))
+	if slack < 0 {
+		v /= 1 + float64(-slack)/float64(x.due)
+	}
+	return v
+}
+
+// undone estimates how many tasks of the whole job are unfinished, those begun
+// counted half: of the job's total it takes the share to be unfinished that is here.
+// Without a total it counts what is here.
+func (f *facts) undone(j *queue.Job) float64 {
+	halves := 2*int64(j.Queued) + int64(j.Running) + int64(f.held)
+	came := int64(j.Queued+j.Running+f.held) + int64(f.ended)
+	if int64(f.total) <= came {
+		return float64(halves) / 2
+	}
+	return float64(halves*int64(f.total)) / float64(2*came)
+}
+
+// taskEnds takes in, before the books of its job change, that a task has ended in a
+// slot here. If that is the last of a long job here, its age is learned; not when
+// tasks of it were dropped, the age is not known, or a canary has just shown that it
+// is short. That the last of it is given back, moved or lost is no end.
+func (x *sorted) taskEnds(w *work) {
+	j, f := w.job, x.facts[w.job]
+	f.ended++
+	last := j.Queued+j.Running+f.held == 1
+	if last && x.options.Tail && j.Class == sched.Long && !w.trial && !f.dropped && f.arrival != 0 {
+		x.tail.learn(x.now - f.arrival)
+		x.index.due = x.tail.due()
+	}
+}
