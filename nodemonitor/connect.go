@@ -40,12 +40,16 @@ func (n *NodeMonitor) connect(codec *wire.Codec) (err error) {
 	return n.notify(codec)
 }
 
+// maxWays is how many connections to frontends and other nodes a node keeps: it may
+// speak to all of them, and does to each of its fellows seldom (policy hawk).
+const maxWays = 32
+
 // mingle makes the ways to frontends and other nodes, whom the roll tells.
 func (n *NodeMonitor) mingle(codec *wire.Codec, master wire.RollKeeper) {
 	o := n.owner
 	o.roll = newRoll()
 	o.ways = mesh.New(mesh.Options{
-		Self: n.self, Address: o.address, Incarnation: n.incarnation, Codec: codec, Log: n.log, Probe: -1,
+		Self: n.self, Address: o.address, Incarnation: n.incarnation, Codec: codec, Log: n.log, Probe: -1, MaxOpen: maxWays,
 		OnRefused: func(peer wire.Ref, messages int, why error) {
 			n.log.Warn("messages were not taken by a peer", "peer", peer.String(), "messages", messages, "problem", why)
 			n.do(func() { o.rebuffed(peer) })

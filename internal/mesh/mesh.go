@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"container/list"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,10 @@ type Options struct {
 	// Probe has an open way tried when it was silent for so long. Default 500 ms,
 	// negative: never.
 	Probe time.Duration
+	// MaxOpen is how many ways keep their connection; beyond it the one that was
+	// not used for longest closes its own until it is used again. For daemons that
+	// speak to many peers, to each seldom, and do not probe. 0: all.
+	MaxOpen int
 	// OnState and OnRefused, if given, learn how a way is and of messages that a
 	// peer will never take, from the link's goroutine.
 	OnState   func(peer wire.Ref, s link.State)
@@ -35,7 +40,8 @@ type Options struct {
 type Mesh struct {
 	opts  Options
 	ways  map[wire.Ref]*way
-	dirty []*way // with items to send at the next Flush
+	dirty []*way     // with items to send at the next Flush
+	used  *list.List // ways that keep their connection, the last used first; empty without MaxOpen
 }
 
 // way is the way to one peer. Its link is nil until something was sent there.
@@ -47,6 +53,7 @@ type way struct {
 	link        *link.Link
 	pool        *client.Pool
 	pending     []wire.Item
+	place       *list.Element // of used, nil for a way without a connection
 }
 
 // New gives a mesh without ways.
@@ -57,7 +64,7 @@ func New(o Options) *Mesh {
 	if o.OnRefused == nil {
 		o.OnRefused = func(wire.Ref, int, error) {}
 	}
-	return &Mesh{opts: o, ways: map[wire.Ref]*way{}}
+	return &Mesh{opts: o, ways: map[wire.Ref]*way{}, used: list.New()}
 }
 
 // Meet notes where a peer is, by its daemon's name. Another incarnation, or a peer
@@ -133,6 +140,7 @@ func (m *Mesh) Flush() {
 		}
 		err := m.open(w)
 		if err == nil {
+			m.use(w)
 			err = w.link.Send(items...)
 		}
 		if err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
@@ -177,6 +185,32 @@ func (m *Mesh) open(w *way) error {
 	return nil
 }
 
+// use notes that a way is about to be used, and has others rest for it.
+func (m *Mesh) use(w *way) {
+	switch {
+	case m.opts.MaxOpen == 0:
+		return
+	case w.place == nil:
+		w.place = m.used.PushFront(w)
+	default:
+		m.used.MoveToFront(w.place)
+	}
+	for m.used.Len() > m.opts.MaxOpen {
+		m.leave(m.used.Back().Value.(*way)) //nolint:forcetypeassert // nothing else is in it
+	}
+}
+
+// leave closes a way's connection until it is used again; what is on its way there
+// is not disturbed.
+func (m *Mesh) leave(w *way) {
+	if w.place == nil {
+		return
+	}
+	m.used.Remove(w.place)
+	w.place = nil
+	w.pool.Rest()
+}
+
 // discard drops what the peer was not sent yet.
 func (w *way) discard() {
 	w.pending = nil
@@ -190,6 +224,7 @@ func (m *Mesh) close(w *way) {
 		return
 	}
 	w.pending = nil
+	m.leave(w)
 	if err := w.shut(); err != nil {
 		m.opts.Log.Warn("closing the way to a peer's former address", "peer", w.peer.String(), "problem", err)
 	}

@@ -240,6 +240,34 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A mesh that keeps few connections reaches all its peers, in order.
+func TestFewConnections(t *testing.T) {
+	m := mesh.New(mesh.Options{
+		Self: roster.MasterRef(0), Address: "127.0.0.1:1", Incarnation: 77, Codec: daemontest.Codec(), Log: daemontest.Log(t), Probe: -1, MaxOpen: 2,
+	})
+	t.Cleanup(func() { _ = m.Close() }) // it only closes connections
+	var peers []*daemontest.Peer
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		p := daemontest.Node(t, name, nobody)
+		m.Meet(p.Ref, p.Address(), p.Incarnation)
+		peers = append(peers, p)
+	}
+	for task := range int32(20) {
+		for _, p := range peers {
+			m.Queue(say(p.Ref, task))
+		}
+		m.Flush()
+		if task%5 == 0 {
+			peers[0].AwaitGot(sched.Launch, int(task)+1) // so that some find a connection at rest, others one in use
+		}
+	}
+	for _, p := range peers {
+		if got := tasksOf(p.AwaitGot(sched.Launch, 20)); len(got) != 20 || !slices.IsSorted(got) {
+			t.Errorf("%s got %v", p.Ref, got)
+		}
+	}
+}
+
 // Nothing is taken after Close.
 func TestClosed(t *testing.T) {
 	m, _ := newMesh(t)

@@ -93,6 +93,17 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
+// Rest closes the connections that are not in use; the next call dials.
+func (p *Pool) Rest() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.idle {
+		c.close()
+	}
+	clear(p.idle)
+	p.idle = p.idle[:0]
+}
+
 // Close ends every call with an error and returns when all connections are gone.
 // It is safe to call twice.
 func (p *Pool) Close() error {

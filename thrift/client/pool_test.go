@@ -170,6 +170,26 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	})
 }
 
+// A pool at rest has no connection; one in use is not disturbed.
+func TestRest(t *testing.T) {
+	s := servertest.Start(t, servertest.Echo(same), server.Options{})
+	p := pool(t, client.Options{Address: s.Addr().String(), MaxConns: 3})
+	p.Rest()
+	must(t, p, "one")
+	p.Rest()
+	if got := p.Stats(); got.Idle != 0 || got.Dials != 1 || got.Discarded != 0 {
+		t.Errorf("at rest: %+v", got)
+	}
+	err := p.Do(t.Context(), func(ctx context.Context, c thrift.TClient) error {
+		p.Rest()
+		return nil
+	})
+	if got := p.Stats(); err != nil || got.Active != 0 || got.Dials > 2 {
+		t.Errorf("after a call during which it was to rest: %+v, %v", got, err)
+	}
+	must(t, p, "two")
+}
+
 func TestCloseEndsCallsAndWaitsForThem(t *testing.T) {
 	bubble(t, sleepy(time.Minute), client.Options{MaxConns: 2, CallTimeout: time.Hour}, func(t *testing.T, p *client.Pool) {
 		ended := make(chan error, 3)
