@@ -53,6 +53,9 @@ func TestConfigureRefuses(t *testing.T) {
 		{"kairos:quantum=0s", `quantum="0s"`, "above zero"},
 		{"kairos:hearbeat=1s", `no parameter "hearbeat"`, `did you mean "heartbeat"`},
 		{"peacock:interval=-1ms", `interval="-1ms"`, "above zero"},
+		{"pigeon-x:canary=maybe", `canary="maybe"`, "yes or no"},
+		{"pigeon-x:canari=no", `no parameter "canari"`, `did you mean "canary"`},
+		{"pigeon-sort:canary=yes", `no parameter "canary"`, "Its parameters are"},
 		{"peacok", `"peacok" is unknown`, `did you mean "peacock"`},
 		{"pigeon:weight=1,weight=2", `"weight" is given twice`, "leave one out"},
 	} {

@@ -56,8 +56,9 @@ func (s *Master) unlink(w *worker) {
 		j.RunningLast = w.prev.addr.ID
 	}
 	j.Running--
-	w.work, w.prev, w.next, w.resumed = work{}, nil, nil, false
+	w.work, w.prev, w.next = work{}, nil, nil
 	if s.sorted != nil {
+		w.resumed, w.firm, w.yielding = false, false, false
 		s.sorted.watched.remove(w)
 		s.changed(w, j)
 	}

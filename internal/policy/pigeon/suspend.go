@@ -97,7 +97,7 @@ func (s *Master) preempt(x work, out *sched.Actions) bool {
 func (s *Master) suspend(w *worker, x work, out *sched.Actions) {
 	h := &held{work: w.work, stint: w.stint}
 	h.stint.attained += s.sorted.now - w.stint.since
-	w.held, w.overtook, w.resumed = h, true, false
+	w.held, w.overtook = h, true
 	s.sorted.facts[h.job].held++
 	s.unlink(w)
 	s.launch(sched.Preempt, w, x, out).Kept = []sched.AttemptID{h.id()}
@@ -121,7 +121,7 @@ func (s *Master) goesOn(now sched.Time, w *worker, m *sched.Message, out *sched.
 			return true
 		}
 	}
-	w.overtook, w.resumed, w.firm, w.yielding = false, false, false, false
+	w.overtook = false
 	for _, id := range m.Kept {
 		s.keeps(w, id, out)
 	}

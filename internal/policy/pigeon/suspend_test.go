@@ -243,6 +243,20 @@ func TestContinueIsRepeated(t *testing.T) {
 	expect(t, "it has ended", r.over(0, 1, 1), []string{"0:Launch 3/0"})
 }
 
+// A refusal that comes again, of the first launch of a task that runs there after all,
+// changes nothing once that was suspended and continued.
+func TestLateRefusalOfWhatGoesOn(t *testing.T) {
+	r := newSorted(t, suspending(), general(1))
+	r.arrives(1, sched.Long, 1, 9000)
+	r.arrives(2, sched.Short, 1, 1)
+	expect(t, "it goes on", r.over(0, 2, 3), []string{"0:Continue 1/0"})
+	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: jobOne, Attempt: 1})
+	if queued, running := r.master.Job(jobOne); queued != 0 || running != 1 {
+		t.Errorf("%d tasks are queued and %d run", queued, running)
+	}
+	expect(t, "not yet", r.idles(0, 1), []string{"0:Continue 1/0"})
+}
+
 // "Only tasks that can be stopped and continued are victims."
 func TestOnlyStoppableTasksAreVictims(t *testing.T) {
 	r := newSorted(t, suspending(), general(1))
