@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -96,19 +95,17 @@ func TestMastersHelpEachOther(t *testing.T) {
 	b.Group = 1
 	a.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	b.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
-	f.Send(daemontest.Tasks(1, 3))
-	a.AwaitGot(sched.Launch, 1)
-	busy.await("two wait", func(s api.MasterState) bool { return s.QueuedShort == 2 })
-
-	other.Send(daemontest.Tasks(7, 1))
-	b.AwaitGot(sched.Launch, 1)
 	for _, m := range []*rig{busy, spare} {
 		daemontest.Await(t, "the masters meet", func() bool { return m.metric("pigeon_master_neighbours") })
 	}
+	other.Send(daemontest.Tasks(7, 1))
+	b.AwaitGot(sched.Launch, 1)
+	f.Send(daemontest.Tasks(1, 3))
+	a.AwaitGot(sched.Launch, 1)
 	b.Send(from(b, 0, sched.Message{Kind: sched.Idle, Seq: 3}))
-	daemontest.Await(t, "a waiting task leaves its group", func() bool {
-		return len(f.Got(sched.Returned)) > 0 || busy.state().QueuedShort < 2
-	})
+	if r := f.AwaitGot(sched.Returned, 1)[0].Msg; r.Job.Lo != 1 || r.Attempt != 1 || r.Peer != (sched.Addr{Role: sched.Master, ID: 1}) {
+		t.Errorf("a task that waits is to go to the other group, and %s came back, for %v", sched.Describe(&r), r.Peer)
+	}
 	if !spare.metric("pigeon_master_core_messages_total") {
 		t.Error("no message of the master that has a spare worker is counted")
 	}

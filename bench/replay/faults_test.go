@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -25,13 +26,23 @@ func down(round int) time.Duration {
 	return time.Duration([]int{200, 2500, 600}[round%3]) * time.Millisecond
 }
 
-// TestNothingIsLost: a workload runs on a cluster of processes while one daemon
-// after another, of each role in turn, is killed without warning and started
-// again. Every accepted job completes, every task has exactly one accepted result,
-// and in the end every worker is idle.
+// TestNothingIsLost: under each policy a workload runs on a cluster of processes while
+// one daemon after another, of each role in turn, is killed without warning and
+// started again. Every accepted job completes, every task has exactly one accepted
+// result, and in the end every worker is idle.
 func TestNothingIsLost(t *testing.T) {
-	run, w := faultWorkload(t)
-	spec := Spec(run)
+	for _, policy := range specs() {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			nothingIsLost(t, policy)
+		})
+	}
+}
+
+func nothingIsLost(t *testing.T, policy string) {
+	t.Helper()
+	run, w := faultWorkload(t, policy)
+	spec, groups := Spec(run), groupsOf(run)
 	spec.Isolation, spec.History, spec.Dir = cluster.Process, true, t.TempDir()
 	c, err := cluster.Start(t.Context(), spec)
 	if err != nil {
@@ -40,7 +51,7 @@ func TestNothingIsLost(t *testing.T) {
 	defer c.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	faults := make(chan error, 1)
-	go func() { faults <- killInTurn(ctx, c, run.Description) }()
+	go func() { faults <- killInTurn(ctx, c, run.Description, groups) }()
 
 	got, err := Run(t.Context(), w, Options{Frontends: c.Frontends(), Failed: c.Failed()})
 	if err != nil {
@@ -59,7 +70,7 @@ func TestNothingIsLost(t *testing.T) {
 	if r.Completed != len(w.Jobs) || r.Failed != 0 {
 		t.Errorf("%d of %d jobs completed, %d failed", r.Completed, len(w.Jobs), r.Failed)
 	}
-	if err := everyWorkerIsIdle(t.Context(), c, run.Description); err != nil {
+	if err := everyWorkerIsIdle(t.Context(), c, groups); err != nil {
 		t.Error(err)
 	}
 	if err := c.Close(); err != nil {
@@ -81,11 +92,11 @@ func (r *Replayed) began() time.Time {
 }
 
 // faultWorkload lasts for about ten seconds of arrivals a round.
-func faultWorkload(t *testing.T) (*experiment.Run, *workload.Workload) {
+func faultWorkload(t *testing.T, policy string) (*experiment.Run, *workload.Workload) {
 	t.Helper()
 	d := &experiment.Description{
 		Trace:    fmt.Sprintf("gen:uniform,jobs=%d,mean=100ms,fanout=5,load=0.7", 100**rounds),
-		Policies: []string{"pigeon"}, Groups: []int{3, 3}, Frontends: 2, Reserved: 0.3, Cutoff: time.Second, Seed: 1, Seeds: 1,
+		Policies: []string{policy}, Groups: []int{4, 4}, Frontends: 2, Reserved: 0.3, Cutoff: time.Second, Seed: 1, Seeds: 1,
 	}
 	runs, err := d.Runs()
 	if err != nil {
@@ -98,19 +109,27 @@ func faultWorkload(t *testing.T) (*experiment.Run, *workload.Workload) {
 	return &runs[0], w
 }
 
+// groupsOf gives the number of workers of each master.
+func groupsOf(run *experiment.Run) []int {
+	if policy.OneMaster(run.Cores) {
+		return []int{run.Description.Workers()}
+	}
+	return run.Description.Groups
+}
+
 // killInTurn kills and restarts one daemon at a time, and goes on to the next
 // when the cluster has taken it back and has all its workers.
-func killInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Description) error {
+func killInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Description, of []int) error {
 	for round := range *rounds {
 		for _, f := range []struct {
 			role cluster.Role
 			n    int
-		}{{cluster.NodeMonitor, d.Workers()}, {cluster.Master, len(d.Groups)}, {cluster.Frontend, d.Frontends}} {
+		}{{cluster.NodeMonitor, 4}, {cluster.Master, len(of)}, {cluster.Frontend, d.Frontends}} {
 			victim := round % f.n
 			before := map[string]bool{}
 			err := askUntil(ctx, c, func(groups []api.MasterState) error {
 				before = incarnations(groups)
-				return complete(groups, d)
+				return complete(groups, of)
 			})
 			if err == nil {
 				err = c.Kill(f.role, victim)
@@ -123,7 +142,7 @@ func killInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Descripti
 					if f.role != cluster.Frontend && len(before) == len(incarnations(groups, before)) {
 						return fmt.Errorf("it has not registered again")
 					}
-					return complete(groups, d)
+					return complete(groups, of)
 				})
 			}
 			if err != nil {
@@ -186,22 +205,22 @@ func askUntil(ctx context.Context, c *cluster.Cluster, wanted func([]api.MasterS
 }
 
 // complete says which group lacks workers.
-func complete(groups []api.MasterState, d *experiment.Description) error {
+func complete(groups []api.MasterState, of []int) error {
 	for g := range groups {
-		if s := &groups[g]; s.Workers != d.Groups[g] {
-			return fmt.Errorf("group %d has %d of %d workers", g, s.Workers, d.Groups[g])
+		if s := &groups[g]; s.Workers != of[g] {
+			return fmt.Errorf("group %d has %d of %d workers", g, s.Workers, of[g])
 		}
 	}
 	return nil
 }
 
-func everyWorkerIsIdle(ctx context.Context, c *cluster.Cluster, d *experiment.Description) error {
+func everyWorkerIsIdle(ctx context.Context, c *cluster.Cluster, of []int) error {
 	return askUntil(ctx, c, func(groups []api.MasterState) error {
 		for g := range groups {
 			s := &groups[g]
 			idle, busy := s.IdleGeneral+s.IdleReserved, s.BusyGeneral+s.BusyReserved
-			if s.Workers != d.Groups[g] || idle != s.Workers || busy != 0 || s.QueuedShort+s.QueuedLong != 0 {
-				return fmt.Errorf("group %d: %d workers of %d, %d idle, %d busy, %d tasks queued", g, s.Workers, d.Groups[g], idle, busy, s.QueuedShort+s.QueuedLong)
+			if s.Workers != of[g] || idle != s.Workers || busy != 0 || s.QueuedShort+s.QueuedLong != 0 {
+				return fmt.Errorf("group %d: %d workers of %d, %d idle, %d busy, %d tasks queued", g, s.Workers, of[g], idle, busy, s.QueuedShort+s.QueuedLong)
 			}
 		}
 		return nil
