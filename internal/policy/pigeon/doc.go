@@ -16,7 +16,9 @@
 // options they have none of what follows.
 //
 //	short queue   least estimate x queued tasks of the job here first
-//	long queue    smallest index first: e x u / (age + 30 cutoffs + 2 r)^aging
+//	long queue    smallest index first. By the tail, the default: e x u x the time
+//	              left to end by, see tail.go. By age: e x u / (age + 30 cutoffs +
+//	              2 r)^aging
 //	spare worker  told to two other masters, which hand over the task they would
 //	              serve next, or keep a flag: an arriving task that finds no idle
 //	              worker follows it. A task moves once at most.
@@ -28,7 +30,16 @@
 //	              runs longer makes its job long. A wrong class costs at most one
 //	              cutoff of work per job.
 //
-// Example (aging 2): of two long jobs of one task each, the one of 4 cutoffs that
+// The tail has each master learn a limit that about one long job in a hundred ends
+// past. A job is due by 0.9 of it and gains while it can still end by then; what is
+// late gains little more. A limit that is far off costs order, not work: it comes
+// back by a tenth or a thousandth a job. It is lost with its master and learned anew.
+//
+// Example (by the tail, due by 54 cutoffs): of two long jobs of one task each, the
+// one of 10 cutoffs that came 29 cutoffs ago has the index 10 x (54 - 29 - 15) = 100
+// and goes before one of 4 cutoffs that came just now, 4 x (54 - 6) = 192.
+//
+// Example (by age, aging 2): of two long jobs of one task each, the one of 4 cutoffs that
 // came 100 cutoffs ago has the index 4 / (100 + 30 + 8)^2 = 0.00021 and goes
 // before one of 2 cutoffs that came just now, 2 / (30 + 4)^2 = 0.00173.
 //
