@@ -211,7 +211,7 @@ func (k *keeper) rival(spec string, change ...func(*frontend.Config)) *frontOf {
 
 // verify gives the last recording of a frontend that has ended to a fresh core.
 func verify(t *testing.T, cfg frontend.Config) {
-	p, params, err := policy.ConfigureLive(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Reserved: cfg.Reserved})
+	p, params, err := policy.Configure(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Reserved: cfg.Reserved})
 	if err != nil {
 		t.Error(err)
 		return

@@ -69,7 +69,7 @@ func (c Config) Validate() error {
 
 // chosen reads the policy that was asked for.
 func (c Config) chosen() (sched.Policy, sched.Params, error) {
-	return policy.ConfigureLive(c.Policy, sched.Params{Cutoff: sched.Time(c.Cutoff), Weight: c.Weight, Reserved: c.Reserved})
+	return policy.Configure(c.Policy, sched.Params{Cutoff: sched.Time(c.Cutoff), Weight: c.Weight, Reserved: c.Reserved})
 }
 
 func (c Config) policyFault() string {

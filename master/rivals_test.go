@@ -281,7 +281,7 @@ func TestRegistrar(t *testing.T) {
 // verify gives the recording to a fresh core.
 func verify(t *testing.T, cfg master.Config, least int) {
 	t.Helper()
-	p, params, err := policy.ConfigureLive(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Reserved: cfg.Reserved})
+	p, params, err := policy.Configure(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Reserved: cfg.Reserved})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (c Config) params() sched.Params {
 // rules reads the policy that was asked for, or says why its workers cannot run
 // live.
 func (c Config) rules() (rules, error) {
-	chosen, params, err := policy.ConfigureLive(c.Policy, c.params())
+	chosen, params, err := policy.Configure(c.Policy, c.params())
 	if err != nil {
 		return rules{}, err
 	}
@@ -71,7 +71,7 @@ func (c Config) policyFault() string {
 	if c.Cutoff <= 0 || !isShare(c.Reserved) {
 		return "" // told by their own names
 	}
-	chosen, _, err := policy.ConfigureLive(c.Policy, c.params())
+	chosen, _, err := policy.Configure(c.Policy, c.params())
 	if err == nil && (c.Slots > 0 || policy.OneMaster(chosen)) { // else classic backends bring some
 		err = policy.CheckSlots(chosen, c.Slots)
 	}

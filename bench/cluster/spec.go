@@ -116,7 +116,7 @@ func (s *Spec) nodes() (n int) {
 
 // policy reads the policy that was asked for.
 func (s *Spec) policy() (sched.Policy, error) {
-	p, _, err := policy.ConfigureLive(cmp.Or(s.Policy, frontend.Default().Policy), sched.Params{
+	p, _, err := policy.Configure(cmp.Or(s.Policy, frontend.Default().Policy), sched.Params{
 		Cutoff: sched.Time(cmp.Or(s.Cutoff, frontend.Default().Cutoff)), Weight: s.Weight, Reserved: s.Reserved,
 	})
 	return p, err

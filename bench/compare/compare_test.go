@@ -56,7 +56,6 @@ func TestRefusals(t *testing.T) {
 		"live, of another":    {func(p *Plan) { p.Live = &Live{Policies: []string{"pigeo"}, Runs: 1} }, `did you mean "pigeon"`},
 		"live, no runs":       {func(p *Plan) { p.Live = &Live{Isolation: cluster.Goroutine} }, "0 live runs"},
 		"live, isolation":     {func(p *Plan) { p.Live = &Live{Runs: 1, Isolation: "cell"} }, `"cell" does not exist`},
-		"live, nodes of 4":    {func(p *Plan) { p.Policies[1] = "kairos:cores=4"; p.Live = &Live{Runs: 1, Isolation: cluster.Goroutine} }, "workers of 4 slots"},
 		"nodes of 3":          {func(p *Plan) { p.Policies[1] = "kairos:cores=3" }, "not a multiple"},
 		"kairos with q 0":     {func(p *Plan) { p.Policies[1] = "kairos:q=0" }, `"0"`},
 		"a generator's fault": {func(p *Plan) { p.Traces[0] = "gen:ec2,jbos=1" }, `did you mean "jobs"`},

@@ -20,9 +20,6 @@ type Live struct {
 	Isolation cluster.Isolation
 }
 
-// slotsOfNode is what replay.OnOwn gives the nodes of its cluster.
-const slotsOfNode = 1
-
 // MaxLiveRuns bounds the live runs of a policy on a cell.
 const MaxLiveRuns = 100
 

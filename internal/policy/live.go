@@ -6,12 +6,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// ConfigureLive is Configure for a daemon. What else a policy asks of a live
-// cluster is said by OneMaster, CheckMasters and CheckSlots, and refused by
-// whoever knows of it before anything is started.
-func ConfigureLive(spec string, p sched.Params) (sched.Policy, sched.Params, error) {
-	return Configure(spec, p)
-}
+// What a policy asks of a live cluster beside its parameters, refused before anything
+// is started by whoever knows of it.
 
 // OneMaster says that a cluster has one master daemon under the policy, of group
 // 0, rather than one for each group: because one master core holds all workers, or

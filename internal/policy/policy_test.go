@@ -109,7 +109,7 @@ func TestLive(t *testing.T) {
 		{"kairos:cores=4", 1, 1, 6, []string{"workers of 4 slots", "a node of 6 slots"}},
 		{"pigeon", 1, 9, 0, []string{"a node of 0 slots"}},
 	} {
-		p, _, err := policy.ConfigureLive(c.spec, given)
+		p, _, err := policy.Configure(c.spec, given)
 		if err != nil {
 			t.Fatal(err)
 		}
