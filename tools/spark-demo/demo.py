@@ -41,7 +41,7 @@ class Demo:
     def __init__(self, pigeon, spark, folder):
         self.pigeon, self.spark, self.folder = pigeon, spark, folder
         # A dev of its own, which no other command of the user finds.
-        self.env = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": "127.0.0.1", "XDG_RUNTIME_DIR": str(folder)}
+        self.env = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": "127.0.0.1", "XDG_RUNTIME_DIR": str(folder / "run")}
 
     def on_pigeon(self):
         folder = self.fresh("pigeon")
