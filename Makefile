@@ -77,7 +77,7 @@ WHEEL := $(OUT)/spark-demo/venv
 
 spark-demo: build spark ## three Spark drivers at once: on Pigeon, then on Spark standalone; who waits how long (ten minutes)
 	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
-	python3 tools/spark-demo/demo.py $(BIN) $(WHEEL)/lib/python3*/site-packages/pyspark $(OUT)/spark-demo
+	python3 -B tools/spark-demo/demo.py $(BIN) $(WHEEL)/lib/python3*/site-packages/pyspark $(OUT)/spark-demo
 
 test-spark-cli: build ## 'pigeon spark' with a real Spark; on a cluster too where 'make spark' was run
 	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
