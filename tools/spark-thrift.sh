@@ -16,10 +16,12 @@ fi
 
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT INT TERM
-mkdir "$fresh/all" "$fresh/gen"
+mkdir "$fresh/all" "$fresh/gen" "$fresh/idl"
 for idl in published application; do
-	thrift -strict -I "$root/thrift" -out "$fresh/all" \
-		-gen java:generated_annotations=suppress,private_members "$root/thrift/$idl.thrift"
+	# A field called final is no Java; its name is not on the wire.
+	sed 's/ bool final$/ bool last/' "$root/thrift/$idl.thrift" >"$fresh/idl/$idl.thrift"
+	thrift -strict -I "$fresh/idl" -out "$fresh/all" \
+		-gen java:generated_annotations=suppress,private_members "$fresh/idl/$idl.thrift"
 done
 
 # Of the published services the plugin needs what a refusal looks like.

@@ -1,0 +1,31 @@
+package org.apache.spark.scheduler.cluster.pigeon
+
+import com.codahale.metrics.{Counter, Gauge, Histogram, MetricRegistry}
+
+import org.apache.spark.metrics.source.Source
+
+/** The driver's metrics source "pigeon": what became of its grants. */
+private[spark] final class GrantMetrics(heldNow: () => Int, wantedNow: () => Long) extends Source {
+
+  override val sourceName: String = "pigeon"
+  override val metricRegistry: MetricRegistry = new MetricRegistry
+
+  /** Grants that reached the driver. */
+  val arrived: Counter = metricRegistry.counter("grants.arrived")
+  /** Tasks put into a slot that was just granted. */
+  val bound: Counter = metricRegistry.counter("grants.bound")
+  /** Tasks put into the slot of a task before them, under its lease. */
+  val reused: Counter = metricRegistry.counter("grants.reused")
+  /** Grants handed back unused. */
+  val declined: Counter = metricRegistry.counter("grants.declined")
+  /** Grants that executors ended because the driver did not answer, or a task never started. */
+  val expired: Counter = metricRegistry.counter("grants.expired")
+  /** Milliseconds in which a level wanted a grant and had none, from the one before to the next. */
+  val waited: Histogram = metricRegistry.histogram("grants.wait.ms")
+
+  gauge("grants.held", () => heldNow())
+  gauge("grants.wanted", () => wantedNow())
+
+  private def gauge[T](name: String, value: () => T): Unit =
+    metricRegistry.register(name, new Gauge[T] { override def getValue: T = value() })
+}

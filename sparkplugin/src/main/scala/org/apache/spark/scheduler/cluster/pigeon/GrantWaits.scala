@@ -1,0 +1,41 @@
+package org.apache.spark.scheduler.cluster.pigeon
+
+import scala.collection.mutable
+
+import org.pigeonsched.spark.grants.Levels.Told
+
+/**
+ * Since when each level wants a grant and gets none.
+ *
+ * Used under the task scheduler's lock alone.
+ */
+private[spark] final class GrantWaits {
+
+  private val since = mutable.HashMap[String, Long]()
+  private var warnedAt: Option[Long] = None
+
+  /** A grant of this level came; for how long it was waited for, nanoseconds. */
+  def arrived(level: String, now: Long): Option[Long] = since.put(level, now).map(now - _)
+
+  /** What is wanted from now on. */
+  def wanted(levels: Seq[Told], now: Long): Unit = {
+    val waiting = levels.filter(_.outstanding > 0).map(_.description.name)
+    since.keys.toList.filterNot(waiting.toSet).foreach(since.remove)
+    waiting.foreach(name => since.getOrElseUpdate(name, now))
+  }
+
+  /** The levels that wait for long, with their seconds; none again before as long has passed. */
+  def tooLong(now: Long): Seq[(String, Long)] = {
+    val late = since.toList.map { case (name, at) => name -> (now - at) }.filter(_._2 > GrantWaits.LongNanos)
+    if (late.isEmpty || warnedAt.exists(now - _ < GrantWaits.LongNanos)) Nil
+    else {
+      warnedAt = Some(now)
+      late.sorted.map { case (name, nanos) => name -> nanos / 1000000000L }
+    }
+  }
+}
+
+private[spark] object GrantWaits {
+  /** As long as Spark itself waits before it says that a job has no resources. */
+  val LongNanos: Long = 15L * 1000 * 1000 * 1000
+}

@@ -1,0 +1,82 @@
+package org.apache.spark.scheduler.cluster.pigeon
+
+import org.apache.spark.SparkConf
+
+import org.pigeonsched.spark.{JobClass, Refusal}
+import org.pigeonsched.spark.classes.ClassChoice
+
+/**
+ * The settings of an application, all below spark.pigeon. docs/spark.md lists them for users.
+ *
+ * @param grants          true: each task runs under a grant; false (coarse): executors hold their
+ *                        slots and Spark schedules in them, as on other cluster managers
+ * @param lease           may slots be kept from one task to the next while the cluster allows it?
+ * @param jobClass        of all stages that nothing closer speaks for
+ * @param cutoffNanos     between short and long; None: the cluster's own
+ * @param applicationId   None: one is made
+ * @param sparkHome       on the nodes; None: where the driver's own Spark lies
+ * @param classPath       of executors, instead of a Spark home
+ * @param registerMillis  for how long the driver looks for a frontend before it gives up
+ * @param patienceNanos   for how long a grant may stay unanswered before its executor ends it
+ */
+private[spark] final case class Settings(
+    grants: Boolean,
+    lease: Boolean,
+    jobClass: Option[String],
+    cutoffNanos: Option[Long],
+    applicationId: Option[String],
+    sparkHome: Option[String],
+    classPath: Option[String],
+    registerMillis: Long,
+    patienceNanos: Long)
+
+private[spark] object Settings {
+
+  val Mode = "spark.pigeon.mode"
+  val Lease = "spark.pigeon.lease"
+  val Cutoff = "spark.pigeon.cutoff"
+  val ApplicationId = "spark.pigeon.application.id"
+  val SparkHome = "spark.pigeon.executor.home"
+  val ClassPath = "spark.pigeon.executor.classPath"
+  val RegisterTimeout = "spark.pigeon.register.timeout"
+  val GrantTimeout = "spark.pigeon.grant.timeout"
+  val Patience = "30s"
+
+  private val PoolClass = """spark\.pigeon\.pool\.(.+)\.class""".r
+  private val Known =
+    Set(Mode, Lease, Cutoff, ApplicationId, SparkHome, ClassPath, RegisterTimeout, GrantTimeout,
+      ClassChoice.Property, ClassChoice.Estimate)
+
+  /** Throws a Refusal that names the setting. */
+  def of(conf: SparkConf): Settings = {
+    checkNames(conf)
+    Settings(
+      grants = mode(conf.get(Mode, "grants")),
+      lease = conf.getBoolean(Lease, true),
+      jobClass = conf.getOption(ClassChoice.Property).map(JobClass.of(_, ClassChoice.Property).name),
+      cutoffNanos = conf.getOption(Cutoff).map(_ => conf.getTimeAsMs(Cutoff, "1s") * 1000000),
+      applicationId = conf.getOption(ApplicationId),
+      sparkHome = conf.getOption(SparkHome),
+      classPath = conf.getOption(ClassPath),
+      registerMillis = conf.getTimeAsMs(RegisterTimeout, "10s"),
+      patienceNanos = conf.getTimeAsMs(GrantTimeout, Patience) * 1000000)
+  }
+
+  private def mode(name: String): Boolean = name match {
+    case "grants" => true
+    case "coarse" => false
+    case other => throw new Refusal(
+      s"there is no mode '$other'", s"setting $Mode", "the modes are grants and coarse",
+      "set it to grants (slots are shared task by task) or coarse (executors hold their slots)")
+  }
+
+  private def checkNames(conf: SparkConf): Unit =
+    conf.getAll.map(_._1).filter(_.startsWith("spark.pigeon.")).sorted.foreach {
+      case key @ PoolClass(_) => JobClass.of(conf.get(key), key)
+      case key if Known(key) =>
+      case key => throw new Refusal(
+        s"there is no setting $key", "the application's configuration",
+        s"Pigeon's settings are ${Known.toSeq.sorted.mkString(", ")} and spark.pigeon.pool.<name>.class",
+        "correct the name or leave the setting out")
+    }
+}

@@ -1,0 +1,55 @@
+package org.apache.spark.scheduler.cluster.pigeon
+
+import java.util.Properties
+
+import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.network.util.JavaUtils
+import org.apache.spark.scheduler.{Stage, TaskSet}
+
+import org.pigeonsched.spark.Refusal
+import org.pigeonsched.spark.classes.{ClassChoice, History}
+import org.pigeonsched.spark.classes.ClassChoice.Facts
+
+/** Decides the class of each stage attempt, by ClassChoice and what is known of it here. */
+private[spark] final class StageClasses(sc: SparkContext, settings: Settings, cutoff: () => Long) {
+
+  val history = new History
+
+  /** Throws a Refusal when a local property names no class. On the thread of Spark's DAG scheduler. */
+  def level(taskSet: TaskSet): StageLevel = {
+    val stage = sc.dagScheduler.stageIdToStage.get(taskSet.stageId)
+    val key = stage.map(StageKey.of)
+    new StageLevel(taskSet, title(taskSet, stage), key, ClassChoice.choose(facts(taskSet, key)))
+  }
+
+  private def facts(taskSet: TaskSet, key: Option[String]): Facts = {
+    val pool = property(taskSet.properties, SparkContext.SPARK_SCHEDULER_POOL)
+    Facts(
+      property = property(taskSet.properties, ClassChoice.Property),
+      pool = pool,
+      poolClass = sc.conf.getOption(ClassChoice.poolSetting(pool.getOrElse("default"))),
+      application = settings.jobClass,
+      estimateNanos = estimate(property(taskSet.properties, ClassChoice.Estimate), sc.conf),
+      history = key.flatMap(history.estimate),
+      cutoffNanos = cutoff())
+  }
+
+  // Spark hands the local properties of the submitting thread on, with those of its parents.
+  private def property(properties: Properties, name: String): Option[String] =
+    Option(properties).flatMap(p => Option(p.getProperty(name))).map(_.trim).filter(_.nonEmpty)
+
+  private def estimate(local: Option[String], conf: SparkConf): Long =
+    local.orElse(conf.getOption(ClassChoice.Estimate)).fold(0L) { text =>
+      try math.max(0L, JavaUtils.timeStringAs(text, java.util.concurrent.TimeUnit.MICROSECONDS) * 1000)
+      catch {
+        case e: NumberFormatException => throw new Refusal(
+          s"'$text' is no duration", s"setting ${ClassChoice.Estimate}", e.getMessage,
+          "write it as 500ms, 2s or 1m: what one task of the stage takes", e)
+      }
+    }
+
+  private def title(taskSet: TaskSet, stage: Option[Stage]): String = {
+    val called = stage.fold("")(s => s" (${s.name})")
+    s"stage ${taskSet.stageId}.${taskSet.stageAttemptId}$called of job ${taskSet.priority}, ${taskSet.tasks.length} tasks"
+  }
+}

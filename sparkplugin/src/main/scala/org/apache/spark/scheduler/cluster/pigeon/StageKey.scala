@@ -1,0 +1,40 @@
+package org.apache.spark.scheduler.cluster.pigeon
+
+import org.apache.spark.{NarrowDependency, ShuffleDependency}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.scheduler.Stage
+
+/**
+ * What makes two stages the same stage, run again: the place in the program that called it and the
+ * shape of its plan up to its shuffles. Queries typed into a SQL shell all have the same call site;
+ * the shape tells them apart.
+ */
+private[spark] object StageKey {
+
+  /** A bound on how far a plan is looked at. */
+  val MaxOperators = 32
+
+  /** Text of a bounded length; the same for the same stage of two jobs. */
+  def of(stage: Stage): String =
+    s"${stage.name}|${stage.getClass.getSimpleName}|${Integer.toHexString(shape(stage.rdd).hashCode)}" +
+      s"|${Integer.toHexString(stage.details.hashCode)}"
+
+  private def shape(last: RDD[_]): String = {
+    val text = new StringBuilder
+    var rdds: List[RDD[_]] = List(last)
+    var left = MaxOperators
+    while (rdds.nonEmpty && left > 0) {
+      val rdd = rdds.head
+      text.append(rdd.getClass.getSimpleName).append(':').append(rdd.scope.map(_.name).getOrElse("")).append(';')
+      rdds = parents(rdd) ++ rdds.tail
+      left -= 1
+    }
+    text.toString
+  }
+
+  private def parents(rdd: RDD[_]): List[RDD[_]] = rdd.dependencies.toList.flatMap {
+    case _: ShuffleDependency[_, _, _] => Nil
+    case n: NarrowDependency[_] => List(n.rdd)
+    case _ => Nil
+  }
+}

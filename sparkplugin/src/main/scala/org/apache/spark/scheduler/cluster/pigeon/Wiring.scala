@@ -1,0 +1,27 @@
+package org.apache.spark.scheduler.cluster.pigeon
+
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.{ExternalClusterManager, SchedulerBackend, TaskScheduler}
+
+/** What PigeonClusterManager delegates to, when it has seen that this Spark is one we know. */
+private[spark] final class Wiring extends ExternalClusterManager {
+
+  override def canCreate(masterUrl: String): Boolean = true
+
+  override def createTaskScheduler(sc: SparkContext, masterUrl: String): TaskScheduler = {
+    // Waiting for a better slot than the one that is granted costs more than it gains: a grant that
+    // is not used at once goes to another application.
+    sc.conf.setIfMissing("spark.locality.wait", "0s")
+    new PigeonTaskScheduler(sc, Settings.of(sc.conf))
+  }
+
+  override def createSchedulerBackend(
+      sc: SparkContext, masterUrl: String, scheduler: TaskScheduler): SchedulerBackend =
+    new PigeonSchedulerBackend(scheduler.asInstanceOf[PigeonTaskScheduler], sc, masterUrl)
+
+  override def initialize(scheduler: TaskScheduler, backend: SchedulerBackend): Unit = {
+    val ours = scheduler.asInstanceOf[PigeonTaskScheduler]
+    ours.initialize(backend)
+    ours.demand.connect(backend.asInstanceOf[PigeonSchedulerBackend])
+  }
+}

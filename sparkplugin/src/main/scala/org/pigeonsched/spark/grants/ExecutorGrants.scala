@@ -1,0 +1,121 @@
+package org.pigeonsched.spark.grants
+
+import scala.collection.mutable
+
+/**
+ * The grants of one executor, from their arrival to their end.
+ *
+ * {{{
+ *   arrived ──▶ held ── bind ──▶ bound ── task starts ──▶ running ── task ends ──▶ ended
+ *                │                 │                         │            ▲
+ *                │ release,        │ no start in time        │ lease left │ release, timeout
+ *                ▼ timeout         ▼                         ▼            │
+ *              ended             ended                      kept ── bind ──▶ running
+ * }}}
+ *
+ * The driver decides what a grant is used for; the executor tells the node monitor when it is over,
+ * exactly once, and ends by itself what the driver left unanswered. Instants are nanoseconds of a
+ * monotonic clock. Safe for any thread; nothing is called while the lock is held.
+ *
+ * @param patienceNanos for how long a grant may wait for the driver, or a bound task for its start
+ */
+final class ExecutorGrants(patienceNanos: Long) {
+  import ExecutorGrants._
+
+  private val grants = mutable.LinkedHashMap[String, Entry]()
+  private val byTask = mutable.HashMap[Long, Entry]()
+
+  /** Those of the grants that are new, to be relayed to the driver. */
+  def arrived(batch: Seq[Grant], now: Long): Seq[Grant] = synchronized {
+    val fresh = batch.filterNot(g => grants.contains(g.id))
+    fresh.foreach(g => grants(g.id) = new Entry(g, now))
+    fresh
+  }
+
+  /** Others need these slots: no further task under their lease. */
+  def giveBack(ids: Seq[String]): Unit = synchronized {
+    ids.flatMap(grants.get).foreach(_.mayKeep = false)
+  }
+
+  /** The driver put a task into the slot. False if the grant has ended here: the task runs without. */
+  def bind(id: String, task: Long, now: Long): Boolean = synchronized {
+    grants.get(id) match {
+      case Some(e) if e.task.isEmpty =>
+        e.task = Some(task)
+        e.running = false
+        e.since = now
+        byTask(task) = e
+        true
+      case _ => false
+    }
+  }
+
+  /** The task of a bound grant runs. */
+  def started(task: Long, now: Long): Unit = synchronized {
+    byTask.get(task).filterNot(_.running).foreach { e =>
+      e.running = true
+      e.since = now
+    }
+  }
+
+  /** The task is over: is the slot kept for a next one, or is the grant ended? */
+  def finished(task: Long, now: Long): Outcome = synchronized {
+    byTask.remove(task).fold[Outcome](Unknown) { e =>
+      if (e.running) e.usedNanos += now - e.since
+      e.ran += 1
+      e.running = false
+      e.task = None
+      e.since = now
+      if (e.leased(now)) Kept(e.grant) else Over(end(e, ""))
+    }
+  }
+
+  /** The driver has no use for the grant. */
+  def released(ids: Seq[String]): Seq[End] = synchronized {
+    ids.flatMap(grants.get).filter(_.task.isEmpty).map(end(_, ""))
+  }
+
+  /** What nobody answered for too long is ended here; the driver is to be told. */
+  def overdue(now: Long): Seq[End] = synchronized {
+    grants.valuesIterator.filter(e => !e.running && now - e.since > patienceNanos).toList.map { e =>
+      e.task.foreach(byTask.remove)
+      end(e, e.task.fold("the driver did not answer")(t => s"task $t was bound and never started"))
+    }
+  }
+
+  def size: Int = synchronized(grants.size)
+
+  private def end(e: Entry, reason: String): End = {
+    grants.remove(e.grant.id)
+    val how = if (reason.nonEmpty) CouldNotUse else if (e.ran == 0) Unused else Used
+    End(e.grant, how, e.ran, e.usedNanos, reason)
+  }
+}
+
+object ExecutorGrants {
+
+  /** How a grant ends, as thrift/application.thrift numbers it. */
+  val Used = 0
+  val Unused = 1
+  val CouldNotUse = 2
+
+  final case class End(grant: Grant, how: Int, ran: Int, usedNanos: Long, reason: String)
+
+  sealed trait Outcome
+  /** The slot waits for a next task of the driver. */
+  final case class Kept(grant: Grant) extends Outcome
+  final case class Over(end: End) extends Outcome
+  /** The task ran under no grant. */
+  case object Unknown extends Outcome
+
+  // since: when it began to be what it is now.
+  private final class Entry(val grant: Grant, val arrivedAt: Long) {
+    var since: Long = arrivedAt
+    var task: Option[Long] = None
+    var running = false
+    var mayKeep: Boolean = grant.leaseMillis > 0
+    var ran = 0
+    var usedNanos = 0L
+    def leased(now: Long): Boolean = mayKeep && now - arrivedAt < grant.leaseMillis * 1000000L
+  }
+}

@@ -1,0 +1,75 @@
+package org.pigeonsched.spark.grants
+
+import scala.collection.mutable
+
+import org.pigeonsched.spark.JobClass
+
+/**
+ * The grants that reached the driver and are bound to no task yet, by executor.
+ *
+ * A grant is here from its arrival to the next offer of its executor: then it is bound or released,
+ * so the table is small. Not synchronised: the task scheduler's lock guards it.
+ */
+final class HeldGrants {
+  import HeldGrants._
+
+  private val byExecutor = mutable.LinkedHashMap[String, mutable.ArrayBuffer[Held]]()
+
+  /** A grant that is here already is not taken twice. */
+  def arrived(executor: String, grant: Held): Boolean = {
+    val held = byExecutor.getOrElseUpdate(executor, mutable.ArrayBuffer[Held]())
+    val fresh = !held.exists(_.grant.id == grant.grant.id)
+    if (fresh) held += grant
+    fresh
+  }
+
+  def count(executor: String, jobClass: JobClass): Int =
+    byExecutor.get(executor).fold(0)(_.count(_.grant.jobClass == jobClass))
+
+  def count(jobClass: JobClass): Int =
+    byExecutor.valuesIterator.map(_.count(_.grant.jobClass == jobClass)).sum
+
+  def size: Int = byExecutor.valuesIterator.map(_.size).sum
+
+  /** Takes a grant of the class, one of the level if there is one, else the oldest. */
+  def take(executor: String, jobClass: JobClass, level: String): Option[Held] =
+    byExecutor.get(executor).flatMap { held =>
+      val own = held.indexWhere(h => h.grant.jobClass == jobClass && h.grant.level == level)
+      val at = if (own >= 0) own else held.indexWhere(_.grant.jobClass == jobClass)
+      if (at < 0) None else Some(removeAt(executor, held, at))
+    }
+
+  /** Takes all that are left at an executor. */
+  def takeAll(executor: String): Seq[Held] =
+    byExecutor.remove(executor).map(_.toList).getOrElse(Nil)
+
+  /** Takes those that arrived before the instant: their executor was not offered since. */
+  def takeOlder(before: Long): Seq[(String, Held)] = {
+    val old = byExecutor.toList.flatMap { case (executor, held) =>
+      held.toList.filter(_.at - before < 0).map(executor -> _)
+    }
+    old.foreach { case (executor, h) => forget(executor, h.grant.id) }
+    old
+  }
+
+  /** The executor ended this grant by itself, or is gone with it. */
+  def forget(executor: String, grant: String): Unit =
+    byExecutor.get(executor).foreach { held =>
+      val at = held.indexWhere(_.grant.id == grant)
+      if (at >= 0) removeAt(executor, held, at)
+    }
+
+  private def removeAt(executor: String, held: mutable.ArrayBuffer[Held], at: Int): Held = {
+    val taken = held.remove(at)
+    if (held.isEmpty) byExecutor.remove(executor)
+    taken
+  }
+}
+
+object HeldGrants {
+  /**
+   * @param at   when it reached the driver, nanoseconds of a monotonic clock
+   * @param kept a task ran in it already; its slot is kept under its lease
+   */
+  final case class Held(grant: Grant, at: Long, kept: Boolean)
+}

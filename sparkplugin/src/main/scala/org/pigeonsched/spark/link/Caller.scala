@@ -1,0 +1,63 @@
+package org.pigeonsched.spark.link
+
+import org.apache.thrift.TException
+import org.apache.thrift.protocol.TProtocol
+
+import org.pigeonsched.spark.{Address, Refusal}
+import org.pigeonsched.thrift.TPigeonException
+import org.pigeonsched.thrift.application.ApplicationService
+
+/**
+ * The calls of one thread to the frontend in use: connects, registers where it must, and moves on
+ * to the next frontend when one fails. The call itself is not repeated here: what is told is a
+ * state, and the caller tells the newest one.
+ */
+private[link] final class Caller(frontends: Frontends, registration: Registration, answerMillis: Int) {
+
+  private var open: Option[(Address, Connection[ApplicationService.Client], ApplicationService.Client)] = None
+  @volatile private var closed = false
+
+  /** f is given the client and the number of the registration. Throws what f throws. */
+  def apply[T](f: (ApplicationService.Client, Int) => T): T = {
+    val address = frontends.current
+    try {
+      val client = connected(address)
+      f(client, registration.ensure(address, client))
+    } catch {
+      case e: TPigeonException =>
+        if (e.getProblem == Refusal.NotFound) registration.lost(address)
+        throw e
+      case e: TException =>
+        drop()
+        registration.lost(address)
+        frontends.failed(address)
+        throw e
+    }
+  }
+
+  /** From any thread: a call that waits fails at once. */
+  def close(): Unit = {
+    closed = true
+    drop()
+  }
+
+  private def connected(address: Address): ApplicationService.Client = synchronized {
+    if (open.exists(_._1 != address)) drop()
+    open.fold {
+      val connection = new Connection(address, (p: TProtocol) => new ApplicationService.Client(p), answerMillis)
+      val client = connection.open()
+      if (closed) {
+        connection.close()
+        throw new org.apache.thrift.transport.TTransportException("the link is closed")
+      }
+      open = Some((address, connection, client))
+      client
+    }(_._3)
+  }
+
+  private def drop(): Unit = {
+    val was = open
+    open = None
+    was.foreach(_._2.close())
+  }
+}

@@ -1,0 +1,28 @@
+package org.pigeonsched.spark.link
+
+import org.pigeonsched.spark.{Address, MasterUrl}
+
+/**
+ * The frontends of the cluster and the one in use. The application talks to one at a time; when it
+ * fails, the next one takes the application over. Safe for any thread.
+ */
+final class Frontends(first: Seq[Address]) {
+
+  private var known = first.toVector
+  private var at = 0
+
+  def current: Address = synchronized(known(at))
+
+  def all: Seq[Address] = synchronized(known)
+
+  /** This one does not answer: the next is in use, unless somebody else moved on already. */
+  def failed(address: Address): Unit = synchronized {
+    if (known(at) == address) at = (at + 1) % known.size
+  }
+
+  /** What a frontend told of the others; what is not an address is left out. */
+  def learn(addresses: Seq[String]): Unit = synchronized {
+    val fresh = addresses.flatMap(a => Address.parse(a)).filterNot(known.contains).distinct
+    known = known ++ fresh.take(math.max(0, MasterUrl.MaxFrontends - known.size))
+  }
+}

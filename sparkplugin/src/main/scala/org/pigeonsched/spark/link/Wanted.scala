@@ -1,0 +1,28 @@
+package org.pigeonsched.spark.link
+
+import scala.collection.JavaConverters._
+
+import org.pigeonsched.spark.grants.Levels.Told
+import org.pigeonsched.thrift.application.{TLevel, TWants}
+
+/**
+ * All that the application wants now.
+ *
+ * @param executors in all; Wanted.Everywhere: one on every node that has room
+ * @param stop      executors to be stopped and not replaced
+ */
+final case class Wanted(executors: Int, stop: Seq[String], levels: Seq[Told]) {
+
+  def told(application: String, incarnation: Long, sequence: Long): TWants =
+    new TWants(application, incarnation, sequence, executors, stop.asJava, levels.map(level).asJava)
+
+  private def level(t: Told): TLevel = {
+    val d = t.description
+    new TLevel(d.name, t.total, t.had, d.jobClass.name, d.estimateNanos, d.hosts.asJava, d.title, d.why)
+  }
+}
+
+object Wanted {
+  val Everywhere: Int = -1
+  val Nothing: Wanted = Wanted(0, Nil, Nil)
+}
