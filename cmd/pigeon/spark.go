@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,8 +96,8 @@ func sparkProgramCommand(p sparkProgram) *cobra.Command {
 type environment []string
 
 func (e environment) get(name string) string {
-	for i := len(e) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(e[i], name+"="); ok {
+	for _, v := range slices.Backward(e) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value
 		}
 	}

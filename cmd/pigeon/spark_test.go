@@ -100,7 +100,7 @@ func TestSparkGetsItsCommandLine(t *testing.T) {
 	} {
 		code, out, errs := u.run(t, append([]string{"spark"}, strings.Fields(c.args)...)...)
 		want := fmt.Sprintf("program %s\nhome %s\nlocal %s\npython \n", c.program, u.home, c.local)
-		for _, a := range strings.Fields(strings.ReplaceAll(c.want, "JAR", u.jar)) {
+		for a := range strings.FieldsSeq(strings.ReplaceAll(c.want, "JAR", u.jar)) {
 			want += "arg " + a + "\n"
 		}
 		if code != exitDone || out != want || !strings.HasPrefix(errs, "Spark 4.1.4 (Scala 2.13) in "+u.home) {

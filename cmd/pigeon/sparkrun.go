@@ -124,8 +124,8 @@ func (l *sparkLaunch) addPlugin(home sparkhome.Home, line *arguments.Line, prope
 	if err != nil {
 		return fmt.Errorf("the folder of this program is not known: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(program); err == nil {
-		program = real
+	if target, err := filepath.EvalSymlinks(program); err == nil {
+		program = target
 	}
 	jar, err := sparkhome.FindJar(home, l.env.get, program)
 	if err != nil {

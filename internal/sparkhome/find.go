@@ -64,8 +64,8 @@ func (at Places) submitInPath(ctx context.Context) (h Home, found bool, said str
 	if err != nil {
 		return Home{}, false, "PATH has no spark-submit"
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		if h, err := Describe(filepath.Dir(filepath.Dir(real))); err == nil {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		if h, err := Describe(filepath.Dir(filepath.Dir(target))); err == nil {
 			return h, true, ""
 		}
 	}

@@ -33,18 +33,18 @@ func CheckJava(at Places) error {
 			Next: "install one (apt-get install openjdk-17-jre-headless) or set JAVA_HOME to one",
 		}
 	}
-	real, err := filepath.EvalSymlinks(java)
+	target, err := filepath.EvalSymlinks(java)
 	if err != nil {
 		return nil //nolint:nilerr // it will be started all the same
 	}
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(real)), "release"))
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(target)), "release"))
 	if err != nil {
 		return nil //nolint:nilerr // not every Java has this file
 	}
 	if m := javaVersion.FindSubmatch(text); m != nil {
 		if v, err := strconv.Atoi(string(m[1])); err == nil && v < leastJava {
 			return &api.Error{
-				Problem: api.Invalid, What: fmt.Sprintf("this is Java %d, and the plugin needs %d or later", v, leastJava), Subject: real,
+				Problem: api.Invalid, What: fmt.Sprintf("this is Java %d, and the plugin needs %d or later", v, leastJava), Subject: target,
 				Tried: "taking the java of " + from, Next: "set JAVA_HOME to a later one (apt-get install openjdk-17-jre-headless)",
 			}
 		}

@@ -98,8 +98,8 @@ func (l *Line) Value(name string) (value string, given bool) {
 }
 
 func (l *Line) last(name string) int {
-	for i := len(l.words) - 1; i >= 0; i-- {
-		if l.words[i].name == name {
+	for i, w := range slices.Backward(l.words) {
+		if w.name == name {
 			return i
 		}
 	}
@@ -108,8 +108,8 @@ func (l *Line) last(name string) int {
 
 // Conf gives what --conf KEY=VALUE says of a key; the last one counts.
 func (l *Line) Conf(key string) (value string, given bool) {
-	for i := len(l.words) - 1; i >= 0; i-- {
-		if w := l.words[i]; w.name == "--conf" || w.name == "-c" {
+	for _, w := range slices.Backward(l.words) {
+		if w.name == "--conf" || w.name == "-c" {
 			if k, v, ok := strings.Cut(w.value, "="); ok && k == key {
 				return v, true
 			}
