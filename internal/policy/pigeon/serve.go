@@ -86,9 +86,6 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 	var x work
 	switch id := m.AttemptID(); {
 	case w.job != nil && w.id() == id:
-		if w.resumed {
-			return // it speaks of an earlier launch: what is suspended goes on
-		}
 		x = w.work
 		s.unlink(w)
 	case w.held != nil && w.held.id() == id:

@@ -8,7 +8,13 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // suspend, and the master will learn of the end from the idle notice on its way.
 func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
-	case m.Attempt < 1 || len(m.Kept) != 1 || w.cameAgain(m):
+	case m.Attempt < 1 || len(m.Kept) != 1:
+		return
+	case w.cameAgain(m):
+		if !w.busy { // its end was told before, to a master that may have forgotten it
+			w.seq++
+			w.idle(from, m.AttemptID(), out)
+		}
 		return
 	case m.Epoch < w.epoch:
 		w.refuse(from, m, "the master's epoch is over", out)

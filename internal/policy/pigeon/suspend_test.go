@@ -182,6 +182,19 @@ func TestSlotSuspends(t *testing.T) {
 	}
 }
 
+// The task of a Preempt may have run in the slot before, when its distributor did not
+// hear of its end. It is not run again, and the master does not wait for it.
+func TestPreemptForWhatHasEnded(t *testing.T) {
+	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
+	told(w, &sched.Message{Kind: sched.Launch, Job: jobTwo, Attempt: 1})
+	told(w, &sched.Message{Kind: sched.Ended, Job: jobTwo, Attempt: 1, Outcome: sched.Done})
+	told(w, &sched.Message{Kind: sched.Continue, Job: jobOne, Attempt: 1, Seq: 2}) // it is not here: another change
+	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Seq: 2, Kept: []sched.AttemptID{{Job: jobOne, Attempt: 1}}}
+	if got := told(w, &preempt); got != "[Idle 2/0]" {
+		t.Errorf("the slot does %s", got)
+	}
+}
+
 // A slot into which an earlier master launched something before the new one has its
 // suspended task go on gives that up: nobody would ask for it again.
 func TestSlotGivesUpWhatCannotGoOn(t *testing.T) {
@@ -243,18 +256,18 @@ func TestContinueIsRepeated(t *testing.T) {
 	expect(t, "it has ended", r.over(0, 1, 1), []string{"0:Launch 3/0"})
 }
 
-// A refusal that comes again, of the first launch of a task that runs there after all,
-// changes nothing once that was suspended and continued.
+// What a slot was told to go on with may never have been there: the refusal of its
+// launch comes late, and it waits again.
 func TestLateRefusalOfWhatGoesOn(t *testing.T) {
 	r := newSorted(t, suspending(), general(1))
 	r.arrives(1, sched.Long, 1, 9000)
 	r.arrives(2, sched.Short, 1, 1)
-	expect(t, "it goes on", r.over(0, 2, 3), []string{"0:Continue 1/0"})
+	expect(t, "it goes on", r.idles(0, 1), []string{"0:Continue 1/0"})
 	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: jobOne, Attempt: 1})
-	if queued, running := r.master.Job(jobOne); queued != 0 || running != 1 {
+	if queued, running := r.master.Job(jobOne); queued != 1 || running != 0 {
 		t.Errorf("%d tasks are queued and %d run", queued, running)
 	}
-	expect(t, "not yet", r.idles(0, 1), []string{"0:Continue 1/0"})
+	expect(t, "it is launched", r.idles(0, 1), []string{"0:Launch 1/0"})
 }
 
 // "Only tasks that can be stopped and continued are victims."
