@@ -11,6 +11,7 @@ TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
 RUNS    ?= 3
 ROUNDS  ?= 10
+MVN     ?= mvn
 
 # The packages whose benchmarks make the table of results: cores and queues, the
 # simulator, the journal, the wire.
@@ -28,7 +29,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark-demo test-spark-cli lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo test-spark-cli lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +71,18 @@ table: need-go ## what pigeon-sort and pigeon-x gain over pigeon, simulated with
 
 test: need-go fmt-check vet ## all tests, with the race detector where a C compiler is
 	@GO="$(GO)" TESTFLAGS="$(TESTFLAGS)" sh tools/test.sh
+
+# The plugin is compiled for Scala 2.12 with Spark 3.5, and once on 4.0 for all of 4.0 to 4.2.
+SPARK_LINES = 3.5 4.0
+spark: ## the plugin for Spark, sparkplugin/dist/*.jar (needs JDK 17 and Maven; three minutes, the first time ten)
+	@MVN=$(MVN) sh tools/need-maven.sh
+	@mkdir -p sparkplugin/dist
+	cd sparkplugin && for line in $(SPARK_LINES); do $(MVN) -B -q -ntp -Pspark-$$line -DskipTests package || exit 1; done
+	cp $(foreach line,$(SPARK_LINES),sparkplugin/target/spark-$(line)/pigeon-spark-*_*.jar) sparkplugin/dist/
+
+test-spark: ## unit tests of the plugin for Spark (needs JDK 17 and Maven)
+	@MVN=$(MVN) sh tools/need-maven.sh
+	cd sparkplugin && $(MVN) -B -q -ntp -Pspark-4.0 test
 
 # The Spark that the demo and the tests of 'pigeon spark' use, for who has none.
 SPARK_VERSION ?= 4.1.4

@@ -29,8 +29,10 @@ private[link] final class Caller(frontends: Frontends, registration: Registratio
         throw e
       case e: TException =>
         drop()
-        registration.lost(address)
-        frontends.failed(address)
+        if (!closed) {
+          registration.lost(address)
+          frontends.failed(address)
+        }
         throw e
     }
   }

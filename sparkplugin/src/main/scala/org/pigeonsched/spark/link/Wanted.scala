@@ -10,11 +10,14 @@ import org.pigeonsched.thrift.application.{TLevel, TWants}
  *
  * @param executors in all; Wanted.Everywhere: one on every node that has room
  * @param stop      executors to be stopped and not replaced
+ * @param last      the highest number of an executor heard of: a frontend that takes the
+ *                  application over numbers new ones above
  */
-final case class Wanted(executors: Int, stop: Seq[String], levels: Seq[Told]) {
+final case class Wanted(executors: Int, stop: Seq[String], levels: Seq[Told], last: Int = 0) {
 
   def told(application: String, incarnation: Long, sequence: Long): TWants =
     new TWants(application, incarnation, sequence, executors, stop.asJava, levels.map(level).asJava)
+      .setLastExecutor(last)
 
   private def level(t: Told): TLevel = {
     val d = t.description

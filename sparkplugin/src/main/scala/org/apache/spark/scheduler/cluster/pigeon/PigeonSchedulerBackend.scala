@@ -98,6 +98,7 @@ private[spark] class PigeonSchedulerBackend(scheduler: PigeonTaskScheduler, sc: 
 
     override def executor(state: ExecutorState): Unit = {
       val fresh = book.note(state)
+      if (state.id.nonEmpty) wants.heard(state.id.toInt)
       if (state.exited) exited(state, fresh)
       else if (fresh && state.waiting) logger.warn(s"An executor waits: ${state.reason}")
       else if (fresh) logger.info(s"Executor ${state.id} on ${state.node} is ${state.state}")

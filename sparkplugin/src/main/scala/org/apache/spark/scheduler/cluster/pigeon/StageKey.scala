@@ -1,6 +1,6 @@
 package org.apache.spark.scheduler.cluster.pigeon
 
-import org.apache.spark.{NarrowDependency, ShuffleDependency}
+import org.apache.spark.{Dependency, NarrowDependency}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.scheduler.Stage
 
@@ -32,9 +32,11 @@ private[spark] object StageKey {
     text.toString
   }
 
-  private def parents(rdd: RDD[_]): List[RDD[_]] = rdd.dependencies.toList.flatMap {
-    case _: ShuffleDependency[_, _, _] => Nil
-    case n: NarrowDependency[_] => List(n.rdd)
+  private def parents(rdd: RDD[_]): List[RDD[_]] = rdd.dependencies.toList.flatMap(parent(_))
+
+  // Across a shuffle there is another stage.
+  private def parent(dependency: Dependency[_]): List[RDD[_]] = dependency match {
+    case narrow: NarrowDependency[_] => List(narrow.rdd)
     case _ => Nil
   }
 }

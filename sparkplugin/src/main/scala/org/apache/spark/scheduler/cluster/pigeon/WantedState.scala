@@ -20,6 +20,9 @@ private[spark] final class WantedState(firstExecutors: Int) {
   /** They are named until they are gone: one telling may be lost. */
   def stop(ids: Seq[String]): Wanted = change(s => s.copy(stop = (s.stop ++ ids).distinct))
 
+  /** There is, or was, an executor of this number. */
+  def heard(id: Int): Wanted = change(s => s.copy(last = math.max(s.last, id)))
+
   def gone(id: String): Wanted = change(s => s.copy(stop = s.stop.filterNot(_ == id)))
 
   def levels(told: Seq[Told]): Wanted = change(_.copy(levels = told))

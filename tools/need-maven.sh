@@ -1,0 +1,13 @@
+#!/bin/sh
+# Says what is missing to build sparkplugin: a JDK 17 or newer, and Maven.
+set -eu
+
+refuse() {
+	echo "make spark: $1; install it (apt-get install openjdk-17-jdk maven) or set JAVA_HOME. Everything else of Pigeon is built without it" >&2
+	exit 2
+}
+
+javac=${JAVA_HOME:+$JAVA_HOME/bin/}javac
+have=$("$javac" -version 2>&1 | sed -n 's/^javac \([0-9]*\).*/\1/p') || have=
+[ "${have:-0}" -ge 17 ] || refuse "there is no Java compiler 17 or newer ('$javac' is ${have:-missing})"
+command -v "${MVN:-mvn}" >/dev/null 2>&1 || refuse "Maven ('${MVN:-mvn}') is missing"
