@@ -42,8 +42,8 @@
 // # Roll
 //
 // The roll lists the nodes that are alive, with the numbers of their workers, and
-// the frontends heard of within ten seconds. It is put up at most every 20 ms and
-// wakes who waits for it. Who knows the roll of an earlier master is told this
+// the frontends heard of within ten seconds. Between two rolls pass 20 ms at
+// least, 2 ms for each who reads it; a new one wakes who waits for it. Who knows the roll of an earlier master is told this
 // one's when those who were on that one have had two seconds to register again.
 //
 // # Failures

@@ -8,18 +8,29 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// rollEvery is the least time between two rolls: while a cluster starts, all its
-// nodes say hello at once, and everybody reads each roll.
-const rollEvery = 20 * time.Millisecond
+// Bounds of the least time between two rolls, which grows with those who read each:
+// while a cluster starts all its nodes say hello at once, and when its machines are
+// overloaded nodes are lost and found all the time. What the roll costs then is a
+// small share of one processor, whatever the size of the cluster.
+const (
+	rollEvery     = 20 * time.Millisecond
+	rollEveryMost = time.Second
+	rollForEach   = 2 * time.Millisecond // node or frontend
+)
+
+func (o *owner) rollInterval() time.Duration {
+	peers := len(o.nodes) + len(o.frontends)
+	return min(max(rollEvery, time.Duration(peers)*rollForEach), rollEveryMost)
+}
 
 // enrol puts the roll up when it has changed, at once after a quiet time.
 func (o *owner) enrol() {
 	if !o.rollChanged || o.rollDue {
 		return
 	}
-	if since := time.Since(o.enrolled); since < rollEvery {
+	if wait := o.rollInterval() - time.Since(o.enrolled); wait > 0 {
 		o.rollDue = true
-		time.AfterFunc(rollEvery-since, func() {
+		time.AfterFunc(wait, func() {
 			o.urge(func() { o.rollDue = false }) // the flush that follows puts it up
 		})
 		return

@@ -114,7 +114,7 @@ func (o *owner) enlist(r *wire.Roll) {
 		}
 	}
 	for _, peer := range o.roll.keep(here) {
-		o.log.Info("gone from the roll", "peer", peer.String())
+		o.log.Debug("gone from the roll", "peer", peer.String())
 		o.ways.Forget(peer)
 		if at, ok := o.roster.Find(peer); ok && peer.Role == sched.Distributor {
 			o.forsaken(at)
