@@ -1,0 +1,59 @@
+package org.pigeonsched.spark.classes
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.pigeonsched.spark.{JobClass, Refusal}
+import org.pigeonsched.spark.classes.ClassChoice.Facts
+
+class ClassChoiceSuite extends AnyFunSuite {
+
+  private val second = 1000L * 1000 * 1000
+  private val nothing = Facts(None, None, None, None, 0, None, second)
+
+  // Each one also has all that is asked after it, which says the opposite.
+  private val application = nothing.copy(application = Some("long"), estimateNanos = 1, history = Some((1, 1)))
+  Seq(
+    ("a local property", application.copy(property = Some("short"), poolClass = Some("long")), JobClass.Short, false),
+    ("the pool", application.copy(pool = Some("p"), poolClass = Some("short")), JobClass.Short, false),
+    ("the application", application, JobClass.Long, false),
+    ("an estimate", nothing.copy(estimateNanos = second + 1, history = Some((1, 1))), JobClass.Long, false),
+    ("an estimate of the cutoff", nothing.copy(estimateNanos = second), JobClass.Short, false),
+    ("earlier runs", nothing.copy(history = Some((2 * second, 9))), JobClass.Long, true),
+    ("nothing", nothing, JobClass.Short, true)
+  ).foreach { case (name, facts, jobClass, derived) =>
+    test(s"$name decides") {
+      val choice = ClassChoice.choose(facts)
+      assert(choice.jobClass == jobClass && choice.derived == derived && choice.why.nonEmpty)
+    }
+  }
+
+  test("the refusal of a class names who set it") {
+    val facts = nothing.copy(pool = Some("p"), poolClass = Some("Long"))
+    assert(intercept[Refusal](ClassChoice.choose(facts)).subject == "setting spark.pigeon.pool.p.class")
+  }
+
+  test("tasks that run on for long are known before one has ended") {
+    val p = new Progress
+    (1L to 3L).foreach(p.started(_, 0))
+    assert(p.median(5 * second).contains(5 * second))
+    assert(p.ended(1, 6 * second, successful = true).contains(6 * second))
+    assert(p.ended(2, 6 * second, successful = false).isEmpty)
+    assert(p.ended(2, 7 * second, successful = true).isEmpty)
+  }
+
+  test("the history forgets the stage that was asked for the longest time ago") {
+    val h = new History(maxKeys = 2)
+    h.took("a", 1)
+    h.took("b", 2)
+    assert(h.estimate("a").contains((1L, 1)))
+    h.took("c", 3)
+    assert(h.estimate("b").isEmpty && h.estimate("a").nonEmpty && h.size == 2)
+  }
+
+  test("the median is of the last tasks") {
+    val d = new Durations(3)
+    assert(d.median.isEmpty)
+    Seq(100L, 1L, 2L, 3L).foreach(d.add)
+    assert(d.median.contains(2L) && d.size == 3)
+  }
+}

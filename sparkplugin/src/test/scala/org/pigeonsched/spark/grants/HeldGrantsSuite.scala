@@ -1,0 +1,43 @@
+package org.pigeonsched.spark.grants
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.pigeonsched.spark.JobClass
+import org.pigeonsched.spark.grants.HeldGrants.Held
+
+class HeldGrantsSuite extends AnyFunSuite {
+
+  private def held(id: String, level: String = "l", jobClass: JobClass = JobClass.Short, at: Long = 0) =
+    Held(Grant(id, level, jobClass, 0), at, kept = false)
+
+  private def holding(all: Held*): HeldGrants = {
+    val h = new HeldGrants
+    all.foreach(g => assert(h.arrived("1", g)))
+    h
+  }
+
+  test("a task takes a grant of its level, else the oldest of its class, never one of the other") {
+    val h = holding(held("a", "x"), held("b", "y"), held("c", "y", JobClass.Long))
+    assert(h.take("1", JobClass.Short, "y").map(_.grant.id).contains("b"))
+    assert(h.take("1", JobClass.Short, "y").map(_.grant.id).contains("a"))
+    assert(h.take("1", JobClass.Short, "y").isEmpty)
+    assert(h.take("2", JobClass.Long, "y").isEmpty)
+    assert(h.count("1", JobClass.Long) == 1 && h.count(JobClass.Short) == 0 && h.size == 1)
+  }
+
+  test("a grant told twice is one") {
+    assert(!holding(held("a")).arrived("1", held("a")))
+  }
+
+  test("an executor takes its grants with it") {
+    val h = holding(held("a"), held("b"))
+    assert(h.takeAll("1").map(_.grant.id) == Seq("a", "b") && h.takeAll("1").isEmpty && h.size == 0)
+  }
+
+  test("old ones are found by age, forgotten ones not at all") {
+    val h = holding(held("a", at = 1), held("b", at = 5), held("c", at = 1))
+    h.forget("1", "c")
+    assert(h.takeOlder(5).map { case (e, g) => (e, g.grant.id) } == Seq(("1", "a")))
+    assert(h.size == 1)
+  }
+}

@@ -1,0 +1,29 @@
+package org.pigeonsched.spark.link
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import org.pigeonsched.spark.{Address, MasterUrl}
+
+class FrontendsSuite extends AnyFunSuite {
+
+  private val a = Address("a", 1)
+  private val b = Address("b", 2)
+
+  test("the next one is in use after a failure, and the first again after the last") {
+    val f = new Frontends(Seq(a, b))
+    f.failed(a)
+    assert(f.current == b)
+    f.failed(a)
+    assert(f.current == b, "somebody else moved on already")
+    f.failed(b)
+    assert(f.current == a)
+  }
+
+  test("frontends told of are tried too, within bounds") {
+    val f = new Frontends(Seq(a))
+    f.learn(Seq("b:2", "a:1", "no address", "b:2"))
+    assert(f.all == Seq(a, b))
+    f.learn((1 to 2 * MasterUrl.MaxFrontends).map(i => s"h$i:1"))
+    assert(f.all.size == MasterUrl.MaxFrontends)
+  }
+}
