@@ -24,7 +24,7 @@ private[spark] final class StageLevel(taskSet: TaskSet, title: String, val key: 
   def name: String = s"${taskSet.stageId}.${taskSet.stageAttemptId}-${chosen.jobClass}"
 
   def description: Description =
-    Description(name, chosen.jobClass, chosen.estimateNanos, hosts, title, s"${chosen.jobClass}: ${chosen.why}")
+    Description(name, chosen.jobClass, chosen.estimateNanos, hosts, title, chosen.why)
 
   /** True if the stage has just shown that it is long. */
   def demoted(now: Long, cutoffNanos: Long): Boolean =
