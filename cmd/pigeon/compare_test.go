@@ -60,7 +60,6 @@ func TestCompareRefusals(t *testing.T) {
 		"--speedup 2":                                     "add --live",
 		"--live --speedup 0":                              "--speedup",
 		"--policies pigeon --live --isolation cell":       "cell",
-		"--policies pigeon,kairos:cores=4 --live":         "workers of 4 slots",
 		"--policies pigeon,kairos:cores=7":                "not a multiple",
 		"--policies pigeon,kairos:q=0":                    "whole number from 1",
 		"--policies pigeon --live --live-policies pigeno": `"pigeon"`,
