@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 )
@@ -32,8 +33,6 @@ type body interface {
 	backends() []Place
 	usage() (Usage, error)
 	messages(ctx context.Context) (uint64, error)
-	kill(r Role, i int) error
-	restart(r Role, i int) error
 	// stop ends everything; it is called once, also after a failed start.
 	stop() error
 }
@@ -126,11 +125,55 @@ func (c *Cluster) fail(err error) {
 // Kill ends a process at once, without warning, and returns when it is gone:
 // SIGKILL to number i of a role. Nodes are numbered through the groups. Only
 // processes can be killed.
-func (c *Cluster) Kill(r Role, i int) error { return c.body.kill(r, i) }
+func (c *Cluster) Kill(r Role, i int) error { return c.member(r, i, (*process).kill) }
 
 // Restart starts a process again that was killed, with its former settings. It
 // does not wait until it is ready.
-func (c *Cluster) Restart(r Role, i int) error { return c.body.restart(r, i) }
+func (c *Cluster) Restart(r Role, i int) error {
+	return c.member(r, i, func(p *process) error { return p.start(c.body.(*processes).spawner, c.fail) })
+}
+
+// Pause stops a process where it is, as a machine does that hangs: SIGSTOP to
+// number i of a role. What it has started runs on. Only processes can be paused.
+func (c *Cluster) Pause(r Role, i int) error {
+	return c.member(r, i, func(p *process) error { return p.freeze(true) })
+}
+
+// Resume has a paused process go on.
+func (c *Cluster) Resume(r Role, i int) error {
+	return c.member(r, i, func(p *process) error { return p.freeze(false) })
+}
+
+// member does something to the process that is number i of a role.
+func (c *Cluster) member(r Role, i int, do func(*process) error) error {
+	p, ok := c.body.(*processes)
+	if !ok {
+		return errOneProcess
+	}
+	if i < 0 || i >= len(p.members[r]) {
+		return fmt.Errorf("the cluster has no %s number %d, it has %d", r, i, len(p.members[r]))
+	}
+	return do(p.members[r][i])
+}
+
+// HTTP is where number i of a role serves its status, host:port; "" when that is
+// off, or in another isolation than Process.
+func (c *Cluster) HTTP(r Role, i int) (at string) {
+	_ = c.member(r, i, func(p *process) error { at = p.http; return nil }) // what is not there serves nothing
+	return at
+}
+
+// Attend starts a process that uses the cluster, in a process group of its own, and
+// has it die with this program. Who starts it waits for its end, before Close. Only
+// a cluster of processes attends.
+func (c *Cluster) Attend(cmd *exec.Cmd) error {
+	p, ok := c.body.(*processes)
+	if !ok {
+		return errOneProcess
+	}
+	cmd.SysProcAttr = attributes()
+	return p.spawner.start(cmd)
+}
 
 // Usage tells what the daemons used since their start.
 func (c *Cluster) Usage() (Usage, error) { return c.body.usage() }

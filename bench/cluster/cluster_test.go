@@ -3,7 +3,9 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -133,6 +135,57 @@ func TestKilledFrontendResumes(t *testing.T) {
 	}
 }
 
+// TestPausedDaemonGoesOn: a frontend that is paused answers nothing, and all when it
+// goes on; and a process that attends dies by itself only.
+func TestPausedDaemonGoesOn(t *testing.T) {
+	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process, HTTP: true})
+	ready := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.HTTP(cluster.Frontend, 0)+"/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Close = true
+		answer, err := http.DefaultClient.Do(q)
+		if err == nil {
+			answer.Body.Close()
+		}
+		return err
+	}
+	if err := c.Pause(cluster.Frontend, 0); err != nil {
+		t.Fatal(err)
+	}
+	if ready() == nil {
+		t.Error("a paused frontend answers")
+	}
+	if err := c.Resume(cluster.Frontend, 0); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ready() != nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("the frontend does not go on")
+		}
+	}
+	if c.Pause(cluster.Master, 1) == nil || c.HTTP(cluster.Master, 1) != "" {
+		t.Error("there is a second master")
+	}
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Attend(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if group, err := syscall.Getpgid(cmd.Process.Pid); err != nil || group != cmd.Process.Pid {
+		t.Errorf("it is in group %d, not its own, %v", group, err)
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestUnexpectedEndIsTold: a daemon that ends by itself is reported with its log.
 func TestUnexpectedEndIsTold(t *testing.T) {
 	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process, Dir: t.TempDir()})
@@ -194,7 +247,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	c := start(t, cluster.Spec{Groups: []int{1}})
-	if c.Kill(cluster.Master, 0) == nil || c.Restart(cluster.Master, 0) == nil {
+	if c.Kill(cluster.Master, 0) == nil || c.Restart(cluster.Master, 0) == nil || c.Pause(cluster.Master, 0) == nil || c.Attend(exec.Command("true")) == nil {
 		t.Error("a goroutine was killed")
 	}
 }

@@ -18,7 +18,7 @@
 //
 // Start returns when every frontend is ready and every master has all its nodes.
 // Kill and Restart end and start one process, as faults do; what was killed is
-// not a failure.
+// not a failure. Pause and Resume stop one where it is and have it go on.
 //
 // # Nothing stays behind
 //

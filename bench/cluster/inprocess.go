@@ -168,9 +168,6 @@ func (p *inProcess) backends() []Place { return p.places }
 
 var errOneProcess = errors.New("daemons that share this process cannot be killed one by one; use the isolation process")
 
-func (p *inProcess) kill(Role, int) error    { return errOneProcess }
-func (p *inProcess) restart(Role, int) error { return errOneProcess }
-
 func (p *inProcess) stop() (err error) {
 	for i := range p.tiers {
 		t := &p.tiers[i]

@@ -128,6 +128,23 @@ func (p *process) kill() error {
 	return err
 }
 
+// freeze stops it where it is, or has it go on. It is not meant to end by that.
+func (p *process) freeze(frozen bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.running() {
+		return fmt.Errorf("%s does not run", p.name)
+	}
+	s := syscall.SIGCONT
+	if frozen {
+		s = syscall.SIGSTOP
+	}
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	return nil
+}
+
 // ask asks it to stop.
 func (p *process) ask() { _, _ = p.signal(syscall.SIGTERM) } // one that is gone needs no asking
 

@@ -191,29 +191,6 @@ func (p *processes) web() []string       { return p.status }
 
 func (p *processes) backends() []Place { return nil }
 
-func (p *processes) member(r Role, i int) (*process, error) {
-	if i < 0 || i >= len(p.members[r]) {
-		return nil, fmt.Errorf("the cluster has no %s number %d, it has %d", r, i, len(p.members[r]))
-	}
-	return p.members[r][i], nil
-}
-
-func (p *processes) kill(r Role, i int) error {
-	m, err := p.member(r, i)
-	if err != nil {
-		return err
-	}
-	return m.kill()
-}
-
-func (p *processes) restart(r Role, i int) error {
-	m, err := p.member(r, i)
-	if err != nil {
-		return err
-	}
-	return m.start(p.spawner, p.c.fail)
-}
-
 func (p *processes) usage() (sum Usage, err error) {
 	for _, list := range p.members {
 		for _, m := range list {

@@ -1,0 +1,180 @@
+package sparktest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Job is an application to be run. The zero value of a field takes the default
+// given.
+type Job struct {
+	Verb    string   // of "pigeon spark"; default submit
+	Master  string   // default: the cluster
+	Conf    []string // key=value each; they win over the defaults
+	Options []string // others, before the application
+	Class   string   // of the main method
+	Script  string   // the application: a Python file or a jar
+	Args    []string // its own arguments
+	Env     []string // KEY=value, of the driver
+	Stdin   string
+
+	// Command is a program and all its arguments to be run in place of "pigeon
+	// spark", in the same environment; Master to Args do not count then.
+	Command []string
+}
+
+// defaults keep an application of a test small. There is no page to look at, and
+// nothing is said on the terminal by progress bars.
+var defaults = []string{
+	"spark.ui.enabled=false", "spark.ui.showConsoleProgress=false",
+	"spark.driver.memory=512m", "spark.executor.memory=512m", "spark.sql.shuffle.partitions=8",
+}
+
+// command gives the words of the process.
+func (j *Job) command(program, master string) []string {
+	if len(j.Command) > 0 {
+		return j.Command
+	}
+	verb := j.Verb
+	if verb == "" {
+		verb = "submit"
+	}
+	if j.Master != "" {
+		master = j.Master
+	}
+	words := []string{program, "spark", verb, "--master", master}
+	for _, c := range slices.Concat(defaults, j.Conf) {
+		words = append(words, "--conf", c)
+	}
+	words = append(words, j.Options...)
+	if j.Class != "" {
+		words = append(words, "--class", j.Class)
+	}
+	if j.Script != "" {
+		words = append(words, j.Script)
+	}
+	return append(words, j.Args...)
+}
+
+// Driver is an application's own process, of which others may be children.
+type Driver struct {
+	Name   string
+	Folder string // it works there; gone with the cluster
+	cmd    *exec.Cmd
+	began  time.Time
+	exited chan struct{} // closed when it is gone
+}
+
+// Submit starts an application and returns when its process has begun.
+func (c *Cluster) Submit(s Spark, j Job) (*Driver, error) {
+	c.mu.Lock()
+	name := fmt.Sprintf("driver-%d", c.drivers)
+	c.drivers++
+	c.mu.Unlock()
+	d := &Driver{Name: name, Folder: filepath.Join(c.dir, name), exited: make(chan struct{})}
+	if err := os.MkdirAll(filepath.Join(d.Folder, "local"), 0o755); err != nil {
+		return nil, err
+	}
+	out, errOut := os.Create(d.file("stdout"))
+	errs, errErrs := os.Create(d.file("stderr"))
+	if err := errors.Join(errOut, errErrs); err != nil {
+		return nil, err
+	}
+	defer out.Close()  //nolint:errcheck // the process has its own
+	defer errs.Close() //nolint:errcheck // as above
+	words := j.command(c.program, c.Master())
+	d.cmd = exec.Command(words[0], words[1:]...)
+	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = d.Folder, out, errs
+	d.cmd.Env = s.environment(append([]string{"SPARK_LOCAL_DIRS=" + filepath.Join(d.Folder, "local")}, j.Env...)...)
+	if j.Stdin != "" {
+		d.cmd.Stdin = strings.NewReader(j.Stdin)
+	}
+	d.began = time.Now()
+	if err := c.daemons.Attend(d.cmd); err != nil {
+		return nil, fmt.Errorf("%s was not started: %w", name, err)
+	}
+	go func() {
+		defer close(d.exited)
+		_ = d.cmd.Wait() // its state says how it ended
+	}()
+	return d, nil
+}
+
+func (d *Driver) file(name string) string { return filepath.Join(d.Folder, name) }
+
+// Pid is its process, which Spark's launcher becomes: of Java, also in PySpark.
+func (d *Driver) Pid() int { return d.cmd.Process.Pid }
+
+// Signal sends a signal to that process alone.
+func (d *Driver) Signal(s syscall.Signal) error { return d.cmd.Process.Signal(s) }
+
+// Kill ends it and all of its process group at once, and returns when it is gone.
+func (d *Driver) Kill() {
+	_ = syscall.Kill(-d.Pid(), syscall.SIGKILL) // it may have ended
+	<-d.exited
+}
+
+// Ended tells whether it is gone.
+func (d *Driver) Ended() bool {
+	select {
+	case <-d.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// End waits for its end and gives its exit status, 128 + n after signal n. The
+// error says that it has not ended within the time; it is left as it is.
+func (d *Driver) End(within time.Duration) (int, error) {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-d.exited:
+		return d.Status(), nil
+	case <-timer.C:
+		return 0, fmt.Errorf("%s has not ended within %v; its stderr ends:\n%s", d.Name, within, d.Tail(4000))
+	}
+}
+
+// Status is its exit status, 128 + n after signal n; -1 while it lives.
+func (d *Driver) Status() int {
+	if !d.Ended() {
+		return -1
+	}
+	w, ok := d.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return d.cmd.ProcessState.ExitCode()
+}
+
+// Took is the time since its start.
+func (d *Driver) Took() time.Duration { return time.Since(d.began) }
+
+// Stdout is what it has written so far.
+func (d *Driver) Stdout() string { return read(d.file("stdout")) }
+
+// Stderr is what it has written so far.
+func (d *Driver) Stderr() string { return read(d.file("stderr")) }
+
+// Tail is the end of stderr, n bytes at most.
+func (d *Driver) Tail(n int) string {
+	text := d.Stderr()
+	return text[max(0, len(text)-n):]
+}
+
+func read(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

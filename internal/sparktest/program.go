@@ -1,0 +1,41 @@
+package sparktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// ProgramVariable names a pigeon that is to be tested as it is.
+const ProgramVariable = "PIGEON_PROGRAM"
+
+// Program gives the path of a pigeon built from the sources at hand, so that no
+// test runs on the daemons of yesterday. Several tests may ask at the same time.
+func Program(ctx context.Context) (string, error) {
+	if given := os.Getenv(ProgramVariable); given != "" {
+		return given, nil
+	}
+	path := filepath.Join(Root(), "out", "sparktest", "pigeon")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close() //nolint:errcheck // it lets go of the lock
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", err
+	}
+	// A program that is up to date is not written again.
+	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/pigeon")
+	build.Dir, build.Env = Root(), append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", errors.Join(fmt.Errorf("the program was not built: %w; %s", err, said))
+	}
+	return path, nil
+}

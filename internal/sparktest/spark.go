@@ -1,0 +1,95 @@
+package sparktest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome"
+)
+
+// Spark is an installation and the plugin that serves it.
+type Spark struct {
+	sparkhome.Home
+	Jar string // of the plugin
+}
+
+// HomesVariable names the folder that the installations lie in.
+const HomesVariable = "PIGEON_SPARK_HOMES"
+
+// Root is the folder of the checkout that this program was compiled in.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+// Look finds a Spark of the line ("4.1"), the newest of several. The error is an
+// *api.Error and names the command that installs what is missing.
+func Look(line string) (Spark, error) {
+	folder := os.Getenv(HomesVariable)
+	if folder == "" {
+		folder = filepath.Join(Root(), "out", "spark")
+	}
+	if err := sparkhome.CheckJava(sparkhome.Machine(os.Getenv)); err != nil {
+		return Spark{}, err
+	}
+	list, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return Spark{}, err
+	}
+	var best Spark
+	for _, e := range list {
+		h, err := describe(filepath.Join(folder, e.Name()))
+		if err == nil && h.Line() == line && (best.Dir == "" || patch(h) > patch(best.Home)) {
+			best.Home = h
+		}
+	}
+	if best.Dir == "" {
+		return Spark{}, &api.Error{
+			Problem: api.NotFound, What: "there is no Spark " + line, Subject: "folder " + folder, Tried: "looking into its folders",
+			Next: fmt.Sprintf("run 'make spark-wheels LINES=%s', or name the folder of yours by %s", line, HomesVariable),
+		}
+	}
+	none := func(string) string { return "" }
+	best.Jar, err = sparkhome.FindJar(best.Home, none, filepath.Join(Root(), "bin", "pigeon"))
+	return best, err
+}
+
+// describe looks at an unpacked distribution, or at the wheel of an environment.
+func describe(dir string) (sparkhome.Home, error) {
+	wheels, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages", "pyspark"))
+	if err == nil && len(wheels) > 0 {
+		dir = wheels[0]
+	}
+	return sparkhome.Describe(dir)
+}
+
+// patch of version 4.1.4 is 4, that of a version without one is -1.
+func patch(h sparkhome.Home) int {
+	n := -1
+	if parts := strings.Split(h.Version, "."); len(parts) > 2 {
+		if _, err := fmt.Sscanf(parts[2], "%d", &n); err != nil {
+			return -1
+		}
+	}
+	return n
+}
+
+// environment of a driver is that of this process without what says which Spark,
+// Python or Pigeon is meant, and with what is given.
+func (s Spark) environment(add ...string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		for _, prefix := range []string{"PIGEON_", "SPARK_", "PYSPARK_", "PYTHON", "VIRTUAL_ENV="} {
+			if strings.HasPrefix(v, prefix) {
+				return true
+			}
+		}
+		return false
+	})
+	return append(append(env, "SPARK_HOME="+s.Dir, sparkhome.JarVariable+"="+s.Jar), add...)
+}
