@@ -27,6 +27,7 @@ type replayFlags struct {
 	history   string
 	runs      int
 	compare   bool
+	delay     time.Duration
 	title     string
 	out       string
 	demo      bool
@@ -57,6 +58,7 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 	fs.StringVar(&f.history, "history", "", "file for every task's life, one JSON object per event")
 	fs.IntVar(&f.runs, "runs", 1, "repeat every run so often")
 	fs.BoolVar(&f.compare, "compare-sim", false, "set the live runs beside the simulation of the same workload and seed")
+	fs.DurationVar(&f.delay, "delay", 100*time.Microsecond, "one-way delay of a message in that simulation: what a hop takes on this machine")
 	fs.StringVar(&f.out, "out", "", "base path of files for the comparison: .jsonl, .md, .svg and .png")
 	fs.StringVar(&f.title, "title", "", "heading of the comparison (default: the trace)")
 	fs.BoolVar(&f.demo, "demo", false, "what make run shows: a sped-up workload in this process, next to its simulation")
@@ -84,6 +86,9 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	}
 	if f.runs < 1 || f.runs > 1000 {
 		return nil, wrongUse(fmt.Errorf("--runs %d is outside 1 to 1000", f.runs))
+	}
+	if err := checkDelay(f.delay); err != nil {
+		return nil, wrongUse(err)
 	}
 	if len(f.frontends) > 0 {
 		if err := f.adopt(cmd.Context()); err != nil {
@@ -242,7 +247,7 @@ func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *exper
 		return nil
 	}
 	// The workload is sped up; messages are not, live or simulated.
-	out, err := run.Simulate(s.cmd.Context(), w, experiment.SimOptions{Delay: 500 * time.Microsecond})
+	out, err := run.Simulate(s.cmd.Context(), w, experiment.SimOptions{Delay: f.delay})
 	if err != nil {
 		return err
 	}

@@ -58,9 +58,16 @@ the daemons run. One result for every policy and seed.`,
 	return cmd
 }
 
+func checkDelay(d time.Duration) error {
+	if d < 0 || d > time.Hour {
+		return fmt.Errorf("--delay %v is outside 0s to 1h", d)
+	}
+	return nil
+}
+
 func (f *simFlags) check(runs int) error {
-	if f.delay < 0 || f.delay > time.Hour {
-		return fmt.Errorf("--delay %v is outside 0s to 1h", f.delay)
+	if err := checkDelay(f.delay); err != nil {
+		return err
 	}
 	for flag, path := range map[string]string{"--history": f.history, "--actions": f.actions} {
 		if path != "" && runs > 1 {

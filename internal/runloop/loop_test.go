@@ -127,13 +127,17 @@ func TestTimers(t *testing.T) {
 			shots = append(shots, shot{self, token, clock.Now()})
 		})
 		self := sched.Addr{Role: sched.Master, ID: 3}
-		timers.Set(self, 2*sched.Second, 7)
-		timers.Set(self, sched.Second, 8)
-		timers.Set(self, -sched.Second, 9)
+		start := clock.Now()
+		if start != sched.Time(time.Now().UnixNano()) {
+			t.Errorf("the clock begins at %d, not at what the machine says", start)
+		}
+		timers.Set(self, start+2*sched.Second, 7)
+		timers.Set(self, start+sched.Second, 8)
+		timers.Set(self, start-sched.Second, 9)
 		time.Sleep(time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
-		want := []shot{{self, 9, 0}, {self, 8, sched.Second}, {self, 7, 2 * sched.Second}}
+		want := []shot{{self, 9, start}, {self, 8, start + sched.Second}, {self, 7, start + 2*sched.Second}}
 		if !slices.Equal(shots, want) {
 			t.Errorf("%v, want %v", shots, want)
 		}

@@ -50,14 +50,22 @@ func (s *Stepper) Spread(m *sched.Message, copies int) {
 // from anywhere.
 func (s *Stepper) Messages() uint64 { return s.messages.Load() }
 
-// Clock counts from its making, without wall-clock jumps.
-type Clock struct{ start time.Time }
+// Clock counts from 1970, as the machine's clock was when this one was made, and
+// without its later jumps: what happens at multiples of an interval happens at
+// about the same instant in all daemons.
+type Clock struct {
+	start  time.Time
+	before sched.Time
+}
 
-// NewClock gives a clock that stands at zero.
-func NewClock() Clock { return Clock{start: time.Now()} }
+// NewClock gives a clock.
+func NewClock() Clock {
+	start := time.Now()
+	return Clock{start: start, before: sched.Time(start.UnixNano())}
+}
 
-// Now gives the time since the clock was made.
-func (c Clock) Now() sched.Time { return sched.Time(time.Since(c.start)) }
+// Now gives the instant.
+func (c Clock) Now() sched.Time { return c.before + sched.Time(time.Since(c.start)) }
 
 // Timers turns Timer actions into posted Timeouts.
 type Timers struct {

@@ -7,16 +7,21 @@ import (
 )
 
 // rotation is a worker's part of the ring.
+//
+// Ticks are the multiples of the interval and are numbered by them; a batch bears
+// the number of its tick. So probes move by one worker at each tick even where
+// timers fire late or clocks differ a little: a batch of a tick that is still to
+// fire here makes it fire first.
 type rotation struct {
 	successor   sched.Addr // zero: it is alone
-	ticking     bool       // a timer is set
-	number      uint64     // of the last batch sent
+	due         uint64     // the tick that a timer is set for, 0 for none
+	number      uint64     // of the last tick
 	sent        []batch    // not acknowledged yet
 	predecessor sched.Addr // who sent the last batch
 	heard       uint64     // its number
 }
 
-// batch is a message of probes that moved on.
+// batch is a message of probes that moved on at a tick.
 type batch struct {
 	to     sched.Addr
 	number uint64
@@ -51,25 +56,26 @@ func successor(self sched.Addr, list []sched.Member) sched.Addr {
 	return list[(at+1)%len(list)].Worker
 }
 
-// setTimer asks for the next tick while there is something to move.
+// setTimer asks for the next tick while there is something to move. A predecessor
+// whose clock is ahead is followed by one tick, not by its hours.
 func (w *Worker) setTimer(now sched.Time, out *sched.Actions) {
 	r := &w.rotation
-	if r.ticking || len(w.queue.marked) == 0 || r.successor == (sched.Addr{}) {
+	if r.due > 0 || len(w.queue.marked) == 0 || r.successor == (sched.Addr{}) {
 		return
 	}
-	r.ticking = true
-	out.Timer((now/w.interval+1)*w.interval, 0)
+	past := uint64(now / w.interval) //nolint:gosec // never negative
+	r.due = max(past, r.number, min(r.heard, past+1)) + 1
+	out.Timer(sched.Time(r.due)*w.interval, r.due) //nolint:gosec // a time
 }
 
 // tick moves all marked probes to the successor in one message, which is kept
 // until it is acknowledged.
 func (w *Worker) tick(out *sched.Actions) {
 	r := &w.rotation
-	r.ticking = false
+	r.number, r.due = r.due, 0
 	if len(w.queue.marked) == 0 || r.successor == (sched.Addr{}) {
 		return
 	}
-	r.number++
 	b := batch{to: r.successor, number: r.number, probes: w.queue.marked}
 	w.queue.marked = nil
 	r.sent = append(r.sent, b)
@@ -91,6 +97,9 @@ func (w *Worker) rotated(now sched.Time, from sched.Addr, m *sched.Message, out 
 	out.Send(from, sched.Rotated).Seq = m.Seq
 	if r.predecessor == from && m.Seq <= r.heard {
 		return // came twice
+	}
+	if r.due > 0 && r.due <= m.Seq {
+		w.tick(out)
 	}
 	r.predecessor, r.heard = from, m.Seq
 	w.hear(m)

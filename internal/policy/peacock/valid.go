@@ -19,7 +19,7 @@ func (w *Worker) Valid() error {
 		return fmt.Errorf("the slot is idle while %d probes wait and %d are marked", len(q.waiting), len(q.marked))
 	case w.phase == running && w.current.Attempt < 1:
 		return fmt.Errorf("the slot runs %s", w.current)
-	case len(q.marked) > 0 && !w.rotation.ticking && w.rotation.successor != (sched.Addr{}):
+	case len(q.marked) > 0 && w.rotation.due == 0 && w.rotation.successor != (sched.Addr{}):
 		return fmt.Errorf("%d probes are marked and no tick is due", len(q.marked))
 	}
 	return nil

@@ -75,7 +75,9 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		w.members(m)
 		w.serve(now, out) // what was on its way may have come back
 	case sched.Timeout:
-		w.tick(out)
+		if w.rotation.due > 0 && m.Token == w.rotation.due { // else it came with a batch before
+			w.tick(out)
+		}
 	}
 	w.setTimer(now, out)
 }

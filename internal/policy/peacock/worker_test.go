@@ -26,6 +26,10 @@ func ring(ids ...int32) *sched.Message {
 	return m
 }
 
+func tick(number uint64) *sched.Message {
+	return &sched.Message{Kind: sched.Timeout, Token: number}
+}
+
 func newSlot(t *testing.T) *slot {
 	s := &slot{t: t, w: NewWorker(sched.WorkerConfig{Self: worker(1), Params: sched.Params{Cutoff: second}}, Options{Interval: second})}
 	s.step(sched.Addr{}, ring(0, 1, 2))
@@ -124,20 +128,46 @@ func TestRotation(t *testing.T) {
 		t.Fatalf("%d wait and %d are marked, want 1 and 2", waiting, marked)
 	}
 	s.now = 6 * second
-	got := s.does(sched.Addr{}, &sched.Message{Kind: sched.Timeout}, "Send to worker 2: Rotated seq=1")
+	got := s.does(sched.Addr{}, tick(6), "Send to worker 2: Rotated seq=6")
 	if more := got[0].Msg.More; len(more.Probes) != 2 || more.Load != full.Load {
 		t.Errorf("%+v rotates", more)
 	}
-	s.does(sched.Addr{}, &sched.Message{Kind: sched.Timeout}) // nothing is marked any more
+	s.does(sched.Addr{}, tick(6)) // nothing is marked any more
 	// The successor is lost before it has the batch: the next one gets it.
 	s.does(sched.Addr{}, ring(0, 1), "Timer at 7000000000")
 	s.now = 7 * second
-	s.does(sched.Addr{}, &sched.Message{Kind: sched.Timeout}, "Send to worker 0: Rotated seq=2")
-	s.does(worker(0), &sched.Message{Kind: sched.Rotated, Seq: 2}) // it has
+	s.does(sched.Addr{}, tick(7), "Send to worker 0: Rotated seq=7")
+	s.does(worker(0), &sched.Message{Kind: sched.Rotated, Seq: 7}) // it has
 	s.does(sched.Addr{}, ring(1))
 	if _, marked := s.w.Waiting(); marked != 0 {
 		t.Errorf("%d probes come back although the successor had them", marked)
 	}
+}
+
+// A probe moves by one worker at each tick: a batch of a tick whose timer has not
+// fired here yet makes it fire first, and what comes with it waits for the next.
+func TestLateTimer(t *testing.T) {
+	s := newSlot(t)
+	s.now = 5*second + second/2
+	s.probe(1, second) // asked for
+	full := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}, Threshold: 100 * second}
+	for job := range uint64(2) {
+		s.step(owner, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: 10 + job}, Owner: owner, Estimate: second, Arrival: s.now, More: full})
+	}
+	batch := func(tick, job uint64) *sched.Message {
+		p := probe(job, 1, s.now, 100)
+		p.Owner = owner
+		return &sched.Message{Kind: sched.Rotated, Seq: tick, More: &sched.More{Probes: []sched.Probed{p}, Load: full.Load}}
+	}
+	s.now = 6*second - 1
+	got := s.does(worker(0), batch(6, 20), "Send to worker 0: Rotated seq=6", "Send to worker 2: Rotated seq=6", "Timer at 7000000000")
+	if moved := got[1].Msg.More.Probes; len(moved) != 1 || moved[0].Job.Lo != 10 {
+		t.Errorf("%+v moves at tick 6, want job 10 only", moved)
+	}
+	s.now = 6 * second
+	s.does(sched.Addr{}, tick(6)) // the timer, late
+	// A predecessor whose clock is hours ahead takes this one along by one tick.
+	s.does(worker(0), batch(9999, 21), "Send to worker 0: Rotated seq=9999", "Send to worker 2: Rotated seq=7", "Timer at 8000000000")
 }
 
 // What comes back from a lost successor finds a slot that is free meanwhile.
@@ -149,7 +179,7 @@ func TestComesBackToAFreeSlot(t *testing.T) {
 	for _, job := range []uint64{2, 3} {
 		s.step(owner, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Owner: owner, Estimate: second, More: full})
 	}
-	s.does(sched.Addr{}, &sched.Message{Kind: sched.Timeout}, "Send to worker 2: Rotated")
+	s.does(sched.Addr{}, tick(1), "Send to worker 2: Rotated")
 	s.does(sched.Addr{}, ended(1), "Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
 	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 2}, Seq: s.w.Seq()})
 	s.does(sched.Addr{}, ring(0, 1), "Send to distributor 4: GetTask job=00000000000000000000000000000003")
