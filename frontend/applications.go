@@ -77,12 +77,12 @@ func (g grantJobs) Give(j application.Job) {
 	_ = g.f.urge(func() { g.f.owner.give(&j) }) // a stopping daemon gives nothing
 }
 
-// Cancel takes back what waits of one.
-func (g grantJobs) Cancel(key string) {
+// Cancel takes back what waits of one, or of its last tasks.
+func (g grantJobs) Cancel(key string, tasks int) {
 	_ = g.f.urge(func() { // likewise
 		o := g.f.owner
 		if id := sched.NewJobID(o.cfg.ID, key); o.jobs[id] != nil {
-			o.stepShell(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "its application has no use for it"})
+			o.stepShell(&sched.Message{Kind: sched.Cancel, Job: id, Count: int32(tasks), Reason: "its application has no use for it"}) //nolint:gosec // at most sched.MaxTasks
 		}
 	})
 }
@@ -127,6 +127,9 @@ func (o *owner) submissionOf(g *application.Job) *journal.Submission {
 func (o *owner) persistGrant(j *job, m *sched.Message) {
 	switch m.Kind {
 	case sched.TaskEnded:
+		if m.Outcome == sched.Killed {
+			return // it was taken back
+		}
 		o.grantEnded(j.grant.app, j.grant.level, j.grant.key, m.Outcome != sched.Done)
 	case sched.JobEnded:
 		o.spent = append(o.spent, j.id)

@@ -37,7 +37,7 @@ type book struct {
 type errands struct {
 	orders map[string]bool // nodes that are to be told something
 	give   []Job
-	cancel []string // keys of jobs
+	cancel []cut
 }
 
 // node is a node monitor on a roll.

@@ -392,7 +392,7 @@ func TestLevels(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	d.wants(1, api.Level{Name: "y", Total: 2})
-	if c := d.errands.cancel; len(c) != 2 || !slices.Contains(c, x) || a.levels["x"] != nil {
+	if c := d.errands.cancel; len(c) != 2 || !slices.Contains(c, cut{key: x}) || a.levels["x"] != nil {
 		t.Errorf("%v", c)
 	}
 	d.end(a, "test")

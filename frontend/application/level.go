@@ -13,7 +13,8 @@ import (
 // keeps the two in step.
 //
 //	wanted       = Total - Had
-//	outstanding  = offered - (Had - base), at most the tasks that have not ended
+//	outstanding  = offered - (Had - base), at most the tasks that are live
+//	bound        = live - outstanding: the application has them and they go on
 //
 // Where what is known does not fit together (a grant reached the application and
 // its end says that it did not, or the other way round), the difference is
@@ -35,9 +36,17 @@ type levelJob struct {
 	class sched.Class
 	tasks int
 	ended int
+	cut   int // taken back; their ends are not told
 }
 
-func (j *levelJob) live() int64 { return int64(j.tasks - j.ended) }
+func (j *levelJob) live() int64 { return int64(j.tasks - j.ended - j.cut) }
+
+// cut takes back the last tasks of a job that have not ended, all of them when
+// tasks is 0.
+type cut struct {
+	key   string
+	tasks int
+}
 
 // live is how many tasks of the level's jobs have not ended.
 func (l *level) live() (n int64) {
@@ -60,21 +69,45 @@ func (l *level) settle() int64 {
 }
 
 // balance compares what is wanted with what is outstanding: so many tasks more are
-// to be given out, or these jobs are to be cancelled, whole and the newest first,
-// as long as enough stays. Jobs of another class than the level has now go too.
-// They are taken out of the level.
-func (l *level) balance() (more int64, cancel []*levelJob) {
+// to be given out, or so many of those that wait are taken back, of the newest job
+// first; what is left keeps its place in the queue. Jobs of another class than the
+// level has now go whole.
+func (l *level) balance() (more int64, cuts []cut) {
 	outstanding := l.settle()
+	waiting := l.waiting(outstanding)
 	for i, j := range slices.Backward(l.jobs) {
-		if j.class == l.class && outstanding-j.live() < l.wanted() {
-			continue
+		surplus := outstanding - l.wanted()
+		take := min(max(0, surplus), waiting[i])
+		if j.class != l.class {
+			take = waiting[i]
 		}
-		l.jobs = append(l.jobs[:i:i], l.jobs[i+1:]...)
-		l.offered -= j.live()
-		cancel = append(cancel, j)
-		outstanding = l.settle()
+		switch {
+		case j.class != l.class || take == j.live():
+			l.jobs = append(l.jobs[:i:i], l.jobs[i+1:]...)
+			cuts = append(cuts, cut{key: j.key})
+		case take == 0:
+			continue
+		default:
+			j.cut += int(take)
+			cuts = append(cuts, cut{key: j.key, tasks: int(take)})
+		}
+		l.offered -= take
+		outstanding -= take
 	}
-	return max(0, l.wanted()-outstanding), cancel
+	return max(0, l.wanted()-l.settle()), cuts
+}
+
+// waiting divides what is outstanding among the jobs: the oldest are served first,
+// so that what is bound is theirs.
+func (l *level) waiting(outstanding int64) []int64 {
+	bound := l.live() - outstanding
+	list := make([]int64, len(l.jobs))
+	for i, j := range l.jobs {
+		own := min(bound, j.live())
+		list[i] = j.live() - own
+		bound -= own
+	}
+	return list
 }
 
 // give takes note of a job that was given out.

@@ -57,10 +57,8 @@ func (b *book) wantLevels(a *application, class classify, now time.Time) {
 }
 
 func (b *book) balance(a *application, l *level) {
-	more, cancel := l.balance()
-	for _, j := range cancel {
-		b.errands.cancel = append(b.errands.cancel, j.key)
-	}
+	more, cuts := l.balance()
+	b.errands.cancel = append(b.errands.cancel, cuts...)
 	if more == 0 {
 		return
 	}
@@ -81,7 +79,7 @@ func (a *application) jobKey(what string) string {
 // dropLevel cancels the jobs of a level of which nothing more is wanted.
 func (b *book) dropLevel(a *application, name string) {
 	for _, j := range a.levels[name].jobs {
-		b.errands.cancel = append(b.errands.cancel, j.key)
+		b.errands.cancel = append(b.errands.cancel, cut{key: j.key})
 	}
 	delete(a.levels, name)
 }
@@ -116,7 +114,7 @@ func (b *book) holdSlots(a *application, p *placed, slots int) {
 
 func (b *book) freeSlots(p *placed) {
 	if p.holds != "" {
-		b.errands.cancel = append(b.errands.cancel, p.holds)
+		b.errands.cancel = append(b.errands.cancel, cut{key: p.holds})
 		p.holds = ""
 	}
 }

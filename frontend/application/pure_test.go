@@ -98,10 +98,9 @@ type play struct {
 
 func (p *play) tell() {
 	p.l.Total, p.l.Had = p.had+p.wanted, p.had
-	more, cancel := p.l.balance()
-	for _, j := range cancel {
-		delete(p.queued, j.key) // what is bound runs to its end
-		delete(p.bound, j.key)
+	more, cuts := p.l.balance()
+	for _, c := range cuts {
+		p.cut(c)
 	}
 	if more > 0 {
 		p.number++
@@ -109,6 +108,19 @@ func (p *play) tell() {
 		p.l.give(j)
 		p.queued[j.key] = j.tasks
 	}
+}
+
+// cut takes tasks back: those that wait first. What is bound runs to its end, of
+// which nothing is told.
+func (p *play) cut(c cut) {
+	if c.tasks == 0 {
+		delete(p.queued, c.key)
+		delete(p.bound, c.key)
+		return
+	}
+	waiting := min(c.tasks, p.queued[c.key])
+	p.queued[c.key] -= waiting
+	p.bound[c.key] = max(0, p.bound[c.key]-(c.tasks-waiting))
 }
 
 func (p *play) sum() (n int64) {
@@ -193,12 +205,12 @@ func TestLevel(t *testing.T) {
 	})
 }
 
-// The usual way: a stage of 100 tasks, told again at each step, is one job; less
-// is wanted, and whole jobs go.
+// The usual way: a stage of 100 tasks, told again at each step, is one job; when
+// less is wanted, so many of it go, also while some of it run.
 func TestLevelJobs(t *testing.T) {
 	p := &play{queued: map[string]int{}, bound: map[string]int{}}
 	p.wanted = 100
-	for range 100 {
+	for range 50 {
 		p.tell()
 		p.queued["1"]--
 		p.bound["1"]++
@@ -206,24 +218,32 @@ func TestLevelJobs(t *testing.T) {
 		p.wanted--
 	}
 	p.tell()
-	if p.number != 1 || p.l.settle() != 0 || p.l.live() != 100 {
+	if p.number != 1 || p.l.settle() != 50 || p.l.live() != 100 {
 		t.Errorf("%d jobs, %d outstanding: %+v", p.number, p.l.settle(), p.l)
 	}
-	p.wanted = 2 // two tasks failed
+	p.wanted = 20 // others ran in slots that were kept
 	p.tell()
-	p.wanted = 7
+	if p.queued["1"] != 20 || p.bound["1"] != 50 || p.l.settle() != 20 {
+		t.Errorf("%v wait, %v run, %d outstanding", p.queued, p.bound, p.l.settle())
+	}
+	p.wanted = 25 // five tasks failed
 	p.tell()
-	if p.queued["2"] != 2 || p.queued["3"] != 5 {
+	if p.queued["1"] != 20 || p.queued["2"] != 5 {
 		t.Errorf("%v", p.queued)
 	}
-	p.wanted = 1
-	p.tell() // one of job 2 is too many, and comes back declined
-	if p.queued["2"] != 2 || p.queued["3"] != 0 || p.l.settle() != 2 {
-		t.Errorf("%v, %d outstanding", p.queued, p.l.settle())
+	p.wanted = 18
+	p.tell() // the newest go first
+	if p.queued["1"] != 18 || p.queued["2"] != 0 || len(p.l.jobs) != 1 {
+		t.Errorf("%v", p.queued)
+	}
+	p.wanted = 0 // the last tasks run, and a straggler among them: nothing more may come
+	p.tell()
+	if p.queued["1"] != 0 || p.bound["1"] != 50 || p.l.settle() != 0 {
+		t.Errorf("%v wait, %v run, %d outstanding", p.queued, p.bound, p.l.settle())
 	}
 	p.wanted, p.l.class = 2, sched.Long
 	p.tell() // demoted: what waits, waits among the long ones
-	if p.queued["2"] != 0 || p.queued["4"] != 2 || p.l.jobs[len(p.l.jobs)-1].class != sched.Long {
+	if p.queued["1"] != 0 || p.queued["3"] != 2 || len(p.l.jobs) != 1 || p.l.jobs[0].class != sched.Long {
 		t.Errorf("%v", p.queued)
 	}
 }

@@ -18,8 +18,10 @@ import (
 type Jobs interface {
 	// Give enters a job. The service's TaskEnded is called for each of its tasks.
 	Give(Job)
-	// Cancel takes what waits of a job back. A job that has ended is no matter.
-	Cancel(key string)
+	// Cancel takes back what waits of the last tasks of a job that have not ended, of
+	// all when tasks is 0. TaskEnded is not called for them. A job that has ended is no
+	// matter.
+	Cancel(key string, tasks int)
 }
 
 // Node is a node monitor; a PeerClient is one.
@@ -84,8 +86,8 @@ func (s *Service) update(change func(b *book, now time.Time)) {
 	defer s.mu.Unlock()
 	change(s.book, time.Now())
 	t := &s.book.errands
-	for _, key := range t.cancel {
-		s.cfg.Jobs.Cancel(key)
+	for _, c := range t.cancel {
+		s.cfg.Jobs.Cancel(c.key, c.tasks)
 	}
 	for _, j := range t.give {
 		s.cfg.Jobs.Give(j)

@@ -21,7 +21,7 @@ type Task struct {
 	Place   int16 // id of the master that holds it, or Nowhere
 	Losses  uint8
 	Retried uint8
-	Outcome sched.Outcome // Unfinished, Done or Failed
+	Outcome sched.Outcome // Unfinished, Done, Failed, or Killed: no longer wanted
 	Moved   bool          // from group to group, which happens once at most
 }
 

@@ -242,6 +242,15 @@ func (b *book) cancel(t *rapid.T) {
 	}
 }
 
+func (b *book) cancelTask(t *rapid.T) {
+	a, m := b.any(t)
+	if task := b.open(a, &m); task != nil {
+		j := b.led.Job(m.Job)
+		b.fail(t, a, &m, sched.Killed)
+		b.led.CancelTask(j, m.First, "cancelled", &b.out)
+	}
+}
+
 func (b *book) check(t *rapid.T) {
 	b.flush(t)
 	b.compare(t, b.led)
@@ -319,7 +328,7 @@ func TestLedgerAgainstModel(t *testing.T) {
 		b := &book{led: ledger.New()}
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": b.submit, "submit again": b.submit, "report": b.report, "report again": b.report, "lost": b.lost, "place": b.place,
-			"retry": b.retry, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "restart": b.restart, "": b.check,
+			"retry": b.retry, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "cancel task": b.cancelTask, "restart": b.restart, "": b.check,
 		})
 	})
 }
@@ -329,7 +338,7 @@ func TestLedgerAgainstModel(t *testing.T) {
 func TestRestoreWithoutAResult(t *testing.T) {
 	led := ledger.New()
 	led.Submit(0, &sched.Message{Job: sched.JobID{Lo: 1}, Count: 2})
-	for _, o := range []sched.Outcome{sched.Unfinished, sched.Killed, sched.Lost, sched.Yielded} {
+	for _, o := range []sched.Outcome{sched.Unfinished, sched.Lost, sched.Yielded} {
 		led.Restore(&sched.Message{Kind: sched.TaskEnded, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: o})
 	}
 	if n := led.Tasks(); n != 2 || led.Valid() != nil {

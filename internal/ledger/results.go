@@ -156,3 +156,12 @@ func (l *Ledger) endJob(j *Job, o sched.Outcome, reason string, out *sched.Actio
 func (l *Ledger) Cancel(j *Job, reason string, out *sched.Actions) {
 	l.endJob(j, sched.Killed, reason, out)
 }
+
+// CancelTask ends a task that is no longer wanted; its job goes on with the others,
+// and ends as if it had never had this one. Whatever runs of it is the caller's to
+// drop.
+func (l *Ledger) CancelTask(j *Job, task int32, reason string, out *sched.Actions) {
+	if t := &j.Tasks[task]; t.Outcome == sched.Unfinished {
+		l.end(j, task, t.Attempt, sched.Killed, reason, out)
+	}
+}

@@ -14,7 +14,8 @@ const (
 	// Resent marks a job read back from the journal: it is placed only after the
 	// Restored that ends the reading.
 	Submit
-	// Cancel: the application no longer wants the job. Job.
+	// Cancel: the application no longer wants the job, or, with a Count, so many of
+	// its unfinished tasks, the last ones. Job, Count, Reason.
 	Cancel
 	// MasterUp: a master was reached, for the first time or in a new
 	// incarnation. Peer, Serves. What was sent to an earlier one is sent again.

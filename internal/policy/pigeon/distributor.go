@@ -169,7 +169,11 @@ func (d *Distributor) drop(j *ledger.Job, first, count int32, place int16, out *
 
 func (d *Distributor) cancel(m *sched.Message, out *sched.Actions) {
 	j := d.led.Job(m.Job)
-	if j == nil {
+	switch {
+	case j == nil:
+		return
+	case m.Count > 0 && int(m.Count) < j.Unfinished():
+		d.shrink(j, m, out)
 		return
 	}
 	r := out.Do(sched.Persist)
@@ -178,6 +182,25 @@ func (d *Distributor) cancel(m *sched.Message, out *sched.Actions) {
 		d.drop(j, 0, 0, p, out)
 	}
 	d.led.Cancel(j, m.Reason, out)
+}
+
+// shrink takes back the last unfinished tasks of a job: those are the ones that
+// wait, as each group serves its share in order.
+func (d *Distributor) shrink(j *ledger.Job, m *sched.Message, out *sched.Actions) {
+	left := m.Count
+	for last := int32(len(j.Tasks)) - 1; left > 0 && last >= 0; last-- { //nolint:gosec // at most sched.MaxTasks
+		t := &j.Tasks[last]
+		if t.Outcome != sched.Unfinished {
+			continue
+		}
+		place, first := t.Place, last
+		for ; left > 0 && first >= 0 && j.Tasks[first].Outcome == sched.Unfinished && j.Tasks[first].Place == place; first-- {
+			d.led.CancelTask(j, first, m.Reason, out)
+			left--
+		}
+		d.drop(j, first+1, last-first, place, out)
+		last = first + 1
+	}
 }
 
 // places lists the groups that tasks of a job were given to, in order of the tasks.
@@ -200,7 +223,7 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 	moves, refused := m.Peer.Role == sched.Master, false
 	for i := m.First; i < m.First+m.Count && j.Has(i); i++ {
 		if j.Return(i, m.Attempt, int16(from.ID)) && moves {
-			refused = !d.handOver(j, i, m.Peer, out) || refused
+			refused = !d.handOver(j, i, from, m.Peer, out) || refused
 		}
 	}
 	switch {
@@ -214,16 +237,17 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 	}
 }
 
-// handOver gives a task that a group has handed back to the one that is spare;
-// false when that cannot be reached. It moves once: whoever gets it now keeps it.
-func (d *Distributor) handOver(j *ledger.Job, task int32, to sched.Addr, out *sched.Actions) bool {
+// handOver gives a task that a group has handed back to the one that is spare, and
+// says where it was; false when that cannot be reached. It moves once: whoever gets
+// it now keeps it.
+func (d *Distributor) handOver(j *ledger.Job, task int32, from, to sched.Addr, out *sched.Actions) bool {
 	j.Tasks[task].Moved = true
 	g := d.group(to)
 	if !d.restored || g == nil || !g.takes(j.App) {
 		return false
 	}
 	j.Place(task, int16(to.ID))
-	d.placed(j, task, 1, int16(to.ID), out)
+	d.placed(j, task, 1, int16(to.ID), out).Peer = from
 	return true
 }
 

@@ -1,6 +1,7 @@
 package pigeon_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -259,4 +260,42 @@ func TestHolding(t *testing.T) {
 	describe(t, holding(jobOne, 0))
 	describe(t, holding(jobOne, 1), "Send to master 0: Drop job="+idOne+" tasks=1+1#0")
 	describe(t, holding(sched.JobID{Lo: 9}, 4), "Send to master 0: Drop job="+sched.JobID{Lo: 9}.String()+" tasks=4+1#0")
+}
+
+// So many of a job's tasks are taken back: the last ones that have not ended, in one
+// message for each range that a group holds. The others go on, and the job ends with
+// them; what comes of the others later counts for nothing.
+func TestLessOfAJobIsWanted(t *testing.T) {
+	f := newFrontend(t, 2)
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 8}) // four for each group
+	end := func(task int32) []sched.Action {
+		return f.step(sched.Addr{Role: sched.Worker}, &sched.Message{Kind: sched.Report, Job: jobOne, First: task, Attempt: 1, Outcome: sched.Done})
+	}
+	end(6)
+	less := func(n int32) (drops []string) {
+		for _, a := range f.step(sched.Addr{}, &sched.Message{Kind: sched.Cancel, Job: jobOne, Count: n}) {
+			if a.Kind == sched.Send {
+				drops = append(drops, fmt.Sprintf("%s %d+%d", a.Msg.Kind, a.Msg.First, a.Msg.Count))
+			}
+		}
+		return drops
+	}
+	if got, want := less(4), []string{"Drop 7+1", "Drop 4+2", "Drop 3+1"}; !slices.Equal(got, want) {
+		t.Fatalf("sent %v, want %v", got, want)
+	}
+	if j := f.core.Ledger().Job(jobOne); j == nil || j.Unfinished() != 3 {
+		t.Fatalf("the job is %+v", j)
+	}
+	if got := end(7); len(got) != 0 {
+		t.Errorf("the end of a task that was taken back gives %v", got)
+	}
+	end(0)
+	end(1)
+	if last := end(2); len(last) == 0 || f.core.Ledger().Jobs() != 0 {
+		t.Errorf("the job goes on: %v", last)
+	}
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 2})
+	if less(3); f.core.Ledger().Jobs() != 0 {
+		t.Error("a job of which nothing is wanted goes on")
+	}
 }

@@ -158,6 +158,7 @@ func (s *Master) sender(from sched.Addr) *worker {
 
 // tasks takes tasks in, or hands them back when there is no room for them.
 func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
+	s.flagTaken(m.Peer)
 	switch {
 	case m.Attempt < 1 || m.Count < 1:
 	case s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks+int(m.Count) > s.cfg.MaxTasks:
@@ -167,6 +168,7 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 		s.recovery.add(m)
 	default:
 		s.take(now, m, out)
+		s.offerAgain(m.Peer, out)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestMoveByWayOfTheDistributor(t *testing.T) {
 		t.Fatalf("does %v", out)
 	}
 	m := out[1].Msg
-	if out[1].To != to || m.Kind != sched.Tasks || m.First != 0 || m.Count != 1 || m.Attempt != 1 || !m.Marks.Has(sched.Moved) || m.Head {
+	if out[1].To != to || m.Kind != sched.Tasks || m.First != 0 || m.Count != 1 || m.Attempt != 1 || !m.Marks.Has(sched.Moved) || m.Peer != from || m.Head {
 		t.Fatalf("sends %s", sched.DescribeAction(&out[1]))
 	}
 	if again := f.step(from, back); len(again) != 0 {

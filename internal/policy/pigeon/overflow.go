@@ -9,9 +9,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// told is how many other masters hear of a spare worker.
-const told = 2
-
 // sorted is what a master keeps for sorted queues and helping groups.
 type sorted struct {
 	options Options
@@ -33,6 +30,7 @@ type peer struct {
 	up     bool
 	flag   [sched.NumClasses]bool // a spare worker there takes tasks of the class
 	serves []string
+	told   told // what its flag for this group says
 }
 
 func newSorted(cfg sched.MasterConfig, o Options) (*sorted, *queue.Index) {
@@ -82,39 +80,15 @@ func (x *sorted) peerLost(id int32) {
 	}
 }
 
-// tellSpare tells two random other masters of a worker that turned idle: the
-// queues hold nothing for it. For a general worker both are empty then; a reserved
-// one counts although long tasks wait, since it may not take them (without these
-// notices short jobs of the ngo trace take 3 % longer, at 0.4 messages a task
-// less). A slot of one application's own is not offered.
-func (s *Master) tellSpare(w *worker, out *sched.Actions) {
-	x := s.sorted
-	n := len(x.others)
-	if n == 0 || w.fixed {
-		return
-	}
-	first := x.draws.IntN(n)
-	s.offer(w, x.others[first], out)
-	if n >= told {
-		second := x.draws.IntN(n - 1)
-		if second >= first {
-			second++
-		}
-		s.offer(w, x.others[second], out)
-	}
-}
-
-func (s *Master) offer(w *worker, to int32, out *sched.Actions) {
-	m := out.Send(sched.Addr{Role: sched.Master, ID: to}, sched.Spare)
-	m.Serves, m.Reserved = w.service.Names, w.reserved
-}
-
 // spare answers another master's spare worker with the task that it would serve
 // next here. Without one that it may have, a flag is kept for that master.
 func (s *Master) spare(from sched.Addr, m *sched.Message, out *sched.Actions) {
-	x := s.sorted
-	if x == nil || from.Role != sched.Master || int(from.ID) >= len(x.peers) || from.ID < 0 || !x.peers[from.ID].up {
+	p := s.peer(from)
+	if p == nil {
 		return
+	}
+	if !p.told.heard { // it may have ignored what it was told before
+		p.told = told{heard: true}
 	}
 	if r := s.nextFor(m.Serves, m.Reserved); r != nil && !r.Moved {
 		next := s.next(r)
@@ -122,7 +96,6 @@ func (s *Master) spare(from sched.Addr, m *sched.Message, out *sched.Actions) {
 		s.forget(next.job.ID, out)
 		return
 	}
-	p := &x.peers[from.ID]
 	p.flag[sched.Short] = true
 	p.flag[sched.Long] = p.flag[sched.Long] || !m.Reserved
 	p.serves = slices.Clone(m.Serves)

@@ -73,6 +73,68 @@ func TestSpareIsTold(t *testing.T) {
 	}
 }
 
+// What a master knows already is not told, once it has said something itself: before
+// that it may not know this group and ignore what it hears. A flag is told anew when
+// a task took it, when the master is another process, and after ten cutoffs.
+func TestKnownSpareIsNotTold(t *testing.T) {
+	r := helped(t)
+	for _, id := range []int32{2, 3, 4} {
+		r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: group(id)})
+	}
+	for id := range int32(3) {
+		r.step(sched.Addr{}, &sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Node: "n", Serves: []string{""}})
+	}
+	jobs := uint64(0)
+	told := func(by []sched.Action) (n int) {
+		for _, a := range by {
+			if a.Msg.Kind == sched.Spare && a.To == group(0) {
+				n++
+			}
+		}
+		return n
+	}
+	comes := func(m sched.Message) int {
+		jobs++
+		m.Kind, m.Job, m.Count, m.Attempt, m.Owner = sched.Tasks, sched.JobID{Lo: jobs}, 1, 1, owner
+		return told(r.step(owner, &m))
+	}
+	ends := func() int {
+		for id := range int32(3) {
+			if s := r.master.Shown(worker(id)); s.Tasks > 0 {
+				r.seq[id]++
+				return told(r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id]}))
+			}
+		}
+		return -1
+	}
+	ordinary, moved := sched.Message{Class: sched.Long}, sched.Message{Class: sched.Long, Marks: sched.Moved, Peer: group(0)}
+	for _, c := range []struct {
+		what string
+		do   func() int
+		want int
+	}{
+		{"an ordinary task", func() int { return comes(ordinary) + ends() }, 1},
+		{"again, nothing heard", func() int { return comes(ordinary) + ends() }, 1},
+		{"heard", func() int { return told(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 0},
+		{"a task that took the flag", func() int { return comes(moved) }, 1},
+		{"its end", ends, 0},
+		{"two that took it, one worker left", func() int { return comes(moved) + comes(moved) }, 2},
+		{"the last worker is taken", func() int { return comes(moved) }, 0},
+		{"one is idle again", ends, 1},
+		{"a wait of nine cutoffs", func() int { r.now += 9*1000 - 100; return comes(ordinary) + ends() }, 0},
+		{"of ten", func() int { r.now += 1000; return comes(ordinary) + ends() }, 1},
+		{"a task that another group sent here", func() int { m := moved; m.Peer = group(4); return comes(m) + ends() }, 0},
+		{"another process", func() int {
+			r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterUp, Peer: group(0), Serves: []string{""}})
+			return comes(ordinary) + ends() + comes(ordinary) + ends()
+		}, 2},
+	} {
+		if got := c.do(); got != c.want {
+			t.Errorf("%s: told %d times, want %d", c.what, got, c.want)
+		}
+	}
+}
+
 // "each hands over the task it would serve next".
 func TestSpareIsGivenTheNextTask(t *testing.T) {
 	r := helped(t, general(1))

@@ -59,12 +59,14 @@ func (d *Distributor) placeBlock(j *ledger.Job, place int16, next, share int32, 
 
 // placed journals and sends one block. What is placed for a second time may
 // still run where it was before.
-func (d *Distributor) placed(j *ledger.Job, first, count int32, place int16, out *sched.Actions) {
+func (d *Distributor) placed(j *ledger.Job, first, count int32, place int16, out *sched.Actions) *sched.Message {
 	attempt := j.Tasks[first].Attempt
 	r := out.Do(sched.Persist)
 	r.Kind, r.Job, r.First, r.Count, r.Attempt, r.Peer = sched.Placed, j.ID, first, count, attempt, master(place)
 	r.Marks = d.marks(j, first) & sched.Moved
-	d.sendTasks(j, first, count, place, out).Resent = attempt > 1
+	m := d.sendTasks(j, first, count, place, out)
+	m.Resent = attempt > 1
+	return m
 }
 
 func waits(t *ledger.Task) bool {
