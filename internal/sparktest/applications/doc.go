@@ -1,0 +1,15 @@
+// Package applications runs applications of Spark that know nothing of Pigeon on a real
+// cluster, on each supported line of Spark, and notes what ran where.
+//
+// It has tests alone. An application says what it computed on lines that begin with "=".
+// They are compared with those that the same program of the same Spark says with master
+// local[2] and, so that a short run needs no second program, with testdata/answers.
+//
+//	go test ./internal/sparktest/applications                    three of them, on 4.1
+//	... -full -lines '3.5 4.0 4.1 4.2'                           all; features of Spark on -features
+//	... -full -run 'Applications/4.2/tpch'                       one
+//	... -table ../../../docs/spark-lines.md                      writes what ran so far
+//
+// What ran is noted below out/sparktest/ran, a file for each line, application and mode,
+// so that the lines may be run one after the other, or by different machines.
+package applications

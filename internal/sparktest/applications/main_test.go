@@ -1,0 +1,29 @@
+package applications
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+var (
+	full     = flag.Bool("full", false, "run every application, in both modes, and the features of Spark")
+	lines    = flag.String("lines", "4.1", "the lines of Spark that applications run on, apart by spaces")
+	features = flag.String("features", "4.1", "the line of Spark that features are tried on")
+	table    = flag.String("table", "", "write what ran to this file, as Markdown")
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if *table != "" {
+			if err := writeTable(*table); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = max(code, 1)
+			}
+		}
+		os.Exit(code)
+	}))
+}
