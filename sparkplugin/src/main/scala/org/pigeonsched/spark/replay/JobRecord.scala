@@ -1,32 +1,31 @@
 package org.pigeonsched.spark.replay
 
-import java.util.Locale
-
 /**
- * What became of one job, in the time of the trace (durations times the speedup).
+ * What became of one job. Times are ns by the driver's clock, as run.
  *
- * @param submitted  seconds after the beginning, as it happened
- * @param completion seconds from there to the end of the last task
- * @param longest    seconds, the longest task: no completion is shorter
+ * @param submitted  after the start, as it happened
+ * @param completion from there to the end of the last task
  * @param error      empty if it was completed
  */
-final case class JobRecord(
-    line: Int, driver: Int, jobClass: String, tasks: Int, submitted: Double, completion: Double, longest: Double,
-    error: String) {
+final case class JobRecord(line: Int, submitted: Long, completion: Long, error: String, tasks: TaskRecords) {
 
   /** One JSON object, as one line. */
   def json: String = {
-    def number(d: Double): String = String.format(Locale.ROOT, "%.6f", Double.box(d))
     val fields = Seq(
-      "job" -> line.toString, "driver" -> driver.toString, "class" -> JobRecord.quoted(jobClass),
-      "tasks" -> tasks.toString, "submitted" -> number(submitted), "completion" -> number(completion),
-      "longest" -> number(longest), "state" -> JobRecord.quoted(if (error.isEmpty) "completed" else "failed"),
-      "reason" -> JobRecord.quoted(error))
+      "job" -> line.toString, "submitted" -> submitted.toString, "completion" -> completion.toString,
+      "state" -> JobRecord.quoted(if (error.isEmpty) "completed" else "failed"),
+      "reason" -> JobRecord.quoted(error.take(JobRecord.MaxReason)),
+      "reported" -> tasks.reported.mkString("[", ",", "]"), "ran" -> tasks.ran.mkString("[", ",", "]"),
+      "attempts" -> tasks.attempts.mkString("[", ",", "]"),
+      "executors" -> tasks.executors.map(JobRecord.quoted).mkString("[", ",", "]"))
     fields.map { case (k, v) => s"""${JobRecord.quoted(k)}:$v""" }.mkString("{", ",", "}")
   }
 }
 
 object JobRecord {
+  /** Spark's reasons hold stack traces. */
+  val MaxReason = 2000
+
   /** As JSON writes a string. */
   def quoted(text: String): String = text.flatMap {
     case '"' => "\\\""
@@ -34,4 +33,19 @@ object JobRecord {
     case c if c < ' ' => f"\\u${c.toInt}%04x"
     case c => c.toString
   }.mkString("\"", "", "\"")
+}
+
+/**
+ * The tasks of one job, by number. Spark tells of one result after the other, and of the job's end
+ * after all of them, so nothing here is locked.
+ */
+final class TaskRecords(size: Int) {
+  /** When the driver had its result, after the job was submitted; -1 if it had none. */
+  val reported: Array[Long] = Array.fill(size)(-1L)
+  /** How long its attempt ran, by the executor's clock. */
+  val ran: Array[Long] = new Array(size)
+  /** Attempts that it took. */
+  val attempts: Array[Int] = new Array(size)
+  /** The executor it ran in. */
+  val executors: Array[String] = Array.fill(size)("")
 }

@@ -1,29 +1,55 @@
 package org.pigeonsched.spark.replay
 
+import java.io.{BufferedReader, StringReader}
+
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.{SparkConf, SparkContext}
 import org.scalatest.funsuite.AnyFunSuite
 
-import org.pigeonsched.spark.Refusal
+import org.pigeonsched.spark.{JobClass, Refusal}
 
 class ReplaySuite extends AnyFunSuite {
 
-  private def job(line: Int, mean: Double, durations: Double*) = TraceJob(line, 0, mean, durations.toArray)
+  private def orders(text: String) = new Orders(new BufferedReader(new StringReader(text)))
 
-  test("jobs are dealt to the drivers in turn") {
-    val all = (1 to 5).map(job(_, 1, 1))
-    val o = Options.parse(Seq("--trace", "f", "--drivers", "2", "--driver", "1", "--jobs", "4"))
-    assert(Replay.mine(o, all).map(_.line) == Seq(2, 4))
+  test("a line is a job, whatever the white space") {
+    val job = ReplayJob.parse(" 7\tlong 1500  750 500 1000\r")
+    assert(job.line == 7 && job.jobClass == JobClass.Long && job.due == 1500 && job.estimate == 750)
+    assert(job.durations.toSeq == Seq(500, 1000))
   }
 
   Seq(
-    Seq() -> "--trace is missing",
-    Seq("--trace") -> "--trace has no value",
-    Seq("--trace", "f", "--speedup", "x") -> "'x' is no value of --speedup",
-    Seq("--trace", "f", "--speedup", "0") -> "must be above 0",
-    Seq("--trace", "f", "--drivers", "2", "--driver", "2") -> "no driver 2 of 2",
-    Seq("--trace", "f", "--fast", "1") -> "no option --fast"
+    "1 short 1 1" -> "4 fields",
+    "0 short 1 1 1" -> "'0' is the number of no line",
+    "9999999999 short 1 1 1" -> "is the number of no line",
+    "1 medium 1 1 1" -> "medium",
+    "1 short x 1 1" -> "'x' is no number",
+    "1 short 1 1 1.5" -> "'1.5' is no number",
+    "1 short 1 -1 1" -> "'-1' is no number"
+  ).foreach { case (text, why) =>
+    test(s"[$text] is refused") {
+      assert(intercept[Refusal](ReplayJob.parse(text)).getMessage.contains(why))
+    }
+  }
+
+  test("orders are jobs until the end, then the start, and the end of the input") {
+    val o = orders("1 short 0 1 1\n\n2 long 5 1 1 1\nend\nother\nstart\n")
+    assert(o.jobs().map(_.line) == Seq(1, 2))
+    val gone = new java.util.concurrent.CountDownLatch(1)
+    o.listen(() => gone.countDown())
+    o.awaitStart()
+    gone.await()
+  }
+
+  test("jobs without an end are refused") {
+    assert(intercept[Refusal](orders("1 short 0 1 1\n").jobs()).what.contains("no end"))
+  }
+
+  Seq(
+    Seq("--within") -> "--within has no value",
+    Seq("--executors", "-1") -> "'-1' is no value of --executors",
+    Seq("--fast", "1") -> "no option --fast"
   ).foreach { case (args, why) =>
     test(s"[${args.mkString(" ")}] is refused") {
       val e = intercept[Refusal](Options.parse(args))
@@ -32,23 +58,35 @@ class ReplaySuite extends AnyFunSuite {
   }
 
   test("a record is one line of JSON") {
-    val record = JobRecord(3, 1, "short", 2, 0.5, 1.25, 1, "a \"word\"\nand \\ more")
+    val tasks = new TaskRecords(2)
+    tasks.reported(0) = 9
+    tasks.ran(0) = 5
+    tasks.attempts(0) = 1
+    tasks.executors(0) = "3"
+    val record = JobRecord(3, 500, 1250, "a \"word\"\nand \\ more", tasks)
     // Scala reads an escape of Unicode even between three quotes.
     val newline = "\\" + "u000a"
-    assert(record.json == """{"job":3,"driver":1,"class":"short","tasks":2,"submitted":0.500000,""" +
-      s""""completion":1.250000,"longest":1.000000,"state":"failed","reason":"a \\"word\\"${newline}and \\\\ more"}""")
+    assert(record.json == """{"job":3,"submitted":500,"completion":1250,"state":"failed",""" +
+      s""""reason":"a \\"word\\"${newline}and \\\\ more",""" +
+      """"reported":[9,-1],"ran":[5,0],"attempts":[1,0],"executors":["3",""]}""")
   }
 
   // On Spark's own scheduler: the program is the same under any master.
-  test("every job ends and is told of once, in the time of the trace") {
+  test("every job ends and is told of once, with all of its tasks") {
     val sc = new SparkContext(new SparkConf().setMaster("local[2]").setAppName("replay").set("spark.ui.enabled", "false"))
     val told = ArrayBuffer[JobRecord]()
-    try {
-      val jobs = Seq(job(1, 0.1, 0.1, 0.1), job(2, 2, 0.2), job(3, 0.1, 0.1))
-      assert(Replay.run(sc, Options.parse(Seq("--trace", "f", "--speedup", "10")), jobs, told += _) == 0)
-    } finally sc.stop()
+    val ms = 1000000L
+    val jobs = Seq(
+      ReplayJob(1, JobClass.Short, 0, 10 * ms, Array(10 * ms, 10 * ms)),
+      ReplayJob(2, JobClass.Long, 0, 0, Array(20 * ms)),
+      ReplayJob(3, JobClass.Short, 30 * ms, 10 * ms, Array(10 * ms)))
+    try assert(Replay.run(sc, jobs, told += _) == 0) finally sc.stop()
     assert(told.map(_.line).sorted == Seq(1, 2, 3) && told.forall(_.error.isEmpty))
-    assert(told.forall(r => r.completion >= r.longest))
-    assert(told.map(r => r.line -> r.jobClass).toMap == Map(1 -> "short", 2 -> "long", 3 -> "short"))
+    told.foreach { r =>
+      val job = jobs(r.line - 1)
+      assert(r.submitted >= job.due && r.tasks.attempts.forall(_ == 1))
+      r.tasks.ran.zip(job.durations).foreach { case (ran, duration) => assert(ran >= duration) }
+      r.tasks.reported.zip(r.tasks.ran).foreach { case (reported, ran) => assert(reported >= ran && reported <= r.completion) }
+    }
   }
 }
