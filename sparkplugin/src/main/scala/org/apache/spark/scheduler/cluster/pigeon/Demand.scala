@@ -57,7 +57,7 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
     grants.filter(g => held.arrived(executor, Held(g, now, kept = false))).foreach { g =>
       metrics.arrived.inc()
       levels.arrived(g.level)
-      waits.arrived(g.level, now).foreach(nanos => metrics.waited.update(nanos / 1000000))
+      waits.arrived(g.level, now).foreach(nanos => metrics.waited.update(nanos / 1000))
     }
 
   def kept(executor: String, grant: Grant, now: Long): Unit = held.arrived(executor, Held(grant, now, kept = true))

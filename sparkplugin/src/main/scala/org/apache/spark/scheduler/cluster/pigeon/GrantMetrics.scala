@@ -1,13 +1,13 @@
 package org.apache.spark.scheduler.cluster.pigeon
 
-import com.codahale.metrics.{Counter, Gauge, Histogram, MetricRegistry}
+import com.codahale.metrics.{Counter, Gauge, Histogram, MetricRegistry, SlidingWindowReservoir}
 
 import org.apache.spark.metrics.source.Source
 
 /** The driver's metrics source "pigeon": what became of its grants. */
 private[spark] final class GrantMetrics(heldNow: () => Int, wantedNow: () => Long) extends Source {
 
-  override val sourceName: String = "pigeon"
+  override val sourceName: String = GrantMetrics.Name
   override val metricRegistry: MetricRegistry = new MetricRegistry
 
   /** Grants that reached the driver. */
@@ -20,12 +20,22 @@ private[spark] final class GrantMetrics(heldNow: () => Int, wantedNow: () => Lon
   val declined: Counter = metricRegistry.counter("grants.declined")
   /** Grants that executors ended because the driver did not answer, or a task never started. */
   val expired: Counter = metricRegistry.counter("grants.expired")
-  /** Milliseconds in which a level wanted a grant and had none, from the one before to the next. */
-  val waited: Histogram = metricRegistry.histogram("grants.wait.ms")
+  /**
+   * Microseconds in which a level wanted a grant and had none, from the one before to the next. The
+   * last ones, and all of them: most are so short that the rare long ones must not be left to chance.
+   */
+  val waited: Histogram =
+    metricRegistry.register("grants.wait.us", new Histogram(new SlidingWindowReservoir(GrantMetrics.Waits)))
 
   gauge("grants.held", () => heldNow())
   gauge("grants.wanted", () => wantedNow())
 
   private def gauge[T](name: String, value: () => T): Unit =
     metricRegistry.register(name, new Gauge[T] { override def getValue: T = value() })
+}
+
+private[spark] object GrantMetrics {
+  val Name = "pigeon"
+  /** How many waits are remembered. */
+  val Waits = 1024
 }
