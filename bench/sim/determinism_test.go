@@ -75,11 +75,11 @@ func TestSameSeedSameActions(t *testing.T) {
 func TestSameActionsOnEveryMachine(t *testing.T) {
 	for name, want := range map[string]string{
 		"pigeon":              "e9a04982d936e63271a480257f27238fb38815d3c3deb5c51b14ec694846499d",
-		"pigeon-sort":         "9118610a52f37877e514a0c935cc61934636cfe2ec12975f59fb8111767bc26f",
-		"pigeon-x":            "2d6a4b69ff08ebc3b6ddc48e0fe2cf578b61ebcf1d22614aac9ae6745ef5af3b",
-		"pigeon-sort:tail=no": "1968557520fba149f9d82f0eaf2d480c82b19c87b115dd003b66c404b0549315",
-		"pigeon-x:tail=no":    "d4b8e0e82108c6d9808d8e6b8ba83cae19e04bedcf1f810301375cbe52780cb4",
-		"peacock":             "b269d1a19036201d79c77f2a8ae6ab78c48d467c8ee09173dd91d1c0c2a736df",
+		"pigeon-sort":         "8809f1f38d53482636294f35fd84ba2633f29aed1559a2114355c7eb7ed3c1ac",
+		"pigeon-x":            "bc25336dee3d6189cd0ed44777e2da88b83b00f83a1530305b09c1a69f95d306",
+		"pigeon-sort:tail=no": "a5972200f348319c1c1e2eb3fdf9409563a27397ad07c4317feb15afc29ba7a7",
+		"pigeon-x:tail=no":    "143dd79aec85e48ba74b4090af41b67d0edd72cfbe292be92af781320a5eb219",
+		"peacock":             "7ce1accc11b36d9b65f00c593ca23a22f7664cfc11a17c8ede2fc1ee7b6668c6",
 		"kairos":              "782e21e2fb26ed7ad1b5bebbdcc7b2d07b30cadcac6e48d9c2334207f4670395",
 	} {
 		sum := sha256.Sum256(actions(t, name, 1))

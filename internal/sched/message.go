@@ -46,7 +46,8 @@ const (
 	// Tasks: First..First+Count-1 of a job are to be run. Job, Class, Estimate,
 	// App, Arrival, Attempt, First, Count, Total, Marks. Head puts them before
 	// everything else of their class; Resent says that an earlier incarnation may have
-	// launched them already.
+	// launched them already. Peer is the master that handed the task over, when it
+	// moves to a spare worker.
 	Tasks
 	// Drop: those tasks are no longer wanted; forget queued ones, kill running
 	// ones. Job, First, Count (Count 0: all).
@@ -163,9 +164,10 @@ const (
 	// What masters say to each other, in policies whose groups help each other.
 
 	// Spare (master to master): a worker is idle and nothing is queued. Serves,
-	// Reserved (it takes short tasks only). It is never withdrawn; one that is out
-	// of date costs a move: the task goes back to its distributor (Returned, with
-	// Peer), which gives it to the group that is spare.
+	// Reserved (it takes short tasks only). It is never withdrawn, and not repeated
+	// before a task came for it; one that is out of date costs a move: the task goes
+	// back to its distributor (Returned, with Peer), which gives it to the group that
+	// is spare.
 	Spare
 
 	// What masters of policies that suspend tasks say to workers.

@@ -21,7 +21,8 @@
 //	              2 r)^aging
 //	spare worker  told to two other masters, which hand over the task they would
 //	              serve next, or keep a flag: an arriving task that finds no idle
-//	              worker follows it. A task moves once at most.
+//	              worker follows it. A task moves once at most. A master that keeps
+//	              the flag still is not told again, see spare.go.
 //	pigeon-x      no worker is reserved; a short arrival tries an idle worker, a
 //	              victim, a flag, the queue. A victim runs the long task with the
 //	              largest index; it is suspended and goes on in the same worker.
@@ -49,7 +50,8 @@
 //	master A            distributor              master B
 //	    │ ◀────────────────── Spare ───────────────── │   a worker is idle there
 //	    │ ── Returned, Peer=B ──▶ │                    │
-//	    │                         │ ── Tasks, Moved ──▶ │   journaled as Placed
+//	    │                         │ ── Tasks, Moved, ─▶ │   journaled as Placed; it
+//	    │                         │       Peer=A        │   tells that A's flag is gone
 //
 // It costs a hop and a message more than if A sent the task to B. Whichever of the
 // three is lost in the middle, the task is with the distributor, or in the one group
@@ -69,7 +71,9 @@
 // refused. Idle notices name what ended and what is suspended, so that a master that
 // thinks otherwise learns of it. What a slot holds and nobody knows of is killed, and
 // its distributor tries the task again. A master that follows another adopts what is
-// suspended. A notice of a spare worker that is out of date costs a move.
+// suspended. A notice of a spare worker that is out of date costs a move. One that was
+// lost, or a flag whose task never came, keeps two groups apart for ten cutoffs, after
+// which the notice is repeated.
 package pigeon
 
 import "github.com/pigeon-sched/pigeon/internal/sched"

@@ -115,14 +115,15 @@ func TestKnownSpareIsNotTold(t *testing.T) {
 	}{
 		{"an ordinary task", func() int { return comes(ordinary) + ends() }, 1},
 		{"again, nothing heard", func() int { return comes(ordinary) + ends() }, 1},
-		{"heard", func() int { return told(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 0},
+		{"heard, so that it knows this group from now on", func() int { return told(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 1},
+		{"heard again", func() int { return told(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 0},
 		{"a task that took the flag", func() int { return comes(moved) }, 1},
 		{"its end", ends, 0},
 		{"two that took it, one worker left", func() int { return comes(moved) + comes(moved) }, 2},
 		{"the last worker is taken", func() int { return comes(moved) }, 0},
 		{"one is idle again", ends, 1},
 		{"a wait of nine cutoffs", func() int { r.now += 9*1000 - 100; return comes(ordinary) + ends() }, 0},
-		{"of ten", func() int { r.now += 1000; return comes(ordinary) + ends() }, 1},
+		{"of ten", func() int { r.now += 1200; return comes(ordinary) + ends() }, 1},
 		{"a task that another group sent here", func() int { m := moved; m.Peer = group(4); return comes(m) + ends() }, 0},
 		{"another process", func() int {
 			r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterUp, Peer: group(0), Serves: []string{""}})

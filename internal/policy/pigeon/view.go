@@ -64,6 +64,10 @@ func (s *Master) Serving(app string) int {
 	return 0
 }
 
+// Contended says whether tasks of other applications wait that are as urgent as one
+// of this application and class.
+func (s *Master) Contended(app string, c sched.Class) bool { return s.index.OthersWait(app, c) }
+
 // Shown gives what is known of a worker; one that is not idle has a task, or is
 // about to say that it has not.
 func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
