@@ -22,6 +22,8 @@ import (
 type replayFlags struct {
 	*experimentFlags
 	isolation string
+	via       string
+	spark     *sparkReplayFlags
 	frontends []string
 	speedup   float64
 	history   string
@@ -40,18 +42,22 @@ func replayCommand() *cobra.Command {
 		Short:   "Run a workload live, in real time, and measure it as sim does",
 		Long: `Starts a cluster on this machine (or uses a running one), submits every job of
 the workload when it is due, with sleeping tasks, and prints what pigeon sim prints.
+With --via spark the jobs are those of Spark applications (see docs/spark.md).
 Ctrl-C ends it cleanly and prints what was measured until then.`,
 		Example: `  pigeon replay --demo                               a quarter of a minute, with a plot
   pigeon replay --trace jobs.tr --speedup 10 -o json
   pigeon replay --trace jobs.tr --isolation process  a process for each daemon
   pigeon replay --trace jobs.tr --policy hawk        another policy, with its one master
   pigeon replay --jobs 500 --frontend 127.0.0.1:20503
-  pigeon replay --trace jobs.tr --runs 3 --compare-sim --out out/jobs`,
+  pigeon replay --trace jobs.tr --runs 3 --compare-sim --out out/jobs
+  pigeon replay --via spark --drivers 3 --workers 8 --groups 2 --jobs 200   Spark jobs of three applications`,
 		Args: cobra.NoArgs,
 	}
 	output := addOutput(cmd)
 	fs := cmd.Flags()
 	f := &replayFlags{experimentFlags: addExperimentFlags(fs)}
+	fs.StringVar(&f.via, "via", viaThrift, "thrift: this program submits the jobs; spark: Spark applications run them")
+	f.spark = addSparkReplayFlags(fs)
 	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "goroutine: all daemons in this process; process: one for each, every node on 127.0.<group>.<node>")
 	fs.StringSliceVar(&f.frontends, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
 	fs.Float64Var(&f.speedup, "speedup", 1, "divide arrivals and durations by this; results are multiplied back")
@@ -90,6 +96,9 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	if err := checkDelay(f.delay); err != nil {
 		return nil, wrongUse(err)
 	}
+	if err := f.checkVia(cmd.Context()); err != nil {
+		return nil, wrongUse(err)
+	}
 	if len(f.frontends) > 0 {
 		if err := f.adopt(cmd.Context()); err != nil {
 			return nil, wrongUse(err)
@@ -100,10 +109,29 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.history != "" && (len(runs)*f.runs > 1 || len(f.frontends) > 0) {
+	if f.history != "" && (len(runs)*f.runs > 1 || len(f.frontends) > 0 && f.via != viaSpark) {
 		return nil, wrongUse(fmt.Errorf("--history %s is written by one run on a cluster of its own; leave --runs, --seeds and --frontend out", f.history))
 	}
-	return runs, nil
+	if f.via == viaSpark {
+		err = f.spark.checkRuns(cmd.Context(), f, runs)
+	}
+	return runs, wrongUse(err)
+}
+
+// checkVia refuses a way that jobs cannot take.
+func (f *replayFlags) checkVia(ctx context.Context) error {
+	switch f.via {
+	case viaSpark:
+		return f.spark.check(ctx, f)
+	case viaThrift:
+		for _, flag := range sparkReplayOnly {
+			if f.flags.Changed(flag) {
+				return fmt.Errorf("--%s is of Spark applications; add --via spark, or leave it out", flag)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("--via %q does not exist; use %s or %s", f.via, viaThrift, viaSpark)
 }
 
 // adopt takes the sizes of a running cluster.
@@ -174,28 +202,20 @@ func (s *replayShow) all(runs []experiment.Run) error {
 func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *experiment.Agreement, files outputFiles) (partial bool, err error) {
 	f := s.flags
 	s.announce(run, w, k)
-	var got replay.Replayed
-	if len(f.frontends) > 0 {
-		r, err := replay.Run(s.cmd.Context(), w, replay.Options{Frontends: f.frontends, Progress: s.draw})
-		if err != nil {
+	got, err := s.live(run, w)
+	if err != nil {
+		return false, err
+	}
+	if dst := files.writer(0); dst != nil {
+		if err := replay.WriteHistory(dst, got.Events); err != nil {
 			return false, err
-		}
-		got = *r
-		replay.Unmeasured(got.Outcome, w)
-	} else {
-		m, err := replay.OnOwn(s.cmd.Context(), run, w, replay.Own{Isolation: local.Isolation(f.isolation), Progress: s.draw})
-		if err != nil {
-			return false, err
-		}
-		got = m.Replayed
-		if dst := files.writer(0); dst != nil {
-			if err := replay.WriteHistory(dst, m.Events); err != nil {
-				return false, err
-			}
 		}
 	}
 	s.progress.clear()
 	result := run.Result(w, got.Outcome)
+	if f.spark.master != "" {
+		result.Policy = f.spark.master
+	}
 	if got.Lateness > replay.Late {
 		fmt.Fprintf(s.cmd.ErrOrStderr(), "a job was submitted %v after it was due: this machine was too busy to keep the workload's times\n", got.Lateness.Round(time.Millisecond))
 	}
@@ -211,6 +231,24 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 	return result.Partial, printResults(s.cmd.OutOrStdout(), []measure.Result{result})
 }
 
+// live makes the run. Only on a cluster of its own are there events, unless Spark's
+// drivers tell them.
+func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (*replay.Measured, error) {
+	f := s.flags
+	switch {
+	case f.via == viaSpark:
+		return s.viaSpark(run, w)
+	case len(f.frontends) == 0:
+		return replay.OnOwn(s.cmd.Context(), run, w, replay.Own{Isolation: local.Isolation(f.isolation), Progress: s.draw})
+	}
+	r, err := replay.Run(s.cmd.Context(), w, replay.Options{Frontends: f.frontends, Progress: s.draw})
+	if err != nil {
+		return nil, err
+	}
+	replay.Unmeasured(r.Outcome, w)
+	return &replay.Measured{Replayed: *r}, nil
+}
+
 // announce says what begins, where a person looks on.
 func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) {
 	d := run.Description
@@ -222,6 +260,9 @@ func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) 
 		masters = 1
 	}
 	where := fmt.Sprintf("under policy %s on a cluster of %d frontends, %d masters and %d workers", run.Policy, d.Frontends, masters, d.Workers())
+	if s.flags.via == viaSpark {
+		where = s.flags.spark.where(where)
+	}
 	last := time.Duration(w.Jobs[len(w.Jobs)-1].Arrival)
 	fmt.Fprintf(s.cmd.ErrOrStderr(), "replaying %d jobs (%d tasks) that arrive within %v, %s, run %d of %d\n",
 		len(w.Jobs), w.Tasks(), last.Round(time.Second), where, k+1, s.flags.runs)

@@ -1,0 +1,67 @@
+package viaspark
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/bench/workload"
+)
+
+func TestWriteJobs(t *testing.T) {
+	var out bytes.Buffer
+	w := &workload.Workload{Jobs: []workload.Job{
+		{Line: 4, Arrival: 100, Estimate: 7, Durations: []int64{7}},
+		{Line: 5, Arrival: 150, Durations: []int64{1, 2}, DeclaredLong: true},
+	}}
+	if err := writeJobs(&out, w, []int{0, 1}, 100); err != nil || out.String() != "4 short 0 7 7\n5 long 50 0 1 2\nend\n" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
+
+func TestParse(t *testing.T) {
+	good := `{"job":3,"submitted":5,"completion":9,"state":"completed","reason":"","reported":[7],"ran":[4],"attempts":[1],"executors":["0"]}`
+	for _, c := range []struct{ old, with, want string }{
+		{"", "", ""},
+		{good, `{"ready":0}`, ""},
+		{`"completed"`, `"failed"`, ""},
+		{`"job":3`, `"job":0`, "no line of a trace"},
+		{`"completed"`, `"lost"`, `"lost"`},
+		{`[4]`, `[4,5]`, "different number of tasks"},
+		{`["0"]`, `[]`, "different number of tasks"},
+		{`"submitted":5`, `"submitted":-5`, "out of bounds"},
+		{`"completion":9`, `"completion":9000000000000000000`, "out of bounds"},
+		{`[7]`, `[-2]`, "task 0 is out of bounds"},
+		{`[7]`, `[-1]`, "completed without task 0"},
+		{`[4]`, `[-4]`, "task 0 is out of bounds"},
+		{`{`, ``, "invalid character"},
+	} {
+		_, err := parse([]byte(strings.Replace(good, c.old, c.with, 1)))
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q for %q: %v, want %q", c.with, c.old, err, c.want)
+		}
+	}
+}
+
+// FuzzParse: whatever a driver writes is refused, or can be booked.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"ready":2}`))
+	f.Add([]byte(`{"job":1,"submitted":5,"completion":9,"state":"completed","reported":[7,8],"ran":[4,9],"attempts":[1,2],"executors":["0",""]}`))
+	f.Add([]byte(`{"job":2,"submitted":5,"completion":9,"state":"failed","reported":[-1],"ran":[0],"attempts":[0],"executors":[""]}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		s, err := parse(line)
+		if err != nil || s.Ready != nil {
+			return
+		}
+		w := &workload.Workload{Jobs: []workload.Job{{Line: 1, Durations: []int64{4, 9}}, {Line: 2, Durations: []int64{1}}}}
+		b, d := newBook(w), &driver{jobs: []int{0, 1}}
+		if b.enter(d, s) == nil && b.enter(d, s) == nil {
+			t.Errorf("%s was booked twice", line)
+		}
+		for task, waited := range b.out.Queueing {
+			if waited < -1 {
+				t.Errorf("task %d waited %d", task, waited)
+			}
+		}
+	})
+}

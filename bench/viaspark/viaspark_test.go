@@ -1,0 +1,381 @@
+package viaspark
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"go.uber.org/goleak"
+)
+
+// driverVariable has this test be a driver; its value says how it behaves.
+const driverVariable = "PIGEON_TEST_DRIVER"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(driverVariable); how != "" {
+		fakeDriver(how)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// fakeDriver speaks as Spark's driver does. Its jobs take no longer than their
+// longest task, without anybody sleeping.
+func fakeDriver(how string) {
+	in := newLines(os.Stdin)
+	var jobs [][]string
+	for line := range in {
+		if line == "end" {
+			break
+		}
+		jobs = append(jobs, strings.Fields(line))
+	}
+	number := strings.Fields(os.Args[len(os.Args)-1])[0]
+	fmt.Fprintln(os.Stderr, "driver has", len(jobs), "jobs and", strings.Join(os.Args[1:], " "))
+	if how == "never ready" {
+		os.Exit(5)
+	}
+	if how == "silent" {
+		<-in
+		os.Exit(3)
+	}
+	fmt.Println(`{"ready":2}`)
+	if <-in != "start" {
+		os.Exit(3)
+	}
+	for i, job := range jobs {
+		switch {
+		case how == "dies" && i == 1:
+			fmt.Fprintln(os.Stderr, "java.lang.OutOfMemoryError")
+			os.Exit(52)
+		case how == "babbles":
+			fmt.Println("hello", number)
+		case how == "hangs" && i == 1:
+			<-in
+			os.Exit(3)
+		}
+		fmt.Println(record(job, how == "fails" && i == 0))
+	}
+	if how == "fails" {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// record is what a driver says of a job that started when it was due, waited 2 ns and
+// then ran all tasks at once.
+func record(job []string, failed bool) string {
+	var line, due, longest int64
+	fmt.Sscan(job[0], &line)
+	fmt.Sscan(job[2], &due)
+	s := said{Job: int(line), Submitted: due + 1, State: completed}
+	if failed {
+		s.State, s.Reason = "failed", "by request"
+	}
+	for _, duration := range job[4:] {
+		var ran int64
+		fmt.Sscan(duration, &ran)
+		longest = max(longest, ran)
+		s.Ran, s.Reported = append(s.Ran, ran), append(s.Reported, ran+2)
+		s.Attempts, s.Executors = append(s.Attempts, 1), append(s.Executors, "7")
+	}
+	s.Completion = longest + 3
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// newLines gives what is read, line by line; closed at its end.
+func newLines(f *os.File) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		text := make([]byte, 1)
+		var line []byte
+		for {
+			if n, err := f.Read(text); n == 0 || err != nil {
+				return
+			}
+			if text[0] == '\n' {
+				lines <- string(line)
+				line = line[:0]
+				continue
+			}
+			line = append(line, text[0])
+		}
+	}()
+	return lines
+}
+
+// jobs are five, in a trace whose arrivals do not begin at 0.
+func jobs(t *testing.T) *workload.Workload {
+	t.Helper()
+	w := &workload.Workload{Name: "five"}
+	for i := range 5 {
+		w.Jobs = append(w.Jobs, workload.Job{
+			Line: i + 1, Arrival: int64(1000 + 10*i), Estimate: 50, Durations: []int64{50, 100}, DeclaredLong: i == 3, TrueLong: i == 3,
+		})
+	}
+	return w
+}
+
+// programs are drivers that behave as said, in turn.
+func programs(t *testing.T, hows ...string) []Program {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Program
+	for _, how := range hows {
+		list = append(list, Program{Place: "this machine", Argv: []string{self}, Env: append(os.Environ(), driverVariable+"="+how)})
+	}
+	return list
+}
+
+func options(t *testing.T, drivers int, hows ...string) Options {
+	t.Helper()
+	return Options{Drivers: drivers, Programs: programs(t, hows...), Master: func(k int) string { return fmt.Sprint("m", k) }, Within: time.Minute}
+}
+
+func TestDriversShareTheWorkload(t *testing.T) {
+	w := jobs(t)
+	o := options(t, 2, "works")
+	var ready []int
+	o.Waiting = func(n, _ int) { ready = append(ready, n) }
+	o.Died = func(err error) { t.Error(err) }
+	m, err := Run(t.Context(), w, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(ready) != "[1 2]" || m.Outcome.Facts.Partial || m.Outcome.Facts.Attempts != 10 || m.Outcome.Facts.Busy != 5*150 || m.Outcome.Facts.Mode != "live" {
+		t.Errorf("ready %v, %+v", ready, m.Outcome.Facts)
+	}
+	for i, job := range m.Outcome.Jobs {
+		if at := int64(10*i + 1); !job.Ended || job.Failed || job.Arrival != at || job.End != at+103 {
+			t.Errorf("job %d: %+v", i, job)
+		}
+	}
+	for task, waited := range m.Outcome.Queueing {
+		if waited != 2 {
+			t.Errorf("task %d waited %d", task, waited)
+		}
+	}
+	checkHistory(t, m)
+}
+
+// checkHistory: every task's life is there, in order of time, at the driver whose
+// job it is.
+func checkHistory(t *testing.T, m *replay.Measured) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := replay.WriteHistory(&text, m.Events); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	last := int64(0)
+	for _, e := range m.Events {
+		if e.Time < last {
+			t.Errorf("%+v comes after %d", e, last)
+		}
+		last = e.Time
+		seen[e.Event+" at "+e.Where]++
+	}
+	want := map[string]int{}
+	for driver, n := range []int{3, 2} {
+		name := fmt.Sprint("driver ", driver)
+		want[measure.Submitted+" at "+name], want[measure.Completed+" at "+name] = n, n
+		want[measure.Started+" at "+name+", executor 7"], want[measure.Reported+" at "+name+", executor 7"] = 2*n, 2*n
+	}
+	if fmt.Sprint(seen) != fmt.Sprint(want) {
+		t.Errorf("the history holds %v, want %v", seen, want)
+	}
+}
+
+func TestADriverThatDiesIsTold(t *testing.T) {
+	o := options(t, 2, "works", "dies")
+	var died []error
+	o.Died = func(err error) { died = append(died, err) }
+	m, err := Run(t.Context(), jobs(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := ""
+	for _, job := range m.Outcome.Jobs {
+		ended += fmt.Sprintf("%t ", job.Ended)
+	}
+	if !m.Outcome.Facts.Partial || ended != "true true true false true " {
+		t.Errorf("ended: %s, %+v", ended, m.Outcome.Facts)
+	}
+	if len(died) != 1 || !contains(died[0], "driver 1 on this machine ended (exit status 52) with 1 of its 2 jobs unfinished", "OutOfMemoryError") {
+		t.Errorf("died: %v", died)
+	}
+}
+
+func TestAFailedJobIsNoDeath(t *testing.T) {
+	o := options(t, 1, "fails")
+	o.Died = func(err error) { t.Error(err) }
+	m, err := Run(t.Context(), jobs(t), o)
+	if err != nil || m.Outcome.Facts.Partial || !m.Outcome.Jobs[0].Failed || m.Outcome.Jobs[1].Failed {
+		t.Errorf("%v, %+v", err, m)
+	}
+}
+
+func TestNothingRunsUnlessAllAreReady(t *testing.T) {
+	m, err := Run(t.Context(), jobs(t), options(t, 2, "works", "never ready"))
+	if m != nil || !contains(err, "no job was submitted", "driver 1 on this machine ended (exit status 5) before it was ready", "the last it said:\n  driver has 2 jobs and --master m1") {
+		t.Error(err)
+	}
+}
+
+// TestADriverThatIsNotOurs is ended, and what it says counts for nothing.
+func TestADriverThatIsNotOurs(t *testing.T) {
+	o := options(t, 2, "works", "babbles")
+	var died []error
+	o.Died = func(err error) { died = append(died, err) }
+	m, err := Run(t.Context(), jobs(t), o)
+	if err != nil || !m.Outcome.Facts.Partial || m.Outcome.Jobs[1].Ended || len(died) != 1 || !contains(died[0], "driver 1", "wrote what is no record", "hello") {
+		t.Errorf("%v, died %v, %+v", err, died, m)
+	}
+}
+
+func TestAProgramThatIsNotThere(t *testing.T) {
+	o := options(t, 2, "works")
+	o.Programs = append(o.Programs, Program{Place: "nowhere", Argv: []string{"/nonesuch"}})
+	if _, err := Run(t.Context(), jobs(t), o); !contains(err, "nowhere", "driver 1 cannot be started", "/nonesuch") {
+		t.Error(err)
+	}
+}
+
+// TestEndedEarly: what had ended counts, and no driver is left, at whatever time the
+// replay is ended.
+func TestEndedEarly(t *testing.T) {
+	t.Run("before all are ready", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		o := options(t, 2, "works", "silent")
+		o.Waiting = func(int, int) { cancel() }
+		if m, err := Run(ctx, jobs(t), o); m != nil || !contains(err, "no job was submitted", "1 of 2 drivers were ready") {
+			t.Errorf("%v, %v", m, err)
+		}
+	})
+	t.Run("under way", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		o := options(t, 2, "works", "hangs")
+		o.Progress = func(p replay.Progress) {
+			if p.Ended == 4 {
+				cancel()
+			}
+		}
+		m, err := Run(ctx, jobs(t), o)
+		if err != nil || !m.Outcome.Facts.Partial || m.Outcome.Jobs[3].Ended || !m.Outcome.Jobs[4].Ended {
+			t.Errorf("%v, %+v", err, m)
+		}
+	})
+	t.Run("its cluster failed", func(t *testing.T) {
+		failed := make(chan error, 1)
+		failed <- fmt.Errorf("a master is gone")
+		o := options(t, 1, "hangs")
+		o.Failed = failed
+		if _, err := Run(t.Context(), jobs(t), o); !contains(err, "a master is gone") {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		drivers, jobs int
+		want          string
+	}{{0, 5, "0 drivers are outside 1 to 256"}, {257, 500, "257 drivers"}, {6, 5, "6 drivers cannot share 5 jobs"}} {
+		if err := (&Options{Drivers: c.drivers}).Check(c.jobs); !contains(err, c.want, "nothing was started", "; ") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestOnHost: what a shell on the host makes of the words is what spark-submit would
+// have been given here.
+func TestOnHost(t *testing.T) {
+	dir := t.TempDir()
+	ssh := "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\necho \"host $1\"; shift\nexec sh -c \"$*\"\n"
+	pigeon := "#!/bin/sh\nfor a in \"$@\"; do echo \"<$a>\"; done\n"
+	program := filepath.Join(dir, "pig eon")
+	for path, text := range map[string]string{filepath.Join(dir, "ssh"): ssh, program: pigeon} {
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := Options{
+		Drivers: 2, Programs: []Program{OnHost("a", "pigeon"), OnHost("me@b", program)}, Within: 2 * time.Second, Executors: 3,
+		Master: func(k int) string { return Rotated([]string{"f:1", "g:2"}, k) }, Settings: []string{"spark.x=it's $HOME; a 'b'"},
+	}
+	_, argv := o.command(1)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, argv[0]), argv[1:]...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want := "host me@b\n<spark>\n<submit>\n"
+	for _, word := range o.submit(1) {
+		want += "<" + word + ">\n"
+	}
+	if string(out) != want || !strings.Contains(want, "<spark.x=it's $HOME; a 'b'>") || !strings.Contains(want, "<spark-pigeon://g:2,f:1>") {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
+
+func TestCheckHost(t *testing.T) {
+	for host, good := range map[string]bool{"a": true, "me@10.0.0.1": true, "": false, "-oProxyCommand=x": false, "a b": false} {
+		if err := CheckHost(host); (err == nil) != good {
+			t.Errorf("%q: %v", host, err)
+		}
+	}
+}
+
+func TestSlots(t *testing.T) {
+	for _, c := range []struct {
+		groups      []int
+		asked, want int
+	}{{[]int{4, 4}, 0, 4}, {[]int{60, 40, 20}, 0, 20}, {[]int{60, 40, 20}, 10, 10}, {[]int{3, 4}, 0, 1}, {[]int{4, 4}, 3, 0}, {[]int{4}, -1, 0}} {
+		got, err := Slots(c.groups, c.asked)
+		if got != c.want || (err != nil) != (c.want == 0) {
+			t.Errorf("%+v: %d, %v", c, got, err)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	short := newTail()
+	fmt.Fprint(short, "one\ntwo\n")
+	if got := short.String(); got != "one\ntwo" {
+		t.Errorf("%q", got)
+	}
+	long := newTail()
+	for i := range 100_000 {
+		fmt.Fprintln(long, "line", i)
+	}
+	lines := strings.Split(long.String(), "\n")
+	if len(lines) != tailLines || lines[tailLines-1] != "line 99999" || len(long.kept) > tailBytes {
+		t.Errorf("%d lines, %q", len(lines), lines)
+	}
+}
+
+func contains(err error, parts ...string) bool {
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			return false
+		}
+	}
+	return err != nil
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	local "github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/bench/viaspark"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
+	"github.com/spf13/pflag"
+)
+
+// What a job goes through on its way to the cluster.
+const (
+	viaThrift = "thrift"
+	viaSpark  = "spark"
+)
+
+// sparkReplayFlags are those of "pigeon replay --via spark".
+type sparkReplayFlags struct {
+	drivers  int
+	hosts    []string
+	program  string // on the hosts
+	master   string
+	slots    int
+	settings []string
+
+	options viaspark.Options // from check
+}
+
+// sparkReplayOnly are of no use without --via spark.
+var sparkReplayOnly = []string{"drivers", "hosts", "host-pigeon", "master", "slots", "spark-conf"}
+
+func addSparkReplayFlags(fs *pflag.FlagSet) *sparkReplayFlags {
+	s := &sparkReplayFlags{}
+	fs.IntVar(&s.drivers, "drivers", 3, "via spark: drivers, each a Spark application; job k goes to driver k mod this")
+	fs.StringSliceVar(&s.hosts, "hosts", nil, "via spark: start the drivers on these hosts in turn, by ssh, not here; with --frontend")
+	fs.StringVar(&s.program, "host-pigeon", "pigeon", "via spark: this program on the hosts, which finds Spark and the plugin there")
+	fs.StringVar(&s.master, "master", "", "via spark: another master of Spark, such as spark://host:7077, to compare with; --workers says how many slots it has")
+	fs.IntVar(&s.slots, "slots", 0, "via spark: slots of each node of a cluster of its own (default: one node for each of even groups)")
+	fs.StringArrayVar(&s.settings, "spark-conf", nil, "via spark: KEY=VALUE, a setting of the drivers; repeatable")
+	return s
+}
+
+// check refuses, before anything is started, what cannot work, and decides how
+// drivers are started. Settings of f that depend on the drivers are set.
+func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
+	tried := "reading the command line; nothing was started"
+	refuse := func(flag, what, next string) error {
+		return &api.Error{Problem: api.Invalid, What: what, Subject: flag, Tried: tried, Next: next}
+	}
+	switch {
+	case len(s.hosts) > 0 && len(f.frontends) == 0:
+		return refuse("--hosts", "drivers on other hosts need a cluster that they reach", "start one and name it by --frontend")
+	case s.master != "" && (len(f.frontends) > 0 || len(s.hosts) > 0 || f.compare || s.slots != 0):
+		return refuse("--master "+s.master, "it does not go with --frontend, --hosts, --slots or --compare-sim", "leave them out; a Pigeon is named by --frontend")
+	case arguments.IsPigeon(arguments.Translate(s.master)):
+		return refuse("--master "+s.master, "a Pigeon is named by its frontends", "give --frontend HOST:PORT,... instead")
+	case s.slots != 0 && len(f.frontends) > 0:
+		return refuse("--slots", "the nodes of a running cluster have the slots they have", "leave --slots or --frontend out")
+	}
+	for _, host := range s.hosts {
+		if err := viaspark.CheckHost(host); err != nil {
+			return fmt.Errorf("--hosts: %w", err)
+		}
+	}
+	for _, setting := range s.settings {
+		if name, _, ok := strings.Cut(setting, "="); !ok || !strings.HasPrefix(name, "spark.") {
+			return refuse("--spark-conf "+setting, "it is no setting of Spark", "write spark.NAME=VALUE")
+		}
+	}
+	s.options = viaspark.Options{Drivers: s.drivers, Settings: s.settings}
+	if err := s.options.Check(workload.MaxJobs); err != nil {
+		return err
+	}
+	if len(f.frontends) == 0 && !f.flags.Changed("frontends") {
+		f.desc.Frontends = s.drivers // each driver is the application of one
+	}
+	return s.findPrograms(ctx)
+}
+
+// findPrograms decides what starts drivers.
+func (s *sparkReplayFlags) findPrograms(ctx context.Context) error {
+	if len(s.hosts) > 0 {
+		for _, host := range s.hosts {
+			s.options.Programs = append(s.options.Programs, viaspark.OnHost(host, s.program))
+		}
+		return nil
+	}
+	env := processEnvironment()
+	places := sparkhome.Machine(env.get)
+	home, err := sparkhome.Find(ctx, places)
+	if err != nil {
+		return err
+	}
+	if err := sparkhome.CheckJava(places); err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("the path of this program is not known: %w", err)
+	}
+	jar, err := sparkhome.FindJar(home, env.get, program)
+	if err != nil {
+		return err
+	}
+	if s.master != "" {
+		s.options.Jar = jar // pigeon spark adds it for a Pigeon only
+	}
+	env.set("SPARK_HOME", home.Dir)
+	env.set(sparkhome.JarVariable, jar)
+	s.options.Programs = []viaspark.Program{{Place: "this machine", Argv: []string{program, "spark", "submit"}, Env: env}}
+	return nil
+}
+
+// checkRuns refuses what only the workload and the cluster tell.
+func (s *sparkReplayFlags) checkRuns(ctx context.Context, f *replayFlags, runs []experiment.Run) error {
+	w, err := runs[0].Workload()
+	if err != nil {
+		return err
+	}
+	if err := s.options.Check(len(w.Jobs)); err != nil {
+		return err
+	}
+	switch {
+	case s.master != "":
+		s.options.Master = func(int) string { return s.master }
+	case len(f.frontends) > 0:
+		s.options.Master = func(k int) string { return viaspark.Rotated(f.frontends, k) }
+		if s.options.Executors, err = nodesUp(ctx, f.frontends); err != nil {
+			return err
+		}
+	default:
+		if s.slots, err = viaspark.Slots(runs[0].Description.Groups, s.slots); err != nil {
+			return err
+		}
+	}
+	if n, ok := s.instances(); ok {
+		s.options.Executors = n
+	}
+	return nil
+}
+
+// instances is how many executors the settings ask for.
+func (s *sparkReplayFlags) instances() (n int, ok bool) {
+	for _, setting := range slices.Backward(s.settings) {
+		if value, found := strings.CutPrefix(setting, "spark.executor.instances="); found {
+			n, err := strconv.Atoi(value)
+			return n, err == nil && n >= 0 // what is no number Spark refuses
+		}
+	}
+	return 0, false
+}
+
+// nodesUp counts the nodes, each of which has an executor of every driver.
+func nodesUp(ctx context.Context, frontends []string) (up int, err error) {
+	c, err := dialCluster(frontends, 10*time.Second)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close() //nolint:errcheck // it only closes connections
+	groups, err := c.frontends[0].Nodes(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("the frontend %s does not tell its nodes: %w; nothing was started", frontends[0], err)
+	}
+	for g := range groups {
+		for n := range groups[g].Nodes {
+			if groups[g].Nodes[n].Up {
+				up++
+			}
+		}
+	}
+	return up, nil
+}
+
+// where adds the drivers to where a run takes place.
+func (s *sparkReplayFlags) where(cluster string) string {
+	if s.master != "" {
+		cluster = "on " + s.master
+	}
+	return fmt.Sprintf("by %d Spark drivers %s", s.drivers, cluster)
+}
+
+// viaSpark makes one live run through Spark.
+func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (*replay.Measured, error) {
+	f := s.flags
+	o := f.spark.options
+	o.Progress = s.draw
+	o.Waiting = func(ready, drivers int) {
+		s.progress.linef("%d of %d drivers are ready", ready, drivers)
+	}
+	o.Died = func(err error) {
+		s.progress.clear()
+		fmt.Fprintln(s.cmd.ErrOrStderr(), err)
+	}
+	if o.Master == nil {
+		return viaspark.OnOwn(s.cmd.Context(), run, w, viaspark.Own{Isolation: local.Isolation(f.isolation), Slots: f.spark.slots}, o)
+	}
+	m, err := viaspark.Run(s.cmd.Context(), w, o)
+	if err == nil {
+		replay.Unmeasured(m.Outcome, w)
+	}
+	return m, err
+}
