@@ -29,7 +29,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo test-spark-cli lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo test-spark-cli test-spark-suites test-spark-full spark-suites-table lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,7 +49,7 @@ ec2: build ## the paper's EC2 experiment, live and simulated, loads 50, 70 and 9
 chaos: need-go ## kill daemons of every role, ROUNDS=10 times each, while a workload runs: nothing may be lost
 	$(GO) test ./bench/replay -run '^TestNothingIsLost$$' -v -count 1 -timeout 30m -rounds $(ROUNDS)
 
-COMPARED = files steady-ngo steady-nyh steady-exp google options-ngo options-nyh uneven mistakes
+COMPARED = files steady-ngo steady-nyh steady-exp google options-ngo options-nyh uneven mistakes mistakes-nyh
 results: build ## docs/results.md from simulated comparisons of all policies (half an hour, once: out/results keeps them)
 	bench/results.sh $(BIN) $(TRACES) $(OUT)/results
 	@test -s $(OUT)/results/speed.md || $(MAKE) --no-print-directory bench-sim
@@ -95,6 +95,18 @@ spark-demo: build spark ## three Spark drivers at once: on Pigeon, then on Spark
 test-spark-cli: build ## 'pigeon spark' with a real Spark; on a cluster too where 'make spark' was run
 	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
 	$(GO) test ./cmd/pigeon -run '^TestRealSpark$$' -v -count 1 -timeout 20m
+
+SUITES = python3 -B tools/spark-suites/run.py
+test-spark-suites: build spark ## a short choice of Spark's own tests on real daemons (four minutes)
+	python3 -B -m unittest discover -q -s tools/spark-suites
+	$(SUITES) --modes grants,coarse --short $(OUT)/spark-suites
+
+test-spark-full: build spark ## Spark's own test suites: grants, coarse, local-cluster; then docs/spark-suites.md (two hours; continues where it was ended)
+	$(SUITES) $(SUITES_FLAGS) $(OUT)/spark-suites; status=$$?; $(MAKE) --no-print-directory spark-suites-table && exit $$status
+
+spark-suites-table: ## docs/spark-suites.md from the results that are kept
+	python3 -B tools/spark-suites/table.py $(OUT)/spark-suites > $(OUT)/spark-suites/table.md
+	mv $(OUT)/spark-suites/table.md docs/spark-suites.md
 
 vet:
 	$(GO) vet ./...

@@ -41,7 +41,9 @@ compare options-ngo --policies $ours --traces "$traces/ngo_90.tr" --resample 200
 compare options-nyh --policies $ours --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.7,0.9,0.95 --seeds 7
 # Groups of unequal size, and jobs that declare the wrong class.
 compare uneven --policies pigeon,pigeon-sort,pigeon-x --group-sizes 60,40,20 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 5
-compare mistakes --policies pigeon,pigeon-sort,pigeon-x --wrong-class 0.2 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 5
+tried=pigeon,pigeon-sort,pigeon-x,pigeon-x:canary=no
+compare mistakes --policies $tried --wrong-class 0.2 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 15
+compare mistakes-nyh --policies $tried --wrong-class 0.2 --traces "$traces/nyh_70.tr" --resample 8000 --loads 0.9 --seeds 7
 
 # The model beside simulation, with the paper's figures 3 and 4.
 if ! [ -s "$out/model.md" ]; then

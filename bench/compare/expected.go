@@ -23,7 +23,8 @@ type setting struct {
 	load    float64 // asked for; 0 as in the file
 	drawn   bool    // jobs drawn with Poisson arrivals, "steady"
 	workers int
-	uneven  bool // groups of unequal size
+	uneven  bool    // groups of unequal size
+	wrong   float64 // share of jobs that declare the wrong class
 }
 
 // over says what a figure is divided by.
@@ -34,15 +35,18 @@ const (
 	overSecond           // it is a time
 	overLongestTask      // the bound; an upper limit
 	overEvenPigeon       // pigeon's in equal groups; an upper limit
+	overWrongPigeon      // pigeon's with the same wrong classes; an upper limit
 	overTask             // it is a count for each task
 	overTaskLimit        // likewise, an upper limit
 )
 
 // limit tells whether what is expected is an upper limit.
-func (o over) limit() bool { return o == overLongestTask || o == overEvenPigeon || o == overTaskLimit }
+func (o over) limit() bool {
+	return o == overLongestTask || o == overEvenPigeon || o == overWrongPigeon || o == overTaskLimit
+}
 
 func (o over) String() string {
-	return [...]string{"over pigeon", "s", "over the longest task", "over pigeon in equal groups", "a task", "a task"}[o]
+	return [...]string{"over pigeon", "s", "over the longest task", "over pigeon in equal groups", "over pigeon", "a task", "a task"}[o]
 }
 
 func expectations() []expectation {
@@ -53,6 +57,7 @@ func expectations() []expectation {
 	}
 	uneven := steady("ngo", 0.9)
 	uneven.uneven = true
+	half := setting{family: "ngo_50", workers: 120}
 	google := setting{family: "goog_sub", load: 0.9, workers: 5000}
 	return slices.Concat([]expectation{
 		{file, "pigeon", 0, overSecond, percentiles, []float64{0.48, 1.86, 3.8}},
@@ -69,6 +74,7 @@ func expectations() []expectation {
 		{uneven, "pigeon-x", 1, overEvenPigeon, mean, []float64{0.5}},
 		{file, "pigeon", 0, overTask, []string{messages}, []float64{4}},
 		{file, "sparrow", 0, overTask, []string{messages}, []float64{6.8}},
+		{half, "pigeon-sort", 0, overTaskLimit, []string{messages}, []float64{5.5}},
 	}, variants("ngo", steady, [][2]float64{{0.61, 0.37}, {0.45, 0.80}, {0.44, 0.81}, {0.53, 0.21}, {0.45, 0.81}, {0.44, 0.85}, {0.47, 0.80}, {0.70, 0.94}, {0.38, 0.78}}),
 		variants("nyh", steady, [][2]float64{{0.49, 0.93}, {0.68, 1.02}, {0.68, 1.11}, {0.24, 0.19}, {0.70, 1.07}, {0.69, 1.17}, {0.75, 1.03}, {0.92, 1.01}, {0.60, 1.16}}))
 }
@@ -92,8 +98,13 @@ func variants(family string, steady func(string, float64) setting, want [][2]flo
 	} {
 		rows = append(rows, expectation{steady(family, r.load), r.policy, r.class, overPigeon, []string{"mean", "p99"}, want[k][:]})
 	}
+	for _, load := range []float64{0.7, 0.9, 0.95} {
+		rows = append(rows, expectation{steady(family, load), "pigeon-sort", 0, overTaskLimit, []string{messages}, []float64{5.5}})
+	}
+	wrong := steady(family, 0.9)
+	wrong.wrong = 0.2
 	return append(rows,
-		expectation{steady(family, 0.9), "pigeon-sort", 0, overTaskLimit, []string{messages}, []float64{5.5}},
+		expectation{wrong, "pigeon-x", 0, overWrongPigeon, []string{"p99"}, []float64{0.05}},
 		expectation{steady(family, 0.95), "pigeon-x", 0, overLongestTask, []string{"mean"}, []float64{1.03}})
 }
 
@@ -145,6 +156,9 @@ func (e *expectation) name(c *Cell) string {
 	if e.uneven {
 		name += ", unequal groups"
 	}
+	if e.wrong > 0 {
+		name += ", " + significant(100*e.wrong) + " % of classes wrong"
+	}
 	return name
 }
 
@@ -176,7 +190,7 @@ func (e *expectation) verdict(k int, got float64) string {
 // in gives the cells of a setting.
 func (c *Comparison) in(s *setting) (cells []int) {
 	m := &c.Manifest
-	if m.Policies[0] != "pigeon" || s.drawn != (m.Resample > 0) || s.workers != m.Workers || s.uneven != (sizes(m.Groups) != "") || m.WrongClass+m.Noise > 0 {
+	if m.Policies[0] != "pigeon" || s.drawn != (m.Resample > 0) || s.workers != m.Workers || s.uneven != (sizes(m.Groups) != "") || m.WrongClass != s.wrong || m.Noise > 0 {
 		return nil
 	}
 	for i := range c.Cells {
@@ -191,7 +205,7 @@ func (c *Comparison) in(s *setting) (cells []int) {
 func (c *Comparison) figure(cell int, e *expectation, what string, all []*Comparison) Interval {
 	value, relative := c.completion(cell, e.policy, e.class, what)
 	switch e.over {
-	case overPigeon:
+	case overPigeon, overWrongPigeon:
 		return relative
 	case overSecond:
 		return value
