@@ -1,0 +1,40 @@
+package org.pigeonsched.suites
+
+import org.scalatest.Suite
+import org.scalatest.tools.Runner
+
+/**
+ * Runs one suite of the class path: all of its tests, but those that are excepted.
+ *
+ * {{{
+ * RunSuite RESULTS RUNPATH SUITE [only|except TEST ...]
+ * }}}
+ *
+ * RESULTS is a file that each event is added to as a line of JSON while it happens (TestLines), so
+ * that a suite which had to be killed tells how far it came. A test that is named and does not exist
+ * is an error: a list of exceptions must not outlive what it excepts. Ends with 0 if all passed, 1 if
+ * one failed, 2 if nothing could be run.
+ */
+object RunSuite {
+
+  def main(args: Array[String]): Unit = {
+    val Array(results, runpath, suite) = args.take(3)
+    val named = args.drop(4).toSet
+    System.setProperty(TestLines.File, results)
+    val all = Class.forName(suite).getDeclaredConstructor().newInstance().asInstanceOf[Suite].testNames
+    val unknown = named.diff(all)
+    if (unknown.nonEmpty) {
+      System.err.println(s"$suite has no test ${unknown.mkString("'", "', '", "'")}; correct sparkplugin/suites/suites.toml")
+      sys.exit(2)
+    }
+    val chosen = args.drop(3).headOption match {
+      case None => all
+      case Some("only") => all.intersect(named)
+      case Some("except") => all.diff(named)
+    }
+    TestLines.planned(chosen)
+    val tests = chosen.toSeq.flatMap(Seq("-t", _))
+    val passed = Runner.run((Seq("-R", runpath, "-oDW", "-C", classOf[TestLines].getName, "-s", suite) ++ tests).toArray)
+    sys.exit(if (passed) 0 else 1)
+  }
+}
