@@ -27,6 +27,9 @@ JAVA = ["-Xmx3g", "-Xss4m", "-ea", "-XX:+IgnoreUnrecognizedVMOptions",
         "-Djava.awt.headless=true", "-Dspark.testing=1", "-Dspark.ui.enabled=false", "-Dspark.ui.showConsoleProgress=false",
         "-Dspark.unsafe.exceptionOnMemoryLeak=true", "-Dspark.memory.debugFill=true"]
 
+# Executors too: they live for seconds, in which compiling well costs more than it gains.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+
 
 class Failed(Exception):
     """Nothing can be run; the text says why and what to do."""
@@ -92,12 +95,13 @@ class Harness:
         except subprocess.TimeoutExpired:
             stacks(self.running)
             killed = True
+        seconds = round(time.monotonic() - began, 1)
         status = None if killed else self.running.returncode
         left = [] if killed else leftovers(work)
         end(self.running, work)
         self.running = None
         (folder / "left").write_text("".join(f"{line}\n" for line in left), encoding="utf-8")
-        outcomes.write(folder, {"seconds": round(time.monotonic() - began, 1), "killed": killed, "left": len(left),
+        outcomes.write(folder, {"seconds": seconds, "killed": killed, "left": len(left),
                                 "aborted": "" if status in (0, 1, None) else f"the JVM ended with status {status}"})
         return outcomes.read(folder)
 
@@ -146,7 +150,7 @@ def java():
 
 def environment(work):
     own = {"SPARK_TESTING": "1", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": f"{work}/home", "SPARK_ENV_LOADED": "1",
-           "SPARK_SCALA_VERSION": SCALA, "TMPDIR": f"{work}/tmp", "XDG_RUNTIME_DIR": f"{work}/run"}
+           "SPARK_SCALA_VERSION": SCALA, "JDK_JAVA_OPTIONS": SHORT_LIVED, "TMPDIR": f"{work}/tmp", "XDG_RUNTIME_DIR": f"{work}/run"}
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PIGEON_", "PYSPARK_"))}
     return {**kept, **own}
 

@@ -16,7 +16,7 @@ class Result:
 
     @property
     def well(self):
-        return not (self.killed or self.aborted or self.left or self.failures()) and bool(self.tests)
+        return not (self.killed or self.aborted or self.left or self.failures())
 
     def count(self, outcome):
         return sum(o == outcome for o, _ in self.tests.values())

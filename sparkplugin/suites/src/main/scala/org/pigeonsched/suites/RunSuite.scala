@@ -23,8 +23,9 @@ object RunSuite {
     System.setProperty(TestLines.File, results)
     val all = Class.forName(suite).getDeclaredConstructor().newInstance().asInstanceOf[Suite].testNames
     val unknown = named.diff(all)
-    if (unknown.nonEmpty) {
-      System.err.println(s"$suite has no test ${unknown.mkString("'", "', '", "'")}; correct sparkplugin/suites/suites.toml")
+    if (unknown.nonEmpty || all.isEmpty) {
+      val none = if (all.isEmpty) "at all" else unknown.mkString("'", "', '", "'")
+      System.err.println(s"$suite has no test $none; correct sparkplugin/suites/suites.toml")
       sys.exit(2)
     }
     val chosen = args.drop(3).headOption match {
@@ -33,6 +34,7 @@ object RunSuite {
       case Some("except") => all.diff(named)
     }
     TestLines.planned(chosen)
+    if (chosen.isEmpty) sys.exit(0) // to ScalaTest no name means every test
     val tests = chosen.toSeq.flatMap(Seq("-t", _))
     val passed = Runner.run((Seq("-R", runpath, "-oDW", "-C", classOf[TestLines].getName, "-s", suite) ++ tests).toArray)
     sys.exit(if (passed) 0 else 1)
