@@ -11,11 +11,11 @@ import pathlib
 import re
 import shutil
 import signal
-import statistics
 import sys
 import time
 
 import events
+import report
 from processes import Failed, Processes, leftovers, tail, until
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -107,27 +107,14 @@ def said(process, pattern):
     return found and found.group(1)
 
 
-def report(results):
-    """The table: one line for each driver and cluster."""
-    print(f"\nThree drivers on {NODES} nodes of {SLOTS} slots. Seconds; a job's wait is from its submission until its first task ran.\n")
-    print(f"{'driver':15}{'cluster':14}{'jobs':>5}{'wait p50':>10}{'wait max':>10}{'first task':>12}{'finished':>10}")
-    for name in DRIVERS:
-        for cluster, stories in results.items():
-            began, story = stories[name]
-            waits = story.waits()
-            print(f"{name:15}{cluster:14}{len(waits):5}{statistics.median(waits):10.2f}{waits[-1]:10.2f}"
-                  f"{story.first_task - began:12.1f}{story.ended - began:10.1f}")
-    print("\nFirst task and finished count from the start of the driver, which takes some seconds itself.")
-
-
 def main(pigeon, spark, folder):
     folder = pathlib.Path(folder).resolve()
     demo = Demo(str(pathlib.Path(pigeon).resolve()), pathlib.Path(spark).resolve(), folder)
     results = {}
     for name, run in (("Pigeon", demo.on_pigeon), ("standalone", demo.on_standalone)):
-        print(f"running the three drivers on {name} ...", flush=True)
+        print(f"running three drivers on {name} ...", flush=True)
         results[name] = run()
-    report(results)
+    report.show(results, f"{NODES} nodes of {SLOTS} slots")
     left = leftovers(folder / "pigeon") + leftovers(folder / "standalone")
     if left:
         raise Failed("processes are left:\n  " + "\n  ".join(left))

@@ -78,8 +78,10 @@ def leftovers(folder):
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            works = os.readlink(entry / "cwd")
+            environment = (entry / "environ").read_bytes().decode(errors="replace")
         except OSError:
-            continue  # it ended meanwhile
-        if str(folder) in line and int(entry.name) != os.getpid():
+            continue  # it ended meanwhile, or is somebody else's
+        if int(entry.name) != os.getpid() and any(str(folder) in text for text in (line, works, environment)):
             found.append(f"{entry.name} {line[:200]}")
     return found
