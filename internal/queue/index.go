@@ -25,6 +25,7 @@ type App struct {
 	Name     string
 	Workers  int // live workers that serve it
 	refs     int // services that include it, and jobs that name it
+	queued   [sched.NumClasses]int
 	runs     [sched.NumClasses]runList
 	rankings [sched.NumClasses]*ranking // nil for a class without an order
 	services []*Service
@@ -159,6 +160,18 @@ func (x *Index) Served() []string {
 
 // Queued gives how many tasks of the class wait.
 func (x *Index) Queued(c sched.Class) int { return x.queued[c] }
+
+// OthersWait says whether tasks of the class, or of a more urgent one, wait that are
+// of another application than the one of this name.
+func (x *Index) OthersWait(app string, c sched.Class) bool {
+	a := x.apps[app]
+	for k := sched.Class(0); k <= c; k++ {
+		if x.queued[k] > 0 && (a == nil || x.queued[k] > a.queued[k]) {
+			return true
+		}
+	}
+	return false
+}
 
 // Idle gives how many workers of the kind are idle.
 func (x *Index) Idle(k Kind) int { return x.idle[k] }

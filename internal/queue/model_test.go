@@ -261,6 +261,14 @@ func (m *model) check(t *rapid.T) {
 			t.Fatalf("%d workers are idle, the index counts %d", want, got)
 		}
 	}
+	for c := range m.waiting {
+		for _, name := range []string{"", "a", "b", "never heard of"} {
+			want := slices.ContainsFunc(slices.Concat(m.waiting[:c+1]...), func(o task) bool { return o.job.App.Name != name })
+			if got := m.index.OthersWait(name, sched.Class(c)); got != want {
+				t.Fatalf("others than %q wait as %v ones: %v, want %v", name, sched.Class(c), got, want)
+			}
+		}
+	}
 	for i, j := range m.jobs {
 		var queued [sched.NumClasses]int32
 		for n := range int32(45) {

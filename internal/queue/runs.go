@@ -105,6 +105,7 @@ func (x *Index) count(r *Run, n int32) {
 	j := r.Job
 	j.Queued += n
 	x.queued[r.Class] += int(n)
+	j.App.queued[r.Class] += int(n)
 	if k := j.App.rankings[r.Class]; r.Class != j.Class {
 		j.aside = uint16(int32(j.aside) + n) //nolint:gosec // there are few
 		if k != nil {
