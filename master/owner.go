@@ -148,6 +148,9 @@ func (o *owner) load(it *wire.Item, to wire.Ref) {
 	id := it.Msg.AttemptID()
 	extra, arrived := o.cargo.unload(id)
 	it.Extra = extra
+	if c, ok := o.view.(contest); ok && it.Msg.App != "" {
+		it.Contended = c.Contended(it.Msg.App, it.Msg.Class)
+	}
 	o.meter.launched(it.Msg.Class, arrived)
 	o.spans.queued(it, to, arrived)
 }

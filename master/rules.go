@@ -33,6 +33,11 @@ type view interface {
 	Share(job sched.JobID, most int) groupview.Job
 }
 
+// contest is the view of a core that knows who competes for its workers.
+type contest interface {
+	Contended(app string, c sched.Class) bool
+}
+
 // hosted makes the policy's master core. A policy without masters has none: then
 // this daemon only keeps the roll, and what it shows is what its nodes tell.
 func hosted(p sched.Policy, cfg sched.MasterConfig, o *owner) (sched.Core, view, error) {

@@ -237,3 +237,30 @@ func TestFullQueue(t *testing.T) {
 		t.Errorf("given back is %s", sched.Describe(&r))
 	}
 }
+
+// A launch says whether others wait for the slot: tasks of another application that
+// are as urgent.
+func TestLaunchTellsWhetherOthersWait(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = patient()
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	slots := daemontest.Slots(1, 1)
+	slots[0].Serves = []string{"", "a", "b"}
+	n.Register(wire.Hello{Slots: slots})
+	of := func(job uint64, app string, c sched.Class, count int32) wire.Item {
+		it := daemontest.Tasks(job, count)
+		it.Msg.App, it.Msg.Class = app, c
+		return it
+	}
+	f.Send(of(1, "a", sched.Short, 3), of(2, "b", sched.Long, 3), of(3, "a", sched.Long, 1))
+	for i, contended := range []bool{false, false, false, true, true, true, false} {
+		l := n.AwaitGot(sched.Launch, i+1)[i]
+		if l.Contended != contended {
+			t.Errorf("launch %d of %s: others wait: %v, want %v", i, l.Msg.App, l.Contended, contended)
+		}
+		n.Send(from(n, 0, sched.Message{Kind: sched.Idle, Seq: uint64(i) + 2})) //nolint:gosec // small
+	}
+}

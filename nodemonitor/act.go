@@ -68,7 +68,7 @@ func (o *owner) known(id sched.AttemptID) bool {
 func (a *attempt) task() backend.Task {
 	return backend.Task{
 		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, User: a.User,
-		HT: a.class == sched.Short, Owner: a.SchedulerAddress, Slot: a.worker.number, Payload: a.Payload(0),
+		HT: a.class == sched.Short, Owner: a.SchedulerAddress, Slot: a.worker.number, Payload: a.Payload(0), Contended: a.Contended,
 	}
 }
 

@@ -93,7 +93,8 @@ struct TLevel {
   4: string jobClass
   // Of one piece of work; 0 if not known.
   5: i64 estimateNanos
-  // Hosts that would suit best. A hint.
+  // Hosts that would suit best. Told to people, and not used: a slot is granted
+  // by the policy, and which piece of work suits it is the application's choice.
   6: list<string> hosts
   // For people: what it is, and who decided its class and why.
   7: string title
@@ -162,13 +163,15 @@ struct TGrant {
   1: string id
   2: string level
   3: string jobClass
-  // For how long from now the application may put its next piece of work of the
-  // same level into the slot that the one before has just left; 0: it may not.
+  // For so long after the grant has come, the application may put another piece of
+  // work, of the same or a more urgent class, into the slot that one has just left;
+  // 0: it may not, because others wait.
   4: i32 leaseMillis
 }
 
-// upTo is to be given as after with the next call. giveBack names grants whose slot others
-// need: no further piece of work under their lease.
+// upTo is to be given as after with the next call. giveBack names grants whose lease is
+// over before its time, because others wait or the grant was cancelled: no further piece
+// of work under it.
 struct TGrants {
   1: i64 upTo
   2: list<TGrant> grants

@@ -155,6 +155,8 @@ struct TMessage {
   60: optional string user = ""
   // Report: exit status of a process, 128 + n after signal n.
   61: optional i32 exitStatus = 0
+  // Launch: tasks of other applications wait that are as urgent as this one.
+  62: optional bool contended = false
 }
 
 /*

@@ -54,7 +54,7 @@ type Level struct {
 	Had      int64 // of those, what reached the application
 	Class    string
 	Estimate time.Duration // of one piece of work; 0 if not known
-	Hosts    []string      // that would suit best
+	Hosts    []string      // that would suit best; told, and not used
 	Title    string        // for people: what it is
 	Why      string        // for people: who decided its class
 }
@@ -114,14 +114,14 @@ type Grant struct {
 	ID    string
 	Level string
 	Class string
-	Lease time.Duration // for how long the next piece of the level may follow in the slot; 0: it may not
+	Lease time.Duration // for so long after its coming pieces of this or a more urgent class may follow in the slot; 0: none may
 }
 
 // Grants are those that an executor has not acknowledged yet.
 type Grants struct {
 	UpTo     int64
 	Grants   []Grant
-	GiveBack []string // ids of grants whose slots others need
+	GiveBack []string // ids of grants whose lease is over
 }
 
 // How a grant ended.

@@ -24,6 +24,9 @@ type Task struct {
 	Owner    string // host:port of the frontend; schedulerAddress on the published wire
 	Slot     int32
 	Payload  api.Payload
+	// Contended says that tasks of other applications waited, as urgent ones, when it
+	// was launched.
+	Contended bool
 }
 
 // Subject names the task in the words of an error to a user.

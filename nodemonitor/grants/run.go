@@ -33,8 +33,29 @@ func (t *Table) Start(task backend.Task, done func(backend.Result)) {
 			t.grants[task.ID] = g
 			a.waiting = append(a.waiting, g)
 			t.assign(a)
+			if task.Contended {
+				t.recall(g)
+			}
 		}
 	})
+}
+
+// recall ends the leases of the grants that are not more urgent than a new one, at
+// whose launch tasks of others waited: the slots are theirs when what runs there
+// ends. It needs the lock.
+func (t *Table) recall(since *grant) {
+	for _, g := range t.grants { // they do not depend on each other
+		switch {
+		case g == since || g.task.HT && !since.task.HT:
+		case !g.offered:
+			g.task.Contended = true // it is given without one
+		case g.leased:
+			g.leased = false
+			t.stats.Recalled++
+			g.executor.giveBack = true
+			g.executor.news()
+		}
+	}
 }
 
 // assign puts what waits to the executors with room, the emptiest first. It needs

@@ -16,7 +16,7 @@ import (
 type Config struct {
 	Node    string
 	Slots   int           // of the node, that serve every application here
-	Lease   time.Duration // that each grant carries; 0 for none
+	Lease   time.Duration // that a grant carries when no others wait; 0 for none
 	Fetch   time.Duration // a grant that nobody has fetched after this is lost; 0 for 2 s
 	Changed func()        // Serving has changed; called without a lock
 }
@@ -60,7 +60,7 @@ type executor struct {
 	held      map[sched.AttemptID]*grant
 	queue     []*grant
 	seq       int64
-	giveBack  bool          // news of grants to give back
+	giveBack  bool          // news of grants whose lease is over
 	wake      chan struct{} // closed and replaced when there is news
 }
 
@@ -72,6 +72,8 @@ type grant struct {
 	executor *executor // nil while waiting
 	seq      int64     // at its executor
 	answered bool      // it may have reached the executor
+	offered  bool      // it was answered with a lease
+	leased   bool      // which goes on
 	killed   bool
 }
 
@@ -81,8 +83,10 @@ type Stats struct {
 	Used     uint64 `json:"used"`
 	Declined uint64 `json:"declined"`
 	Unfit    uint64 `json:"unfit"`
-	Lost     uint64 `json:"lost"`   // nobody fetched them
-	Failed   uint64 `json:"failed"` // their executor ended
+	Lost     uint64 `json:"lost"`     // nobody fetched them
+	Failed   uint64 `json:"failed"`   // their executor ended
+	Leased   uint64 `json:"leased"`   // given with a lease
+	Recalled uint64 `json:"recalled"` // whose lease ended because others wait
 	Held     int    `json:"held"`
 	Waiting  int    `json:"waiting"`
 }

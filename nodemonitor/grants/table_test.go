@@ -42,7 +42,7 @@ func TestGrant(t *testing.T) {
 		w.finish("2", api.GrantDeclined, 2)
 		w.finish("1", api.GrantUnfit, 3)
 		w.wantOutcomes(sched.Done, sched.Done, sched.Failed)
-		if s := w.Stats(); s != (grants.Stats{Granted: 3, Used: 1, Declined: 1, Unfit: 1}) {
+		if s := w.Stats(); s != (grants.Stats{Granted: 3, Used: 1, Declined: 1, Unfit: 1, Leased: 3}) {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -48,6 +48,9 @@ type Extra struct {
 	// they are their decimal numbers. TaskID gives a task's.
 	TaskIDs []string
 	Trace   api.Trace
+	// Contended says of a launch that tasks of other applications wait which are as
+	// urgent: its slot is not to be kept from one piece of work to the next.
+	Contended bool
 
 	// Of a report.
 	Elapsed  time.Duration // by the node's monotonic clock

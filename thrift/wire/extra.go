@@ -18,6 +18,7 @@ func taskNumber(n int) string { return strconv.Itoa(n) }
 func extraTo(e *Extra, t *peer.TMessage) (err error) {
 	t.JobName, t.User, t.OwnerAddress, t.SchedulerAddress = e.JobName, e.User, e.OwnerAddress, e.SchedulerAddress
 	t.TaskIds, t.Trace, t.Tail = e.TaskIDs, traceTo(e.Trace), e.Tail
+	t.Contended = e.Contended
 	t.ElapsedNanos, t.ExitStatus = int64(e.Elapsed), n32(e.Exit)
 	t.StartedNanos, t.FinishedNanos = unixNanos(e.Started), unixNanos(e.Finished)
 	t.Payloads, err = payloadsTo(e.Payloads)
@@ -27,6 +28,7 @@ func extraTo(e *Extra, t *peer.TMessage) (err error) {
 func extraFrom(t *peer.TMessage, e *Extra) (err error) {
 	e.JobName, e.User, e.OwnerAddress, e.SchedulerAddress = t.JobName, t.User, t.OwnerAddress, t.SchedulerAddress
 	e.TaskIDs, e.Trace, e.Tail = t.TaskIds, traceFrom(t.Trace), t.Tail
+	e.Contended = t.Contended
 	e.Elapsed, e.Exit = time.Duration(t.ElapsedNanos), int(t.ExitStatus)
 	e.Started, e.Finished = fromUnixNanos(t.StartedNanos), fromUnixNanos(t.FinishedNanos)
 	e.Payloads, err = payloadsFrom(t.Payloads)

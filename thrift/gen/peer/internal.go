@@ -2654,6 +2654,7 @@ func (p *TMore) String() string {
 //   - Tail
 //   - User
 //   - ExitStatus
+//   - Contended
 type TMessage struct {
 	Kind          int8        `thrift:"kind,1" db:"kind" json:"kind"`
 	FromSlot      int32       `thrift:"fromSlot,2" db:"fromSlot" json:"fromSlot"`
@@ -2704,6 +2705,7 @@ type TMessage struct {
 	Tail             []byte                   `thrift:"tail,59" db:"tail" json:"tail,omitempty"`
 	User             string                   `thrift:"user,60" db:"user" json:"user"`
 	ExitStatus       int32                    `thrift:"exitStatus,61" db:"exitStatus" json:"exitStatus"`
+	Contended        bool                     `thrift:"contended,62" db:"contended" json:"contended"`
 }
 
 func NewTMessage() *TMessage {
@@ -3009,6 +3011,12 @@ var TMessage_ExitStatus_DEFAULT int32 = 0
 func (p *TMessage) GetExitStatus() int32 {
 	return p.ExitStatus
 }
+
+var TMessage_Contended_DEFAULT bool = false
+
+func (p *TMessage) GetContended() bool {
+	return p.Contended
+}
 func (p *TMessage) IsSetFromSlot() bool {
 	return p.FromSlot != TMessage_FromSlot_DEFAULT
 }
@@ -3195,6 +3203,10 @@ func (p *TMessage) IsSetUser() bool {
 
 func (p *TMessage) IsSetExitStatus() bool {
 	return p.ExitStatus != TMessage_ExitStatus_DEFAULT
+}
+
+func (p *TMessage) IsSetContended() bool {
+	return p.Contended != TMessage_Contended_DEFAULT
 }
 
 func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -3684,6 +3696,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 61:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField61(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 62:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField62(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -4185,6 +4207,15 @@ func (p *TMessage) ReadField61(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField62(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 62: ", err)
+	} else {
+		p.Contended = v
+	}
+	return nil
+}
+
 func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMessage"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -4332,6 +4363,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField61(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField62(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5094,6 +5128,21 @@ func (p *TMessage) writeField61(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField62(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetContended() {
+		if err := oprot.WriteFieldBegin(ctx, "contended", thrift.BOOL, 62); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 62:contended: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Contended)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.contended (62) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 62:contended: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -5266,6 +5315,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.ExitStatus != other.ExitStatus {
+		return false
+	}
+	if p.Contended != other.Contended {
 		return false
 	}
 	return true

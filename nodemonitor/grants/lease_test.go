@@ -1,0 +1,59 @@
+package grants_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+)
+
+// launch starts a task of the class; contended says that others wait.
+func (w *world) launch(task int, short, contended bool) {
+	w.Start(backend.Task{ID: attempt(task), App: "a", HT: short, Contended: contended}, func(backend.Result) {})
+}
+
+func (w *world) poll(after int64) api.Grants {
+	w.t.Helper()
+	g, err := w.AwaitGrants(context.Background(), executor("1"), after, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return g
+}
+
+// A grant has a lease unless others wait when it is launched; a launch for which they
+// wait ends the leases on the node that are not more urgent.
+func TestLeaseEndsWhenOthersWait(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 8)
+		w.launch(1, true, false)
+		w.launch(2, false, false)
+		first := w.poll(0)
+		if len(first.Grants) != 2 || first.Grants[0].Lease != 100*time.Millisecond || first.Grants[1].Lease != 100*time.Millisecond {
+			t.Fatalf("with nobody waiting: %+v", first)
+		}
+		w.launch(3, false, false) // it is not answered before others wait
+		w.launch(4, false, true)
+		second := w.poll(first.UpTo)
+		if len(second.Grants) != 2 || second.Grants[0].Lease != 0 || second.Grants[1].Lease != 0 {
+			t.Errorf("grants for which others wait: %+v", second)
+		}
+		if !slices.Equal(second.GiveBack, names(2)) {
+			t.Errorf("others wait for long work, and the executor is told %v", second.GiveBack)
+		}
+		w.launch(5, true, true)
+		third := w.poll(second.UpTo)
+		if !slices.Equal(third.GiveBack, names(1, 2)) {
+			t.Errorf("others wait for short work, and the executor is told %v", third.GiveBack)
+		}
+		if again := w.poll(third.UpTo); len(again.GiveBack) != 0 || len(again.Grants) != 0 {
+			t.Errorf("told once more without need: %+v", again)
+		}
+		if s := w.Stats(); s.Leased != 2 || s.Recalled != 2 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
