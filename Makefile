@@ -29,7 +29,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo test-spark-cli test-spark-suites test-spark-full spark-suites-table lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo test-spark-cli spark-compile spark-wheels test-spark-lines test-spark-suites test-spark-full spark-suites-table lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,29 @@ spark-demo: build ## three Spark drivers at once: on Pigeon, then on Spark stand
 test-spark-cli: build ## 'pigeon spark' with a real Spark; on a cluster too where 'make spark' was run
 	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
 	$(GO) test ./cmd/pigeon -run '^TestRealSpark$$' -v -count 1 -timeout 20m
+
+# One version of each line of Spark that the plugin serves. Wheels lie in a folder each,
+# with pandas, for the UDFs that want it.
+LINES = 3.5 4.0 4.1 4.2
+VERSION_3.5 ?= 3.5.9
+VERSION_4.0 ?= 4.0.5
+VERSION_4.1 ?= 4.1.4
+VERSION_4.2 ?= 4.2.1
+SPARKS := $(or $(PIGEON_SPARK_HOMES),$(OUT)/spark)
+PANDAS ?= 'pandas>=2.2,<3' 'pyarrow>=18'
+
+spark-compile: ## compile the plugin against every line of Spark: LINES='3.5 4.0 4.1 4.2' (needs JDK 17 and Maven)
+	@MVN=$(MVN) sh tools/need-maven.sh
+	cd sparkplugin && for line in $(LINES); do echo "the plugin on Spark $$line"; $(MVN) -B -q -ntp -Pspark-$$line compile || exit 1; done
+
+spark-wheels: build ## PySpark of every line in out/spark, 400 MB each: LINES=4.1 for one
+	@for version in $(foreach line,$(LINES),$(VERSION_$(line))); do \
+		$(BIN) spark setup --version $$version $(SPARKS)/$$version || exit 1; \
+		$(SPARKS)/$$version/bin/python3 -m pip install -q --disable-pip-version-check $(PANDAS) || exit 1; done
+
+test-spark-lines: build spark spark-wheels ## unmodified applications on every line of Spark, features on 4.1; then docs/spark-lines.md (an hour)
+	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./internal/sparktest/applications -v -count 1 -timeout 3h \
+		-full -lines '$(LINES)' -table $(abspath docs/spark-lines.md)
 
 SUITES = python3 -B tools/spark-suites/run.py
 test-spark-suites: build spark ## a short choice of Spark's own tests on real daemons (four minutes)

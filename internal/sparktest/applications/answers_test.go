@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/pigeon-sched/pigeon/internal/sparktest"
 )
 
@@ -28,25 +25,25 @@ func known(t *testing.T, name string) *answers {
 		return &answers{file: file}
 	}
 	text, err := os.ReadFile(file)
-	require.NoError(t, err)
+	noError(t, err)
 	return &answers{file, said(string(text))}
 }
 
 // check waits for the end of an application, which must be a good one, with the answers.
 func (a *answers) check(t *testing.T, d *sparktest.Driver) {
 	t.Helper()
-	require.Zero(t, d.Wait(t, patience), "the exit status")
+	wellEnded(t, d)
 	got := said(d.Stdout())
-	require.NotEmpty(t, got)
+	holds(t, "there are answers", len(got) > 0)
 	if *update && a.lines == nil {
 		a.lines = got
-		require.NoError(t, os.WriteFile(a.file, []byte(strings.Join(got, "\n")+"\n"), 0o644))
+		noError(t, os.WriteFile(a.file, []byte(strings.Join(got, "\n")+"\n"), 0o644))
 	}
 	expected := a.lines
 	if strings.Contains(d.Stdout(), "without pandas") {
 		expected = withoutPandas(expected)
 	}
-	assert.Equal(t, expected, got)
+	equal(t, expected, got)
 }
 
 // said are the answers in what a program wrote. A shell puts its prompt before them.

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/pigeon-sched/pigeon/internal/sparktest"
 )
 
@@ -148,8 +146,14 @@ const (
 // TestNamesAreOnce: what ran is noted by name.
 func TestNamesAreOnce(t *testing.T) {
 	seen := map[string]bool{}
+	see := func(name string) {
+		holds(t, name+" is there once", !seen[name])
+		seen[name] = true
+	}
 	for _, a := range applications {
-		require.False(t, seen[a.name], a.name)
-		seen[a.name] = true
+		see(a.name)
+	}
+	for _, f := range featureList() {
+		see(f.name)
 	}
 }

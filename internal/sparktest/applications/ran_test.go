@@ -12,9 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/pigeon-sched/pigeon/internal/sparktest"
 )
 
@@ -101,25 +98,65 @@ func page(list []run) []byte {
 
 // grid has a row for each name and a column for each version.
 func grid(b *bytes.Buffer, list []run) {
-	versions := sorted(list, func(r run) string { return r.Version })
-	fmt.Fprintf(b, "| | | %s |\n| --- | --- |%s\n", strings.Join(versions, " | "), strings.Repeat(" --- |", len(versions)))
-	for _, name := range names(list) {
-		cells := make([]string, len(versions))
-		var what string
-		for i, version := range versions {
-			var said []string
-			for _, r := range list {
-				if r.Name != name || r.Version != version {
-					continue
-				}
-				what = r.What
-				if said = append(said, r.Mode); !r.Passed {
-					said[len(said)-1] = "**" + r.Mode + ": failed**"
-				}
-			}
-			slices.Sort(said)
-			cells[i] = cmp.Or(strings.Join(slices.Backward2(said), ", "), "-")
+	var versions, names []string
+	cells := map[[2]string][]string{} // by name and version: the modes
+	what := map[string]string{}
+	slices.SortFunc(list, func(x, y run) int {
+		return cmp.Or(cmp.Compare(position(x.Name), position(y.Name)), cmp.Compare(y.Mode, x.Mode))
+	})
+	for _, r := range list {
+		if !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", name, what, strings.Join(cells, " | "))
+		if !slices.Contains(versions, r.Version) {
+			versions = append(versions, r.Version)
+		}
+		mode := r.Mode
+		if !r.Passed {
+			mode = "**" + mode + ": failed**"
+		}
+		at := [2]string{r.Name, r.Version}
+		cells[at], what[r.Name] = append(cells[at], mode), r.What
 	}
+	slices.Sort(versions)
+	fmt.Fprintf(b, "| | | %s |\n| --- | --- |%s\n", strings.Join(versions, " | "), strings.Repeat(" --- |", len(versions)))
+	for _, name := range names {
+		fmt.Fprintf(b, "| %s | %s |", name, what[name])
+		for _, version := range versions {
+			fmt.Fprintf(b, " %s |", cmp.Or(strings.Join(cells[[2]string{name, version}], ", "), "-"))
+		}
+		fmt.Fprintln(b)
+	}
+}
+
+// position of a name in the lists of this package, which is its place in the page.
+func position(name string) int {
+	if i := slices.IndexFunc(applications, func(a application) bool { return a.name == name }); i >= 0 {
+		return i
+	}
+	return len(applications) + slices.IndexFunc(featureList(), func(f feature) bool { return f.name == name })
+}
+
+// TestPage: a row for each name in the order of the lists, a column for each version,
+// failures not hidden, and what did not run left empty.
+func TestPage(t *testing.T) {
+	list := []run{
+		{Version: "4.1.4", Name: "tpch", What: "queries", Mode: coarse},
+		{Version: "3.5.9", Name: "rdd", What: "shuffles", Mode: grants, Passed: true},
+		{Version: "4.1.4", Name: "tpch", What: "queries", Mode: grants, Passed: true},
+		{Version: "4.1.4", Name: "barrier", What: "meets", Mode: coarse, Passed: true, Feature: true},
+	}
+	_, tables, found := strings.Cut(string(page(list)), "## Applications\n\n")
+	holds(t, "there is a page", found)
+	equal(t, `| | | 3.5.9 | 4.1.4 |
+| --- | --- | --- | --- |
+| rdd | shuffles | grants | - |
+| tpch | queries | - | grants, **coarse: failed** |
+
+## Features of Spark
+
+| | | 4.1.4 |
+| --- | --- | --- |
+| barrier | meets | coarse |
+`, tables)
 }
