@@ -66,17 +66,18 @@ func (j *job) submit() sched.Message {
 	return sched.Message{
 		Kind: sched.Submit, Job: j.id, Key: sched.DrawKey(r.Key), App: needs(r), Class: j.sub.Class,
 		Estimate: sched.Time(r.Mean()), Count: int32(len(r.Tasks)), Retries: uint8(r.Retries), //nolint:gosec // validated
-		Marks: marks(r.Backend),
+		Marks: marks(r),
 	}
 }
 
-// marks are what the backend can do with tasks that run: sleeping ones it can stop,
-// continue and start anew, processes it can stop and continue.
-func marks(b api.Backend) sched.Marks {
-	switch b {
-	case api.BackendSleep:
+// marks are what can be done with tasks that run: sleeping ones can be stopped,
+// continued and started anew, processes stopped and continued, and started anew if
+// who submitted them says so.
+func marks(r *api.Request) sched.Marks {
+	switch {
+	case r.Backend == api.BackendSleep, r.Backend == api.BackendExec && r.Restartable:
 		return sched.Stoppable | sched.Restartable
-	case api.BackendExec:
+	case r.Backend == api.BackendExec:
 		return sched.Stoppable
 	default:
 		return 0

@@ -111,6 +111,9 @@ struct TSchedulingRequest {
   // For how long from now the caller waits for the answer; 0 for no limit. A
   // length, not an instant: clocks of two hosts are never compared.
   23: optional i64 deadlineNanos = 0
+  // Tasks of "exec" may be stopped and run again from the beginning ("sleep": always;
+  // a process of the application: never).
+  24: optional bool restartable = false
 }
 
 // ---- Ours: answers ----

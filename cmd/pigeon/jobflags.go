@@ -18,13 +18,14 @@ import (
 
 // jobFlags say what a job is; submit and run share them.
 type jobFlags struct {
-	flags    *pflag.FlagSet
-	class    string
-	estimate time.Duration
-	key      string
-	retries  int
-	env      []string
-	dir      string
+	flags       *pflag.FlagSet
+	class       string
+	estimate    time.Duration
+	key         string
+	retries     int
+	restartable bool
+	env         []string
+	dir         string
 }
 
 func addJobFlags(cmd *cobra.Command) *jobFlags {
@@ -35,6 +36,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs.DurationVar(&j.estimate, "estimate", 0, "expected duration of one task; it decides the class when --class is not given")
 	fs.StringVar(&j.key, "key", "", "idempotency key, which becomes the job's id: the same key again is the same job (default: a new one)")
 	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how often a task that fails is tried again, 0 to %d", api.MaxRetries))
+	fs.BoolVar(&j.restartable, "restartable", false, "a task may be stopped and run again from the beginning: pigeon-x does so with the first one of a job that turns out to be long")
 	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours; repeatable")
 	fs.StringVar(&j.dir, "dir", "", "working folder on the node (default: a folder of the attempt's own)")
 	// The error is that of a flag which does not exist, and it does.
@@ -47,7 +49,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 // sent.
 func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Request, ownKey bool, err error) {
 	r = &api.Request{
-		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries,
+		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries, Restartable: j.restartable,
 		Backend: api.BackendSleep, User: userName(),
 	}
 	payload := api.Payload{Backend: api.BackendSleep, Sleep: sleep}

@@ -17,6 +17,7 @@ const (
 const (
 	flagEstimate = 1 << iota
 	flagHT
+	flagRestartable
 )
 
 // encodeSubmission writes the submission in two sections: words and task ids
@@ -37,6 +38,9 @@ func encodeSubmission(s *Submission) []byte {
 	}
 	if r.HT {
 		flags |= flagHT
+	}
+	if r.Restartable {
+		flags |= flagRestartable
 	}
 	text = putFloat(putInt(append(text, flags), int64(r.Estimate)), r.AvgMillis)
 	text = putUint(putUint(text, uint64(r.Retries)), uint64(len(r.Tasks)))
@@ -125,7 +129,7 @@ func decodeRequest(r *reader, q *api.Request) {
 	q.Backend, q.Class = api.Backend(r.string()), r.string()
 	q.Trace = api.Trace{Traceparent: r.string(), Tracestate: r.string()}
 	flags := r.byte()
-	q.EstimateSet, q.HT = flags&flagEstimate != 0, flags&flagHT != 0
+	q.EstimateSet, q.HT, q.Restartable = flags&flagEstimate != 0, flags&flagHT != 0, flags&flagRestartable != 0
 	q.Estimate, q.AvgMillis, q.Retries = time.Duration(r.int()), r.float(), int(r.int32())
 	q.Tasks = make([]api.Task, r.count())
 	for i := range q.Tasks {

@@ -39,7 +39,7 @@ func drawSubmission(t *rapid.T) *Submission {
 			App: word.Draw(t, "app"), User: word.Draw(t, "user"), Description: word.Draw(t, "description"), Key: word.Draw(t, "key"),
 			Backend: api.Backend(word.Draw(t, "backend")), Class: word.Draw(t, "class word"), Estimate: time.Duration(rapid.Int64().Draw(t, "estimate")),
 			EstimateSet: rapid.Bool().Draw(t, "set"), AvgMillis: rapid.Float64().Draw(t, "avg"), HT: rapid.Bool().Draw(t, "ht"),
-			Retries: rapid.IntRange(0, 100).Draw(t, "retries"), Trace: api.Trace{Traceparent: word.Draw(t, "parent"), Tracestate: word.Draw(t, "state")},
+			Retries: rapid.IntRange(0, 100).Draw(t, "retries"), Restartable: rapid.Bool().Draw(t, "restartable"), Trace: api.Trace{Traceparent: word.Draw(t, "parent"), Tracestate: word.Draw(t, "state")},
 		},
 	}
 	s.Request.Tasks = make([]api.Task, rapid.IntRange(0, 9).Draw(t, "tasks"))

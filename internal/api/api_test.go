@@ -36,28 +36,35 @@ func TestValidate(t *testing.T) {
 		set  func(*api.Request)
 		says string // "" when it is right
 	}{
-		"as it is":                 {func(*api.Request) {}, ""},
-		"all that may be":          {func(r *api.Request) { r.Class, r.Retries, r.AvgMillis, r.Estimate = "long", api.MaxRetries, 1e12, 1 }, ""},
-		"the largest message":      {func(r *api.Request) { r.Tasks[0].Payload.Message = make([]byte, api.MaxPayload) }, ""},
-		"the most tasks":           {func(r *api.Request) { r.Tasks = request(api.MaxTasks).Tasks }, ""},
-		"one task too many":        {func(r *api.Request) { r.Tasks = request(api.MaxTasks + 1).Tasks }, "100001 tasks"},
-		"no task":                  {func(r *api.Request) { r.Tasks = nil }, "no task"},
-		"a long key":               {func(r *api.Request) { r.Key = long }, "longer than 256"},
-		"a long application":       {func(r *api.Request) { r.App = long }, "longer than 256"},
-		"a long task id":           {func(r *api.Request) { r.Tasks[1].ID = long }, "longer than 256"},
-		"a long user":              {func(r *api.Request) { r.User = long }, "longer than 256"},
-		"a class of its own":       {func(r *api.Request) { r.Class = "Short" }, `"Short"`},
-		"no estimate":              {func(r *api.Request) { r.EstimateSet = true }, "estimate is 0s"},
-		"an estimate below zero":   {func(r *api.Request) { r.EstimateSet, r.Estimate = true, -1 }, "-1ns"},
-		"an average of NaN":        {func(r *api.Request) { r.AvgMillis = math.NaN() }, "NaN"},
-		"an average of infinity":   {func(r *api.Request) { r.AvgMillis = math.Inf(1) }, "Inf"},
-		"an average below zero":    {func(r *api.Request) { r.AvgMillis = -1 }, "-1"},
-		"an average beyond reason": {func(r *api.Request) { r.AvgMillis = 1.1e12 }, "1.1e+12"},
-		"retries below zero":       {func(r *api.Request) { r.Retries = -1 }, "-1 retries"},
-		"too many retries":         {func(r *api.Request) { r.Retries = api.MaxRetries + 1 }, "101 retries"},
-		"a task id twice":          {func(r *api.Request) { r.Tasks[1].ID = "0" }, `task 1 has the id "0"`},
-		"a message too large":      {func(r *api.Request) { r.Tasks[1].Payload.Message = make([]byte, api.MaxPayload+1) }, "1048577 bytes"},
-		"another backend":          {func(r *api.Request) { r.Tasks[1].Payload.Backend = api.BackendSleep }, `backend "sleep"`},
+		"as it is":                        {func(*api.Request) {}, ""},
+		"all that may be":                 {func(r *api.Request) { r.Class, r.Retries, r.AvgMillis, r.Estimate = "long", api.MaxRetries, 1e12, 1 }, ""},
+		"the largest message":             {func(r *api.Request) { r.Tasks[0].Payload.Message = make([]byte, api.MaxPayload) }, ""},
+		"the most tasks":                  {func(r *api.Request) { r.Tasks = request(api.MaxTasks).Tasks }, ""},
+		"one task too many":               {func(r *api.Request) { r.Tasks = request(api.MaxTasks + 1).Tasks }, "100001 tasks"},
+		"no task":                         {func(r *api.Request) { r.Tasks = nil }, "no task"},
+		"a long key":                      {func(r *api.Request) { r.Key = long }, "longer than 256"},
+		"a long application":              {func(r *api.Request) { r.App = long }, "longer than 256"},
+		"a long task id":                  {func(r *api.Request) { r.Tasks[1].ID = long }, "longer than 256"},
+		"a long user":                     {func(r *api.Request) { r.User = long }, "longer than 256"},
+		"a class of its own":              {func(r *api.Request) { r.Class = "Short" }, `"Short"`},
+		"no estimate":                     {func(r *api.Request) { r.EstimateSet = true }, "estimate is 0s"},
+		"an estimate below zero":          {func(r *api.Request) { r.EstimateSet, r.Estimate = true, -1 }, "-1ns"},
+		"an average of NaN":               {func(r *api.Request) { r.AvgMillis = math.NaN() }, "NaN"},
+		"an average of infinity":          {func(r *api.Request) { r.AvgMillis = math.Inf(1) }, "Inf"},
+		"an average below zero":           {func(r *api.Request) { r.AvgMillis = -1 }, "-1"},
+		"an average beyond reason":        {func(r *api.Request) { r.AvgMillis = 1.1e12 }, "1.1e+12"},
+		"retries below zero":              {func(r *api.Request) { r.Retries = -1 }, "-1 retries"},
+		"too many retries":                {func(r *api.Request) { r.Retries = api.MaxRetries + 1 }, "101 retries"},
+		"an application's task restarted": {func(r *api.Request) { r.Restartable = true }, "marked restartable"},
+		"a sleep restarted": {func(r *api.Request) {
+			r.Restartable, r.Backend = true, api.BackendSleep
+			for i := range r.Tasks {
+				r.Tasks[i].Payload.Backend = api.BackendSleep
+			}
+		}, ""},
+		"a task id twice":     {func(r *api.Request) { r.Tasks[1].ID = "0" }, `task 1 has the id "0"`},
+		"a message too large": {func(r *api.Request) { r.Tasks[1].Payload.Message = make([]byte, api.MaxPayload+1) }, "1048577 bytes"},
+		"another backend":     {func(r *api.Request) { r.Tasks[1].Payload.Backend = api.BackendSleep }, `backend "sleep"`},
 		"an unknown backend": {func(r *api.Request) {
 			r.Backend = "x"
 			r.Tasks[0].Payload.Backend, r.Tasks[1].Payload.Backend = "x", "x"

@@ -52,6 +52,7 @@ type Request struct {
 	AvgMillis   float64       // published avgTasksExecDuration; 0 for none
 	HT          bool          // some task carries the published isHT
 	Retries     int           // of a task that fails by itself
+	Restartable bool          // BackendExec: a task may be stopped and run again from the beginning
 	Trace       Trace
 	Tasks       []Task
 }

@@ -33,6 +33,8 @@ func (r *Request) Validate() error {
 		return r.bad(fmt.Sprintf("its avgTasksExecDuration is %v ms", r.AvgMillis), "give a number of milliseconds of 0 or more, at most 1e12")
 	case r.Retries < 0 || r.Retries > MaxRetries:
 		return r.bad(fmt.Sprintf("it asks for %d retries", r.Retries), fmt.Sprintf("use 0 to %d", MaxRetries))
+	case r.Restartable && r.Backend == BackendApp:
+		return r.bad("it is marked restartable, and Pigeon cannot stop what runs in a process of the application", "leave that out, or use the exec backend")
 	}
 	return r.validateTasks()
 }

@@ -79,7 +79,7 @@ func TestSubmitOfEveryBackend(t *testing.T) {
 			Tasks: []api.Task{{ID: "a", Payload: api.Payload{Backend: api.BackendSleep, Sleep: 7}}},
 		},
 		{
-			Backend: api.BackendExec, Estimate: 0, EstimateSet: true,
+			Backend: api.BackendExec, Estimate: 0, EstimateSet: true, Restartable: true,
 			Tasks: []api.Task{{ID: "0", Payload: api.Payload{Backend: api.BackendExec, Exec: &api.Exec{
 				Argv: []string{"a", "b"}, Env: []string{"K=v"}, Dir: "/tmp",
 			}}}},

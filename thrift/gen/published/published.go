@@ -2110,6 +2110,7 @@ func (p *TTaskSpec) String() string {
 //   - Trace
 //   - Token
 //   - DeadlineNanos
+//   - Restartable
 type TSchedulingRequest struct {
 	App                  string          `thrift:"app,1" db:"app" json:"app"`
 	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
@@ -2125,6 +2126,7 @@ type TSchedulingRequest struct {
 	Trace          *TTraceContext `thrift:"trace,21" db:"trace" json:"trace,omitempty"`
 	Token          string         `thrift:"token,22" db:"token" json:"token"`
 	DeadlineNanos  int64          `thrift:"deadlineNanos,23" db:"deadlineNanos" json:"deadlineNanos"`
+	Restartable    bool           `thrift:"restartable,24" db:"restartable" json:"restartable"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
@@ -2219,6 +2221,12 @@ var TSchedulingRequest_DeadlineNanos_DEFAULT int64 = 0
 func (p *TSchedulingRequest) GetDeadlineNanos() int64 {
 	return p.DeadlineNanos
 }
+
+var TSchedulingRequest_Restartable_DEFAULT bool = false
+
+func (p *TSchedulingRequest) GetRestartable() bool {
+	return p.Restartable
+}
 func (p *TSchedulingRequest) IsSetUser() bool {
 	return p.User != nil
 }
@@ -2261,6 +2269,10 @@ func (p *TSchedulingRequest) IsSetToken() bool {
 
 func (p *TSchedulingRequest) IsSetDeadlineNanos() bool {
 	return p.DeadlineNanos != TSchedulingRequest_DeadlineNanos_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetRestartable() bool {
+	return p.Restartable != TSchedulingRequest_Restartable_DEFAULT
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -2400,6 +2412,16 @@ func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) e
 		case 23:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField23(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 24:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField24(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -2548,6 +2570,15 @@ func (p *TSchedulingRequest) ReadField23(ctx context.Context, iprot thrift.TProt
 	return nil
 }
 
+func (p *TSchedulingRequest) ReadField24(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 24: ", err)
+	} else {
+		p.Restartable = v
+	}
+	return nil
+}
+
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2590,6 +2621,9 @@ func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) 
 			return err
 		}
 		if err := p.writeField23(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField24(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -2801,6 +2835,21 @@ func (p *TSchedulingRequest) writeField23(ctx context.Context, oprot thrift.TPro
 	return err
 }
 
+func (p *TSchedulingRequest) writeField24(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRestartable() {
+		if err := oprot.WriteFieldBegin(ctx, "restartable", thrift.BOOL, 24); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 24:restartable: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Restartable)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.restartable (24) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 24:restartable: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 	if p == other {
 		return true
@@ -2865,6 +2914,9 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		return false
 	}
 	if p.DeadlineNanos != other.DeadlineNanos {
+		return false
+	}
+	if p.Restartable != other.Restartable {
 		return false
 	}
 	return true

@@ -1,0 +1,25 @@
+package frontend
+
+import (
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// policies.md, pigeon-x: "restartable tasks only: sleep always, exec with
+// `--restartable`, Spark never"; "Only tasks that can be stopped and continued are
+// victims (built-in sleep, exec process groups); Spark tasks are not."
+func TestMarks(t *testing.T) {
+	for backend, want := range map[api.Backend][2]sched.Marks{
+		api.BackendSleep: {sched.Stoppable | sched.Restartable, sched.Stoppable | sched.Restartable},
+		api.BackendExec:  {sched.Stoppable, sched.Stoppable | sched.Restartable},
+		api.BackendApp:   {0, 0},
+	} {
+		for i, restartable := range []bool{false, true} {
+			if got := marks(&api.Request{Backend: backend, Restartable: restartable}); got != want[i] {
+				t.Errorf("backend %q, restartable %v: %v, want %v", backend, restartable, got, want[i])
+			}
+		}
+	}
+}
