@@ -30,12 +30,15 @@ type Job struct {
 	Command []string
 }
 
-// defaults keep an application of a test small. There is no page to look at, and
-// nothing is said on the terminal by progress bars.
+// defaults keep an application of a test small: it has no page to look at, and Java
+// compiles as little as it can, as it runs for seconds.
 var defaults = []string{
+	"spark.driver.defaultJavaOptions=" + lean, "spark.executor.defaultJavaOptions=" + lean,
 	"spark.ui.enabled=false", "spark.ui.showConsoleProgress=false",
 	"spark.driver.memory=512m", "spark.executor.memory=512m", "spark.sql.shuffle.partitions=8",
 }
+
+const lean = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 // command gives the words of the process.
 func (j *Job) command(program, master string) []string {
@@ -100,9 +103,14 @@ func (c *Cluster) Submit(s Spark, j Job) (*Driver, error) {
 	if err := c.daemons.Attend(d.cmd); err != nil {
 		return nil, fmt.Errorf("%s was not started: %w", name, err)
 	}
+	reaper, err := reap(d.Pid())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("nobody would end %s: %w", name, err), d.cmd.Process.Kill(), d.cmd.Wait())
+	}
 	go func() {
 		defer close(d.exited)
-		_ = d.cmd.Wait() // its state says how it ended
+		_ = d.cmd.Wait()   // its state says how it ended
+		_ = reaper.letGo() // nobody is left to be told
 	}()
 	return d, nil
 }

@@ -3,8 +3,10 @@ package sparktest_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -70,6 +72,52 @@ func TestHarness(t *testing.T) {
 		t.Errorf("status %d, %q", status, d.Stdout())
 	}
 	c.Clean(t)
+}
+
+// TestNoDriverIsLeft: a driver and its children die with who started it, also when
+// that is killed.
+func TestNoDriverIsLeft(t *testing.T) {
+	if os.Getenv("SPARKTEST_DIES") != "" {
+		startAndDie(t)
+	}
+	if testing.Short() {
+		t.Skip("it starts a cluster; leave -short out")
+	}
+	told := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestNoDriverIsLeft$")
+	cmd.Env = append(os.Environ(), "SPARKTEST_DIES="+told)
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState == nil || cmd.ProcessState.Success() {
+		t.Fatalf("it did not die: %v %s", err, out)
+	}
+	text, err := os.ReadFile(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sparktest.Await(t, "the driver's child is gone", time.Minute, func() bool {
+		args, _ := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/cmdline") // none when it is gone
+		return len(args) == 0
+	})
+}
+
+// startAndDie is the process that is killed.
+func startAndDie(t *testing.T) {
+	t.Helper()
+	c, err := sparktest.Open(t.Context(), sparktest.Options{Nodes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := c.Submit(sparktest.Spark{}, sparktest.Job{Command: []string{"sh", "-c", "sleep 1000 & echo $!; wait"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sparktest.Await(t, "it has told its child", time.Minute, func() bool { return d.Stdout() != "" }, d)
+	if err := os.WriteFile(os.Getenv("SPARKTEST_DIES"), []byte(d.Stdout()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {}
 }
 
 func script(t *testing.T) string {

@@ -79,7 +79,7 @@ func try(t *testing.T, spark sparktest.Spark, f fault, mode, phase string) {
 }
 
 // deadline of a driver, on a loaded machine.
-const deadline = 4 * time.Minute
+const deadline = 10 * time.Minute
 
 // tasks of each phase of phases.py.
 const tasks = 24
