@@ -13,6 +13,9 @@ import (
 // would change it.
 func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, error) {
 	if e, ok := f.applications.Explain(name); ok {
+		for _, v := range f.views(ctx, sched.NewJobID(f.cfg.ID, name), name) {
+			e.Groups = append(e.Groups, v.Share)
+		}
 		return e, nil
 	}
 	s, err := f.look(ctx, "explaining it", name)

@@ -148,6 +148,9 @@ func (o *owner) accepted(j *job, err error) {
 // Cancel ends a job at once; what is queued of it is dropped and what runs is
 // killed. Cancelling a job that has ended changes nothing.
 func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) {
+	if v, ok := f.applications.Cancel(name, "cancelled by its user"); ok {
+		return api.Status{Job: name, App: name, State: api.StateCancelled, Running: len(v.Executors)}, nil
+	}
 	id := sched.NewJobID(f.cfg.ID, name)
 	done := make(chan api.Status, 1)
 	if err := f.post(func() {

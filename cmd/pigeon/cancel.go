@@ -11,12 +11,13 @@ import (
 
 func cancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "cancel JOB...",
+		Use:     "cancel JOB|APPLICATION...",
 		GroupID: groupJobs,
 		Short:   "Cancel jobs: drop what is queued and kill what runs",
 		Long: `Cancels jobs: what is queued of them is dropped and what runs is killed. A job that
-has ended stays as it is.`,
-		Example:           "  pigeon cancel JOB\n  pigeon cancel JOB -o json",
+has ended stays as it is. An application with executors of its own, as one of Spark, is
+stopped: its executors end, and its driver is told why.`,
+		Example:           "  pigeon cancel JOB\n  pigeon cancel JOB -o json\n  pigeon cancel APPLICATION",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeJobs,
 	}
@@ -47,7 +48,9 @@ func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output outputFo
 	if output == outputJSON {
 		return writeJSON(cmd.OutOrStdout(), &s)
 	}
-	if s.State == api.StateCancelled {
+	if s.App == job && s.State == api.StateCancelled {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "application %s is told to end; its executors (%d) are stopped\n", job, s.Running)
+	} else if s.State == api.StateCancelled {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled; %d of its %d tasks had ended\n", job, s.Completed+s.Failed, s.Tasks)
 	} else {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s had ended before: %s\n", job, s.State)

@@ -25,12 +25,13 @@ const (
 // book is what the service knows. Its service's lock guards it. Time comes in as
 // an argument, and what is to be done goes out by errands.
 type book struct {
-	frontend string
-	address  string        // where nodes fetch files
-	lease    time.Duration // for which an application may be silent
-	nodes    map[string]*node
-	apps     map[string]*application
-	errands  errands
+	frontend  string
+	address   string        // where nodes fetch files
+	lease     time.Duration // for which an application may be silent
+	nodes     map[string]*node
+	apps      map[string]*application
+	cancelled []cancelled // the oldest first
+	errands   errands
 }
 
 // errands is what follows from a change, to be done by the service.
@@ -110,6 +111,9 @@ func (b *book) register(r *api.Application, now time.Time) error {
 	bad := func(p api.Problem, what, next string, after time.Duration) error {
 		return &api.Error{Problem: p, What: what, Subject: subject(r.ID), Tried: "registering it", Next: next, RetryAfter: after}
 	}
+	if err := b.verdict(r.ID, r.Incarnation); err != nil {
+		return err
+	}
 	switch {
 	case a == nil && len(b.apps) >= maxApplications:
 		return bad(api.Busy, "the frontend serves "+strconv.Itoa(len(b.apps))+" applications, its limit", "register with another frontend, or later", time.Second)
@@ -135,6 +139,9 @@ const maxApplications = 1000
 
 // find gives an application that is served, and renews its lease.
 func (b *book) find(id string, incarnation int64, now time.Time) (*application, error) {
+	if err := b.verdict(id, incarnation); err != nil {
+		return nil, err
+	}
 	a := b.apps[id]
 	if a == nil || a.over != "" || a.Incarnation != incarnation {
 		return nil, &api.Error{Problem: api.NotFound, What: "it is not registered here, or another process is with its id", Subject: subject(id),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // View is an application as people see it.
@@ -104,7 +105,24 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 		e.Status.Tasks += int(v.Levels[i].Wanted)
 		e.Why = append(e.Why, v.Levels[i].sentence())
 	}
+	if e.Status.Tasks > 0 {
+		e.Why = append(e.Why, rivalSentences(s.book.rivals(id))...)
+	}
 	return e, true
+}
+
+// rivalSentences tell who else waits for the same slots; groups and other frontends
+// are shown beside.
+func rivalSentences(list []rival) (why []string) {
+	const most = 5
+	for i := range list {
+		if i == most {
+			return append(why, fmt.Sprintf("%d applications more wait at this frontend.", len(list)-most))
+		}
+		r := &list[i]
+		why = append(why, fmt.Sprintf("Application %s waits at this frontend too, for %d short and %d long grants.", r.id, r.waits[sched.Short], r.waits[sched.Long]))
+	}
+	return why
 }
 
 func (v *View) sentence() string {
