@@ -28,7 +28,7 @@ func benchCommand() *cobra.Command {
 a running one. On a cluster in one process the client's share of processor and memory
 is part of what is told; --isolation process tells the daemons' alone.`,
 	}
-	cmd.AddCommand(benchLatency(), benchLaunch(), benchTable(), benchSim())
+	cmd.AddCommand(benchLatency(), benchLaunch(), benchTable(), benchSim(), benchSpark())
 	return cmd
 }
 
