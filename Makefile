@@ -29,7 +29,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo test-spark-cli spark-compile spark-wheels test-spark-lines test-spark-suites test-spark-full spark-suites-table lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo bench-spark test-spark-cli spark-compile spark-wheels test-spark-lines test-spark-suites test-spark-full spark-suites-table lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,13 @@ spark-demo: build ## three Spark drivers at once: on Pigeon, then on Spark stand
 	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
 	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
 	python3 -B tools/spark-demo/demo.py $(BIN) $(WHEEL)/lib/python3*/site-packages/pyspark $(OUT)/spark-demo
+
+bench-spark: build ## Spark on Pigeon against Spark standalone: limits, ratios, spreads (RUNS=3; a quarter of an hour on a quiet machine)
+	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
+	@$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
+	@mkdir -p $(OUT)/bench-spark
+	SPARK_HOME=$$(echo $(WHEEL)/lib/python3*/site-packages/pyspark) $(BIN) bench spark --repeats $(RUNS) --data $(OUT)/bench-spark > $(OUT)/bench-spark/table.md
+	@cat $(OUT)/bench-spark/table.md
 
 test-spark-cli: build ## 'pigeon spark' with a real Spark; on a cluster too where 'make spark' was run
 	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
