@@ -29,7 +29,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo bench-spark test-spark-cli spark-compile spark-wheels test-spark-lines test-spark-suites test-spark-full spark-suites-table lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo bench-spark test-spark-cli spark-compile spark-wheels test-spark-lines test-spark-faults test-spark-suites test-spark-full spark-suites-table lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,6 +126,11 @@ spark-wheels: build ## PySpark of every line in out/spark, 400 MB each: LINES=4.
 test-spark-lines: build spark spark-wheels ## unmodified applications on every line of Spark, features on 4.1; then docs/spark-lines.md (an hour)
 	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./internal/sparktest/applications -v -count 1 -timeout 3h \
 		-full -lines '$(LINES)' -table $(abspath docs/spark-lines.md)
+
+test-spark-faults: build spark ## every process of a Spark application killed or stopped in each phase; bad input (half an hour)
+	@$(MAKE) --no-print-directory spark-wheels LINES=4.1
+	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./internal/sparktest/refusals -v -count 1 -timeout 1h
+	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./internal/sparktest/faults -v -count 1 -timeout 3h -full
 
 SUITES = python3 -B tools/spark-suites/run.py
 test-spark-suites: build spark ## a short choice of Spark's own tests on real daemons (four minutes)
