@@ -36,6 +36,7 @@ type keeper struct {
 	closing chan struct{} // closed when the process ends
 	got     []wire.Item
 	deaf    bool // hellos of frontends do not enter them
+	highest int32 // number of a worker that a frontend has heard of, plus one, as it said last
 }
 
 var (
@@ -110,6 +111,7 @@ func (k *keeper) changeLocked(write func(*wire.Roll)) {
 func (k *keeper) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.highest = h.Highest
 	who := wire.RollFrontend{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation}
 	if !k.deaf && !slices.Contains(k.roll.Frontends, who) {
 		k.changeLocked(func(r *wire.Roll) {

@@ -87,6 +87,7 @@ func (f *Frontend) hello(ctx context.Context, m *master) error {
 	h := &wire.Hello{
 		Sender: f.self, Incarnation: f.incarnation, Address: f.internal.Addr().String(),
 		SchedulerAddress: f.scheduler.Addr().String(), Group: m.group, Epoch: f.epochs[m.group].Load(),
+		Highest: f.owner.peers.highest.Load(),
 	}
 	reply, err := m.peer.Hello(ctx, h)
 	if err == nil && !reply.Accepted {

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/mesh"
@@ -39,6 +40,7 @@ type peers struct {
 	nodes    map[string]*node
 	others   map[string]wire.RollFrontend
 	members  []sched.Member // as the core was told last, nil before
+	highest  *atomic.Int32  // number of a worker that was ever on the roll, plus one; for hellos
 }
 
 // node is a node monitor on the roll.
@@ -48,7 +50,7 @@ type node struct {
 }
 
 func newPeers() peers {
-	return peers{visitors: newVisitors(), nodes: map[string]*node{}, others: map[string]wire.RollFrontend{}}
+	return peers{visitors: newVisitors(), nodes: map[string]*node{}, others: map[string]wire.RollFrontend{}, highest: new(atomic.Int32)}
 }
 
 func nodeRef(name string) wire.Ref     { return wire.Ref{Role: sched.Worker, Name: name} }
@@ -137,6 +139,7 @@ func (o *owner) meetNodes() {
 			if number == n.Numbers[slot] {
 				continue
 			}
+			o.peers.highest.Store(max(number, o.peers.highest.Load()))
 			if !o.roster.Set(slotRef(n.Name, slot), number-1) {
 				o.log.Error("a worker's number is another's; it is not used here", "node", n.Name, "slot", slot, "number", number-1)
 				continue

@@ -98,6 +98,11 @@ func TestSlotsThatChange(t *testing.T) {
 	if s := f.state(t, "job"); s.Attempts != 3 || s.Running != 2 {
 		t.Errorf("an idle slot went: %+v", s)
 	}
+	daemontest.Await(t, "the master is told of the highest number there was", func() bool {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return k.highest == 10
+	})
 }
 
 // Who is not on the roll yet is told to come again, and is heard as soon as it is.

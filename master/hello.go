@@ -20,6 +20,9 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 		return o.helloNode(h)
 	case sched.Distributor:
 		o.raiseEpoch(h.Epoch)
+		if o.rules.numbered {
+			o.numbers.heard(h.Highest, time.Now())
+		}
 		return o.helloFrontend(h), nil
 	case sched.Master:
 		return o.helloMaster(h), nil

@@ -42,11 +42,21 @@ func (s *numbers) followed(now time.Time) {
 	}
 }
 
+// heard notes a number, plus one, that a peer knows from an earlier master. Whose it
+// was may be dead or not back yet: nobody else gets it, nor any below.
+func (s *numbers) heard(highest int32, now time.Time) {
+	if highest > s.next && highest <= roster.Limit {
+		s.followed(now)
+		s.next = highest
+	}
+}
+
 // settle gives a node's slots their numbers, plus one each: those that they have or
 // claim, and new ones for the others. conflicts are the claims that another slot
 // has. The error is worth another try.
 func (s *numbers) settle(h *wire.Hello, now time.Time) (given, conflicts []int32, err error) {
 	fresh := 0
+	s.heard(h.Highest, now)
 	for i := range h.Slots {
 		claim, who := h.Slots[i].Number, holderOf(h, i)
 		if claim == 0 {

@@ -90,6 +90,29 @@ func TestClaimTellsOfAPredecessor(t *testing.T) {
 	}
 }
 
+// Numbers that others know of, of nodes that are dead or not back yet, are nobody
+// else's: new ones are above them.
+func TestNumbersAboveWhatIsKnown(t *testing.T) {
+	s, now := newNumbers(), time.Now()
+	s.heard(7, now) // a frontend's
+	if _, _, err := s.settle(helloOf("new", 1, 0), now); err == nil {
+		t.Error("a new slot got a number at once although there was a master before")
+	}
+	told := helloOf("a", 1, 3)
+	told.Highest = 9
+	if got, _, err := s.settle(told, now); err != nil || !slices.Equal(got, []int32{3}) {
+		t.Errorf("claimed was 2, and given is %v, %v", got, err)
+	}
+	s.heard(4, now)
+	s.heard(roster.Limit+1, now) // no master gave that
+	if got, _, err := s.settle(helloOf("new", 1, 0), now.Add(claimWait)); err != nil || !slices.Equal(got, []int32{10}) {
+		t.Errorf("a new slot is given %v, %v; want what is above all that were heard of", got, err)
+	}
+	if got, _, err := s.settle(helloOf("late", 1, 8), now.Add(2*claimWait)); err != nil || !slices.Equal(got, []int32{8}) {
+		t.Errorf("one that comes back late is given %v, %v", got, err)
+	}
+}
+
 func TestNumbersRunOut(t *testing.T) {
 	s, now := newNumbers(), time.Now()
 	s.next = roster.Limit - 1

@@ -54,7 +54,10 @@ func (o *owner) slotUp(n *node, s *wire.Slot, nodeServes []string, number int32)
 	if s.Running.Attempt > 0 {
 		o.cargo.adopt(s.Running.Job, s.JobName, s.OwnerAddress)
 		up.Job, up.First, up.Attempt = s.Running.Job, s.Running.Task, s.Running.Attempt
-		up.Class, up.App, up.Owner = s.Class, s.App, o.roster.Addr(s.Owner)
+		up.Class, up.App, up.Owner, up.Estimate = s.Class, s.App, o.roster.Addr(s.Owner), s.Estimate
+		if s.Ran > 0 {
+			up.More = &sched.More{Slots: []sched.Attained{{ID: s.Running, Service: s.Ran, Running: true}}}
+		}
 	}
 	o.stepShell(&up)
 	bare.Kept = nil

@@ -24,6 +24,8 @@ type attempt struct {
 	owner      sched.Addr
 	estimate   sched.Time
 	received   time.Time
+	since      time.Time     // it runs since, while it does
+	ran        time.Duration // before that
 	worker     *worker
 	phase      phase
 	backend    backend.Backend // once it has started; nil for a twin
@@ -119,13 +121,23 @@ func (o *owner) enter(a *attempt, p phase) {
 	before := w.running
 	if a.phase == running {
 		w.running--
+		a.ran = a.service()
 	}
 	if p == running {
 		w.running++
+		a.since = time.Now()
 	}
 	o.meter.slots[w.counted][busySlot] += w.running - before
 	o.meter.slots[w.counted][idleSlot] -= w.running - before
 	a.phase = p
+}
+
+// service is how long the attempt has run so far.
+func (a *attempt) service() time.Duration {
+	if a.phase == running {
+		return a.ran + time.Since(a.since)
+	}
+	return a.ran
 }
 
 // runningNow gives the first of the attempts that run, nil for none.

@@ -40,7 +40,7 @@ func TestAssigned(t *testing.T) {
 			n.deliver(first, w.assign(n, 0, ids[2], sleepFor(0))) // they come again
 			w.await("it is told what waits", func() bool {
 				s := w.slotTold(0)
-				return s.Running == ids[0] && s.Number == 1 && len(s.Held) == 3
+				return s.Running == ids[0] && s.Number == 1 && len(s.Held) == 3 && s.Estimate == sched.Second && s.Ran > 0
 			})
 			w.mu.Lock()
 			if h := w.slotTold(0).Held[0]; h.ID != ids[1] || h.Suspended || h.Class != sched.Long || h.Owner != w.frontend || h.JobName != "job-"+ids[1].Job.String() || h.Estimate != sched.Second {

@@ -10,10 +10,14 @@ const maxKeptTold = 50_000
 
 // introduce describes the node for its registration.
 func (o *owner) introduce(c Config) *wire.Hello {
-	return &wire.Hello{
+	h := &wire.Hello{
 		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Address: o.address, Group: c.Group,
 		Slots: o.slots(true), Serves: o.serves, Memory: c.memory(), Host: c.host(o.address),
 	}
+	if o.roll != nil {
+		h.Highest = o.roll.highest
+	}
+	return h
 }
 
 // snapshot describes the slots for a heartbeat.

@@ -27,6 +27,10 @@ func TestNumbers(t *testing.T) {
 	f.probe(n, 1, 1)
 	f.bind(n, 1, id, f.question(n, 1, 1), sleepFor(time.Hour))
 	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	other := wire.RollNode{Name: "other", Address: "127.0.0.1:1", Incarnation: 1, Numbers: []int32{61, 57}}
+	w.update(func() { w.roll.Nodes, w.roll.Version = append(w.roll.Nodes, other), w.roll.Version+1 })
+	n.until("it knows another node", func(o *owner) bool { return o.roll.highest == 61 })
+	w.update(func() { w.strike("other") })
 	w.update(func() { w.incarnation, w.epoch, w.next = 2000, 6, 100 })
 	w.await("it introduces itself again", func() bool { return len(w.hellos) == 2 })
 	w.mu.Lock()
@@ -35,7 +39,7 @@ func TestNumbers(t *testing.T) {
 	if first.Slots[0].Number != 0 || first.Memory != 512 || first.Host != "rack-7" {
 		t.Errorf("the first hello is %+v", first)
 	}
-	if h.Slots[0].Number != 41 || h.Slots[1].Number != 42 || h.Slots[1].Running != id || h.Slots[1].Owner != f.ref {
+	if h.Slots[0].Number != 41 || h.Slots[1].Number != 42 || h.Slots[1].Running != id || h.Slots[1].Owner != f.ref || h.Slots[1].Ran <= 0 || h.Highest != 61 {
 		t.Errorf("the second hello is %+v", h)
 	}
 	n.until("it is registered", func(o *owner) bool { return o.epoch == 6 })

@@ -19,6 +19,7 @@ type roll struct {
 	peers map[wire.Ref]entry // by daemon
 
 	members []sched.Member // the owner's: the live workers, in the order of their numbers
+	highest int32          // the owner's: number of a worker that was ever on the roll, plus one
 }
 
 // entry is a daemon on the roll.
@@ -130,6 +131,7 @@ func (o *owner) enroll(n *wire.RollNode, members []sched.Member) []sched.Member 
 			continue // it is gone
 		}
 		ref := wire.Ref{Role: sched.Worker, Name: n.Name, Slot: int32(slot)} //nolint:gosec // few
+		o.roll.highest = max(o.roll.highest, number)
 		if !o.roster.Set(ref, number-1) {
 			o.log.Error("a number on the roll stands for another worker; it is left out", "worker", ref.String(), "number", number-1)
 			continue

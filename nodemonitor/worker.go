@@ -108,6 +108,7 @@ func (o *owner) describe(w *worker) wire.Slot {
 	if a := first; a != nil {
 		s.Running, s.Class, s.App, s.JobName = a.id, a.class, a.app, a.JobName
 		s.Owner, s.OwnerAddress = o.nameOf(a.owner), a.OwnerAddress
+		s.Estimate, s.Ran = a.estimate, sched.Time(a.service())
 	}
 	return s
 }

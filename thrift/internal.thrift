@@ -228,6 +228,10 @@ struct TSlot {
   16: optional list<THeld> held
   // The worker's number in the cluster, plus one; 0 when it was given none yet.
   17: optional i32 number = 0
+  // Of what runs: the estimate of a task of its job, 0 for none, and how long it has
+  // run, suspensions left out.
+  18: optional i64 estimateNanos = 0
+  19: optional i64 ranNanos = 0
 }
 
 // A daemon introduces itself. slots, serves, memory and host count for nodes.
@@ -243,6 +247,9 @@ struct THello {
   // For the processes of applications, MB; and the host as applications know it.
   9: optional i64 memory = 0
   10: optional string host = ""
+  // The highest number of a worker that the sender has heard of, plus one: a new
+  // master gives out none up to it.
+  11: optional i32 highest = 0
 }
 
 // accepted false: problem says why, for the log of who asked.

@@ -99,7 +99,8 @@ const (
 
 	// WorkerUp: a slot registered. Peer, Node, Serves, Seq, Reserved, Fixed (the
 	// slot's kind was chosen by its owner), and, when it runs something, Job,
-	// First, Attempt, Owner, Class, App. Kept lists attempts that ended there
+	// First, Attempt, Owner, Class, App, Estimate, and for how long it has run so far
+	// in More.Slots, if that is known. Kept lists attempts that ended there
 	// and are not acknowledged yet. It comes again, right after that and with the
 	// same Peer, for each attempt that the slot holds beside the one that runs.
 	WorkerUp

@@ -16,6 +16,7 @@ type Hello struct {
 	Address          string // where it serves other daemons
 	SchedulerAddress string // frontends: where it serves applications
 	Group            int    // that it takes the receiver to be the master of
+	Highest          int32  // number of a worker that it has heard of, plus one
 
 	// Nodes only.
 	Slots  []Slot
@@ -50,6 +51,8 @@ type Slot struct {
 	Owner        Ref             // the frontend of what runs
 	OwnerAddress string
 	JobName      string
+	Estimate     sched.Time // of a task of the job of what runs; 0 for none
+	Ran          sched.Time // how long that has run, suspensions left out
 
 	Reserved bool              // short tasks only
 	Fixed    bool              // its owner chose Reserved
@@ -95,7 +98,7 @@ func slotTo(s Slot) *peer.TSlot {
 		Task: s.Running.Task, Attempt: s.Running.Attempt, JobClass: int8(s.Class), App: s.App, // a class is below 2
 		Owner: refTo(s.Owner), OwnerAddress: s.OwnerAddress, JobName: s.JobName,
 		Reserved: s.Reserved, Fixed: s.Fixed, Serves: s.Serves, Kept: attemptsTo(s.Kept),
-		Held: heldTo(s.Held), Number: s.Number,
+		Held: heldTo(s.Held), Number: s.Number, EstimateNanos: int64(s.Estimate), RanNanos: int64(s.Ran),
 	}
 }
 
@@ -108,6 +111,8 @@ func slotFrom(t *peer.TSlot) (Slot, error) {
 		return Slot{}, fmt.Errorf("its class %d does not exist", t.JobClass)
 	case t.Number < 0 || t.Number > sched.MaxID+1:
 		return Slot{}, fmt.Errorf("its number %d is out of range", t.Number)
+	case t.EstimateNanos < 0 || t.RanNanos < 0:
+		return Slot{}, fmt.Errorf("its estimate %d or the time it has run, %d, is below zero", t.EstimateNanos, t.RanNanos)
 	case t.Slot < 0 || t.Task < 0 || t.Task >= api.MaxTasks || t.Attempt < 0:
 		return Slot{}, fmt.Errorf("its slot %d, task %d or attempt %d is out of range", t.Slot, t.Task, t.Attempt)
 	}
@@ -120,7 +125,7 @@ func slotFrom(t *peer.TSlot) (Slot, error) {
 		Running: sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
 		Class:   sched.Class(t.JobClass), App: t.App, Owner: owner, OwnerAddress: t.OwnerAddress, JobName: t.JobName,
 		Reserved: t.Reserved, Fixed: t.Fixed, Serves: t.Serves, Kept: attemptsFrom(t.Kept),
-		Held: held, Number: t.Number,
+		Held: held, Number: t.Number, Estimate: sched.Time(t.EstimateNanos), Ran: sched.Time(t.RanNanos),
 	}, nil
 }
 
@@ -128,7 +133,7 @@ func helloTo(h *Hello) *peer.THello {
 	return &peer.THello{
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
-		Memory: h.Memory, Host: h.Host,
+		Memory: h.Memory, Host: h.Host, Highest: h.Highest,
 	}
 }
 
@@ -140,10 +145,13 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.Highest < 0 || t.Highest > sched.MaxID+1 {
+		return nil, refusePeer(sender, fmt.Sprintf("the highest number %d that it has heard of is out of range", t.Highest))
+	}
 	return &Hello{
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
-		Memory: t.Memory, Host: t.Host,
+		Memory: t.Memory, Host: t.Host, Highest: t.Highest,
 	}, nil
 }
 

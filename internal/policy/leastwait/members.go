@@ -51,20 +51,20 @@ func (s *Master) join(m *sched.Message, out *sched.Actions) *worker {
 }
 
 // adopt enters a task that a registering slot holds, and asks its owner whether it is
-// still wanted. How long it has run is not known: it counts with its whole estimate.
+// still wanted. What runs counts with what is left of its estimate.
 func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, out *sched.Actions) {
 	if s.tasks[m.AttemptID()] != nil {
 		return // it came twice, or was placed elsewhere meanwhile: one result counts
 	}
 	t := &task{msg: *m, left: 1, at: w}
-	t.msg.Count, t.msg.Kept, t.msg.Serves = 1, nil, nil
+	t.msg.Count, t.msg.Kept, t.msg.Serves, t.msg.More = 1, nil, nil, nil
 	if t.msg.Estimate <= 0 {
 		t.msg.Estimate = s.cfg.Params.Cutoff
 	}
 	s.tasks[m.AttemptID()] = t
 	s.jobs[m.Job]++
 	if runs {
-		w.running, w.done = t, now+t.msg.Estimate
+		w.running, w.done = t, now+t.msg.Estimate-attained(m)
 	} else {
 		w.assigned = append(w.assigned, t)
 		w.waiting += t.msg.Estimate
@@ -74,6 +74,14 @@ func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, o
 	s.notHere(m.AttemptID(), out)
 	h := out.Send(m.Owner, sched.Holding)
 	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
+}
+
+// attained is how long what a registering slot runs has run, 0 if that is not known.
+func attained(m *sched.Message) sched.Time {
+	if m.More == nil || len(m.More.Slots) != 1 || m.More.Slots[0].ID != m.AttemptID() {
+		return 0
+	}
+	return m.More.Slots[0].Service
 }
 
 // notHere takes a task that was sent again out of those that wait, because a node

@@ -70,6 +70,28 @@ func TestRecovery(t *testing.T) {
 	expect(t, "sent again later", m.step(owner, again), "Launch 1/1#1 to worker 2", "Launch 1/2#1 to worker 2")
 }
 
+// What runs counts with what is left of its estimate; what is left is 0 once it has
+// run for longer. Of a master before, that tells nothing of it, it is the whole.
+func TestAdoptedWorkCounts(t *testing.T) {
+	m := follower(t)
+	for id, ran := range []sched.Time{sched.Second, 3 * sched.Second, 9 * sched.Second, 0} {
+		runs := up(int32(id), uint64(10+id), 0) //nolint:gosec // few
+		if ran > 0 {
+			runs.More = &sched.More{Slots: []sched.Attained{{ID: runs.AttemptID(), Service: ran, Running: true}}}
+		}
+		m.step(sched.Addr{}, runs)
+	}
+	m.now = sched.Second / 2 // left are 2.5 s, 0.5 s, 0 and 3.5 s
+	var at []string
+	for job := range uint64(4) {
+		at = append(at, said(m.step(owner, tasks(1+job, 1, sched.Second)))...)
+	}
+	want := []string{"Launch 1/0#1 to worker 2", "Launch 2/0#1 to worker 1", "Launch 3/0#1 to worker 2", "Launch 4/0#1 to worker 1"}
+	if !slices.Equal(at, want) {
+		t.Errorf("placed %q, want %q", at, want)
+	}
+}
+
 // What waits can be dropped, and is bounded; either way its job is forgotten.
 func TestRecoveryIsBounded(t *testing.T) {
 	m := follower(t)

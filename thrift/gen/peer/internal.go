@@ -6905,24 +6905,28 @@ func (p *THeld) String() string {
 //   - Kept
 //   - Held
 //   - Number
+//   - EstimateNanos
+//   - RanNanos
 type TSlot struct {
-	Slot         int32       `thrift:"slot,1" db:"slot" json:"slot"`
-	Seq          int64       `thrift:"seq,2" db:"seq" json:"seq"`
-	JobHi        int64       `thrift:"jobHi,3" db:"jobHi" json:"jobHi"`
-	JobLo        int64       `thrift:"jobLo,4" db:"jobLo" json:"jobLo"`
-	Task         int32       `thrift:"task,5" db:"task" json:"task"`
-	Attempt      int32       `thrift:"attempt,6" db:"attempt" json:"attempt"`
-	JobClass     int8        `thrift:"jobClass,7" db:"jobClass" json:"jobClass"`
-	App          string      `thrift:"app,8" db:"app" json:"app"`
-	Owner        *TRef       `thrift:"owner,9" db:"owner" json:"owner,omitempty"`
-	OwnerAddress string      `thrift:"ownerAddress,10" db:"ownerAddress" json:"ownerAddress"`
-	JobName      string      `thrift:"jobName,11" db:"jobName" json:"jobName"`
-	Reserved     bool        `thrift:"reserved,12" db:"reserved" json:"reserved"`
-	Fixed        bool        `thrift:"fixed,13" db:"fixed" json:"fixed"`
-	Serves       []string    `thrift:"serves,14" db:"serves" json:"serves,omitempty"`
-	Kept         []*TAttempt `thrift:"kept,15" db:"kept" json:"kept,omitempty"`
-	Held         []*THeld    `thrift:"held,16" db:"held" json:"held,omitempty"`
-	Number       int32       `thrift:"number,17" db:"number" json:"number"`
+	Slot          int32       `thrift:"slot,1" db:"slot" json:"slot"`
+	Seq           int64       `thrift:"seq,2" db:"seq" json:"seq"`
+	JobHi         int64       `thrift:"jobHi,3" db:"jobHi" json:"jobHi"`
+	JobLo         int64       `thrift:"jobLo,4" db:"jobLo" json:"jobLo"`
+	Task          int32       `thrift:"task,5" db:"task" json:"task"`
+	Attempt       int32       `thrift:"attempt,6" db:"attempt" json:"attempt"`
+	JobClass      int8        `thrift:"jobClass,7" db:"jobClass" json:"jobClass"`
+	App           string      `thrift:"app,8" db:"app" json:"app"`
+	Owner         *TRef       `thrift:"owner,9" db:"owner" json:"owner,omitempty"`
+	OwnerAddress  string      `thrift:"ownerAddress,10" db:"ownerAddress" json:"ownerAddress"`
+	JobName       string      `thrift:"jobName,11" db:"jobName" json:"jobName"`
+	Reserved      bool        `thrift:"reserved,12" db:"reserved" json:"reserved"`
+	Fixed         bool        `thrift:"fixed,13" db:"fixed" json:"fixed"`
+	Serves        []string    `thrift:"serves,14" db:"serves" json:"serves,omitempty"`
+	Kept          []*TAttempt `thrift:"kept,15" db:"kept" json:"kept,omitempty"`
+	Held          []*THeld    `thrift:"held,16" db:"held" json:"held,omitempty"`
+	Number        int32       `thrift:"number,17" db:"number" json:"number"`
+	EstimateNanos int64       `thrift:"estimateNanos,18" db:"estimateNanos" json:"estimateNanos"`
+	RanNanos      int64       `thrift:"ranNanos,19" db:"ranNanos" json:"ranNanos"`
 }
 
 func NewTSlot() *TSlot {
@@ -7029,6 +7033,18 @@ var TSlot_Number_DEFAULT int32 = 0
 func (p *TSlot) GetNumber() int32 {
 	return p.Number
 }
+
+var TSlot_EstimateNanos_DEFAULT int64 = 0
+
+func (p *TSlot) GetEstimateNanos() int64 {
+	return p.EstimateNanos
+}
+
+var TSlot_RanNanos_DEFAULT int64 = 0
+
+func (p *TSlot) GetRanNanos() int64 {
+	return p.RanNanos
+}
 func (p *TSlot) IsSetJobHi() bool {
 	return p.JobHi != TSlot_JobHi_DEFAULT
 }
@@ -7087,6 +7103,14 @@ func (p *TSlot) IsSetHeld() bool {
 
 func (p *TSlot) IsSetNumber() bool {
 	return p.Number != TSlot_Number_DEFAULT
+}
+
+func (p *TSlot) IsSetEstimateNanos() bool {
+	return p.EstimateNanos != TSlot_EstimateNanos_DEFAULT
+}
+
+func (p *TSlot) IsSetRanNanos() bool {
+	return p.RanNanos != TSlot_RanNanos_DEFAULT
 }
 
 func (p *TSlot) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -7266,6 +7290,26 @@ func (p *TSlot) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 17:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField17(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 18:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField18(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 19:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField19(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -7476,6 +7520,24 @@ func (p *TSlot) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TSlot) ReadField18(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 18: ", err)
+	} else {
+		p.EstimateNanos = v
+	}
+	return nil
+}
+
+func (p *TSlot) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 19: ", err)
+	} else {
+		p.RanNanos = v
+	}
+	return nil
+}
+
 func (p *TSlot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSlot"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -7530,6 +7592,12 @@ func (p *TSlot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField17(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField18(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField19(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -7817,6 +7885,36 @@ func (p *TSlot) writeField17(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TSlot) writeField18(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetEstimateNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "estimateNanos", thrift.I64, 18); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 18:estimateNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.EstimateNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.estimateNanos (18) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 18:estimateNanos: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TSlot) writeField19(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRanNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "ranNanos", thrift.I64, 19); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 19:ranNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.RanNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.ranNanos (19) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 19:ranNanos: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSlot) Equals(other *TSlot) bool {
 	if p == other {
 		return true
@@ -7892,6 +7990,12 @@ func (p *TSlot) Equals(other *TSlot) bool {
 	if p.Number != other.Number {
 		return false
 	}
+	if p.EstimateNanos != other.EstimateNanos {
+		return false
+	}
+	if p.RanNanos != other.RanNanos {
+		return false
+	}
 	return true
 }
 
@@ -7913,6 +8017,7 @@ func (p *TSlot) String() string {
 //   - Serves
 //   - Memory
 //   - Host
+//   - Highest
 type THello struct {
 	Sender           *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation      int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -7924,6 +8029,7 @@ type THello struct {
 	Serves           []string `thrift:"serves,8" db:"serves" json:"serves,omitempty"`
 	Memory           int64    `thrift:"memory,9" db:"memory" json:"memory"`
 	Host             string   `thrift:"host,10" db:"host" json:"host"`
+	Highest          int32    `thrift:"highest,11" db:"highest" json:"highest"`
 }
 
 func NewTHello() *THello {
@@ -7982,6 +8088,12 @@ var THello_Host_DEFAULT string = ""
 func (p *THello) GetHost() string {
 	return p.Host
 }
+
+var THello_Highest_DEFAULT int32 = 0
+
+func (p *THello) GetHighest() int32 {
+	return p.Highest
+}
 func (p *THello) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -8000,6 +8112,10 @@ func (p *THello) IsSetMemory() bool {
 
 func (p *THello) IsSetHost() bool {
 	return p.Host != THello_Host_DEFAULT
+}
+
+func (p *THello) IsSetHighest() bool {
+	return p.Highest != THello_Highest_DEFAULT
 }
 
 func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -8109,6 +8225,16 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 10:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 11:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField11(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -8244,6 +8370,15 @@ func (p *THello) ReadField10(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 11: ", err)
+	} else {
+		p.Highest = v
+	}
+	return nil
+}
+
 func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THello"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -8277,6 +8412,9 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField10(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField11(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -8445,6 +8583,21 @@ func (p *THello) writeField10(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField11(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetHighest() {
+		if err := oprot.WriteFieldBegin(ctx, "highest", thrift.I32, 11); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 11:highest: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Highest)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.highest (11) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 11:highest: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -8491,6 +8644,9 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	if p.Host != other.Host {
+		return false
+	}
+	if p.Highest != other.Highest {
 		return false
 	}
 	return true
