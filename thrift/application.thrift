@@ -126,6 +126,8 @@ struct TExecutorState {
   2: string node
   3: string host
   4: string state
+  // 128 + n after signal n. -1: the end was none of its own, as its node was lost, or
+  // stopped it.
   5: i32 exitStatus
   // In words a user can read, four parts where it is a refusal.
   6: string reason

@@ -29,7 +29,7 @@ already is left as it is; one that was interrupted is completed.`,
   pigeon spark setup --version 3.5.9 ./spark35`,
 		Args: cobra.ExactArgs(1),
 	}
-	version := cmd.Flags().String("version", sparkhome.DefaultVersion, "of PySpark, in full; its line must be 3.5, 4.0, 4.1 or 4.2")
+	version := cmd.Flags().String("version", sparkhome.DefaultVersion, "of PySpark, in full; its line must be 3.5, 4.0, 4.1, 4.2 or 4.3 (mode coarse only)")
 	python := cmd.Flags().String("python", "python3", "interpreter that the environment is made of")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := sparkhome.CheckVersion(*version); err != nil {

@@ -173,7 +173,7 @@ func (b *book) vanished(a *application, p *placed, why string) {
 	delete(a.executors, p.id)
 	b.freeSlots(p)
 	s := p.state
-	s.State, s.ExitStatus = api.ExecutorExited, 0
+	s.State, s.ExitStatus = api.ExecutorExited, -1
 	s.Reason = (&api.Error{What: why, Subject: fmt.Sprintf("executor %s of application %q on node %q", p.id, a.ID, p.node), Next: "nothing; another one is started elsewhere"}).Error()
 	a.news.tell(s)
 }

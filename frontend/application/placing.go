@@ -195,6 +195,44 @@ func (b *book) hopeless(a *application, now time.Time) bool {
 	return some
 }
 
+// holders says which applications take a node's memory, those that take most first;
+// what is not of this frontend's is the rest.
+func (b *book) holders(node string, taken int64) string {
+	type share struct {
+		who    string
+		memory int64
+	}
+	var list []share
+	for id, a := range b.apps {
+		s := share{who: id}
+		for _, p := range a.executors {
+			if p.node == node {
+				s.memory += a.Template.Memory
+			}
+		}
+		if taken -= s.memory; s.memory > 0 {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(x, y share) int { return cmp.Or(cmp.Compare(y.memory, x.memory), cmp.Compare(x.who, y.who)) })
+	if taken > 0 {
+		list = append(list, share{"applications of other frontends", taken})
+	}
+	const most = 5
+	var parts []string
+	for i, s := range list {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("and %d others", len(list)-most))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %d MB", s.who, s.memory))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
 func (b *book) whyNowhere(a *application, n int, now time.Time) string {
 	var parts []string
 	ordered := b.ordered()
@@ -211,7 +249,7 @@ func (b *book) whyNowhere(a *application, n int, now time.Time) string {
 		case !v.heard:
 			parts = append(parts, fmt.Sprintf("node %q does not answer", name))
 		default:
-			parts = append(parts, fmt.Sprintf("node %q has %d MB for executors, %d MB of them taken", name, v.memory, v.used+ordered[name]))
+			parts = append(parts, fmt.Sprintf("node %q has %d MB for executors, %d MB of them taken%s", name, v.memory, v.used+ordered[name], b.holders(name, v.used+ordered[name])))
 		}
 	}
 	what := "no node is registered with a master"

@@ -87,7 +87,7 @@ type ExecutorState struct {
 	Node       string `json:"node,omitempty"`
 	Host       string `json:"host,omitempty"`
 	State      string `json:"state"`
-	ExitStatus int    `json:"exit,omitempty"` // 128 + n after signal n
+	ExitStatus int    `json:"exit,omitempty"` // 128 + n after signal n; -1 when the end was none of its own
 	Reason     string `json:"reason,omitempty"`
 	Stdout     string `json:"stdout,omitempty"` // URL
 	Stderr     string `json:"stderr,omitempty"` // URL

@@ -11,13 +11,13 @@ import (
 )
 
 // jars of the plugin: which one serves which lines. sparkplugin/pom.xml builds
-// them so.
+// them so. Under 4.3 it runs in mode coarse only, and says so itself.
 var jars = []struct {
 	name, scala string
 	lines       []string
 }{
 	{"pigeon-spark-3.5_2.12.jar", "2.12", []string{"3.5"}},
-	{"pigeon-spark-4_2.13.jar", "2.13", []string{"4.0", "4.1", "4.2"}},
+	{"pigeon-spark-4_2.13.jar", "2.13", []string{"4.0", "4.1", "4.2", "4.3"}},
 }
 
 // JarVariable names a jar of the plugin, before all places are looked at.
@@ -52,9 +52,6 @@ func unserved(h Home) string {
 		if slices.Contains(j.lines, h.Line()) {
 			return fmt.Sprintf("Pigeon has no plugin for Spark %s with Scala %s, only with %s", h.Line(), h.Scala, j.scala)
 		}
-	}
-	if h.Line() == "4.3" {
-		return "Pigeon has no plugin for Spark 4.3 yet: there a task may take a part of a processor, and a grant is a whole slot"
 	}
 	return "Pigeon has no plugin for Spark " + h.Line()
 }

@@ -173,13 +173,14 @@ func TestJarName(t *testing.T) {
 		{"4.0.5", "2.13", "pigeon-spark-4_2.13.jar"},
 		{"4.1.4", "2.13", "pigeon-spark-4_2.13.jar"},
 		{"4.2.1", "2.13", "pigeon-spark-4_2.13.jar"},
+		{"4.3.0", "2.13", "pigeon-spark-4_2.13.jar"}, // which refuses all but mode coarse
 	} {
 		if name, err := JarName(Home{Version: c.version, Scala: c.scala}); err != nil || name != c.want {
 			t.Errorf("%s: %s, %v", c.version, name, err)
 		}
 	}
 	for _, c := range []struct{ version, scala, want string }{
-		{"4.3.0", "2.13", "part of a processor"},
+		{"4.4.0", "2.13", "Spark 4.4"},
 		{"3.5.9", "2.13", "only with 2.12"},
 		{"3.4.1", "2.12", "Spark 3.4"},
 		{"5.0.0", "2.13", "Spark 5.0"},
@@ -237,12 +238,12 @@ func TestHasPlugin(t *testing.T) {
 }
 
 func TestCheckVersion(t *testing.T) {
-	for _, v := range []string{DefaultVersion, "3.5.9", "4.0.5", "4.2.1"} {
+	for _, v := range []string{DefaultVersion, "3.5.9", "4.0.5", "4.2.1", "4.3.0"} {
 		if err := CheckVersion(v); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, v := range []string{"", "4", "4.1", "4.3.0", "3.4.1", "latest", "4.x.1"} {
+	for _, v := range []string{"", "4", "4.1", "4.4.0", "3.4.1", "latest", "4.x.1"} {
 		refusal(t, CheckVersion(v), "--version", "Spark 3.5", DefaultVersion)
 	}
 }

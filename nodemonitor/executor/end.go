@@ -27,6 +27,7 @@ type end struct {
 func (k *Keeper) end(a *application, reason string) {
 	a.over = true
 	for _, x := range a.executors {
+		x.blameless = true
 		k.stopExecutor(x, reason)
 	}
 	k.leave(a)
@@ -56,6 +57,9 @@ func (k *Keeper) ended(x *executor, e end) {
 	x.cancel()
 	if x.stopping != "" {
 		e.reason, e.refused = "it was stopped: "+x.stopping, false
+		if x.blameless {
+			e.status = -1
+		}
 	}
 	k.cfg.Logger.Info("an executor has ended", "application", x.app.ID, "executor", x.id, "status", e.status, "reason", e.reason, "ran", e.ran)
 	delete(x.app.executors, x.id)
@@ -142,7 +146,7 @@ func (k *Keeper) event(x *executor, e guard.Event) {
 	case guard.Refused:
 		k.ended(x, k.refusal(x, e.Fault.What, "starting its process", e.Fault.Next))
 	case guard.Lost:
-		k.ended(x, end{status: 128 + int(syscall.SIGKILL), reason: e.Fault.What})
+		k.ended(x, end{status: -1, reason: e.Fault.What})
 	}
 }
 

@@ -95,17 +95,18 @@ type application struct {
 
 // executor is one that has not ended. The keeper's lock guards it.
 type executor struct {
-	app      *application
-	id       string
-	token    string
-	slots    int
-	folder   string
-	state    api.ExecutorState
-	cancel   context.CancelFunc // of its preparation
-	handle   guard.Handle
-	process  bool   // handle is one
-	stopping string // why it was told to end, "" when it was not
-	began    time.Time
+	app       *application
+	id        string
+	token     string
+	slots     int
+	folder    string
+	state     api.ExecutorState
+	cancel    context.CancelFunc // of its preparation
+	handle    guard.Handle
+	process   bool   // handle is one
+	stopping  string // why it was told to end, "" when it was not
+	blameless bool   // for no reason of its own, and nobody asked for this one's end
+	began     time.Time
 }
 
 // New makes a keeper that holds nothing.
