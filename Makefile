@@ -102,7 +102,7 @@ bench-spark: build ## Spark on Pigeon against Spark standalone: limits, ratios, 
 
 test-spark-cli: build ## 'pigeon spark' with a real Spark; on a cluster too where 'make spark' was run
 	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
-	$(GO) test ./cmd/pigeon -run '^TestRealSpark$$' -v -count 1 -timeout 20m
+	$(GO) test ./cmd/pigeon -run '^TestRealSpark' -v -count 1 -timeout 20m
 
 # One version of each line of Spark that the plugin serves. Wheels lie in a folder each,
 # with pandas, for the UDFs that want it.
