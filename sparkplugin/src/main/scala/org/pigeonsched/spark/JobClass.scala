@@ -1,7 +1,9 @@
 package org.pigeonsched.spark
 
-/** The two classes of work. A slot granted for one class is used for that class only. */
+/** The two classes of work. A grant is for one of them; under its lease the slot serves more urgent work too. */
 sealed abstract class JobClass(val name: String) extends Serializable {
+  def moreUrgentThan(other: JobClass): Boolean = JobClass.all.indexOf(this) < JobClass.all.indexOf(other)
+
   override def toString: String = name
 }
 

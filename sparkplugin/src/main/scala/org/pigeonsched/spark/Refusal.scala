@@ -24,6 +24,7 @@ object Refusal {
     new Refusal(e.getWhat, e.getSubject, e.getTried, e.getAdvice, e)
 
   /** Kinds of refusal, as thrift/published.thrift numbers them. */
+  val Invalid = 1
   val NotFound = 2
   val Busy = 3
   val NotReady = 4

@@ -50,9 +50,9 @@ object ClassChoice {
   }
 
   /** A stage whose tasks turn out longer than it was taken for. */
-  def demoted(medianNanos: Long, cutoffNanos: Long): Choice =
+  def demoted(medianNanos: Long, tasks: Int, cutoffNanos: Long): Choice =
     Choice(JobClass.Long, medianNanos, derived = false,
-      s"its tasks take ${millis(medianNanos)} so far, more than the cutoff of ${millis(cutoffNanos)}")
+      s"$tasks of its tasks took ${millis(medianNanos)} so far, more than the cutoff of ${millis(cutoffNanos)}")
 
   private def estimated(f: Facts): Choice = {
     val jobClass = JobClass.byEstimate(f.estimateNanos, f.cutoffNanos)

@@ -24,9 +24,16 @@ final class Progress {
     took
   }
 
-  /** A lower bound of the median: what runs may run on. */
-  def median(now: Long): Option[Long] =
-    Durations.median(finished.values ++ running.valuesIterator.map(now - _).filter(informs))
+  /** A lower bound of the median, as what runs may run on. None while it would rest on too few tasks. */
+  def median(now: Long): Option[Long] = {
+    val known = seen(now)
+    if (known.size < Progress.LeastSamples) None else Durations.median(known)
+  }
+
+  /** On how many tasks the median rests. */
+  def samples(now: Long): Int = seen(now).size
+
+  private def seen(now: Long): Seq[Long] = finished.values ++ running.valuesIterator.map(now - _).filter(informs)
 
   // A task that has just begun says nothing, unless it already took longer than half of the others.
   private def informs(elapsed: Long): Boolean = finished.median.forall(elapsed > _)
@@ -35,4 +42,6 @@ final class Progress {
 object Progress {
   /** A bound on what one stage may have us remember. */
   val MaxRunning = 1024
+  /** One straggler, or the first tasks that fill caches, say little of the others. */
+  val LeastSamples = 3
 }

@@ -5,28 +5,30 @@ package org.pigeonsched.spark.grants
  * executor, a speculative copy without a host) would otherwise be granted and declined for as long
  * as it lasts, thousands of times a second.
  *
- * Of some declines in a row the first few are the normal end of a stage. After more the level asks
- * for nothing for a pause that doubles up to a bound, until a grant of it is used.
+ * Some declines are the normal end of a stage, so there is a credit of a few; each grant that is
+ * used earns one more. Without credit the level asks for nothing for a pause, which doubles up to a
+ * bound with each further decline, and halves with each use. So over any time
+ *
+ *   declines <= uses + Tolerated + pauses + grants that were on their way when a pause began
  */
 final class Backoff {
   import Backoff._
 
-  private var inRow = 0
+  private var credit = Tolerated
   private var pause = FirstPauseNanos
   private var until: Option[Long] = None
 
   /** now: nanoseconds of a monotonic clock, as in all methods. */
-  def declined(now: Long): Unit = {
-    inRow += 1
-    if (inRow > Tolerated && !paused(now)) {
+  def declined(now: Long): Unit =
+    if (credit > 0) credit -= 1
+    else if (!paused(now)) {
       until = Some(now + pause)
       pause = math.min(2 * pause, LongestPauseNanos)
     }
-  }
 
   def used(): Unit = {
-    inRow = 0
-    pause = FirstPauseNanos
+    credit = math.min(Tolerated, credit + 1)
+    pause = math.max(FirstPauseNanos, pause / 2)
     until = None
   }
 

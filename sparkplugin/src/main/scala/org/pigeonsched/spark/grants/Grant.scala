@@ -7,7 +7,7 @@ import org.pigeonsched.spark.JobClass
  *
  * @param id          names it for ever; means nothing to the application
  * @param level       the level that asked for it; late binding may give it to another one of its class
- * @param leaseMillis from its arrival at the executor, the slot may be kept for a next task for so
- *                    long; 0: it may not
+ * @param leaseMillis for so long after its arrival at the executor a task that ends may be followed
+ *                    by another one of the same or a more urgent class; 0: by none
  */
 final case class Grant(id: String, level: String, jobClass: JobClass, leaseMillis: Int)

@@ -23,19 +23,25 @@ final class HeldGrants {
     fresh
   }
 
+  /** How many tasks of the class may start at the executor. */
   def count(executor: String, jobClass: JobClass): Int =
-    byExecutor.get(executor).fold(0)(_.count(_.grant.jobClass == jobClass))
+    byExecutor.get(executor).fold(0)(_.count(_.serves(jobClass)))
 
+  /** How many grants of the class are here. */
   def count(jobClass: JobClass): Int =
     byExecutor.valuesIterator.map(_.count(_.grant.jobClass == jobClass)).sum
 
   def size: Int = byExecutor.valuesIterator.map(_.size).sum
 
-  /** Takes a grant of the class, one of the level if there is one, else the oldest. */
+  /**
+   * Takes a grant for a task of the class: one of the level if there is one, else the oldest of the
+   * class, else the oldest kept slot of a less urgent class.
+   */
   def take(executor: String, jobClass: JobClass, level: String): Option[Held] =
     byExecutor.get(executor).flatMap { held =>
       val own = held.indexWhere(h => h.grant.jobClass == jobClass && h.grant.level == level)
-      val at = if (own >= 0) own else held.indexWhere(_.grant.jobClass == jobClass)
+      val alike = if (own >= 0) own else held.indexWhere(_.grant.jobClass == jobClass)
+      val at = if (alike >= 0) alike else held.indexWhere(_.serves(jobClass))
       if (at < 0) None else Some(removeAt(executor, held, at))
     }
 
@@ -71,5 +77,9 @@ object HeldGrants {
    * @param at   when it reached the driver, nanoseconds of a monotonic clock
    * @param kept a task ran in it already; its slot is kept under its lease
    */
-  final case class Held(grant: Grant, at: Long, kept: Boolean)
+  final case class Held(grant: Grant, at: Long, kept: Boolean) {
+    /** A grant is for its class; a slot that is kept, for more urgent work as well. */
+    def serves(jobClass: JobClass): Boolean =
+      grant.jobClass == jobClass || kept && jobClass.moreUrgentThan(grant.jobClass)
+  }
 }

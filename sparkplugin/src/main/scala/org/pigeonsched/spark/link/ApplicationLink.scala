@@ -1,15 +1,16 @@
 package org.pigeonsched.spark.link
 
 import java.util.concurrent.TimeUnit
-import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicReference}
 import java.util.concurrent.locks.ReentrantLock
 
 import scala.collection.JavaConverters._
+import scala.collection.mutable
 
 import org.apache.thrift.TException
 import org.slf4j.LoggerFactory
 
-import org.pigeonsched.spark.Refusal
+import org.pigeonsched.spark.{Address, Refusal}
 import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application.TApplication
 
@@ -23,6 +24,9 @@ import org.pigeonsched.thrift.application.TApplication
  *     ▼                                 ▼ everything is told and asked again
  *   Refusal                           close ──▶ endApplication
  * }}}
+ *
+ * A frontend that says that the application can never be served (it was cancelled, or another
+ * process has its id) is not asked again: the listener is told, and ends the application.
  *
  * @param incarnation of this process, for the cluster to tell it from another one with the same id
  */
@@ -49,8 +53,9 @@ final class ApplicationLink(
   private var version = 0L
   private var heardIn = 0
 
-  private val wants = new Loop("pigeon-wants", _ => mark(), () => tellOnce())
-  private val news = new Loop("pigeon-news", _ => (), () => hearOnce())
+  private val wants = new Loop("pigeon-wants", e => { mark(); judged(e) }, () => tellOnce())
+  private val news = new Loop("pigeon-news", judged, () => hearOnce())
+  private val disowned = new AtomicBoolean
   @volatile private var started = false
   @volatile private var over = false
 
@@ -81,7 +86,14 @@ final class ApplicationLink(
     }
   }
 
-  private def end(): Unit = {
+  private def judged(e: Throwable): Unit = e match {
+    case p: TPigeonException if p.getProblem == Refusal.Invalid && disowned.compareAndSet(false, true) =>
+      Seq(wants, news).foreach(_.last())
+      listener.disowned(Refusal.of(p))
+    case _ =>
+  }
+
+  private def end(): Unit = if (!disowned.get) {
     val caller = new Caller(frontends, registration, CloseMillis.toInt)
     try caller((client, _) => client.endApplication(application.getId, application.getIncarnation))
     catch {
@@ -92,6 +104,7 @@ final class ApplicationLink(
 
   private def registerWithin(millis: Long): Unit = {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis)
+    val silent = mutable.Set[Address]()
     var done = false
     while (!done) {
       val at = frontends.current
@@ -100,8 +113,10 @@ final class ApplicationLink(
       } catch {
         case e: TPigeonException if !Set(Refusal.Busy, Refusal.NotReady)(e.getProblem) => throw Refusal.of(e)
         case e: TException =>
-          log.info(s"frontend $at: ${e.getMessage}")
-          if (System.nanoTime() - deadline > 0) throw unreachable(e)
+          if (silent.add(at)) log.warn(s"Frontend $at of Pigeon does not answer (${e.getMessage})." +
+            s" Registering application ${application.getId} is tried with all of ${frontends.all.mkString(", ")} in turn, for ${millis / 1000} s.")
+          // One that hangs may have used up the time of the others.
+          if (System.nanoTime() - deadline > 0 && frontends.all.forall(silent)) throw unreachable(e)
           Thread.sleep(RetryMillis)
       }
     }
@@ -155,6 +170,8 @@ object ApplicationLink {
   trait Listener {
     def executor(state: ExecutorState): Unit
     def note(text: String): Unit
+    /** The cluster does not serve the application any more, for good. Once at most, by either thread. */
+    def disowned(why: Refusal): Unit
   }
 
   val NewsWaitMillis = 5000

@@ -34,6 +34,9 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
     thread.interrupt()
   }
 
+  /** The step under way is the last one; nothing that waits is woken. */
+  def last(): Unit = stopping = true
+
   /** Blocks until the thread is gone, at most so long. */
   def join(millis: Long): Unit = if (Thread.currentThread ne thread) thread.join(millis)
 

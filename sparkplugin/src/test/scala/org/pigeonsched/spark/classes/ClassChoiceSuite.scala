@@ -32,6 +32,19 @@ class ClassChoiceSuite extends AnyFunSuite {
     assert(intercept[Refusal](ClassChoice.choose(facts)).subject == "setting spark.pigeon.pool.p.class")
   }
 
+  test("one or two tasks say nothing of the others") {
+    val p = new Progress
+    p.started(1, 0)
+    p.started(2, 0)
+    assert(p.median(100 * second).isEmpty)
+    assert(p.ended(1, 100 * second, successful = true).nonEmpty)
+    assert(p.median(101 * second).isEmpty)
+    p.started(3, 101 * second)
+    assert(p.median(102 * second).isEmpty, "one that has just begun is no third")
+    assert(p.ended(3, 103 * second, successful = true).nonEmpty)
+    assert(p.median(103 * second).contains(100 * second))
+  }
+
   test("tasks that run on for long are known before one has ended") {
     val p = new Progress
     (1L to 3L).foreach(p.started(_, 0))

@@ -50,6 +50,28 @@ class LevelsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(totals(l).keySet == Set("b"))
   }
 
+  test("declines are bounded by what is used and by pauses") {
+    // Each millisecond a grant comes if one is wanted, and every so manieth is of use.
+    forAll(Gen.choose(1, 50), Gen.choose(1000, 5000)) { (useful, millis) =>
+      val b = new Backoff
+      var used, declined = 0
+      (0 until millis).foreach { ms =>
+        val now = ms * 1000000L
+        if (!b.paused(now)) {
+          if ((used + declined) % useful == 0) {
+            used += 1
+            b.used()
+          } else {
+            declined += 1
+            b.declined(now)
+          }
+        }
+      }
+      assert(declined <= used + Backoff.Tolerated + millis * 1000000L / Backoff.FirstPauseNanos + 1)
+      if (useful > 2 * Backoff.Tolerated) assert(declined < millis / 4, "an unused grant in four is a storm")
+    }
+  }
+
   test("after many declines a level rests, until a grant is used") {
     val l = levels("a")
     (0 to Backoff.Tolerated).foreach(_ => l.declined("a", 0))

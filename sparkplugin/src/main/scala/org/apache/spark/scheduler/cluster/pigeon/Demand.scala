@@ -50,8 +50,10 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
   def finished(stage: Int, attempt: Int): Unit =
     stages.remove((stage, attempt)).foreach(level => levels.remove(level.name))
 
-  def classOf(m: TaskSetManager): JobClass =
-    stages.get((m.taskSet.stageId, m.taskSet.stageAttemptId)).fold[JobClass](JobClass.Short)(_.choice.jobClass)
+  def classOf(m: TaskSetManager): JobClass = levelOf(m).fold[JobClass](JobClass.Short)(_.choice.jobClass)
+
+  private def levelOf(m: TaskSetManager): Option[StageLevel] =
+    stages.get((m.taskSet.stageId, m.taskSet.stageAttemptId))
 
   def arrived(executor: String, grants: Seq[Grant], now: Long): Unit =
     grants.filter(g => held.arrived(executor, Held(g, now, kept = false))).foreach { g =>
@@ -73,7 +75,7 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
 
   /** Spark chose a task for the executor: it takes a grant of its class, which is held. */
   def bind(executor: String, task: Long, m: TaskSetManager, now: Long): Unit = {
-    val level = stages.get((m.taskSet.stageId, m.taskSet.stageAttemptId))
+    val level = levelOf(m)
     level.foreach { l =>
       l.progress.started(task, now)
       running(task) = l
@@ -84,6 +86,9 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
       outlet.foreach(_.send(executor, Bind(h.grant.id, task)))
     }
   }
+
+  /** The task has run to its end; its result may still have to be fetched. */
+  def fetching(m: TaskSetManager, index: Int): Unit = levelOf(m).foreach(_.demand.finished(index))
 
   def ended(task: Long, now: Long, successful: Boolean): Unit = running.remove(task).foreach { level =>
     level.progress.ended(task, now, successful).foreach { nanos =>
@@ -120,7 +125,7 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
   def settle(taskSets: Seq[TaskSetManager], hosts: Iterable[String], now: Long): Unit = {
     val pending = mutable.HashMap[String, Int]().withDefaultValue(0)
     taskSets.foreach { m =>
-      stages.get((m.taskSet.stageId, m.taskSet.stageAttemptId)).foreach(l => pending(l.name) += StageDemand.of(m, hosts))
+      levelOf(m).foreach(l => pending(l.name) += l.demand.of(m, hosts))
     }
     levels.settle(pending, held.count, now)
     val told = levels.told

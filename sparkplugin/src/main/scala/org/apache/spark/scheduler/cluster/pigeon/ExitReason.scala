@@ -12,9 +12,12 @@ private[spark] object ExitReason {
   // the tasks it ran. The same numbers in all lines; BLOCK_MANAGER_REREGISTRATION_FAILED is not in 3.5.
   private val NotTheTasks = Set(ExecutorExitCode.HEARTBEAT_FAILURE, ExecutorExitCode.DISK_STORE_FAILED_TO_CREATE_DIR, 58)
 
-  /** A status below 0: the process was lost with its node. */
+  /**
+   * A status below 0: the end was none of its own, and tasks that ran there have not failed by it.
+   * No host is named: outputs of other executors on that host are not lost with this one.
+   */
   def of(state: ExecutorState): ExecutorLossReason =
-    if (state.status < 0) new ExecutorProcessLost(state.reason, Some(state.host), false)
+    if (state.status < 0) new ExecutorProcessLost(state.reason, None, false)
     else new ExecutorExited(state.status, !NotTheTasks(state.status), s"Command exited with code ${state.status}")
 
   def lost: ExecutorLossReason =

@@ -7,7 +7,7 @@ import scala.concurrent.Future
 
 import org.slf4j.LoggerFactory
 
-import org.apache.spark.{SparkContext, TaskState}
+import org.apache.spark.{SparkContext, SparkException, TaskState}
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.{RpcAddress, RpcCallContext, RpcEndpointRef}
 import org.apache.spark.scheduler._
@@ -15,7 +15,7 @@ import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages._
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
 import org.apache.spark.util.SerializableBuffer
 
-import org.pigeonsched.spark.{Address, MasterUrl}
+import org.pigeonsched.spark.{MasterUrl, Refusal}
 import org.pigeonsched.spark.grants.Levels.Told
 import org.pigeonsched.spark.link.{ApplicationLink, ExecutorState}
 
@@ -96,6 +96,8 @@ private[spark] class PigeonSchedulerBackend(scheduler: PigeonTaskScheduler, sc: 
 
     override def note(text: String): Unit = logger.warn(text)
 
+    override def disowned(why: Refusal): Unit = if (!stopping) fail(s"Pigeon serves it no more: ${why.getMessage}")
+
     override def executor(state: ExecutorState): Unit = {
       val fresh = book.note(state)
       if (state.id.nonEmpty) wants.heard(state.id.toInt)
@@ -116,11 +118,14 @@ private[spark] class PigeonSchedulerBackend(scheduler: PigeonTaskScheduler, sc: 
 
   // Nothing runs and nothing will: waiting on would be for ever.
   private def noMore(state: ExecutorState): Unit =
-    if (!stopping && book.aliveIds.isEmpty) {
-      logger.error(s"The application ends, its executors cannot run: ${state.reason}")
-      try scheduler.error(s"Pigeon starts no more executors: ${state.reason}")
-      finally sc.stopInNewThread()
-    }
+    if (!stopping && book.aliveIds.isEmpty) fail(s"Pigeon starts no more executors: ${state.reason}")
+
+  private def fail(why: String): Unit = {
+    logger.error(s"The application ends. $why")
+    try scheduler.error(why)
+    catch { case e: SparkException => logger.debug("no stage was running", e) }
+    finally sc.stopInNewThread()
+  }
 
   /** Spark's endpoint, which also takes what executors say of grants. */
   private class PigeonEndpoint extends DriverEndpoint {

@@ -62,6 +62,9 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
   override def statusUpdate(tid: Long, state: TaskState, data: ByteBuffer): Unit = if (tid >= 0) {
     if (settings.grants && TaskState.isFinished(state)) synchronized {
       demand.ended(tid, now, state == TaskState.FINISHED)
+      if (state == TaskState.FINISHED) Option(taskIdToTaskSetManager.get(tid)).foreach { m =>
+        m.taskInfos.get(tid).foreach(info => demand.fetching(m, info.index))
+      }
     }
     super.statusUpdate(tid, state, data)
   }

@@ -58,7 +58,7 @@ private[spark] object Settings {
       applicationId = conf.getOption(ApplicationId),
       sparkHome = conf.getOption(SparkHome),
       classPath = conf.getOption(ClassPath),
-      registerMillis = conf.getTimeAsMs(RegisterTimeout, "10s"),
+      registerMillis = conf.getTimeAsMs(RegisterTimeout, "7s"),
       patienceNanos = conf.getTimeAsMs(GrantTimeout, Patience) * 1000000)
   }
 

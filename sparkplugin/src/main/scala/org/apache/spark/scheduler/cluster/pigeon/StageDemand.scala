@@ -1,18 +1,26 @@
 package org.apache.spark.scheduler.cluster.pigeon
 
+import scala.collection.mutable
+
 import org.apache.spark.scheduler.TaskSetManager
 
-/** How many tasks of a task set could start now, if there were slots. */
-private[spark] object StageDemand {
+/**
+ * How many tasks of a task set could start now, if there were slots.
+ *
+ * Used under the task scheduler's lock alone.
+ */
+private[spark] final class StageDemand {
+  import StageDemand._
 
-  /** Up to here tasks are counted one by one; beyond it the difference of sums is near enough. */
-  val Counted = 64
+  // Tasks that ran to their end, and whose results Spark still fetches: they run no more and are not
+  // yet successful, so that sums take them for tasks that wait. By index.
+  private val fetching = mutable.HashSet[Int]()
+
+  /** An executor said that a copy of the task has finished. */
+  def finished(index: Int): Unit = fetching += index
 
   /**
    * Tasks without a running copy, and speculative copies that some host may run.
-   *
-   * numTasks - tasksSuccessful - runningTasks is too high while results are fetched: the task runs
-   * no more and is not yet successful. Grants asked for such tasks come back unused.
    *
    * @param hosts that have an executor
    */
@@ -20,9 +28,10 @@ private[spark] object StageDemand {
     if (m.isZombie) 0 else first(m) + speculative(m, hosts)
 
   private def first(m: TaskSetManager): Int = {
-    val upper = math.max(0, m.numTasks - m.tasksSuccessful - m.runningTasks)
-    if (upper > Counted) upper
-    else (0 until m.numTasks).count(i => m.copiesRunning(i) == 0 && !m.successful(i))
+    fetching --= fetching.filter(i => m.successful(i) || m.copiesRunning(i) == 0)
+    val sum = m.numTasks - m.tasksSuccessful - m.runningTasks - fetching.size
+    // Second copies make the sum too low; where that matters tasks are looked at one by one.
+    if (sum > Counted) sum else (0 until m.numTasks).count(i => m.copiesRunning(i) == 0 && !m.successful(i))
   }
 
   // Spark puts no second copy on a host that had the first: without another host nobody can take it.
@@ -30,4 +39,9 @@ private[spark] object StageDemand {
     m.speculatableTasks.count { i =>
       m.copiesRunning(i) == 1 && !m.successful(i) && hosts.exists(h => !m.taskAttempts(i).exists(_.host == h))
     }
+}
+
+private[spark] object StageDemand {
+  /** Up to here tasks are counted one by one; beyond it the difference of sums is near enough. */
+  val Counted = 64
 }

@@ -2,6 +2,7 @@ package org.apache.spark.scheduler.cluster.pigeon
 
 import org.apache.spark.scheduler.TaskSet
 
+import org.pigeonsched.spark.JobClass
 import org.pigeonsched.spark.classes.{ClassChoice, Progress}
 import org.pigeonsched.spark.classes.ClassChoice.Choice
 import org.pigeonsched.spark.grants.Levels.Description
@@ -17,7 +18,9 @@ import org.pigeonsched.spark.grants.Levels.Description
 private[spark] final class StageLevel(taskSet: TaskSet, title: String, val key: Option[String], first: Choice) {
 
   val progress = new Progress
+  val demand = new StageDemand
   private var chosen = first
+  private var lookedAt: Option[Long] = None
 
   def choice: Choice = chosen
 
@@ -26,13 +29,15 @@ private[spark] final class StageLevel(taskSet: TaskSet, title: String, val key: 
   def description: Description =
     Description(name, chosen.jobClass, chosen.estimateNanos, hosts, title, chosen.why)
 
-  /** True if the stage has just shown that it is long. */
-  def demoted(now: Long, cutoffNanos: Long): Boolean =
-    chosen.derived && progress.median(now).exists { median =>
-      val long = median > cutoffNanos && chosen.jobClass == org.pigeonsched.spark.JobClass.Short
-      if (long) chosen = ClassChoice.demoted(median, cutoffNanos)
-      long
+  /** True if the stage has just shown that it is long. Looks now and then only: this is asked at every offer. */
+  def demoted(now: Long, cutoffNanos: Long): Boolean = {
+    val may = chosen.derived && chosen.jobClass == JobClass.Short && lookedAt.forall(now - _ >= StageLevel.LookNanos)
+    if (may) lookedAt = Some(now)
+    may && progress.median(now).filter(_ > cutoffNanos).exists { median =>
+      chosen = ClassChoice.demoted(median, progress.samples(now), cutoffNanos)
+      true
     }
+  }
 
   // Where most of its tasks would like to run.
   private lazy val hosts: Seq[String] =
@@ -45,4 +50,6 @@ private[spark] object StageLevel {
   /** Bounds on the hint: tasks looked at, hosts named. */
   val Looked = 1024
   val MaxHosts = 16
+  /** Between two looks at what a stage's tasks take. */
+  val LookNanos: Long = 50L * 1000 * 1000
 }
