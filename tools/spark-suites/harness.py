@@ -36,7 +36,7 @@ class Failed(Exception):
 
 
 class Harness:
-    """Compiles what is needed once, then runs suites. With it ends whatever it started.
+    """Compiles what is needed once, then runs suites, one at a time.
 
     Program and plugin are copied first: all suites test the same ones, whatever is built meanwhile.
     """
@@ -62,8 +62,6 @@ class Harness:
         return self
 
     def __exit__(self, *_):
-        if self.running:
-            end(self.running)
         shutil.rmtree(self.tested, ignore_errors=True)
 
     def run(self, suite, mode, folder, short):
@@ -75,6 +73,9 @@ class Harness:
         try:
             return self.run_in(work, suite, mode, folder, short)
         finally:
+            if self.running:  # it was interrupted
+                end(self.running, work)
+                self.running = None
             shutil.rmtree(work, ignore_errors=True)
 
     def run_in(self, work, suite, mode, folder, short):
@@ -164,14 +165,14 @@ def stacks(process):
         pass
 
 
-def end(process, work=None):
+def end(process, work):
     """Kills the suite's session, and what else of it is left."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
     process.wait()
-    for pid, _ in (used_by(work) if work else ()):
+    for pid, _ in used_by(work):
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
