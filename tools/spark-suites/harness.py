@@ -50,13 +50,11 @@ class Harness:
         for file, target in ((PROGRAM, "build"), (PLUGIN, "spark")):
             if not file.exists():
                 raise Failed(f"{file.relative_to(plan.ROOT)} is not there; run 'make {target}' first")
+        compiled()
         self.out.mkdir(parents=True, exist_ok=True)
         self.tested = pathlib.Path(tempfile.mkdtemp(prefix="tested-", dir=self.out))
         self.program = shutil.copy2(PROGRAM, self.tested)
         self.plugin = shutil.copy2(PLUGIN, self.tested)
-        maven = os.environ.get("MVN", "mvn")
-        if subprocess.run([maven, "-B", "-q", "-ntp", "compile"], cwd=PROJECT).returncode != 0:
-            raise Failed(f"'{maven} compile' failed in {PROJECT.relative_to(plan.ROOT)}; what it said is above")
         self.jars = (PROJECT / "target" / "class-path").read_text(encoding="utf-8").strip().split(os.pathsep)
         self.tests = unpacked(self.jars, PROJECT / "target" / "tests")
         return self
@@ -126,6 +124,18 @@ class Harness:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.classes / "org" / "pigeonsched", folder / "org" / "pigeonsched")
         return folder
+
+
+def compiled():
+    """Has Maven compile the harness, and write its class path, if something is newer."""
+    mark = PROJECT / "target" / "compiled"
+    sources = [PLUGIN, PROJECT / "pom.xml", *(f for f in (PROJECT / "src").rglob("*") if f.is_file())]
+    if mark.exists() and all(f.stat().st_mtime < mark.stat().st_mtime for f in sources):
+        return
+    maven = os.environ.get("MVN", "mvn")
+    if subprocess.run([maven, "-B", "-q", "-ntp", "compile"], cwd=PROJECT).returncode != 0:
+        raise Failed(f"'{maven} compile' failed in {PROJECT.relative_to(plan.ROOT)}; what it said is above")
+    mark.touch()
 
 
 def is_tests(jar):
