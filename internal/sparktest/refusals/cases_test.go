@@ -3,6 +3,7 @@ package refusals
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/sparktest"
@@ -67,8 +68,12 @@ var refusals = []refusal{
 	}, [4]string{"cannot connect to the application at 192.0.2.1:", "executor ", "connecting before its start", "set spark.driver.host to an address"}, false},
 }
 
-// sameID is what a second application with an id in use is told.
-var sameID = [4]string{"nother process with this id is alive", `pplication "twice"`, "egistering it", "hoose another id"}
+// sameID is what a second application with an id in use is told, by the frontend of
+// the first one and by another, which hears of it from the nodes.
+var sameID = [][4]string{
+	{"nother process with this id is alive", `pplication "twice"`, "egistering it", "hoose another id"},
+	{"nother process with this id is alive", `pplication "twice"`, "erving it", "hoose another id"},
+}
 
 // TestSecondApplication: the first one goes on, wherever the second asks.
 func TestSecondApplication(t *testing.T) {
@@ -87,8 +92,8 @@ func TestSecondApplication(t *testing.T) {
 		second := job
 		second.Master = "pigeon://" + frontend
 		other := w.c.Run(t, w.spark, second)
-		w.refused(t, other, refusal{parts: sameID})
-		if other.Stdout() != "" {
+		w.refused(t, other, refusal{parts: sameID[i]})
+		if strings.HasPrefix(other.Stdout(), "100\n") {
 			t.Errorf("the second one, of frontend %d, has run: %s", i, other.Stdout())
 		}
 	}

@@ -59,10 +59,10 @@ func (w *world) refused(t *testing.T, d *sparktest.Driver, r refusal) {
 	t.Helper()
 	var line string
 	sparktest.Await(t, "it says "+strings.Join(r.parts[:], " ... "), deadline, func() bool {
-		line = lineWith(d.Stderr(), r.parts)
+		line = lineWith(said(d), r.parts)
 		return line != ""
 	}, d)
-	if after, timed := since(d.Stderr(), line); timed {
+	if after, timed := since(said(d), line); timed {
 		t.Logf("after %v: %s", after, line)
 	} else {
 		t.Log(line)
@@ -75,6 +75,9 @@ func (w *world) refused(t *testing.T, d *sparktest.Driver, r refusal) {
 		t.Error("it ends with status 0")
 	}
 }
+
+// said is all that a user reads: Python's errors come by way of Java's stdout.
+func said(d *sparktest.Driver) string { return d.Stderr() + d.Stdout() }
 
 // lineWith gives the first line that has all of the parts, "" when none has.
 func lineWith(text string, parts [4]string) string {
