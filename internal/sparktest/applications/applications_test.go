@@ -2,6 +2,7 @@ package applications
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,7 +106,7 @@ func TestApplications(t *testing.T) {
 func (a *application) test(t *testing.T, spark sparktest.Spark) {
 	expected := known(t, a.answersOf())
 	cluster := sparktest.Start(t, sparktest.Options{})
-	if *full && !a.outside {
+	if *full && !a.outside && wanted("local") {
 		t.Run("local", func(t *testing.T) {
 			job := a.job(spark, cluster)
 			job.Master = "local[2]"
@@ -130,12 +131,18 @@ func (a *application) answersOf() string {
 	return a.name
 }
 
-func (a *application) modes() []string {
-	if *full && a.coarse {
-		return []string{grants, coarse}
+func (a *application) modes() (list []string) {
+	if !*full || wanted(grants) {
+		list = append(list, grants)
 	}
-	return []string{grants}
+	if *full && a.coarse && wanted(coarse) {
+		list = append(list, coarse)
+	}
+	return list
 }
+
+// wanted tells whether a mode was asked for.
+func wanted(mode string) bool { return slices.Contains(strings.Fields(*modes), mode) }
 
 // The modes of the plugin.
 const (

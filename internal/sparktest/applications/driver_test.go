@@ -41,11 +41,11 @@ func observation(t *testing.T, s sparktest.Spark, mode string) {
 	}, lines[:end])
 	metrics := map[string]float64{}
 	noError(t, json.Unmarshal([]byte(strings.TrimPrefix(lines[end], "= metrics ")), &metrics))
-	for _, name := range []string{"grants.arrived", "grants.bound", "grants.reused", "grants.declined", "grants.expired", "grants.held", "grants.wanted", "grants.wait.ms"} {
+	for _, name := range []string{"grants.arrived", "grants.bound", "grants.reused", "grants.declined", "grants.expired", "grants.held", "grants.wanted", "grants.wait.us"} {
 		_, there := metrics[name]
 		holds(t, "there is "+name, there)
 	}
-	holds(t, "every task of the job had a grant", metrics["grants.bound"]+metrics["grants.reused"] >= 17)
+	holds(t, "every task of the job had a grant", metrics["grants.bound"]+metrics["grants.reused"] >= 24)
 	equal(t, 0.0, metrics["grants.expired"])
 	c.Clean(t)
 }

@@ -8,10 +8,10 @@ import (
 
 // feature is something of Spark that a cluster manager can break.
 type feature struct {
-	name string
-	what string // for people
-	mode []string
-	try  func(t *testing.T, s sparktest.Spark, mode string)
+	name  string
+	what  string // for people
+	modes []string
+	try   func(t *testing.T, s sparktest.Spark, mode string)
 }
 
 func featureList() []feature {
@@ -42,7 +42,10 @@ func TestFeatures(t *testing.T) {
 	spark := sparktest.Find(t, *features)
 	for _, f := range featureList() {
 		t.Run(f.name, func(t *testing.T) {
-			for _, mode := range f.mode {
+			for _, mode := range f.modes {
+				if !wanted(mode) {
+					continue
+				}
 				t.Run(mode, func(t *testing.T) {
 					note(t, run{Line: spark.Line(), Version: spark.Version, Name: f.name, What: f.what, Mode: mode, Feature: true})
 					f.try(t, spark, mode)

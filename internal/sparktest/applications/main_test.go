@@ -12,6 +12,7 @@ import (
 var (
 	full     = flag.Bool("full", false, "run every application, in both modes, and the features of Spark")
 	lines    = flag.String("lines", "4.1", "the lines of Spark that applications run on, apart by spaces")
+	modes    = flag.String("modes", "local grants coarse", "of these, with -full: the application on local[2], and the modes of the plugin")
 	features = flag.String("features", "4.1", "the line of Spark that features are tried on")
 	table    = flag.String("table", "", "write what ran to this file, as Markdown")
 )

@@ -13,7 +13,7 @@ squares = sc.parallelize(range(300), 4).map(lambda i: (f"w{i % 101}", i * i))
 joined = counts.join(squares, 5).mapValues(lambda both: both[0] + both[1])
 print("= joined", joined.values().sum(), joined.count())
 
-print("= sorted", counts.map(lambda p: (p[1], p[0])).sortByKey(ascending=False, numPartitions=4).take(3))
+print("= sorted", counts.map(lambda p: ((p[1], p[0]), 1)).sortByKey(ascending=False, numPartitions=4).keys().take(3))
 
 small, seen = sc.broadcast({i: i % 3 for i in range(100)}), sc.accumulator(0)
 by_rest = sc.parallelize(range(1_000), 6).keyBy(lambda i: small.value[i % 100])

@@ -20,7 +20,7 @@ api = f"{page}/api/v1/applications/{sc.applicationId}/executors"
 deadline = time.monotonic() + 60
 while True:
     executors = [e for e in json.loads(get(api)[1]) if e["id"] != "driver"]
-    if len(executors) == 2 and sum(e["completedTasks"] for e in executors) > 12 or time.monotonic() > deadline:
+    if len(executors) == 2 and sum(e["completedTasks"] for e in executors) == 24 or time.monotonic() > deadline:
         break
     time.sleep(0.2)
 print("= executors", len(executors), len({e["hostPort"].split(":")[0] for e in executors}))
@@ -29,7 +29,7 @@ for e in sorted(executors, key=lambda e: e["id"]):
         status, text = get(url)
         print("= log", name, status, "executor" in text.lower() if name == "stderr" else "")
 print("= page", get(page + "/executors/")[0])
-gauges = {**json.loads(get(page + "/metrics/json/")[1])}
-mine = {k.split(".pigeon.", 1)[1]: v for kind in ("gauges", "counters", "histograms") for k, v in gauges[kind].items() if ".pigeon." in k}
+metrics, prefix = json.loads(get(page + "/metrics/json/")[1]), f"{sc.applicationId}.driver.pigeon."
+mine = {k.removeprefix(prefix): v for kind in ("gauges", "counters", "histograms") for k, v in metrics[kind].items() if k.startswith(prefix)}
 print("= metrics", json.dumps({k: v.get("count", v.get("value")) for k, v in sorted(mine.items())}))
 sc.stop()
