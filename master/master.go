@@ -84,6 +84,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) (err error) {
 	if err != nil {
 		return err
 	}
+	o.crier = newCrier(m.codec, wire.Batch{Sender: m.self, Incarnation: m.incarnation}, m.log)
 	o.steps = runloop.NewStepper(o.act, record)
 	o.timers = runloop.NewTimers(clock, func(_ sched.Addr, token uint64) {
 		m.urge(func() { o.stepShell(&sched.Message{Kind: sched.Timeout, Token: token}) })

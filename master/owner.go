@@ -29,6 +29,7 @@ type owner struct {
 	mesh        *mesh.Mesh
 	urge        func(func()) // posts what is to be done later in this goroutine
 	cargo       *cargo
+	crier       *crier
 	numbers     *numbers
 	nodes       map[string]*node
 	frontends   map[string]*frontend
@@ -101,6 +102,9 @@ func (o *owner) takeTasks(from sched.Addr, it *wire.Item) {
 		o.cargo.load(it)
 	}
 	o.step(from, &it.Msg)
+	if it.Msg.Kind == sched.Tasks && o.crier.mayHinder() && o.view.Share(it.Msg.Job, 0).Queued > 0 {
+		o.crier.waits(&it.Msg)
+	}
 }
 
 // act carries out one action of the core.
@@ -149,7 +153,9 @@ func (o *owner) load(it *wire.Item, to wire.Ref) {
 	extra, arrived := o.cargo.unload(id)
 	it.Extra = extra
 	if c, ok := o.view.(contest); ok && it.Msg.App != "" {
-		it.Contended = c.Contended(it.Msg.App, it.Msg.Class)
+		if it.Contended = c.Contended(it.Msg.App, it.Msg.Class); !it.Contended {
+			o.crier.launched(&it.Msg)
+		}
 	}
 	o.meter.launched(it.Msg.Class, arrived)
 	o.spans.queued(it, to, arrived)

@@ -70,7 +70,8 @@ func (m *Master) readiness() error {
 	}
 }
 
-// listenToNotices subscribes to the group's idle notices; the function ends it.
+// listenToNotices subscribes to the group's idle notices, and has the owner publish
+// what waits; the function ends it.
 func (m *Master) listenToNotices() (end func() error, err error) {
 	if m.cfg.NATS == "" || m.owner.core == nil {
 		return func() error { return nil }, nil
@@ -79,6 +80,10 @@ func (m *Master) listenToNotices() (end func() error, err error) {
 	if err != nil {
 		return func() error { return nil }, err
 	}
+	waiting := notice.WaitingSubject(m.cfg.Cluster, m.cfg.Group)
+	m.urge(func() {
+		m.owner.crier.publish = func(data []byte) error { return conn.Publish(waiting, data) }
+	})
 	return conn.Close, conn.Subscribe(notice.IdleSubject(m.cfg.Cluster, m.cfg.Group), m.noticed)
 }
 

@@ -87,6 +87,9 @@ func (n *NodeMonitor) notify(codec *wire.Codec) (err error) {
 	}
 	n.owner.notices = n.notices
 	n.owner.meter.watchNotices(n.notices.conn)
+	if err := n.notices.waiting(n.applications.table.OthersWait); err != nil {
+		return err
+	}
 	return n.notices.acknowledgements(func(b *wire.Batch) {
 		// What finds no room is acknowledged again: the results are sent again.
 		_ = n.peers.enter(event{kind: acknowledged, batch: b})

@@ -68,6 +68,23 @@ func (n *notifier) acknowledgements(take func(*wire.Batch)) error {
 	})
 }
 
+// waiting has take called with the application and class of tasks that wait at the
+// master.
+func (n *notifier) waiting(take func(app string, c sched.Class)) error {
+	return n.conn.Subscribe(notice.WaitingSubject(n.cfg.Cluster, n.cfg.Group), func(data []byte) {
+		b, err := n.codec.Decode(data)
+		if err != nil {
+			n.log.Debug("word of waiting tasks could not be read; leases end with their time", "error", err)
+			return
+		}
+		for i := range b.Items {
+			if m := &b.Items[i].Msg; b.Sender.Role == sched.Master && m.Kind == sched.Tasks {
+				take(m.App, m.Class)
+			}
+		}
+	})
+}
+
 func (n *notifier) close() {
 	_ = n.conn.Close() // it has no error
 }

@@ -32,7 +32,8 @@ type manager struct {
 // place is where everything of a suite runs.
 type place struct {
 	home     sparkhome.Home
-	jar      string // of the plugin; the driver of the measures lies in it
+	jar      string        // of the plugin; the driver of the measures lies in it
+	lease    time.Duration // of grants; 0: the default
 	dir      string
 	children *children
 	started  int // managers and drivers, for their names
@@ -50,6 +51,9 @@ func (p *place) pigeon(ctx context.Context, m Machine) (*manager, error) {
 		Configure: func(config any) {
 			if c, node := config.(*nodemonitor.Config); node {
 				c.Memory = nodeMemory
+				if p.lease > 0 {
+					c.GrantLease = p.lease
+				}
 			}
 		},
 	})

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
@@ -33,6 +34,8 @@ type Options struct {
 	// Variants are settings of more drivers on Pigeon, key=value, for waves: each
 	// takes its turn.
 	Variants []string
+	// Lease is the nodes' grant_lease; 0: its default.
+	Lease time.Duration
 	// Dir keeps logs and the data of daemons; it must exist.
 	Dir      string
 	Progress func(string)
@@ -56,7 +59,7 @@ func Run(ctx context.Context, o Options) (rows []Row, err error) {
 		return nil, err
 	}
 	s := &suite{o: o, place: &place{
-		home: o.Home, jar: o.Jar, dir: dir, children: newChildren(dir, environment(os.Environ(), o.Home, conf, dir)),
+		home: o.Home, jar: o.Jar, lease: o.Lease, dir: dir, children: newChildren(dir, environment(os.Environ(), o.Home, conf, dir)),
 	}}
 	defer s.place.children.close()
 	for _, part := range []struct {

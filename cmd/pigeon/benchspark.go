@@ -31,6 +31,7 @@ beside a long job (sharing). Takes a quarter of an hour; nothing is left running
 	fs.IntVar(&o.Repeats, "repeats", 3, "of the longest waves and of the round trip; what is shorter is repeated more often")
 	fs.Uint64Var(&o.Seed, "seed", 1, "of the times at which short jobs are submitted")
 	fs.StringArrayVar(&o.Variants, "variant", nil, "setting of one more driver on Pigeon that runs the waves, key=value")
+	fs.DurationVar(&o.Lease, "lease", 0, "grant_lease of the nodes (default: theirs)")
 	fs.StringVar(&o.Dir, "data", "", "folder that keeps logs (default: a temporary one, removed at the end unless something fails)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if err := checkBenchSpark(&o); err != nil {

@@ -12,6 +12,11 @@ func IdleSubject(cluster string, group int) string {
 	return "pigeon." + token(cluster) + ".master." + strconv.Itoa(group) + ".idle"
 }
 
+// WaitingSubject is where the master of a group tells its nodes of tasks that wait.
+func WaitingSubject(cluster string, group int) string {
+	return "pigeon." + token(cluster) + ".master." + strconv.Itoa(group) + ".waiting"
+}
+
 // ReportSubject is where nodes report ended attempts to a frontend.
 func ReportSubject(cluster, frontend string) string {
 	return "pigeon." + token(cluster) + ".frontend." + token(frontend) + ".report"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
@@ -54,6 +55,31 @@ func TestLeaseEndsWhenOthersWait(t *testing.T) {
 		}
 		if s := w.Stats(); s.Leased != 2 || s.Recalled != 2 {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The master's word that tasks wait ends the leases of other applications, of those
+// that are not more urgent, and of what is not fetched yet.
+func TestLeaseEndsByTheMastersWord(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 8)
+		w.launch(1, true, false)
+		w.launch(2, false, false)
+		first := w.poll(0)
+		w.launch(3, false, false) // it is not answered yet
+		w.OthersWait("a", sched.Short)
+		if s := w.Stats(); s.Recalled != 0 {
+			t.Errorf("an application's own tasks end its leases: %+v", s)
+		}
+		w.OthersWait("b", sched.Long)
+		second := w.poll(first.UpTo)
+		if len(second.Grants) != 1 || second.Grants[0].Lease != 0 || !slices.Equal(second.GiveBack, names(2)) {
+			t.Errorf("long tasks of another wait, and the executor is told %+v", second)
+		}
+		w.OthersWait("b", sched.Short)
+		if third := w.poll(second.UpTo); !slices.Equal(third.GiveBack, names(1, 2)) {
+			t.Errorf("short tasks of another wait, and the executor is told %+v", third)
 		}
 	})
 }
