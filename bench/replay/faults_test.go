@@ -34,12 +34,39 @@ func TestNothingIsLost(t *testing.T) {
 	for _, policy := range specs() {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
-			nothingIsLost(t, policy)
+			nothingIsLost(t, policy, killed)
 		})
 	}
 }
 
-func nothingIsLost(t *testing.T, policy string) {
+// TestPausedDaemonsLoseNothing: the same while daemons hang for a while and go on: a
+// node that was given up comes back with what it had and has heard nothing of it.
+func TestPausedDaemonsLoseNothing(t *testing.T) {
+	for _, policy := range specs() {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			nothingIsLost(t, policy, paused)
+		})
+	}
+}
+
+// fault is what befalls a daemon, and how it passes.
+type fault struct {
+	name   string
+	strike func(*cluster.Cluster, cluster.Role, int) error
+	mend   func(*cluster.Cluster, cluster.Role, int) error
+	reborn bool // it registers again as another process
+	down   func(round int) time.Duration
+}
+
+var (
+	killed = fault{"killed", (*cluster.Cluster).Kill, (*cluster.Cluster).Restart, true, down}
+	paused = fault{"paused", (*cluster.Cluster).Pause, (*cluster.Cluster).Resume, false, func(round int) time.Duration {
+		return time.Duration([]int{4000, 500}[round%2]) * time.Millisecond
+	}}
+)
+
+func nothingIsLost(t *testing.T, policy string, f fault) {
 	t.Helper()
 	run, w := faultWorkload(t, policy)
 	spec, groups := Spec(run), groupsOf(run)
@@ -51,7 +78,7 @@ func nothingIsLost(t *testing.T, policy string) {
 	defer c.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	faults := make(chan error, 1)
-	go func() { faults <- killInTurn(ctx, c, run.Description, groups) }()
+	go func() { faults <- strikeInTurn(ctx, c, run.Description, groups, f) }()
 
 	got, err := Run(t.Context(), w, Options{Frontends: c.Frontends(), Failed: c.Failed()})
 	if err != nil {
@@ -117,9 +144,9 @@ func groupsOf(run *experiment.Run) []int {
 	return run.Description.Groups
 }
 
-// killInTurn kills and restarts one daemon at a time, and goes on to the next
+// strikeInTurn has the fault befall one daemon at a time, and goes on to the next
 // when the cluster has taken it back and has all its workers.
-func killInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Description, of []int) error {
+func strikeInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Description, of []int, what fault) error {
 	for round := range *rounds {
 		for _, f := range []struct {
 			role cluster.Role
@@ -132,21 +159,21 @@ func killInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Descripti
 				return complete(groups, of)
 			})
 			if err == nil {
-				err = c.Kill(f.role, victim)
+				err = what.strike(c, f.role, victim)
 			}
-			if err == nil && sleep(ctx, down(round)) {
-				err = c.Restart(f.role, victim)
+			if err == nil && sleep(ctx, what.down(round)) {
+				err = what.mend(c, f.role, victim)
 			}
 			if err == nil {
 				err = askUntil(ctx, c, func(groups []api.MasterState) error {
-					if f.role != cluster.Frontend && len(before) == len(incarnations(groups, before)) {
+					if what.reborn && f.role != cluster.Frontend && len(before) == len(incarnations(groups, before)) {
 						return fmt.Errorf("it has not registered again")
 					}
 					return complete(groups, of)
 				})
 			}
 			if err != nil {
-				return fmt.Errorf("%s %d, killed in round %d: %w", f.role, victim, round, err)
+				return fmt.Errorf("%s %d, %s in round %d: %w", f.role, victim, what.name, round, err)
 			}
 		}
 	}

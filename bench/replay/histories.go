@@ -88,7 +88,8 @@ func Queueing(o *experiment.Outcome, w *workload.Workload, events []measure.Even
 				o.Queueing[first[i]+e.Task] = max(0, e.Time-arrivals[i])
 			}
 		case measure.Reported:
-			busy += e.Time - started[first[i]+e.Task]
+			// What is beyond the duration is the report's way, or time suspended.
+			busy += min(e.Time-started[first[i]+e.Task], w.Jobs[i].Durations[e.Task])
 		}
 	}
 	o.Facts.Busy = busy
