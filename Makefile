@@ -29,7 +29,7 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo bench-spark test-spark-cli spark-compile spark-wheels test-spark-lines test-spark-faults test-spark-suites test-spark-full spark-suites-table lint generate generate-check configs watch clean
+.PHONY: help need-go build run ec2 chaos results bench-sim model table test vet fmt fmt-check fuzz bench spark test-spark spark-demo bench-spark test-spark-cli spark-compile spark-wheel spark-wheels test-spark-lines test-spark-faults test-spark-suites test-spark-full spark-suites-table lint generate generate-check configs watch clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,8 +69,9 @@ model: build ## figures 3 and 4 of the paper, the formulas beside simulation, to
 table: need-go ## what pigeon-sort and pigeon-x gain over pigeon, simulated with 15 seeds (five minutes)
 	$(GO) test ./bench/sim -run 'OverPigeon|NearTheBound|Variants' -count=1 -v -seeds 15 -timeout 60m
 
-test: need-go fmt-check vet ## all tests, with the race detector where a C compiler is
+test: need-go fmt-check vet ## all tests, with the race detector where a C compiler is and with Spark where a JDK is
 	@GO="$(GO)" TESTFLAGS="$(TESTFLAGS)" sh tools/test.sh
+	@GO="$(GO)" MVN="$(MVN)" MAKE="$(MAKE)" TESTFLAGS="$(TESTFLAGS)" sh tools/test-spark.sh
 
 # The plugin is compiled for Scala 2.12 with Spark 3.5, and once on 4.0 for all of 4.0 to 4.2.
 SPARK_LINES = 3.5 4.0
@@ -84,24 +85,26 @@ test-spark: ## unit tests of the plugin for Spark (needs JDK 17 and Maven)
 	@MVN=$(MVN) sh tools/need-maven.sh
 	cd sparkplugin && $(MVN) -B -q -ntp -Pspark-4.0 test
 
-# The Spark that the demo and the tests of 'pigeon spark' use, for who has none.
+# Installations of Spark, a folder for each version; the demo, the measurements and CI
+# use the first.
+SPARKS := $(or $(PIGEON_SPARK_HOMES),$(OUT)/spark)
 SPARK_VERSION ?= 4.1.4
-WHEEL := $(OUT)/spark-demo/venv
+WHEEL := $(SPARKS)/$(SPARK_VERSION)
 
-spark-demo: build ## three Spark drivers at once: on Pigeon, then on Spark standalone; who waits how long (five minutes, the first time ten)
+spark-wheel: build ## PySpark in out/spark, 400 MB from PyPI (SPARK_VERSION=4.1.4)
+	@$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
+
+spark-demo: spark-wheel ## three Spark drivers at once: on Pigeon, then on Spark standalone; who waits how long (five minutes, the first time ten)
 	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
-	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
 	python3 -B tools/spark-demo/demo.py $(BIN) $(WHEEL)/lib/python3*/site-packages/pyspark $(OUT)/spark-demo
 
-bench-spark: build ## Spark on Pigeon against Spark standalone: limits, ratios, spreads (RUNS=3; a quarter of an hour on a quiet machine)
+bench-spark: spark-wheel ## Spark on Pigeon against Spark standalone: limits, ratios, spreads (RUNS=3; a quarter of an hour on a quiet machine)
 	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
-	@$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
 	@mkdir -p $(OUT)/bench-spark
 	SPARK_HOME=$$(echo $(WHEEL)/lib/python3*/site-packages/pyspark) $(BIN) bench spark --repeats $(RUNS) --data $(OUT)/bench-spark > $(OUT)/bench-spark/table.md
 	@cat $(OUT)/bench-spark/table.md
 
-test-spark-cli: build ## 'pigeon spark' with a real Spark; on a cluster too where 'make spark' was run
-	$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
+test-spark-cli: spark-wheel ## 'pigeon spark' with a real Spark; on a cluster too where 'make spark' was run
 	$(GO) test ./cmd/pigeon -run '^TestRealSpark' -v -count 1 -timeout 20m
 
 # One version of each line of Spark that the plugin serves. Wheels lie in a folder each,
@@ -111,7 +114,6 @@ VERSION_3.5 ?= 3.5.9
 VERSION_4.0 ?= 4.0.5
 VERSION_4.1 ?= 4.1.4
 VERSION_4.2 ?= 4.2.1
-SPARKS := $(or $(PIGEON_SPARK_HOMES),$(OUT)/spark)
 PANDAS ?= 'pandas>=2.2,<3' 'pyarrow>=18'
 
 spark-compile: ## compile the plugin against every line of Spark: LINES='3.5 4.0 4.1 4.2' (needs JDK 17 and Maven)
@@ -166,14 +168,16 @@ bench: build ## the measures of speed and memory, medians and spreads (RUNS=3; h
 lint: need-go ## golangci-lint; every check that is off has its reason in .golangci.yml
 	$(TOOL) golangci-lint run ./...
 
-generate: need-go ## Go from the Thrift IDL (needs thrift 0.17.0), and configs/
+generate: need-go ## Go and Java from the Thrift IDL (needs thrift 0.17.0), and configs/
 	@command -v thrift >/dev/null || { echo "make generate: the Thrift compiler is missing; install it: apt-get install thrift-compiler" >&2; exit 2; }
 	thrift/generate.sh
+	sh tools/spark-thrift.sh
 	@$(MAKE) --no-print-directory configs
 
 generate-check: ## is the committed code what the IDL gives?
 	@command -v thrift >/dev/null || { echo "make generate-check: the Thrift compiler is missing; install it: apt-get install thrift-compiler" >&2; exit 2; }
 	thrift/generate.sh check
+	sh tools/spark-thrift.sh check
 
 configs: build ## write the commented file of every role to configs/
 	@mkdir -p configs

@@ -11,13 +11,16 @@ left=
 # their long simulations ten times as long.
 single='/(bench/(model|sim)|internal/(policy|queue|ledger|sched|coretest))(/|$)'
 
+# tools/test-spark.sh runs these.
+spark='/internal/sparktest(/|$)'
+
 # shellcheck disable=SC2046,SC2086 # all are lists of words
 if command -v "${cc%% *}" >/dev/null 2>&1; then
 	"$go" test ${TESTFLAGS:-} $("$go" list ./... | grep -E "$single")
-	CGO_ENABLED=1 "$go" test -race ${TESTFLAGS:-} $("$go" list ./... | grep -vE "$single")
+	CGO_ENABLED=1 "$go" test -race ${TESTFLAGS:-} $("$go" list ./... | grep -vE "$single|$spark")
 else
 	left="the race detector (no C compiler; install one: apt-get install gcc libc6-dev)"
-	"$go" test ${TESTFLAGS:-} ./...
+	"$go" test ${TESTFLAGS:-} $("$go" list ./... | grep -vE "$spark")
 fi
 
 if [ -n "$left" ]; then

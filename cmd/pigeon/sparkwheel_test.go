@@ -10,9 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
-// wheel is the environment that 'make test-spark-cli' and 'make spark-demo'
-// install a wheel into.
-const wheel = "../../out/spark-demo/venv"
+// wheel is the environment that 'make spark-wheel' installs a wheel into.
+const wheel = "../../out/spark/" + sparkhome.DefaultVersion
 
 // realSpark gives the user's Spark, else that wheel, or skips the test.
 func realSpark(t *testing.T) sparkhome.Home {
@@ -37,7 +36,7 @@ func realSpark(t *testing.T) sparkhome.Home {
 	if home, inWheel := sparkhome.Find(t.Context(), places); inWheel == nil {
 		return home
 	}
-	t.Skipf("Spark is left out: %v; 'make test-spark-cli' installs one for this test", err)
+	t.Skipf("Spark is left out: %v; 'make spark-wheel' installs one for this test", err)
 	return home
 }
 
