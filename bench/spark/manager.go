@@ -19,7 +19,10 @@ import (
 // Machine is the cluster that both managers make of this one.
 type Machine struct {
 	Nodes, Slots int
-	Reserved     float64 // share of the slots for short tasks; Pigeon alone has such
+	// Reserved is the share of the slots for short tasks, and Weight that of long
+	// tasks in the others (W, design.md section 6). Pigeon alone has such.
+	Reserved float64
+	Weight   int
 }
 
 // manager is a running cluster manager.
@@ -45,7 +48,7 @@ const executorMemory = "512m"
 // pigeon starts daemons of Pigeon, a process for each.
 func (p *place) pigeon(ctx context.Context, m Machine) (*manager, error) {
 	c, err := cluster.Start(ctx, cluster.Spec{
-		Groups: []int{m.Nodes}, Slots: m.Slots, Reserved: m.Reserved,
+		Groups: []int{m.Nodes}, Slots: m.Slots, Reserved: m.Reserved, Weight: m.Weight,
 		Isolation: cluster.Process, HTTP: true, Dir: p.folder("pigeon"),
 		Env: []string{"SPARK_LOCAL_IP=127.0.0.1"},
 		Configure: func(config any) {

@@ -26,6 +26,11 @@ const (
 	// longSlots is what the long job is to have: an equal share, as with
 	// spark.cores.max. On Pigeon all others are reserved for short tasks.
 	longSlots = sharedSlots / (streams + 1)
+
+	// longWeight is the W of Pigeon: of so many tasks that its general workers take,
+	// one at least is long, or a slot that a long task has left would take in short
+	// ones for as long as any wait.
+	longWeight = 5
 )
 
 // streamRate is how many jobs a second one stream submits.
@@ -60,7 +65,7 @@ type shared struct {
 
 // sharing runs the four drivers in each way, one way after another.
 func (s *suite) sharing(ctx context.Context) ([]Row, error) {
-	machine := Machine{Nodes: sharedNodes, Slots: sharedSlots / sharedNodes, Reserved: 1 - float64(longSlots)/sharedSlots}
+	machine := Machine{Nodes: sharedNodes, Slots: sharedSlots / sharedNodes, Reserved: 1 - float64(longSlots)/sharedSlots, Weight: longWeight}
 	alone, err := s.place.standalone(ctx, machine)
 	if err != nil {
 		return nil, err
