@@ -16,19 +16,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// deadline of a driver on a loaded machine; soon is what a user is promised, from
-// the driver's own clock.
-const (
-	deadline = 10 * time.Minute
-	soon     = 10 * time.Second
-)
+// deadline of a driver on a loaded machine. What a user is promised, ten seconds from
+// the driver's start, is logged, by the driver's own clock: no test asserts speed.
+const deadline = 10 * time.Minute
 
 // refusal is bad input and what is said of it.
 type refusal struct {
 	name  string
 	job   func(w *world) sparktest.Job
 	parts [4]string // what happened, to what, what was tried, what to do next: all in one line
-	runs  bool      // it is reported and the application goes on, or waits
 }
 
 // world is the cluster that all cases share, and what is wrong with it.
@@ -66,10 +62,6 @@ func (w *world) refused(t *testing.T, d *sparktest.Driver, r refusal) {
 		t.Logf("after %v: %s", after, line)
 	} else {
 		t.Log(line)
-	}
-	if r.runs {
-		d.Kill()
-		return
 	}
 	if status := d.Wait(t, deadline); status == 0 {
 		t.Error("it ends with status 0")
