@@ -11,7 +11,7 @@ import (
 )
 
 // patience is what an application is given, on a loaded machine of two cores.
-const patience = 5 * time.Minute
+const patience = 10 * time.Minute
 
 // application is a program that knows nothing of Pigeon.
 type application struct {
