@@ -109,6 +109,59 @@ func (w *world) awaitIdle(nodes []*nodeOf) {
 	})
 }
 
+// A level that wants nothing more while pieces of it run gets nothing more, although
+// slots come free: none of what waited is left to be handed back.
+func TestNothingMoreIsWanted(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	nodes := []*nodeOf{w.node(0, 2, small(100))}
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 2, Slots: 2, Memory: 60})
+	awaitRunning(t, d, 1)
+	d.Add("stage", "short", 200, 3*time.Second)
+	daemontest.Await(t, "two pieces run", func() bool { return len(d.Waits()) == 2 })
+	d.Drop("stage")
+	nodes = append(nodes, w.node(0, 2, small(100)))
+	awaitRunning(t, d, 2)
+	d.Add("next", "short", 4, time.Millisecond)
+	awaitEnded(t, d, "next", 4)
+	awaitEnded(t, d, "stage", 2)
+	if n := d.Declined(); n > 4 {
+		t.Errorf("%d grants came that nobody wanted", n)
+	}
+	if err := d.Close(true); err != nil {
+		t.Error(err)
+	}
+	w.awaitIdle(nodes)
+}
+
+// An application that is cancelled by somebody else ends, with its executors; its
+// process is told why, and is not taken in again.
+func TestApplicationCancelled(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	nodes := []*nodeOf{w.node(0, 2, small(100))}
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
+	awaitRunning(t, d, 1)
+	d.Add("stage", "short", 100, time.Minute)
+	daemontest.Await(t, "two pieces run", func() bool { return len(d.Waits()) == 2 })
+	pids := d.Pids()
+	s, err := f.Cancel(t.Context(), "app-1")
+	if err != nil || s.State != api.StateCancelled || s.App != "app-1" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	gone(t, pids)
+	daemontest.Await(t, "it hears why", func() bool {
+		err := d.Failure()
+		return err != nil && strings.Contains(err.Error(), "cancelled by its user")
+	})
+	w.awaitIdle(nodes)
+	if _, err := f.Explain(t.Context(), "app-1"); err == nil {
+		t.Error("it is there again")
+	}
+}
+
 // An executor that is killed is replaced, and its work done elsewhere.
 func TestExecutorKilled(t *testing.T) {
 	w := newWorld(t)
