@@ -24,6 +24,10 @@
 //
 // # What the paper leaves open
 //
+// The listings are not taken by the letter: a new task joins the running set after
+// the victim was chosen, else it would be one; the victim leaves the set; and the
+// central loop runs while tasks wait and a node has fewer than N + Q.
+//
 // A task is passed over when a quantum is renewed while it waits; with N cores it
 // starves after s renewals on each. Were every end of a quantum counted at which
 // it does not run, equals that take turns would starve each other as soon as they

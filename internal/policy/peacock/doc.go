@@ -23,6 +23,11 @@
 //
 // # What the paper leaves open
 //
+// The printed algorithm's line 5 has the inequality reversed against its own text;
+// the text is meant. A worker's only waiting probe is
+// never marked: else one whose load is above the average goes idle while its probes
+// go round, and short jobs take 2.8 times as long.
+//
 // Probes of equal arrival count as later than those that wait. A probe that
 // arrived earlier stays behind q by the mirror image of the rule by which q
 // would have passed it. The shared state that a worker heard last counts: clocks
