@@ -106,8 +106,10 @@ func TestApplications(t *testing.T) {
 func (a *application) test(t *testing.T, spark sparktest.Spark) {
 	expected := known(t, a.answersOf())
 	cluster := sparktest.Start(t, sparktest.Options{})
-	if *full && !a.outside && wanted("local") {
-		t.Run("local", func(t *testing.T) {
+	ran := run{Line: spark.Line(), Version: spark.Version, Name: a.name, What: a.what}
+	if *full && !a.outside && wanted(local) {
+		t.Run(local, func(t *testing.T) {
+			note(t, ran.in(local))
 			job := a.job(spark, cluster)
 			job.Master = "local[2]"
 			expected.check(t, cluster.Run(t, spark, job))
@@ -115,7 +117,7 @@ func (a *application) test(t *testing.T, spark sparktest.Spark) {
 	}
 	for _, mode := range a.modes() {
 		t.Run(mode, func(t *testing.T) {
-			note(t, run{Line: spark.Line(), Version: spark.Version, Name: a.name, What: a.what, Mode: mode})
+			note(t, ran.in(mode))
 			job := a.job(spark, cluster)
 			job.Conf = append(job.Conf, "spark.pigeon.mode="+mode)
 			expected.check(t, cluster.Run(t, spark, job))
@@ -144,10 +146,11 @@ func (a *application) modes() (list []string) {
 // wanted tells whether a mode was asked for.
 func wanted(mode string) bool { return slices.Contains(strings.Fields(*modes), mode) }
 
-// The modes of the plugin.
+// The modes of the plugin, and Spark without it.
 const (
 	grants = "grants"
 	coarse = "coarse"
+	local  = "local"
 )
 
 // TestNamesAreOnce: what ran is noted by name.

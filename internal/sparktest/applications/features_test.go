@@ -42,12 +42,13 @@ func TestFeatures(t *testing.T) {
 	spark := sparktest.Find(t, *features)
 	for _, f := range featureList() {
 		t.Run(f.name, func(t *testing.T) {
+			ran := run{Line: spark.Line(), Version: spark.Version, Name: f.name, What: f.what, Feature: true}
 			for _, mode := range f.modes {
 				if !wanted(mode) {
 					continue
 				}
 				t.Run(mode, func(t *testing.T) {
-					note(t, run{Line: spark.Line(), Version: spark.Version, Name: f.name, What: f.what, Mode: mode, Feature: true})
+					note(t, ran.in(mode))
 					f.try(t, spark, mode)
 				})
 			}

@@ -26,6 +26,12 @@ type run struct {
 	Passed  bool   `json:"passed"`
 }
 
+// in is the same in a mode.
+func (r run) in(mode string) run {
+	r.Mode = mode
+	return r
+}
+
 // ranFolder is where runs are noted.
 func ranFolder() string { return filepath.Join(sparktest.Root(), "out", "sparktest", "ran") }
 
@@ -82,7 +88,7 @@ func writeTable(file string) error {
 func page(list []run) []byte {
 	var b bytes.Buffer
 	fmt.Fprint(&b, "# What ran on which Spark\n\n"+
-		"Written by `make test-spark-lines` from what ran; not edited. Real daemons, two nodes of two slots; each application is the same file on every line and in both modes, and its answers are those of the same Spark with master `local[2]`. The programs are in `internal/sparktest/applications/testdata`.\n")
+		"Written by `make test-spark-lines` from what ran; not edited. Real daemons, two nodes of two slots; each application is the same file everywhere, and must give the same answers on every line and in both modes of the plugin; *local*: the same Spark gave them with master `local[2]`. The programs and their answers are in `internal/sparktest/applications/testdata`.\n")
 	for _, part := range []struct {
 		title   string
 		feature bool
@@ -128,6 +134,9 @@ func grid(b *bytes.Buffer, list []run) {
 		fmt.Fprintln(b)
 	}
 }
+
+// rank is the order of modes in a cell.
+func rank(mode string) int { return slices.Index([]string{grants, coarse, local}, mode) }
 
 // position of a name in the lists of this package, which is its place in the page.
 func position(name string) int {
