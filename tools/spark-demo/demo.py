@@ -20,6 +20,7 @@ from processes import Failed, Processes, leftovers, tail, until
 
 HERE = pathlib.Path(__file__).resolve().parent
 NODES, SLOTS = 2, 2
+START = 300  # seconds that a process is given to start, on a loaded machine
 PATIENCE = 600  # seconds that one cluster is given for all three drivers, on a loaded machine
 
 # The long job comes first: the others find the cluster full.
@@ -49,7 +50,7 @@ class Demo:
             dev = processes.start("dev", [
                 self.pigeon, "dev", "-o", "json", "--groups", "1", "--nodes", str(NODES), "--slots", str(SLOTS),
                 "--reserved", "0.25", "--data", str(folder / "data")], self.env)
-            line = until("it was ready", dev, 120, lambda: first_json(dev.log))
+            line = until("it was ready", dev, START, lambda: first_json(dev.log))
             return self.drivers(processes, folder, "pigeon://" + ",".join(line["frontends"]), True)
 
     def on_standalone(self):
@@ -58,12 +59,12 @@ class Demo:
         with Processes(folder) as processes:
             master = processes.start("master", [
                 spark_class, deploy + "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"], self.env)
-            url = until("it was ready", master, 120, lambda: said(master, r"Starting Spark master at (spark://\S+)"))
+            url = until("it was ready", master, START, lambda: said(master, r"Starting Spark master at (spark://\S+)"))
             for n in range(NODES):
                 worker = processes.start(f"worker-{n}", [
                     spark_class, deploy + "worker.Worker", "--host", "127.0.0.1", "--cores", str(SLOTS), "--memory", "4g",
                     "--webui-port", "0", "--work-dir", str(folder / f"work-{n}"), url], self.env)
-                until("it was ready", worker, 120, lambda w=worker: said(w, r"(Successfully registered) with master"))
+                until("it was ready", worker, START, lambda w=worker: said(w, r"(Successfully registered) with master"))
             return self.drivers(processes, folder, url, False)
 
     def fresh(self, name):
@@ -84,7 +85,7 @@ class Demo:
             running[name] = processes.start(key, [
                 self.pigeon, "spark", "submit", "--master", master, *settings, *(own if pigeon else []), str(HERE / script)], self.env)
             if name == "long job":
-                until("its first job", running[name], 120, lambda f=log: events.has_job(f))
+                until("its first job", running[name], START, lambda f=log: events.has_job(f))
         deadline = time.monotonic() + PATIENCE
         for name, process in running.items():
             until("its end", process, max(1, round(deadline - time.monotonic())), lambda p=process: p.poll() is not None)
