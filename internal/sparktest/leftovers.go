@@ -31,7 +31,10 @@ func (c *Cluster) leftovers() (left error) {
 	}
 	for i, name := range c.nodes {
 		s, err := c.Status(i)
-		left = errors.Join(left, err)
+		if err != nil {
+			left = errors.Join(left, err)
+			continue
+		}
 		if s.Busy() > 0 || s.Grants.Held > 0 || s.Grants.Waiting > 0 || s.Memory.Used > 0 {
 			left = errors.Join(left, fmt.Errorf("on node %s: %d busy slots %+v, grants %+v, %d MB", name, s.Busy(), s.Slots, s.Grants, s.Memory.Used))
 		}
@@ -42,9 +45,6 @@ func (c *Cluster) leftovers() (left error) {
 		left = errors.Join(left, err)
 		for _, f := range folders {
 			left = errors.Join(left, fmt.Errorf("folder %s", f))
-		}
-		if len(s.Slots) == 0 && err == nil {
-			left = errors.Join(left, fmt.Errorf("node %s has no slots", name))
 		}
 	}
 	return errors.Join(left, c.idle())

@@ -30,7 +30,7 @@ func TestLook(t *testing.T) {
 		homes + "/4.1.10/lib/python3.9/site-packages/pyspark/bin/spark-submit",
 		homes + "/4.1.10/lib/python3.9/site-packages/pyspark/jars/spark-core_2.13-4.1.10.jar",
 		homes + "/4.2.0/jars/spark-core_2.13-4.2.0.jar", // not whole
-		homes + "/4.3.0/bin/spark-submit", homes + "/4.3.0/jars/spark-core_2.13-4.3.0.jar",
+		homes + "/9.9.0/bin/spark-submit", homes + "/9.9.0/jars/spark-core_2.13-9.9.0.jar",
 	} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o755)); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestLook(t *testing.T) {
 	if s, err := sparktest.Look("4.1"); s.Version != "4.1.10" || err != nil && !strings.Contains(err.Error(), "make spark") {
 		t.Errorf("%+v %v", s, err)
 	}
-	for line, says := range map[string]string{"4.2": "make spark-wheels LINES=4.2", "4.3": "no plugin for Spark 4.3", "3": "make spark-wheels"} {
+	for line, says := range map[string]string{"4.2": "make spark-wheels LINES=4.2", "9.9": "no plugin for Spark 9.9", "3": "make spark-wheels"} {
 		if s, err := sparktest.Look(line); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %+v %v", line, s, err)
 		}
@@ -47,6 +47,67 @@ func TestLook(t *testing.T) {
 	t.Setenv("JAVA_HOME", homes)
 	if _, err := sparktest.Look("4.1"); err == nil || !strings.Contains(err.Error(), "Java") {
 		t.Errorf("without Java: %v", err)
+	}
+}
+
+// TestLeftovers: processes of a driver that ended are seen, and so is a daemon that is
+// missing, until it runs again.
+func TestLeftovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a cluster; leave -short out")
+	}
+	c := sparktest.Start(t, sparktest.Options{Nodes: 3, Masters: 2, Slots: 1, Memory: 700})
+	c.Clean(t)
+	if s, err := c.Status(2); err != nil || s.Memory.Total != 700 || len(s.Slots) != 1 || s.Busy() != 0 {
+		t.Errorf("%+v %v", s, err)
+	}
+	d := c.Run(t, sparktest.Spark{}, sparktest.Job{Command: []string{"sh", "-c", "sleep 1000 & exit 7"}})
+	if status := d.Wait(t, time.Minute); status != 7 || !d.Ended() {
+		t.Errorf("status %d", status)
+	}
+	says := func(what string) {
+		t.Helper()
+		if err := c.Leftovers(0); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v, want %s", err, what)
+		}
+	}
+	says("sleep 1000")
+	d.Kill()
+	c.Clean(t)
+	if err := c.Kill(sparktest.NodeMonitor, 2); err != nil {
+		t.Fatal(err)
+	}
+	says("nodemonitor 2")
+	if err := c.Restart(sparktest.NodeMonitor, 2); err != nil {
+		t.Fatal(err)
+	}
+	c.Clean(t)
+}
+
+// TestDriver: what a driver is told and what it has said; one that is paused waits.
+func TestDriver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a cluster; leave -short out")
+	}
+	t.Setenv("SPARK_CONF_DIR", "of the user")
+	c := sparktest.Start(t, sparktest.Options{Nodes: 1})
+	d := c.Run(t, sparktest.Spark{Jar: "the jar"}, sparktest.Job{
+		Command: []string{"sh", "-c", `read x; echo "$x $PIGEON_SPARK_JAR $OWN$SPARK_CONF_DIR" | tee /dev/stderr; exec sleep 1000`},
+		Env:     []string{"OWN=own"}, Stdin: "typed\n",
+	})
+	sparktest.Await(t, "it has said it", time.Minute, func() bool { return d.Stdout() == "typed the jar own\n" && d.Tail(4) == "own\n" }, d)
+	if d.Status() != -1 {
+		t.Errorf("status %d while it lives", d.Status())
+	}
+	if _, err := d.End(time.Millisecond); err == nil || !strings.Contains(err.Error(), "typed") {
+		t.Errorf("it has ended: %v", err)
+	}
+	if err := d.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	d.Kill()
+	if d.Status() != 128+9 {
+		t.Errorf("status %d", d.Status())
 	}
 }
 

@@ -92,7 +92,7 @@ func (c *Cluster) Get(r cluster.Role, i int, page string, into any) error {
 	q.Close = true // it is asked once in a while
 	answer, err := http.DefaultClient.Do(q)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s %d does not answer: %w", r, i, err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // it is read
 	if answer.StatusCode != http.StatusOK {

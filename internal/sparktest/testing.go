@@ -1,38 +1,25 @@
 package sparktest
 
 import (
-	"context"
 	"errors"
 	"os"
-	"strings"
+	"slices"
+	"testing"
 	"time"
 )
-
-// TB is what is used of a testing.TB.
-type TB interface {
-	Helper()
-	Name() string
-	Context() context.Context
-	Logf(format string, args ...any)
-	Fatalf(format string, args ...any)
-	Skipf(format string, args ...any)
-	Errorf(format string, args ...any)
-	Failed() bool
-	Cleanup(f func())
-}
 
 // ciLines are the lines of Spark that CI installs.
 var ciLines = []string{"4.1"}
 
 // Find gives a Spark of the line ("4.1"), or skips the test; in CI it fails, if CI
 // installs that line.
-func Find(t TB, line string) Spark {
+func Find(t testing.TB, line string) Spark {
 	t.Helper()
 	s, err := Look(line)
 	if err == nil {
 		return s
 	}
-	if os.Getenv("CI") == "true" && strings.Contains(strings.Join(ciLines, " "), line) {
+	if os.Getenv("CI") == "true" && slices.Contains(ciLines, line) {
 		t.Fatalf("CI has no Spark %s: %v", line, err)
 	}
 	t.Skipf("Spark %s is left out: %v", line, err)
@@ -40,14 +27,14 @@ func Find(t TB, line string) Spark {
 }
 
 // Start starts a cluster that ends with the test.
-func Start(t TB, o Options) *Cluster {
+func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	if o.Name == "" {
 		o.Name = t.Name()
 	}
 	c, err := Open(t.Context(), o)
 	if err != nil {
-		t.Fatalf("%v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := c.Close(t.Failed()); err != nil {
@@ -61,11 +48,11 @@ func Start(t TB, o Options) *Cluster {
 }
 
 // Run starts an application. It is killed at the end of the test, if it lives.
-func (c *Cluster) Run(t TB, s Spark, j Job) *Driver {
+func (c *Cluster) Run(t testing.TB, s Spark, j Job) *Driver {
 	t.Helper()
 	d, err := c.Submit(s, j)
 	if err != nil {
-		t.Fatalf("%v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		d.Kill()
@@ -77,18 +64,18 @@ func (c *Cluster) Run(t TB, s Spark, j Job) *Driver {
 }
 
 // Wait is [Driver.End] for a test: the driver must end within the time.
-func (d *Driver) Wait(t TB, within time.Duration) int {
+func (d *Driver) Wait(t testing.TB, within time.Duration) int {
 	t.Helper()
 	status, err := d.End(within)
 	if err != nil {
-		t.Fatalf("%v", err)
+		t.Fatal(err)
 	}
 	return status
 }
 
 // Await polls until the condition holds, or fails the test; so does the end of one
 // of the drivers meanwhile.
-func Await(t TB, what string, within time.Duration, holds func() bool, drivers ...*Driver) {
+func Await(t testing.TB, what string, within time.Duration, holds func() bool, drivers ...*Driver) {
 	t.Helper()
 	err := poll(within, func() error {
 		if holds() {
@@ -112,7 +99,7 @@ const cleanWithin = time.Minute
 
 // Clean fails the test if something of the applications that ended is left: a
 // process, a grant, a busy slot, a folder. A paused or killed daemon must run again.
-func (c *Cluster) Clean(t TB) {
+func (c *Cluster) Clean(t testing.TB) {
 	t.Helper()
 	if err := c.Leftovers(cleanWithin); err != nil {
 		t.Errorf("%v after the applications ended there is left: %v", cleanWithin, err)
