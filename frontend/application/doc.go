@@ -14,7 +14,8 @@
 //
 //	unknown ──registered──▶ settling ──every node on the rolls was heard──▶ served
 //	   ▲                                                                      │
-//	   ├── over: ended, silent for its lease; the nodes are told until they agree ◀┤
+//	   ├── over: ended, cancelled (its process is told), silent for its lease; ◀───┤
+//	   │   the nodes are told until they agree                                     │
 //	   └── superseded: a node follows another frontend's higher tenure ◀──────────┘
 //
 // # Who serves it

@@ -28,6 +28,13 @@
 // for the executor's word or its end, as the slot's next task would otherwise run
 // beside the piece of work that is under way.
 //
+// # Leases
+//
+// A grant at whose launch nobody else waited carries a lease: within it the
+// executor may put one piece of work after the other into the slot, of the class
+// of the grant or a more urgent one. A launch for which others wait ends the leases
+// of all grants here that are not more urgent; their executors are told (giveBack).
+//
 // # Holds
 //
 // An executor that takes no grants runs on slots of its node for as long as it
