@@ -3,6 +3,7 @@ package kairos
 import (
 	"slices"
 
+	"github.com/pigeon-sched/pigeon/internal/policy/ended"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -16,7 +17,7 @@ type node struct {
 	spread   spread
 	place    int    // in the ranking
 	launched uint64 // launches so far
-	ended    ended
+	ended    ended.List
 }
 
 // node gives the live node that speaks, nil when it is none.
@@ -85,7 +86,7 @@ func (s *Master) idle(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 		return
 	}
 	if p := n.find(m.AttemptID()); p != nil && p.number <= m.Seq {
-		n.ended.add(now, p.id(), p.job.Owner())
+		n.ended.Add(now, p.id(), p.job.Owner())
 		s.detach(n, p, out)
 	}
 	s.admit(n)
@@ -107,7 +108,7 @@ func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 		case at >= 0:
 			p.service = told[at].Service
 		case p.number <= m.Seq:
-			n.ended.add(now, p.id(), p.job.Owner())
+			n.ended.Add(now, p.id(), p.job.Owner())
 			s.detach(n, p, out)
 			continue
 		}
@@ -147,7 +148,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 		n = s.join(m, out)
 	}
 	for _, id := range m.Kept {
-		n.ended.add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
+		n.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
 		s.notHere(id, out)
 	}
 	if m.Attempt > 0 && n.find(m.AttemptID()) == nil {
@@ -213,7 +214,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 		tellLost(p.job.Owner(), p.id(), m.Reason, out)
 		s.detach(n, p, out)
 	}
-	n.ended.each(now, func(id sched.AttemptID, owner sched.Addr) { tellLost(owner, id, m.Reason, out) })
+	n.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { tellLost(owner, id, m.Reason, out) })
 	service := s.service
 	if s.alive == 0 {
 		s.service = nil

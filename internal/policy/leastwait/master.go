@@ -3,6 +3,7 @@ package leastwait
 import (
 	"slices"
 
+	"github.com/pigeon-sched/pigeon/internal/policy/ended"
 	"github.com/pigeon-sched/pigeon/internal/policy/recovery"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -34,8 +35,7 @@ type worker struct {
 	waiting  sched.Time // sum of their estimates
 	running  *task
 	done     sched.Time // when the running task ends by its estimate
-	ended    [keepEnded]sched.Message
-	next     int   // of ended, to be overwritten
+	ended    ended.List
 	in       *heap // nil for none
 	key      sched.Time
 	place    int
@@ -192,22 +192,13 @@ func (s *Master) unassign(w *worker, t *task) {
 	}
 }
 
-// keepEnded is how many of a worker's last tasks the master remembers after they
-// ended: the reports of some may be lost with the worker.
-const keepEnded = 16
-
 // ended takes the end of a task at its worker.
 func (s *Master) ended(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if t := s.tasks[m.AttemptID()]; t != nil && t.at.addr == from {
 		w := t.at
-		w.remember(&t.msg)
+		w.ended.Add(now, t.msg.AttemptID(), t.msg.Owner)
 		s.remove(now, t, out)
 	}
-}
-
-func (w *worker) remember(m *sched.Message) {
-	w.ended[w.next] = *m
-	w.next = (w.next + 1) % keepEnded
 }
 
 // remove takes a task out.

@@ -20,7 +20,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 		w = s.join(m, out)
 	}
 	for _, id := range m.Kept {
-		w.remember(&sched.Message{Job: id.Job, First: id.Task, Attempt: id.Attempt, Owner: sched.Addr{Role: sched.Distributor, ID: sched.Everyone}})
+		w.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
 		s.notHere(id, out)
 	}
 	if m.Attempt > 0 && m.Class == sched.Long { // short ones are their distributors'
@@ -109,14 +109,10 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	if s.alive == s.reserved() {
 		s.announce(nil, out)
 	}
-	for i := range w.ended {
-		if e := &w.ended[(w.next+i)%keepEnded]; e.Attempt > 0 {
-			tellLost(e, m.Reason, out)
-		}
-	}
+	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { tellLost(id, owner, m.Reason, out) })
 	if t := w.running; t != nil {
 		s.lost++
-		tellLost(&t.msg, m.Reason, out)
+		tellLost(t.msg.AttemptID(), t.msg.Owner, m.Reason, out)
 		s.forget(t, out)
 	}
 	assigned := w.assigned
@@ -128,9 +124,9 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	}
 }
 
-func tellLost(t *sched.Message, reason string, out *sched.Actions) {
-	l := out.Send(t.Owner, sched.AttemptLost)
-	l.Job, l.First, l.Attempt, l.Reason = t.Job, t.First, t.Attempt, reason
+func tellLost(id sched.AttemptID, owner sched.Addr, reason string, out *sched.Actions) {
+	l := out.Send(owner, sched.AttemptLost)
+	l.Job, l.First, l.Attempt, l.Reason = id.Job, id.Task, id.Attempt, reason
 }
 
 func (s *Master) announce(serves []string, out *sched.Actions) {

@@ -3,6 +3,7 @@ package pigeon
 import (
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/policy/ended"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -30,11 +31,11 @@ func TestALostNodeLosesAllThatEndedThereAShortWhileAgo(t *testing.T) {
 	for i := range early + late {
 		at := sched.Time(0)
 		if i >= early {
-			at = keepEnded + 1 // the first have long been acknowledged by then
+			at = ended.Keep + 1 // the first have long been acknowledged by then
 		}
 		step(at, worker, sched.Message{Kind: sched.Idle, Seq: uint64(2 * (i + 1))})
 	}
-	if got := step(keepEnded+2, sched.Addr{}, sched.Message{Kind: sched.WorkerLost, Peer: worker, Reason: "the node died"}); got != late {
+	if got := step(ended.Keep+2, sched.Addr{}, sched.Message{Kind: sched.WorkerLost, Peer: worker, Reason: "the node died"}); got != late {
 		t.Errorf("%d attempts were told to be lost, want the %d that ended a short while ago", got, late)
 	}
 }

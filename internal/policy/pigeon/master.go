@@ -1,6 +1,7 @@
 package pigeon
 
 import (
+	"github.com/pigeon-sched/pigeon/internal/policy/ended"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -49,7 +50,7 @@ type worker struct {
 	seq        uint64
 	work               // what it runs; without a job when it is idle or that is unknown
 	prev, next *worker // workers of the same job, in order of launch
-	ended      endedList
+	ended      ended.List
 	suspension // kept for sorted queues only
 }
 

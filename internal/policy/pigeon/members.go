@@ -32,7 +32,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	s.joinNode(w, m.Node)
 	s.join(w, m.Serves, out)
 	for _, kept := range m.Kept {
-		w.ended.add(now, kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
+		w.ended.Add(now, kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
 		s.notHere(kept, out)
 	}
 	if m.Attempt > 0 {
@@ -122,7 +122,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 		s.tellLost(h.job.Owner(), sched.AttemptID{Job: h.job.ID, Task: h.task, Attempt: h.attempt}, m.Reason, out)
 		s.forget(h.job.ID, out)
 	}
-	w.ended.each(now, func(id sched.AttemptID, owner sched.Addr) { s.tellLost(owner, id, m.Reason, out) })
+	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { s.tellLost(owner, id, m.Reason, out) })
 	s.leaveNode(w)
 	s.leave(w.service, out)
 	s.workers[m.Peer.ID] = nil

@@ -18,7 +18,7 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 		return
 	}
 	if w.job != nil {
-		w.ended.add(now, w.id(), w.job.Owner())
+		w.ended.Add(now, w.id(), w.job.Owner())
 		if w.trial && m.AttemptID() == w.id() {
 			s.tellClass(w.job, sched.Short, out)
 		}
@@ -91,7 +91,7 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 	case w.held != nil && w.held.id() == id:
 		x = s.release(w).work
 	default:
-		if owner, ok := w.ended.remove(id); ok {
+		if owner, ok := w.ended.Remove(id); ok {
 			s.counts.Refused++
 			s.giveBack(owner, m.Job, m.First, 1, m.Attempt, false, out)
 		}

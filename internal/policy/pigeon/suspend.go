@@ -113,7 +113,7 @@ func (s *Master) goesOn(now sched.Time, w *worker, m *sched.Message, out *sched.
 		return true
 	}
 	if id := m.AttemptID(); w.held != nil && m.Attempt > 0 && w.held.id() == id {
-		w.ended.add(now, id, w.held.job.Owner())
+		w.ended.Add(now, id, w.held.job.Owner())
 		s.sorted.taskEnds(&w.held.work)
 		s.forget(s.release(w).job.ID, out)
 		if w.overtook {

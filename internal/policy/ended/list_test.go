@@ -1,0 +1,70 @@
+package ended
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Of what ends in no time, the last 4,096 or so are kept.
+func TestBound(t *testing.T) {
+	var l List
+	const many = 3 * most
+	for task := range int32(many) {
+		l.Add(0, sched.AttemptID{Task: task}, sched.Addr{})
+	}
+	var got []int32
+	l.Each(0, func(id sched.AttemptID, _ sched.Addr) { got = append(got, id.Task) })
+	if len(got) < most-1 || len(got) > most || got[len(got)-1] != many-1 || got[0] != many-int32(len(got)) {
+		t.Errorf("%d are kept, from %d to %d", len(got), got[0], got[len(got)-1])
+	}
+}
+
+// Against a list that keeps everything: what is given is what was added in the last
+// ten seconds and not removed, in order.
+func TestAgainstAList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l List
+		var all []attempt
+		var now sched.Time
+		task := int32(0)
+		t.Repeat(map[string]func(*rapid.T){
+			"time": func(t *rapid.T) { now += sched.Time(rapid.IntRange(0, 4000).Draw(t, "ms")) * sched.Millisecond },
+			"add": func(t *rapid.T) {
+				for range rapid.IntRange(1, 5).Draw(t, "count") {
+					a := attempt{sched.AttemptID{Task: task, Attempt: 1}, sched.Addr{Role: sched.Distributor, ID: task % 3}, now}
+					all = append(all, a)
+					l.Add(now, a.id, a.owner)
+					task++
+				}
+			},
+			"remove": func(t *rapid.T) {
+				if len(all) == 0 {
+					return
+				}
+				at := rapid.IntRange(max(0, len(all)-10), len(all)-1).Draw(t, "which")
+				owner, known := l.Remove(all[at].id)
+				if known && owner != all[at].owner || !known && now == all[at].at {
+					t.Fatalf("removing %v: %v, %v", all[at], owner, known)
+				}
+				all = slices.Delete(all, at, at+1)
+			},
+			"": func(t *rapid.T) {
+				want := slices.DeleteFunc(slices.Clone(all), func(a attempt) bool { return now-a.at > Keep })
+				var got []attempt
+				l.Each(now, func(id sched.AttemptID, owner sched.Addr) { got = append(got, attempt{id: id, owner: owner}) })
+				if len(got) != len(want) {
+					t.Fatalf("%d are given of %d", len(got), len(want))
+				}
+				for i, a := range want {
+					if got[i].id != a.id || got[i].owner != a.owner {
+						t.Fatalf("given is %v, want %v", got[i], a)
+					}
+				}
+			},
+		})
+	})
+}
