@@ -102,8 +102,13 @@ const grace = 10 * time.Second
 
 // end asks the process to stop, and kills what is left of its group.
 func (p *child) end(within time.Duration) {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) // it may be gone
+	p.ask()
 	p.await(within)
+}
+
+// ask asks the process and its group to stop.
+func (p *child) ask() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) // it may be gone
 }
 
 // await waits for the end of the process, and kills what is left of its group

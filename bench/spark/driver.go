@@ -149,6 +149,7 @@ func (d *Driver) read(ctx context.Context, what string) (*answer, error) {
 		}
 		return a, nil
 	case <-ctx.Done():
+		d.child.ask() // it would go on with what nobody waits for
 		return nil, fmt.Errorf("%s did not answer '%.40s': %w; its log %s ends:\n%s", d.child.name, what, context.Cause(ctx), d.child.log, tail(d.child.log))
 	}
 }
