@@ -28,11 +28,15 @@ private[spark] object Daemons {
 
   private val GraceSeconds = 30L
 
-  /** Starts them and waits until they serve; their log is this JVM's standard error. */
+  /**
+   * Starts them, all nodes in one group, and waits until they serve; their log is this JVM's standard
+   * error. A task is placed in a group once: in groups of a slot or two it could wait behind one that
+   * never ends, as tests have them, while another group is idle.
+   */
   def start(nodes: Int, slots: Int): Daemons = {
     val program = System.getProperty("pigeon.suites.program")
     val process = new ProcessBuilder(program, "dev", "-o", "json",
-      "--groups", math.min(2, nodes).toString, "--nodes", nodes.toString, "--slots", slots.toString, "--reserved", "0")
+      "--groups", "1", "--nodes", nodes.toString, "--slots", slots.toString, "--reserved", "0")
       .redirectInput(new File("/dev/null")).redirectError(ProcessBuilder.Redirect.INHERIT).start()
     val hook = new Thread(() => end(process))
     Runtime.getRuntime.addShutdownHook(hook)
