@@ -84,8 +84,8 @@ func (c *Conn) Publish(subject string, data []byte) error {
 }
 
 // Subscribe calls take with the data of each notice on the subject, one at a
-// time. When it returns, either the server has confirmed, or it is not reachable
-// and the subscription is made once it is. take may keep data.
+// time. When it returns, either the server has confirmed, or it is not reachable, or slow,
+// and the subscription is made once it answers. take may keep data.
 func (c *Conn) Subscribe(subject string, take func(data []byte)) error {
 	if err := c.subscribe(subject, take); err != nil {
 		return fmt.Errorf("subscribing to %s: %w", subject, err)
@@ -93,8 +93,9 @@ func (c *Conn) Subscribe(subject string, take func(data []byte)) error {
 	if !c.nc.IsConnected() {
 		return nil
 	}
-	// Without it the server may not know of the subscription yet.
-	if err := c.nc.FlushTimeout(flushTimeout); err != nil && c.nc.IsConnected() {
+	// Without it the server may not know of the subscription yet. A server too slow to
+	// say so hears of it all the same, later: what is lost meanwhile is a hint.
+	if err := c.nc.FlushTimeout(flushTimeout); err != nil && c.nc.IsConnected() && !errors.Is(err, nats.ErrTimeout) {
 		return fmt.Errorf("confirming the subscription to %s: %w", subject, err)
 	}
 	return nil

@@ -33,6 +33,22 @@ func TestPublishDoesNotBlockOnAStalledServer(t *testing.T) {
 	must(t, c.Close())
 }
 
+// A server that is too slow to confirm a subscription does not end who subscribes:
+// notices are hints.
+func TestSubscribeAtAStalledServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	held := make(chan net.Conn, 1)
+	go greet(l, held)
+	c, err := Connect(Options{URL: "nats://" + l.Addr().String(), Log: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	peer := <-held
+	must(t, l.Close())
+	must(t, c.Subscribe("s", func([]byte) {}))
+	must(t, peer.Close())
+	must(t, c.Close())
+}
+
 // greet accepts one client as a server does and then reads no more.
 func greet(l net.Listener, held chan<- net.Conn) {
 	peer, err := l.Accept()
