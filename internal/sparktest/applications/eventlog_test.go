@@ -45,7 +45,7 @@ func (f eventFolder) events(t *testing.T) (list []event) {
 	holds(t, "it is complete", filepath.Ext(files[0]) != ".inprogress")
 	file, err := os.Open(files[0])
 	noError(t, err)
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
