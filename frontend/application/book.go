@@ -31,6 +31,7 @@ type book struct {
 	nodes     map[string]*node
 	apps      map[string]*application
 	cancelled []cancelled // the oldest first
+	groups    int         // of the cluster
 	errands   errands
 }
 

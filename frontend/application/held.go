@@ -200,6 +200,9 @@ func (b *book) pass(now time.Time) {
 			b.end(a, fmt.Sprintf("it was silent for %v", b.lease))
 			continue
 		}
+		if a.over == "" {
+			b.replaceOverdue(a, now)
+		}
 		b.place(a, now)
 	}
 	for name, n := range b.nodes {

@@ -28,6 +28,8 @@ type level struct {
 	offered int64  // tasks of its jobs, but for those known to have missed the application
 	jobs    []*levelJob
 	since   time.Time // of the last grant that reached the application, or of its first wish
+	// replaced is how long after since what waits was placed anew last.
+	replaced time.Duration
 }
 
 // levelJob is a job of grants with tasks that have not ended.
@@ -81,21 +83,54 @@ func (l *level) balance() (more int64, cuts []cut) {
 		if j.class != l.class {
 			take = waiting[i]
 		}
-		switch {
-		case j.class != l.class || take == j.live():
-			l.jobs = append(l.jobs[:i:i], l.jobs[i+1:]...)
-			cuts = append(cuts, cut{key: j.key})
-		case take == 0:
-			continue
-		default:
-			j.cut += int(take)
-			cuts = append(cuts, cut{key: j.key, tasks: int(take)})
+		if take > 0 || j.class != l.class {
+			cuts = append(cuts, l.take(i, take))
+			outstanding -= take
 		}
-		l.offered -= take
-		outstanding -= take
 	}
 	return max(0, l.wanted()-l.settle()), cuts
 }
+
+// take takes back so many waiting tasks of a job; one of another class than the
+// level's, or of which nothing stays, goes whole.
+func (l *level) take(i int, tasks int64) cut {
+	j := l.jobs[i]
+	l.offered -= tasks
+	if j.class != l.class || tasks == j.live() {
+		l.jobs = append(l.jobs[:i:i], l.jobs[i+1:]...)
+		return cut{key: j.key}
+	}
+	j.cut += int(tasks)
+	return cut{key: j.key, tasks: int(tasks)}
+}
+
+// overdue says whether the level has waited for so long that what waits is to be
+// placed anew: it may wait in a group whose slots are taken for hours while another
+// one has free slots. Each time the next one is as far away again, so that a level
+// has its place in a queue for half of its wait at least.
+func (l *level) overdue(now time.Time) bool {
+	waited := now.Sub(l.since)
+	if l.wanted() == 0 || waited < max(placedAnewAfter, 2*l.replaced) {
+		return false
+	}
+	l.replaced = waited
+	return true
+}
+
+// retract takes back all that waits.
+func (l *level) retract() (cuts []cut) {
+	waiting := l.waiting(l.settle())
+	for i := len(l.jobs) - 1; i >= 0; i-- {
+		if waiting[i] > 0 {
+			cuts = append(cuts, l.take(i, waiting[i]))
+		}
+	}
+	return cuts
+}
+
+// placedAnewAfter is how long a level waits without a grant before what waits of it
+// is first placed anew.
+const placedAnewAfter = time.Second
 
 // waiting divides what is outstanding among the jobs: the oldest are served first,
 // so that what is bound is theirs.

@@ -40,7 +40,7 @@ func (b *book) wantLevels(a *application, class classify, now time.Time) {
 			a.levels[t.Name] = l
 		}
 		if t.Had > l.Had || l.wanted() == 0 {
-			l.since = now
+			l.since, l.replaced = now, 0
 		}
 		l.Level = *t
 		l.class, l.whence = class(t)
@@ -52,6 +52,20 @@ func (b *book) wantLevels(a *application, class classify, now time.Time) {
 	for name := range a.levels {
 		if !told[name] {
 			b.dropLevel(a, name)
+		}
+	}
+}
+
+// replaceOverdue places anew what has waited for too long, where there is more than
+// one group to place it in.
+func (b *book) replaceOverdue(a *application, now time.Time) {
+	if b.groups < 2 {
+		return
+	}
+	for _, l := range a.levels { // they do not depend on each other
+		if l.overdue(now) {
+			b.errands.cancel = append(b.errands.cancel, l.retract()...)
+			b.balance(a, l)
 		}
 	}
 }

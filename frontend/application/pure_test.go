@@ -247,3 +247,47 @@ func TestLevelJobs(t *testing.T) {
 		t.Errorf("%v", p.queued)
 	}
 }
+
+// What waits in vain is placed anew, each time after twice as long; what runs stays,
+// and a grant begins the count anew.
+func TestWaitingIsPlacedAnew(t *testing.T) {
+	d := newDesk(t, "a")
+	d.groups = 2
+	a := d.serve(1)
+	x := api.Level{Name: "x", Total: 3}
+	d.wants(1, x)
+	first := d.errands.give[0].Key
+	x.Had = 1
+	d.wants(1, x) // one of three runs
+	began := a.levels["x"].since
+	d.now = began
+	var at []time.Duration
+	for gave := len(d.errands.give); d.now.Sub(began) < 20*time.Second; d.now = d.now.Add(100 * time.Millisecond) {
+		a.heard = d.now
+		d.pass(d.now)
+		if n := len(d.errands.give); n > gave {
+			gave, at = n, append(at, d.now.Sub(began))
+		}
+	}
+	if want := "[1s 2s 4s 8s 16s]"; fmt.Sprint(at) != want {
+		t.Errorf("placed anew after %v, want %v", at, want)
+	}
+	if c := d.errands.cancel; len(c) != 5 || c[0] != (cut{first, 2}) || c[1].tasks != 0 {
+		t.Errorf("taken back: %v", c)
+	}
+	l := a.levels["x"]
+	if l.settle() != 2 || l.live() != 3 {
+		t.Errorf("%d wait of %d: %+v", l.settle(), l.live(), l)
+	}
+	x.Had = 2
+	d.wants(1, x)
+	if l.replaced != 0 || l.overdue(d.now) {
+		t.Error("a grant came, and it counts on")
+	}
+	d.groups = 1
+	before := len(d.errands.give)
+	a.heard = d.now.Add(time.Minute)
+	if d.pass(d.now.Add(time.Minute)); len(d.errands.give) != before {
+		t.Error("with one group there is nowhere else to wait")
+	}
+}

@@ -76,7 +76,9 @@ func New(cfg Config) *Service {
 	if cfg.Lease == 0 {
 		cfg.Lease = 15 * time.Second
 	}
-	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: newBook(cfg.Frontend, cfg.Address, cfg.Lease), rolls: make([]wire.Roll, len(cfg.Rolls))}
+	b := newBook(cfg.Frontend, cfg.Address, cfg.Lease)
+	b.groups = len(cfg.Rolls)
+	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: b, rolls: make([]wire.Roll, len(cfg.Rolls))}
 }
 
 // update changes the book and then does what follows from it. Jobs are given and
