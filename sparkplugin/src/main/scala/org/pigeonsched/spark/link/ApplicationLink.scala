@@ -105,11 +105,12 @@ final class ApplicationLink(
   private def registerWithin(millis: Long): Unit = {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis)
     val silent = mutable.Set[Address]()
+    val caller = new Caller(frontends, registration, FirstAnswerMillis)
     var done = false
-    while (!done) {
+    try while (!done) {
       val at = frontends.current
       try {
-        wantsCaller((_, _) => done = true)
+        caller((_, _) => done = true)
       } catch {
         case e: TPigeonException if !Set(Refusal.Busy, Refusal.NotReady)(e.getProblem) => throw Refusal.of(e)
         case e: TException =>
@@ -119,7 +120,7 @@ final class ApplicationLink(
           if (System.nanoTime() - deadline > 0 && frontends.all.forall(silent)) throw unreachable(e)
           Thread.sleep(RetryMillis)
       }
-    }
+    } finally caller.close()
   }
 
   private def unreachable(e: TException): Refusal = e match {
@@ -177,5 +178,7 @@ object ApplicationLink {
   val NewsWaitMillis = 5000
   val RetellMillis = 1000L
   val RetryMillis = 200L
+  /** A frontend that takes the connection and says nothing is not waited for longer while there may be others. */
+  val FirstAnswerMillis = 3000
   val CloseMillis = 3000L
 }

@@ -53,8 +53,14 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
 
   private def failed(e: Exception): Unit = {
     failures += 1
-    say(e)
     onFailure(e)
+    if (!stopping) {
+      say(e)
+      rest(e)
+    }
+  }
+
+  private def rest(e: Exception): Unit = {
     val asked = e match {
       case p: TPigeonException => p.getRetryAfterMillis
       case _ => 0L

@@ -52,7 +52,6 @@ private[spark] class PigeonSchedulerBackend(scheduler: PigeonTaskScheduler, sc: 
     super.start()
     val frontends = MasterUrl.parse(masterUrl)
     val l = ApplicationSpec.link(sc, settings, id, frontends, News)
-    sc.env.metricsSystem.registerSource(scheduler.demand.metrics)
     l.tell(wants.current)
     l.start(settings.registerMillis)
     link = Some(l)

@@ -30,6 +30,12 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
 
   def expired(executor: String, ids: Seq[String]): Unit = synchronized(demand.expired(executor, ids))
 
+  // Not before: metrics are named after the application, whose id the context has set by now.
+  override def postStartHook(): Unit = {
+    sc.env.metricsSystem.registerSource(demand.metrics)
+    super.postStartHook()
+  }
+
   override def submitTasks(taskSet: TaskSet): Unit =
     if (!settings.grants) super.submitTasks(taskSet)
     else synchronized {
