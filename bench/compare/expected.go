@@ -157,7 +157,7 @@ func (e *expectation) name(c *Cell) string {
 		name += ", unequal groups"
 	}
 	if e.wrong > 0 {
-		name += ", " + significant(100*e.wrong) + " % of classes wrong"
+		name += ", " + fixed(100*e.wrong, 0) + " % of classes wrong"
 	}
 	return name
 }
