@@ -102,9 +102,11 @@ func (s *suite) share(ctx context.Context, m *manager, way sharing) (*shared, er
 	}
 	defer long.close()
 	short, err := s.shortDrivers(ctx, m, way)
-	for _, d := range short {
-		defer d.close()
-	}
+	defer func() {
+		for _, d := range short {
+			d.close()
+		}
+	}()
 	if err != nil {
 		return nil, err
 	}
