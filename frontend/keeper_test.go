@@ -35,7 +35,7 @@ type keeper struct {
 	changed chan struct{} // closed with the next change of the roll
 	closing chan struct{} // closed when the process ends
 	got     []wire.Item
-	deaf    bool // hellos of frontends do not enter them
+	deaf    bool  // hellos of frontends do not enter them
 	highest int32 // number of a worker that a frontend has heard of, plus one, as it said last
 }
 
