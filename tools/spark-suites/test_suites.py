@@ -102,8 +102,8 @@ class Table(unittest.TestCase):
         self.page = table.page(self.plan, {("grants", "o.A"): well, ("coarse", "o.A"): bad}, "4.1.3")
 
     def test_cells(self):
-        self.assertIn("| A | 2/2, 1 left out | 1/3, 1 left out, time limit | not run |", self.page)
-        self.assertIn("| B | left out | not run | left out |", self.page)
+        self.assertIn("| A | 2/2, 1 left out | 1/3, 1 left out, time limit | *not run* |", self.page)
+        self.assertIn("| B | left out | *not run* | left out |", self.page)
         self.assertIn("| **all** | **2/2** | **1/3** | **0/0** |", self.page)
 
     def test_every_failure_is_told(self):

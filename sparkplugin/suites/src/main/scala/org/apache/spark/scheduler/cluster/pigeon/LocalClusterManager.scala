@@ -5,7 +5,7 @@ import org.apache.spark.scheduler.{ExternalClusterManager, SchedulerBackend, Tas
 
 /**
  * Gives a test that asks for local-cluster[n,c,m] a Pigeon of its own: real daemons with n nodes of
- * c slots, for as long as its SparkContext lives.
+ * c cores, for as long as its SparkContext lives.
  *
  * Everything that is tested is the plugin's. What this adds is what Spark does for local-cluster
  * too: executors with the tests' class path, one for each c cores of a node, memory checked against m.
@@ -25,7 +25,7 @@ private[spark] final class LocalClusterManager extends ExternalClusterManager {
   override def createSchedulerBackend(
       sc: SparkContext, master: String, scheduler: TaskScheduler): SchedulerBackend = {
     val asked = parse(master)
-    val daemons = Daemons.start(asked.nodes, asked.slots)
+    val daemons = Daemons.start(asked.nodes, slots(sc, asked))
     new LocalClusterBackend(scheduler.asInstanceOf[PigeonTaskScheduler], sc, daemons)
   }
 
@@ -40,11 +40,16 @@ private[spark] object LocalClusterManager {
   /** The address is known when the daemons run; only the scheme matters before. */
   private val Anywhere = "pigeon://127.0.0.1:1"
 
-  private final case class Asked(nodes: Int, slots: Int, memory: Int)
+  private final case class Asked(nodes: Int, cores: Int, memory: Int)
 
   private def parse(master: String): Asked = master match {
-    case Master(nodes, slots, memory) => Asked(nodes.toInt, slots.toInt, memory.toInt)
+    case Master(nodes, cores, memory) => Asked(nodes.toInt, cores.toInt, memory.toInt)
   }
+
+  // In mode grants a slot runs a task, of however many cores; in coarse it is a core of an executor.
+  private def slots(sc: SparkContext, asked: Asked): Int =
+    if (sc.conf.get(Settings.Mode) == "grants") math.max(1, asked.cores / sc.conf.getInt("spark.task.cpus", 1))
+    else asked.cores
 
   private def prepare(sc: SparkContext, asked: Asked): Unit = {
     // A node of the daemons has more: it counts what a JVM needs beside its heap, Spark's does not.
@@ -58,6 +63,6 @@ private[spark] object LocalClusterManager {
       conf.get("spark.executor.extraJavaOptions", "") + " -Dspark.testing=true")
     conf.getOption("spark.executor.cores").map(_.toInt).filter(_ => !conf.contains("spark.executor.instances"))
       .filter(_ => !conf.getBoolean("spark.dynamicAllocation.enabled", false))
-      .foreach(cores => conf.set("spark.executor.instances", (asked.nodes * (asked.slots / cores)).toString))
+      .foreach(cores => conf.set("spark.executor.instances", (asked.nodes * (asked.cores / cores)).toString))
   }
 }
