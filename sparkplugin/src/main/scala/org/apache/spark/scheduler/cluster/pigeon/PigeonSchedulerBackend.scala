@@ -161,7 +161,7 @@ private[spark] class PigeonSchedulerBackend(scheduler: PigeonTaskScheduler, sc: 
     override def onDisconnected(address: RpcAddress): Unit =
       addressToExecutorId.get(address).foreach { executor =>
         if (disableExecutor(executor) && !stopping) later.schedule(
-          (() => removeExecutor(executor, ExitReason.lost)): Runnable, ExitReportSeconds, TimeUnit.SECONDS)
+          (() => if (book.aliveIds(executor)) removeExecutor(executor, ExitReason.lost)): Runnable, ExitReportSeconds, TimeUnit.SECONDS)
       }
   }
 }
