@@ -16,7 +16,7 @@ func allocation(t *testing.T, s sparktest.Spark, mode string) {
 	d := c.Run(t, s, feat("allocation.py", mode,
 		"spark.dynamicAllocation.enabled=true", "spark.dynamicAllocation.shuffleTracking.enabled=true",
 		"spark.dynamicAllocation.minExecutors=0", "spark.dynamicAllocation.maxExecutors=2", "spark.executor.cores=2",
-		"spark.dynamicAllocation.executorIdleTimeout=2s", "spark.dynamicAllocation.schedulerBacklogTimeout=200ms"))
+		"spark.dynamicAllocation.executorIdleTimeout=2s", "spark.dynamicAllocation.schedulerBacklogTimeout=1s"))
 	wellEnded(t, d)
 	same(t, d, "= before 0", "= work 276 2", "= after 0", "= again 276 2")
 	c.Clean(t)

@@ -158,7 +158,7 @@ func barrier(t *testing.T, s sparktest.Spark, mode string) {
 		same(t, d, "= met [(4, 4950), (4, 4950), (4, 4950), (4, 4950)]")
 	} else {
 		equal(t, 1, status)
-		contains(t, d.Stderr(), "barrier stages do not run in Pigeon's mode grants")
+		contains(t, d.Stderr(), "Barrier stages do not run in Pigeon's mode grants")
 		contains(t, d.Stderr(), "spark.pigeon.mode=coarse")
 	}
 	c.Clean(t)
