@@ -108,7 +108,7 @@ func grid(b *bytes.Buffer, list []run) {
 	cells := map[[2]string][]string{} // by name and version: the modes
 	what := map[string]string{}
 	slices.SortFunc(list, func(x, y run) int {
-		return cmp.Or(cmp.Compare(position(x.Name), position(y.Name)), cmp.Compare(y.Mode, x.Mode))
+		return cmp.Or(cmp.Compare(position(x.Name), position(y.Name)), cmp.Compare(rank(x.Mode), rank(y.Mode)))
 	})
 	for _, r := range list {
 		if !slices.Contains(names, r.Name) {
