@@ -55,7 +55,7 @@ func FuzzParse(f *testing.F) {
 		}
 		w := &workload.Workload{Jobs: []workload.Job{{Line: 1, Durations: []int64{4, 9}}, {Line: 2, Durations: []int64{1}}}}
 		b, d := newBook(w), &driver{jobs: []int{0, 1}}
-		if b.enter(d, s) == nil && b.enter(d, s) == nil {
+		if again := b.enter(d, s); again == nil && b.enter(d, s) == nil {
 			t.Errorf("%s was booked twice", line)
 		}
 		for task, waited := range b.out.Queueing {

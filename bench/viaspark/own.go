@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/cluster"
 	"github.com/pigeon-sched/pigeon/bench/experiment"
@@ -95,12 +97,6 @@ func read(ctx context.Context, c *cluster.Cluster) (cluster.Usage, int64, error)
 // Rotated is the master of driver k on a Pigeon of these frontends: the drivers are
 // spread over them, and each knows all.
 func Rotated(frontends []string, k int) string {
-	master := "spark-pigeon://"
-	for i := range frontends {
-		if i > 0 {
-			master += ","
-		}
-		master += frontends[(k+i)%len(frontends)]
-	}
-	return master
+	first := k % len(frontends)
+	return "spark-pigeon://" + strings.Join(slices.Concat(frontends[first:], frontends[:first]), ",")
 }

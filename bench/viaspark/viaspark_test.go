@@ -48,7 +48,7 @@ func fakeDriver(how string) {
 		<-in
 		os.Exit(3)
 	}
-	fmt.Println(`{"ready":2}`)
+	fmt.Fprintln(os.Stdout, `{"ready":2}`)
 	if <-in != "start" {
 		os.Exit(3)
 	}
@@ -58,12 +58,12 @@ func fakeDriver(how string) {
 			fmt.Fprintln(os.Stderr, "java.lang.OutOfMemoryError")
 			os.Exit(52)
 		case how == "babbles":
-			fmt.Println("hello", number)
+			fmt.Fprintln(os.Stdout, "hello", number)
 		case how == "hangs" && i == 1:
 			<-in
 			os.Exit(3)
 		}
-		fmt.Println(record(job, how == "fails" && i == 0))
+		fmt.Fprintln(os.Stdout, record(job, how == "fails" && i == 0))
 	}
 	if how == "fails" {
 		os.Exit(1)

@@ -120,9 +120,9 @@ func (l *level) overdue(now time.Time) bool {
 // retract takes back all that waits.
 func (l *level) retract() (cuts []cut) {
 	waiting := l.waiting(l.settle())
-	for i := len(l.jobs) - 1; i >= 0; i-- {
-		if waiting[i] > 0 {
-			cuts = append(cuts, l.take(i, waiting[i]))
+	for i, n := range slices.Backward(waiting) {
+		if n > 0 {
+			cuts = append(cuts, l.take(i, n))
 		}
 	}
 	return cuts

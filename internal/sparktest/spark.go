@@ -24,7 +24,7 @@ const HomesVariable = "PIGEON_SPARK_HOMES"
 
 // Root is the folder of the checkout that this program was compiled in.
 func Root() string {
-	_, file, _, _ := runtime.Caller(0)
+	_, file, _, _ := runtime.Caller(0) //nolint:dogsled // only the file counts
 	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
 }
 
