@@ -146,7 +146,7 @@ func (f *front) try(n *testNode, slot int32, m sched.Message, extra wire.Extra) 
 // probe sends a reservation for a job, named by a number.
 func (f *front) probe(n *testNode, slot int32, job uint64, change ...func(*sched.Message)) {
 	f.w.t.Helper()
-	m := sched.Message{Kind: sched.Probe, Job: attemptOf(job, 0).Job, Owner: f.w.names.Addr(f.ref), Count: 1, Attempt: 1, Estimate: sched.Second}
+	m := sched.Message{Kind: sched.Probe, Job: attemptOf(job, 0).Job, Owner: f.w.names.Addr(f.ref), Count: 1, Attempt: 1, Estimate: sched.Second, Arrival: runloop.NewClock().Now()}
 	for _, c := range change {
 		c(&m)
 	}

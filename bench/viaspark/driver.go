@@ -67,9 +67,9 @@ func (d *driver) follow(write func(io.Writer) error, tell func(heard)) {
 	go func() { fed <- write(d.in) }()
 	err := d.read(tell)
 	if err != nil {
-		_ = d.kill() // it would wait for a reader
+		d.kill() // it would wait for a reader
 	}
-	<-fed // a driver that did not read them says why by itself
+	_ = <-fed // a driver that did not read them says why by itself
 	if waited := d.cmd.Wait(); err == nil {
 		err = waited
 	}
