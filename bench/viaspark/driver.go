@@ -63,13 +63,16 @@ func (d *driver) start(p *Program, argv []string) (err error) {
 // follow gives the driver its jobs, tells what it says, and at last that it ended.
 // It blocks until the process is gone.
 func (d *driver) follow(write func(io.Writer) error, tell func(heard)) {
-	fed := make(chan error, 1)
-	go func() { fed <- write(d.in) }()
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		_ = write(d.in) // a driver that does not read its jobs says why by itself
+	}()
 	err := d.read(tell)
 	if err != nil {
 		d.kill() // it would wait for a reader
 	}
-	_ = <-fed // a driver that did not read them says why by itself
+	<-fed
 	if waited := d.cmd.Wait(); err == nil {
 		err = waited
 	}
