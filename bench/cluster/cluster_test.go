@@ -156,8 +156,11 @@ func TestPausedDaemonGoesOn(t *testing.T) {
 	if err := c.Pause(cluster.Frontend, 0); err != nil {
 		t.Fatal(err)
 	}
-	if ready() == nil {
-		t.Error("a paused frontend answers")
+	// A signal takes effect when each thread has noticed it.
+	for deadline := time.Now().Add(30 * time.Second); ready() == nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("a paused frontend answers")
+		}
 	}
 	if err := c.Resume(cluster.Frontend, 0); err != nil {
 		t.Fatal(err)
