@@ -24,9 +24,9 @@ func specs() []string {
 }
 
 // TestEveryPolicyLive replays a workload under every policy and simulates it: all
-// jobs complete, each task runs once, times are about those of the simulation, and
-// what every core was told, fed to fresh ones, gives the same actions. The load is
-// low and the bounds wide, since other tests share the processors.
+// jobs complete, each task runs once, times are not below those of the simulation,
+// and what every core was told, fed to fresh ones, gives the same actions. The load is
+// low, and times may be far above: other programs share the processors.
 func TestEveryPolicyLive(t *testing.T) {
 	for _, spec := range specs() {
 		t.Run(spec, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestEveryPolicyLive(t *testing.T) {
 				"long p50":  {live.Long.Completion.P50, simulated.Long.Completion.P50},
 				"makespan":  {live.Makespan, simulated.Makespan},
 			} {
-				if ratio := float64(p[0] / p[1]); math.IsNaN(ratio) || ratio < 0.5 || ratio > 3 {
+				if ratio := float64(p[0] / p[1]); math.IsNaN(ratio) || ratio < 0.5 || ratio > tooLong {
 					t.Errorf("%s: %v live, %v simulated", what, p[0], p[1])
 				}
 			}
