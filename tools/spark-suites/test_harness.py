@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 import zipfile
@@ -23,15 +24,19 @@ class Processes(unittest.TestCase):
         self.addCleanup(process.stdout.close)
         return process
 
+    def leaves_the_session(self):
+        # It says itself that it is there: while setsid(1) executes it, its environment is read as empty.
+        return f"""setsid {sys.executable} -c "import signal; print('started', flush=True); signal.pause()" &"""
+
     def test_a_suite_ends_with_all_that_it_started(self):
         # One child stays in the session; the other leaves it, as executors do.
-        process = self.start("sleep 600 & setsid sleep 600 & echo started; wait")
+        process = self.start(f"sleep 600 & {self.leaves_the_session()} wait")
         process.stdout.readline()
         harness.end(process, self.work)
         self.assertEqual([], harness.leftovers(self.work))
 
     def test_what_left_the_session_is_found(self):
-        process = self.start("setsid sleep 600 > /dev/null & echo started")
+        process = self.start(f"{self.leaves_the_session()} :")
         process.stdout.readline()
         process.wait()
         self.assertEqual(1, len(harness.leftovers(self.work, patience=0.5)))
