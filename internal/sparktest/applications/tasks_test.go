@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sparktest"
 )
 
+// One class for both jobs, or the long one would give way when its tasks show to be long.
 func pools(t *testing.T, s sparktest.Spark, mode string) {
 	for scheduling, expected := range map[string]string{
 		"FAIR": "= ended ('short', 8) ('long', 40)",
@@ -17,7 +18,7 @@ func pools(t *testing.T, s sparktest.Spark, mode string) {
 	} {
 		t.Run(scheduling, func(t *testing.T) {
 			c := sparktest.Start(t, sparktest.Options{})
-			d := c.Run(t, s, feat("pools.py", mode, "spark.scheduler.mode="+scheduling))
+			d := c.Run(t, s, feat("pools.py", mode, "spark.pigeon.class=short", "spark.scheduler.mode="+scheduling))
 			wellEnded(t, d)
 			equal(t, []string{expected}, said(d.Stdout()))
 			c.Clean(t)

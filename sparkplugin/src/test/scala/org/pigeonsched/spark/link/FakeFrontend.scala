@@ -3,7 +3,7 @@ package org.pigeonsched.spark.link
 import java.net.InetSocketAddress
 import java.nio.ByteBuffer
 import java.util.Collections
-import java.util.concurrent.{ConcurrentLinkedQueue, Semaphore, TimeUnit}
+import java.util.concurrent.{ConcurrentLinkedQueue, LinkedBlockingQueue, Semaphore, TimeUnit}
 
 import org.apache.thrift.protocol.TBinaryProtocol
 import org.apache.thrift.server.TThreadPoolServer
@@ -15,7 +15,7 @@ import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application._
 
 /** A frontend that takes every application in, until it is told to refuse. */
-private[link] final class FakeFrontend extends ApplicationService.Iface {
+private[spark] final class FakeFrontend extends ApplicationService.Iface {
 
   private val socket = new TServerSocket(new InetSocketAddress("127.0.0.1", 0))
   private val server = new TThreadPoolServer(new TThreadPoolServer.Args(socket)
@@ -27,6 +27,8 @@ private[link] final class FakeFrontend extends ApplicationService.Iface {
   @volatile private var refusal: Option[TPigeonException] = None
   /** What it was asked, in order. */
   val asked = new ConcurrentLinkedQueue[String]()
+  /** How many executors each telling wanted, in order. */
+  val executors = new LinkedBlockingQueue[Integer]()
 
   val address: Address = Address("127.0.0.1", socket.getServerSocket.getLocalPort)
 
@@ -55,7 +57,10 @@ private[link] final class FakeFrontend extends ApplicationService.Iface {
   }
 
   override def registerApplication(application: TApplication): TApplicationReply = reply("register")
-  override def want(wants: TWants): TApplicationReply = reply("want")
+  override def want(wants: TWants): TApplicationReply = {
+    executors.put(wants.getExecutors)
+    reply("want")
+  }
   override def putFile(application: String, sha256: String, offset: Long, data: ByteBuffer): Long = 0
   override def endApplication(application: String, incarnation: Long): Unit = reply("end")
 

@@ -50,12 +50,20 @@ private[spark] class PigeonSchedulerBackend(scheduler: PigeonTaskScheduler, sc: 
 
   override def start(): Unit = {
     super.start()
+    count()
     val frontends = MasterUrl.parse(masterUrl)
     val l = ApplicationSpec.link(sc, settings, id, frontends, News)
     l.tell(wants.current)
     l.start(settings.registerMillis)
     link = Some(l)
     l.tell(wants.current)
+  }
+
+  // Spark reckons requestExecutors and killExecutors from what was requested before, and takes that for
+  // nothing: after an executor of two was killed, a request for another one would be for one in all.
+  private def count(): Unit = if (wants.executors > 0) {
+    val profile = ResourceProfile.DEFAULT_RESOURCE_PROFILE_ID
+    requestTotalExecutors(Map(profile -> wants.executors), Map(profile -> 0), Map(profile -> Map.empty[String, Int]))
   }
 
   override def stop(): Unit = {
