@@ -7,17 +7,18 @@ import sys
 
 from pyspark import SparkContext, TaskContext
 
+how = sys.argv[1]  # here: a task's own arguments are others
 sc = SparkContext(appName="failures")
 
 
 def work(i):
     attempt = TaskContext.get().attemptNumber()
-    if i == 2 and (sys.argv[1] == "always" or sys.argv[1] == "once" and attempt == 0):
+    if i == 2 and (how == "always" or how == "once" and attempt == 0):
         raise ValueError(f"attempt {attempt} went wrong")
     return i
 
 
 print("= sum", sc.parallelize(range(8), 8).map(work).sum())
 sc.stop()
-if sys.argv[1] == "status":
+if how == "status":
     sys.exit(7)
