@@ -153,8 +153,8 @@ const (
 	// Stolen (worker to worker): the answer, perhaps empty. More.Probes.
 	Stolen
 	// Rotated (worker to its successor in the ring): reservations that move on.
-	// Seq (counts them), More.Probes, More.Load. The successor answers with the
-	// same Seq and without More, that it has them.
+	// Seq (its tick), Arrival (the instant of that tick), More.Probes, More.Load.
+	// The successor answers with the same Seq and without More, that it has them.
 	Rotated
 	// LoadShare (distributor to distributor): the sender's part of the shared
 	// state, all of it. More.Load.

@@ -1,6 +1,7 @@
 package peacock
 
 import (
+	"math"
 	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -65,7 +66,7 @@ func (w *Worker) setTimer(now sched.Time, out *sched.Actions) {
 	}
 	past := uint64(now / w.interval) //nolint:gosec // never negative
 	r.due = max(past, r.number, min(r.heard, past+1)) + 1
-	out.Timer(sched.Time(r.due)*w.interval, r.due) //nolint:gosec // a time
+	out.Timer(w.instant(r.due), r.due)
 }
 
 // tick moves all marked probes to the successor in one message, which is kept
@@ -80,7 +81,32 @@ func (w *Worker) tick(out *sched.Actions) {
 	w.queue.marked = nil
 	r.sent = append(r.sent, b)
 	m := out.Send(b.to, sched.Rotated)
-	m.Seq, m.More = b.number, &sched.More{Probes: b.probes, Load: w.state.load}
+	m.Seq, m.Arrival, m.More = b.number, w.instant(b.number), &sched.More{Probes: b.probes, Load: w.state.load}
+}
+
+// instant is when a tick is, by the clock here.
+func (w *Worker) instant(tick uint64) sched.Time {
+	return sched.Time(tick) * w.interval //nolint:gosec // a time
+}
+
+// maxLate bounds what late believes: clocks that are further apart are not kept.
+const maxLate = sched.Second
+
+// late is by how much the arrivals in a batch are told too late. Arrivals go from
+// daemon to daemon as ages, which do not grow while they are on their way; a probe
+// that has moved on a thousand times would pass for younger by a thousand ways, and
+// its deadline, which is that much later, would let short jobs overtake it and have
+// it move on for longer. The batch tells the instant of its tick in the same way,
+// and when that tick was is known here too.
+func (w *Worker) late(m *sched.Message) sched.Time {
+	if m.Arrival == 0 || m.Seq > math.MaxInt64/uint64(w.interval) { //nolint:gosec // at least 1
+		return 0
+	}
+	late := m.Arrival - w.instant(m.Seq)
+	if late < -maxLate || late > maxLate {
+		return 0
+	}
+	return late
 }
 
 // rotated takes in what the predecessor sent, or, without probes, its successor's
@@ -103,8 +129,10 @@ func (w *Worker) rotated(now sched.Time, from sched.Addr, m *sched.Message, out 
 	}
 	r.predecessor, r.heard = from, m.Seq
 	w.hear(m)
-	for i := range m.More.Probes {
-		w.enqueue(now, m.More.Probes[i])
+	late := w.late(m)
+	for _, p := range m.More.Probes {
+		p.Arrival -= late
+		w.enqueue(now, p)
 	}
 	w.serve(now, out)
 }
