@@ -66,3 +66,18 @@ func TestArrivalByAnotherClock(t *testing.T) {
 		}
 	}
 }
+
+// Probes of one job have arrived together, whatever their ways have made of it: the
+// one that comes passes the one that waits, as it does without a wire, and goes on
+// to what waits before.
+func TestProbesOfOneJob(t *testing.T) {
+	for _, off := range []sched.Time{-sched.Millisecond, 0, sched.Millisecond} {
+		e := (&elastic{}).fill(probe(1, 5, 90, 100), probe(2, 3, 95, 100))
+		p := probe(2, 3, 95, 100)
+		p.Arrival += off
+		e.enqueue(100*second, 10*second, p, roomy)
+		if got := names(e.waiting); len(got) != 3 || got[0] != 2 || e.waiting[0].Arrival != p.Arrival {
+			t.Errorf("off by %d: %v wait", off, got)
+		}
+	}
+}

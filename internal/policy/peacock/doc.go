@@ -24,22 +24,26 @@
 // # What the paper leaves open
 //
 // The printed algorithm's line 5 has the inequality reversed against its own text;
-// the text is meant. A worker's only waiting probe is
-// never marked: else one whose load is above the average goes idle while its probes
-// go round, and short jobs take 2.8 times as long.
+// the text is meant. A worker's only waiting probe is never marked: else one whose
+// load is above the average goes idle while its probes go round, and short jobs take
+// 2.8 times as long.
 //
-// Probes of equal arrival count as later than those that wait. A probe that
-// arrived earlier stays behind q by the mirror image of the rule by which q
-// would have passed it. The shared state that a worker heard last counts: clocks
-// of two schedulers are not compared. A probe's threshold is the state after its
-// own job was added to it.
+// Probes of equal arrival, as those of one job are, count as later than those that
+// wait. A probe that arrived earlier stays behind q by the mirror image of the rule
+// by which q would have passed it. The shared state that a worker heard last counts:
+// clocks of two schedulers are not compared. A probe's threshold is the state after
+// its own job was added to it.
+//
+// # What a wire adds
 //
 // An arrival goes from daemon to daemon as an age, since clocks of hosts are not
 // compared; what a message is on its way is not counted in it. A probe moves on a
 // thousand times and more, and a hundredth of an interval lost each time makes the
 // short jobs' 99th percentile 15 % longer. A batch therefore tells the instant of
 // its tick by the same means: what is missing there is missing from its probes'
-// ages too.
+// ages too. Probes of one job still differ by what the first message took to each
+// worker, and count as equal all the same; a microsecond between them would have the
+// effect of that hundredth.
 //
 // # Failures
 //

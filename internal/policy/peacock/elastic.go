@@ -63,9 +63,11 @@ func (e *elastic) enqueue(now, running sched.Time, p sched.Probed, s state) {
 
 // passes says that p goes before q, next to which it stands. The later of the two
 // goes before the earlier one if it is not longer and the earlier one could still
-// wait for it within its deadline.
+// wait for it within its deadline. Probes of one job have arrived together, also
+// where their ways here have made their arrivals differ a little: else each would
+// stop behind its like half of the time.
 func passes(now sched.Time, p, q *sched.Probed) bool {
-	if p.Arrival >= q.Arrival {
+	if p.Arrival >= q.Arrival || p.Job == q.Job {
 		return overtakes(now, p, q)
 	}
 	return !overtakes(now, q, p)
