@@ -53,7 +53,7 @@ func Default() Config {
 		HTTP: "127.0.0.1:0", Cluster: "pigeon", Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, Seed: 1, Heartbeat: time.Second, Grace: 2 * time.Second,
 		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
 		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, MaxBackends: 4096, MaxMessages: 10_000,
-		ApplicationLease: 30 * time.Second, GrantLease: time.Second,
+		ApplicationLease: 30 * time.Second, GrantLease: 5 * time.Second,
 	}
 }
 

@@ -82,7 +82,7 @@ func (n *NodeMonitor) notify(codec *wire.Codec) (err error) {
 	if n.cfg.NATS == "" {
 		return nil
 	}
-	if n.notices, err = openNotices(n.cfg, codec, n.log); err != nil {
+	if n.notices, err = openNotices(n.cfg, codec, n.applications.table.Hears, n.log); err != nil {
 		return err
 	}
 	n.owner.notices = n.notices

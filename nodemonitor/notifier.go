@@ -24,8 +24,9 @@ var _ publisher = (*notifier)(nil)
 // errUnreachable spares the work of encoding what NATS would not take.
 var errUnreachable = errors.New("NATS is not reachable")
 
-func openNotices(cfg Config, codec *wire.Codec, log *slog.Logger) (*notifier, error) {
-	conn, err := notice.Connect(notice.Options{URL: cfg.NATS, Name: "node " + cfg.ID, Log: log})
+// openNotices connects; reached is called with each change, and must not call back.
+func openNotices(cfg Config, codec *wire.Codec, reached func(bool), log *slog.Logger) (*notifier, error) {
+	conn, err := notice.Connect(notice.Options{URL: cfg.NATS, Name: "node " + cfg.ID, OnState: reached, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,8 @@
 // A grant at whose launch nobody else waited carries a lease: within it the
 // executor may put one piece of work after the other into the slot, of the class
 // of the grant or a more urgent one. A launch for which others wait ends the leases
-// of all grants here that are not more urgent; their executors are told (giveBack).
+// of all grants here that are not more urgent; their executors are told (giveBack). So
+// does the master's word on NATS; while that cannot come, leases are a second at most.
 //
 // # Holds
 //

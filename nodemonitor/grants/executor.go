@@ -137,23 +137,6 @@ func (t *Table) answer(x *executor, after int64, out *api.Grants) <-chan struct{
 	return x.wake
 }
 
-// offer gives a grant as its executor sees it: with a lease, unless others wait. It
-// needs the lock.
-func (t *Table) offer(g *grant) api.Grant {
-	o := api.Grant{ID: g.task.ID.String(), Level: string(g.task.Payload.Message), Class: classOf(g.task.HT).String()}
-	if t.cfg.Lease > 0 && !g.task.Contended {
-		if !g.offered {
-			g.offered, g.leased = true, true
-			t.stats.Leased++
-		}
-		o.Lease = t.cfg.Lease
-	}
-	return o
-}
-
-// over says that the executor is to be told that it may not keep the slot.
-func (g *grant) over() bool { return g.killed || g.offered && !g.leased }
-
 func classOf(short bool) sched.Class {
 	if short {
 		return sched.Short

@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 )
 
 // launch starts a task of the class; contended says that others wait.
@@ -80,6 +82,41 @@ func TestLeaseEndsByTheMastersWord(t *testing.T) {
 		w.OthersWait("b", sched.Short)
 		if third := w.poll(second.UpTo); !slices.Equal(third.GiveBack, names(1, 2)) {
 			t.Errorf("short tasks of another wait, and the executor is told %+v", third)
+		}
+	})
+}
+
+// A lease may be long where the master's word can end it. Where it cannot come, new
+// ones are short, and those that were long are over.
+func TestLeaseIsLongWhileTheMasterIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(c *grants.Config) { c.Lease = 5 * time.Second })
+		defer w.Close()
+		w.attach("1", 8)
+		upTo := int64(0)
+		lease := func(task int) time.Duration {
+			w.launch(task, true, false)
+			g := w.poll(upTo)
+			upTo = g.UpTo
+			return g.Grants[len(g.Grants)-1].Lease
+		}
+		if got := lease(1); got != time.Second {
+			t.Errorf("nothing was said yet, and the lease is %v", got)
+		}
+		w.Hears(true)
+		if got := lease(2); got != 5*time.Second {
+			t.Errorf("the master is heard, and the lease is %v", got)
+		}
+		w.Hears(false)
+		if g := w.poll(upTo); !slices.Equal(g.GiveBack, names(1, 2)) {
+			t.Errorf("the master is heard no more, and the executor is told %+v", g)
+		}
+		if got := lease(3); got != time.Second {
+			t.Errorf("then the lease is %v", got)
+		}
+		w.Hears(false)
+		if s := w.Stats(); s.Recalled != 2 {
+			t.Errorf("told twice that it hears nothing: %+v", s)
 		}
 	})
 }

@@ -40,32 +40,6 @@ func (t *Table) Start(task backend.Task, done func(backend.Result)) {
 	})
 }
 
-// OthersWait says that tasks of an application and class wait at the master: the
-// leases of others that are not more urgent are over.
-func (t *Table) OthersWait(app string, c sched.Class) {
-	t.update(func(*ends) {
-		t.recall(c, func(g *grant) bool { return g.task.App == app })
-	})
-}
-
-// recall ends the leases of the grants that are not more urgent than tasks that
-// wait, nor excepted: the slots are theirs when what runs there ends. It needs the
-// lock.
-func (t *Table) recall(waiting sched.Class, except func(*grant) bool) {
-	for _, g := range t.grants { // they do not depend on each other
-		switch {
-		case except(g) || classOf(g.task.HT) < waiting:
-		case !g.offered:
-			g.task.Contended = true // it is given without one
-		case g.leased:
-			g.leased = false
-			t.stats.Recalled++
-			g.executor.giveBack = true
-			g.executor.news()
-		}
-	}
-}
-
 // assign puts what waits to the executors with room, the emptiest first. It needs
 // the lock.
 func (t *Table) assign(a *application) {

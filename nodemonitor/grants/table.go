@@ -37,6 +37,7 @@ type Table struct {
 	told   []string         // the last of Serving that Changed was called for
 	stats  Stats
 	closed bool
+	hears  bool // the master's word can come
 }
 
 // application is one that has, or had, executors here.

@@ -8,7 +8,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{TaskSet, TaskSetManager}
 
 import org.pigeonsched.spark.JobClass
-import org.pigeonsched.spark.grants.{Grant, HeldGrants, Levels}
+import org.pigeonsched.spark.grants.{Grant, HeldGrants, Levels, Telling}
 import org.pigeonsched.spark.grants.HeldGrants.Held
 import org.pigeonsched.spark.grants.Levels.Told
 
@@ -31,10 +31,9 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
   private val running = mutable.HashMap[Long, StageLevel]()
 
   private var outlet: Option[Outlet] = None
-  private var lastTold: Seq[Told] = Nil
-  private var toldAt = 0L
+  private val telling = new Telling
 
-  val metrics = new GrantMetrics(() => held.size, () => lastTold.map(_.outstanding).sum)
+  val metrics = new GrantMetrics(() => held.size, () => telling.last.map(_.outstanding).sum)
 
   /** Where demand goes, and executors are reached. */
   def connect(o: Outlet): Unit = outlet = Some(o)
@@ -130,22 +129,8 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
     levels.settle(pending, held.count, now)
     val told = levels.told
     waits.wanted(told, now)
-    if (told != lastTold && (urgent(told) || now - toldAt > CalmNanos)) {
-      lastTold = told
-      toldAt = now
-      outlet.foreach(_.want(told))
-    }
+    if (telling.due(told, now)) outlet.foreach(_.want(told))
     waits.tooLong(now).foreach { case (level, seconds) => outlet.foreach(_.waitsLong(level, seconds)) }
-  }
-
-  // A little less wanted than before can wait: each grant is good for any of the tasks that are left.
-  private def urgent(told: Seq[Told]): Boolean = {
-    val before = lastTold.map(t => t.description.name -> t).toMap
-    told.size != lastTold.size || told.exists { t =>
-      before.get(t.description.name).forall { b =>
-        t.total > b.total || (t.outstanding == 0 && b.outstanding > 0) || t.description != b.description
-      }
-    }
   }
 
   private def cutoff: Long =
@@ -167,6 +152,4 @@ private[spark] object Demand {
   val DefaultCutoffNanos: Long = 1000L * 1000 * 1000
   /** A grant not offered to Spark for so long is given back. */
   val OldNanos: Long = 2L * 1000 * 1000 * 1000
-  /** News that can wait do so for this long. */
-  val CalmNanos: Long = 50L * 1000 * 1000
 }
