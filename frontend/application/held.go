@@ -67,8 +67,8 @@ func (b *book) holdings(name string, h *wire.Holdings, asked, now time.Time) {
 		} else if a.over == "" {
 			b.compare(a, n, h.Incarnation, v, now)
 		}
-		b.place(a, now)
 	}
+	b.placeAll(now)
 }
 
 // foreign takes over what a node holds of an application for another frontend, or
@@ -188,9 +188,9 @@ func (b *book) lose(name string, now time.Time) {
 			}
 		}
 		delete(a.nodes, name)
-		b.place(a, now)
 		b.leave(a)
 	}
+	b.placeAll(now)
 }
 
 // pass does what time alone brings about.
@@ -203,8 +203,8 @@ func (b *book) pass(now time.Time) {
 		if a.over == "" {
 			b.replaceOverdue(a, now)
 		}
-		b.place(a, now)
 	}
+	b.placeAll(now)
 	for name, n := range b.nodes {
 		if !n.off.IsZero() && now.Sub(n.off) >= offRoll {
 			n.stop()

@@ -2,11 +2,9 @@ package application
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -47,11 +45,23 @@ func (a *application) living() (all, running int) {
 
 // place starts the executors that lack, and takes back those that are too many
 // and do not run yet.
-func (b *book) place(a *application, now time.Time) {
+func (b *book) place(a *application, now time.Time) { b.placeIn(b.room(), a, now) }
+
+// placeAll does so for every application. The room is counted once for all of them:
+// for some hundreds of applications on a hundred nodes that is a hundredth of the
+// work.
+func (b *book) placeAll(now time.Time) {
+	r := b.room()
+	for _, a := range b.apps {
+		b.placeIn(r, a, now)
+	}
+}
+
+func (b *book) placeIn(r *room, a *application, now time.Time) {
 	if a.over != "" || !a.furnished || !b.settle(a, now) {
 		return
 	}
-	need := b.lacking(a, now)
+	need := b.lacking(r, a, now)
 	if need < 0 {
 		b.takeBack(a, -need)
 	}
@@ -62,15 +72,16 @@ func (b *book) place(a *application, now time.Time) {
 	if a.final != "" || now.Before(a.restarts.notBefore) {
 		return
 	}
-	nodes := spread(b.places(a, now), need, a.Template.Memory)
+	nodes := spread(b.places(r, a, now), need, a.Template.Memory)
 	for _, name := range nodes {
 		id := strconv.Itoa(a.next)
 		a.next++
 		a.executors[id] = &placed{id: id, node: name, incarnation: b.nodes[name].incarnation, state: api.ExecutorState{ID: id, Node: name, Host: b.nodes[name].host, State: api.ExecutorStarting}}
+		r.take(name, a.Template.Memory)
 		b.tell(a, name)
 	}
 	if len(nodes) < need {
-		b.wait(a, need-len(nodes), now)
+		b.wait(r, a, need-len(nodes), now)
 		return
 	}
 	a.news.retract("")
@@ -79,13 +90,13 @@ func (b *book) place(a *application, now time.Time) {
 // lacking is how many executors more are wanted, below zero when there are too
 // many. Who wants one on every node lacks one for each that has none and has room,
 // and one at least when there is none at all.
-func (b *book) lacking(a *application, now time.Time) int {
+func (b *book) lacking(r *room, a *application, now time.Time) int {
 	all, _ := a.living()
 	if a.wants.Executors != api.EveryNode {
 		return a.wants.Executors - all
 	}
 	empty := 0
-	for _, p := range b.places(a, now) {
+	for _, p := range b.places(r, a, now) {
 		if p.own == 0 && p.free >= a.Template.Memory {
 			empty++
 		}
@@ -132,42 +143,25 @@ func number(id string) int {
 }
 
 // places are the nodes where executors of the application may be put.
-func (b *book) places(a *application, now time.Time) []place {
-	ordered := b.ordered()
-	var list []place
+func (b *book) places(r *room, a *application, now time.Time) []place {
+	own := make(map[string]int, len(a.executors))
+	for _, p := range a.executors {
+		own[p.node]++
+	}
+	list := make([]place, 0, len(b.nodes))
 	for _, name := range slices.Sorted(maps.Keys(b.nodes)) {
 		n := b.nodes[name]
 		if s := a.nodes[name]; !n.heard || !n.off.IsZero() || s != nil && now.Before(s.refused) {
 			continue
 		}
-		p := place{node: name, free: n.memory - n.used - ordered[name]}
-		for _, x := range a.executors {
-			if x.node == name {
-				p.own++
-			}
-		}
-		list = append(list, p)
+		list = append(list, place{node: name, free: n.memory - n.used - r.ordered[name], own: own[name]})
 	}
 	return list
 }
 
-// ordered is the memory, by node, of executors that its last holdings did not
-// show.
-func (b *book) ordered() map[string]int64 {
-	m := map[string]int64{}
-	for _, a := range b.apps {
-		for _, p := range a.executors {
-			if !p.seen {
-				m[p.node] += a.Template.Memory
-			}
-		}
-	}
-	return m
-}
-
 // wait tells that executors fit nowhere, with the reason of each node.
-func (b *book) wait(a *application, n int, now time.Time) {
-	reason := b.whyNowhere(a, n, now)
+func (b *book) wait(r *room, a *application, n int, now time.Time) {
+	reason := b.whyNowhere(r, a, n, now)
 	all, running := a.living()
 	if b.hopeless(a, now) && all == 0 && running == 0 {
 		a.final = reason
@@ -193,71 +187,4 @@ func (b *book) hopeless(a *application, now time.Time) bool {
 		some = true
 	}
 	return some
-}
-
-// holders says which applications take a node's memory, those that take most first;
-// what is not of this frontend's is the rest.
-func (b *book) holders(node string, taken int64) string {
-	type share struct {
-		who    string
-		memory int64
-	}
-	var list []share
-	for id, a := range b.apps {
-		s := share{who: id}
-		for _, p := range a.executors {
-			if p.node == node {
-				s.memory += a.Template.Memory
-			}
-		}
-		if taken -= s.memory; s.memory > 0 {
-			list = append(list, s)
-		}
-	}
-	slices.SortFunc(list, func(x, y share) int { return cmp.Or(cmp.Compare(y.memory, x.memory), cmp.Compare(x.who, y.who)) })
-	if taken > 0 {
-		list = append(list, share{"applications of other frontends", taken})
-	}
-	const most = 5
-	var parts []string
-	for i, s := range list {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("and %d others", len(list)-most))
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%s %d MB", s.who, s.memory))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
-}
-
-func (b *book) whyNowhere(a *application, n int, now time.Time) string {
-	var parts []string
-	ordered := b.ordered()
-	for _, name := range slices.Sorted(maps.Keys(b.nodes)) {
-		const most = 3
-		if len(parts) == most {
-			parts = append(parts, fmt.Sprintf("and %d nodes more", len(b.nodes)-most))
-			break
-		}
-		v, s := b.nodes[name], a.nodes[name]
-		switch {
-		case s != nil && now.Before(s.refused):
-			parts = append(parts, s.reason)
-		case !v.heard:
-			parts = append(parts, fmt.Sprintf("node %q does not answer", name))
-		default:
-			parts = append(parts, fmt.Sprintf("node %q has %d MB for executors, %d MB of them taken%s", name, v.memory, v.used+ordered[name], b.holders(name, v.used+ordered[name])))
-		}
-	}
-	what := "no node is registered with a master"
-	if len(parts) > 0 {
-		what = strings.Join(parts, "; ")
-	}
-	return (&api.Error{
-		What: what, Subject: fmt.Sprintf("%d executors of %d MB each of application %q", n, a.Template.Memory, a.ID), Tried: "finding nodes for them",
-		Next: "give executors less memory, end other applications, or add nodes or memory (the nodes' setting memory); it is tried again when anything changes",
-	}).Error()
 }

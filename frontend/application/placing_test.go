@@ -1,10 +1,13 @@
 package application
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // Whoever waits for memory is told who holds it, on each node.
@@ -17,7 +20,7 @@ func TestWhyNowhereNamesTheHolders(t *testing.T) {
 	if err := d.register(&b, d.now); err != nil {
 		t.Fatal(err)
 	}
-	why := d.whyNowhere(d.apps["late"], 2, d.now)
+	why := d.whyNowhere(d.room(), d.apps["late"], 2, d.now)
 	for _, part := range []string{`2 executors of 200 MB each of application "late"`, `node "a" has 1000 MB`, "950 MB of them taken (app 900 MB, applications of other frontends 50 MB)", "give executors less memory"} {
 		if !strings.Contains(why, part) {
 			t.Errorf("%q does not say %q", why, part)
@@ -34,5 +37,53 @@ func TestLostNodeIsNobodysFault(t *testing.T) {
 	told := a.news.states[0] // another one waits, which is told too
 	if told.State != api.ExecutorExited || told.ExitStatus != -1 {
 		t.Errorf("%+v", told)
+	}
+}
+
+// A pass over many applications on many nodes is part of each tenth of a second.
+func BenchmarkPass(b *testing.B) {
+	const nodes, apps = 100, 300
+	d := &desk{book: newBook("f1", "f1:1", time.Hour), t: &testing.T{}, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
+	for i := range nodes {
+		d.join(fmt.Sprint("node-", i), 1)
+		d.nodes[fmt.Sprint("node-", i)].heard = true
+	}
+	for i := range apps {
+		id := fmt.Sprint("app-", i)
+		a := api.Application{ID: id, Incarnation: 7, Grants: true, Template: api.Template{Argv: []string{"x"}, Memory: 1}}
+		if err := d.register(&a, d.now); err != nil {
+			b.Fatal(err)
+		}
+		d.apps[id].furnished = true
+		d.want(d.apps[id], &api.Wants{Application: id, Incarnation: 7, Sequence: 1, Executors: api.EveryNode}, nil, d.now)
+	}
+	for b.Loop() {
+		d.pass(d.now)
+	}
+}
+
+// What one application is given in a pass is taken from the room of the next.
+func TestApplicationsShareTheRoom(t *testing.T) {
+	d := newDesk(t, "a", "b")
+	d.round()
+	for _, id := range []string{"x", "y", "z"} {
+		a := api.Application{ID: id, Incarnation: 1, Grants: true, Template: api.Template{Argv: []string{"x"}, Memory: 700}}
+		if err := d.register(&a, d.now); err != nil {
+			t.Fatal(err)
+		}
+		d.apps[id].furnished, d.apps[id].wants.Executors = true, 1
+	}
+	d.pass(d.now)
+	if r := d.room(); r.ordered["a"] != 700 || r.ordered["b"] != 700 {
+		t.Errorf("ordered on nodes of 1000 MB: %v", r.ordered)
+	}
+	waits := 0
+	for _, a := range d.apps {
+		if d.show(a) == "@ waiting" && strings.Contains(a.news.states[0].Reason, "700 MB of them taken") {
+			waits++
+		}
+	}
+	if waits != 1 {
+		t.Errorf("%d applications wait, want 1", waits)
 	}
 }

@@ -1,0 +1,114 @@
+package application
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// room is what is taken of the nodes beyond their last holdings, and by whom all of
+// it is, counted for a pass over many applications.
+type room struct {
+	ordered map[string]int64  // MB by node, of executors that its holdings did not show
+	holders map[string]string // by node, for people; where somebody asked
+}
+
+func (b *book) room() *room {
+	r := &room{ordered: map[string]int64{}, holders: map[string]string{}}
+	for _, a := range b.apps {
+		for _, p := range a.executors {
+			if !p.seen {
+				r.ordered[p.node] += a.Template.Memory
+			}
+		}
+	}
+	return r
+}
+
+// take takes note of one more executor that was ordered.
+func (r *room) take(node string, memory int64) {
+	r.ordered[node] += memory
+	delete(r.holders, node)
+}
+
+// heldBy says which applications take a node's memory.
+func (b *book) heldBy(r *room, n *node) string {
+	who, known := r.holders[n.name]
+	if !known {
+		who = b.holders(n.name, n.used+r.ordered[n.name])
+		r.holders[n.name] = who
+	}
+	return who
+}
+
+// holders says which applications take a node's memory, those that take most first;
+// what is not of this frontend's is the rest.
+func (b *book) holders(node string, taken int64) string {
+	type share struct {
+		who    string
+		memory int64
+	}
+	var list []share
+	for id, a := range b.apps {
+		s := share{who: id}
+		for _, p := range a.executors {
+			if p.node == node {
+				s.memory += a.Template.Memory
+			}
+		}
+		if taken -= s.memory; s.memory > 0 {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(x, y share) int { return cmp.Or(cmp.Compare(y.memory, x.memory), cmp.Compare(x.who, y.who)) })
+	if taken > 0 {
+		list = append(list, share{"applications of other frontends", taken})
+	}
+	const most = 5
+	var parts []string
+	for i, s := range list {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("and %d others", len(list)-most))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %d MB", s.who, s.memory))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// whyNowhere says why the executors that lack fit nowhere, node by node.
+func (b *book) whyNowhere(r *room, a *application, n int, now time.Time) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(b.nodes)) {
+		const most = 3
+		if len(parts) == most {
+			parts = append(parts, fmt.Sprintf("and %d nodes more", len(b.nodes)-most))
+			break
+		}
+		v, s := b.nodes[name], a.nodes[name]
+		switch {
+		case s != nil && now.Before(s.refused):
+			parts = append(parts, s.reason)
+		case !v.heard:
+			parts = append(parts, fmt.Sprintf("node %q does not answer", name))
+		default:
+			parts = append(parts, fmt.Sprintf("node %q has %d MB for executors, %d MB of them taken%s", name, v.memory, v.used+r.ordered[name], b.heldBy(r, v)))
+		}
+	}
+	what := "no node is registered with a master"
+	if len(parts) > 0 {
+		what = strings.Join(parts, "; ")
+	}
+	return (&api.Error{
+		What: what, Subject: fmt.Sprintf("%d executors of %d MB each of application %q", n, a.Template.Memory, a.ID), Tried: "finding nodes for them",
+		Next: "give executors less memory, end other applications, or add nodes or memory (the nodes' setting memory); it is tried again when anything changes",
+	}).Error()
+}
