@@ -9,8 +9,9 @@
 //	... -full -lines '3.5 4.0 4.1 4.2'                           all; features of Spark on -features
 //	... -full -run 'Applications/4.2/tpch'                       one
 //	... -full -lines '3.5 4.2' -modes grants                     without the same on local[2]
-//	... -table ../../../docs/spark-lines.md                      writes what ran so far
+//	... -table ../../../docs/spark-lines.md                      adds what ran so far
 //
 // What ran is noted below out/sparktest/ran, a file for each line, application and mode,
-// so that the lines may be run one after the other, or by different machines.
+// so that the lines may be run one after the other. The page says what is noted, and of
+// the rest what it said before.
 package applications
