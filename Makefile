@@ -74,12 +74,14 @@ test: need-go fmt-check vet ## all tests, with the race detector where a C compi
 	@GO="$(GO)" MVN="$(MVN)" MAKE="$(MAKE)" TESTFLAGS="$(TESTFLAGS)" sh tools/test-spark.sh
 
 # The plugin is compiled for Scala 2.12 with Spark 3.5, and once on 4.0 for all of 4.0 to 4.2.
+# A driver that runs has its jar open: another one takes its place, it is not written over.
 SPARK_LINES = 3.5 4.0
 spark: ## the plugin for Spark, sparkplugin/dist/*.jar (needs JDK 17 and Maven; three minutes, the first time ten)
 	@MVN=$(MVN) sh tools/need-maven.sh
 	@mkdir -p sparkplugin/dist
 	cd sparkplugin && for line in $(SPARK_LINES); do $(MVN) -B -q -ntp -Pspark-$$line -DskipTests package || exit 1; done
-	cp $(foreach line,$(SPARK_LINES),sparkplugin/target/spark-$(line)/pigeon-spark-*_*.jar) sparkplugin/dist/
+	for jar in $(foreach line,$(SPARK_LINES),sparkplugin/target/spark-$(line)/pigeon-spark-*_*.jar); do \
+		cp $$jar sparkplugin/dist/.new && mv sparkplugin/dist/.new sparkplugin/dist/$${jar##*/} || exit 1; done
 
 test-spark: ## unit tests of the plugin for Spark (needs JDK 17 and Maven)
 	@MVN=$(MVN) sh tools/need-maven.sh
