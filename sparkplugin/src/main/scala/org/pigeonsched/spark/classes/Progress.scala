@@ -13,13 +13,13 @@ final class Progress {
   private val finished = new Durations
   private val running = mutable.HashMap[Long, Long]()
 
-  /** now: nanoseconds of a monotonic clock, as in all methods. */
-  def started(task: Long, now: Long): Unit =
-    if (running.size < Progress.MaxRunning) running(task) = now
+  /** since: from when its time counts. Nanoseconds of a monotonic clock, as in all methods. */
+  def started(task: Long, since: Long): Unit =
+    if (running.size < Progress.MaxRunning) running(task) = since
 
-  /** What it took; None if it failed, which says little of the others. */
+  /** What it took; None if it failed, which says little of the others, or its time did not count yet. */
   def ended(task: Long, now: Long, successful: Boolean): Option[Long] = {
-    val took = running.remove(task).map(now - _).filter(_ => successful)
+    val took = running.remove(task).map(now - _).filter(_ > 0 && successful)
     took.foreach(finished.add)
     took
   }
@@ -36,7 +36,7 @@ final class Progress {
   private def seen(now: Long): Seq[Long] = finished.values ++ running.valuesIterator.map(now - _).filter(informs)
 
   // A task that has just begun says nothing, unless it already took longer than half of the others.
-  private def informs(elapsed: Long): Boolean = finished.median.forall(elapsed > _)
+  private def informs(elapsed: Long): Boolean = elapsed > 0 && finished.median.forall(elapsed > _)
 }
 
 object Progress {

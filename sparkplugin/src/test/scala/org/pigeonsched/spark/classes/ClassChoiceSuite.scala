@@ -54,6 +54,18 @@ class ClassChoiceSuite extends AnyFunSuite {
     assert(p.ended(2, 7 * second, successful = true).isEmpty)
   }
 
+  test("what an executor takes to begin is no work of its first tasks") {
+    val (w, p) = (new WarmUp, new Progress)
+    (1L to 4L).foreach(p.started(_, w.since("1", 0)))
+    assert(p.median(WarmUp.Nanos).isEmpty)
+    assert(p.ended(1, WarmUp.Nanos - 1, successful = true).isEmpty, "nor is it remembered")
+    assert(p.median(WarmUp.Nanos + second).contains(second), "but what follows is")
+    w.done("1")
+    assert(w.since("1", 7) == 7 && w.since("2", 7) == 7 + WarmUp.Nanos)
+    w.lost("1")
+    assert(w.since("1", 7) == 7 + WarmUp.Nanos)
+  }
+
   test("the history forgets the stage that was asked for the longest time ago") {
     val h = new History(maxKeys = 2)
     h.took("a", 1)

@@ -8,6 +8,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{TaskSet, TaskSetManager}
 
 import org.pigeonsched.spark.JobClass
+import org.pigeonsched.spark.classes.WarmUp
 import org.pigeonsched.spark.grants.{Grant, HeldGrants, Levels, Telling}
 import org.pigeonsched.spark.grants.HeldGrants.Held
 import org.pigeonsched.spark.grants.Levels.Told
@@ -28,7 +29,8 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
   private val waits = new GrantWaits
   private val classes = new StageClasses(sc, settings, () => cutoff)
   private val stages = mutable.HashMap[(Int, Int), StageLevel]()
-  private val running = mutable.HashMap[Long, StageLevel]()
+  private val running = mutable.HashMap[Long, Running]()
+  private val warmUp = new WarmUp
 
   private var outlet: Option[Outlet] = None
   private val telling = new Telling
@@ -68,7 +70,12 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
     metrics.expired.inc(ids.size.toLong)
   }
 
-  def executorLost(executor: String): Unit = held.takeAll(executor)
+  /** Nobody tells the end of the tasks that ran there: they must not count as running for ever. */
+  def executorLost(executor: String, now: Long): Unit = {
+    held.takeAll(executor)
+    warmUp.lost(executor)
+    running.iterator.filter(_._2.executor == executor).map(_._1).toList.foreach(ended(_, now, successful = false))
+  }
 
   def count(executor: String, jobClass: JobClass): Int = held.count(executor, jobClass)
 
@@ -76,8 +83,8 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
   def bind(executor: String, task: Long, m: TaskSetManager, now: Long): Unit = {
     val level = levelOf(m)
     level.foreach { l =>
-      l.progress.started(task, now)
-      running(task) = l
+      l.progress.started(task, warmUp.since(executor, now))
+      running(task) = Running(l, executor)
     }
     held.take(executor, classOf(m), level.fold("")(_.name)).foreach { h =>
       (if (h.kept) metrics.reused else metrics.bound).inc()
@@ -89,9 +96,10 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
   /** The task has run to its end; its result may still have to be fetched. */
   def fetching(m: TaskSetManager, index: Int): Unit = levelOf(m).foreach(_.demand.finished(index))
 
-  def ended(task: Long, now: Long, successful: Boolean): Unit = running.remove(task).foreach { level =>
-    level.progress.ended(task, now, successful).foreach { nanos =>
-      level.key.foreach(classes.history.took(_, nanos))
+  def ended(task: Long, now: Long, successful: Boolean): Unit = running.remove(task).foreach { r =>
+    if (successful) warmUp.done(r.executor)
+    r.level.progress.ended(task, now, successful).foreach { nanos =>
+      r.level.key.foreach(classes.history.took(_, nanos))
     }
   }
 
@@ -148,6 +156,8 @@ private[spark] object Demand {
     /** For the user's eyes: a level has had no grant for so many seconds. */
     def waitsLong(level: String, seconds: Long): Unit
   }
+
+  private final case class Running(level: StageLevel, executor: String)
 
   val DefaultCutoffNanos: Long = 1000L * 1000 * 1000
   /** A grant not offered to Spark for so long is given back. */

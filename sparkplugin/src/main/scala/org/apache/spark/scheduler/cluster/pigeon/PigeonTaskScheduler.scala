@@ -76,7 +76,7 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
   }
 
   override def executorLost(executorId: String, reason: ExecutorLossReason): Unit = {
-    synchronized(demand.executorLost(executorId))
+    synchronized(demand.executorLost(executorId, now))
     super.executorLost(executorId, reason)
   }
 
