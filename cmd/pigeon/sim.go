@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -155,9 +156,11 @@ func printResults(out io.Writer, results []measure.Result) error {
 	}
 	fmt.Fprintln(out)
 	for i, r := range results {
-		fmt.Fprintf(out, "%s: %d of %d jobs completed, %d failed; %.2f messages a task; workers busy %.1f %% of %.6g s; took %.2f s",
-			named[i].Policy, r.Completed, r.Jobs, r.Failed, float64(r.MessagesPerTask), 100*float64(r.Utilization), float64(r.Makespan), float64(r.Wall))
-		if r.Live != nil {
+		fmt.Fprintf(out, "%s: %d of %d jobs completed, %d failed", named[i].Policy, r.Completed, r.Jobs, r.Failed)
+		said(out, "%.2f messages a task", r.MessagesPerTask)
+		said(out, "workers busy %.1f %%", 100*r.Utilization)
+		fmt.Fprintf(out, " of %.6g s; took %.2f s", float64(r.Makespan), float64(r.Wall))
+		if r.Live != nil && !math.IsNaN(float64(r.CPUPerTask)) { // daemons of others are not measured
 			fmt.Fprintf(out, "; %.0f us of processor a task, %.0f MiB", 1e6*float64(r.CPUPerTask), float64(r.RSSMax)/(1<<20))
 		}
 		if r.Partial {
@@ -167,6 +170,13 @@ func printResults(out io.Writer, results []measure.Result) error {
 	}
 	fmt.Fprintln(out, "times in seconds; mean to p99: completion of jobs; queued: delay of tasks")
 	return nil
+}
+
+// said prints a figure that was measured.
+func said(out io.Writer, format string, n measure.Number) {
+	if !math.IsNaN(float64(n)) {
+		fmt.Fprintf(out, "; "+format, float64(n))
+	}
 }
 
 // outputFiles are files that a verb writes beside its output.

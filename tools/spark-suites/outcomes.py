@@ -54,11 +54,12 @@ def parse(lines, end):
     return Result(tests, end["seconds"], end["killed"], aborted, end["left"])
 
 
-def read(folder):
-    """The result that is kept in the folder; None if it has none, or not all of it."""
+def read(folder, excepted=()):
+    """The result that is kept in the folder, without tests that are excepted since; None if it has none, or not all of it."""
     if not (folder / END).exists():
         return None
     lines = (folder / LINES).read_text(encoding="utf-8").splitlines() if (folder / LINES).exists() else []
+    lines = [line for line in lines if json.loads(line)["test"] not in excepted]
     return parse(lines, json.loads((folder / END).read_text(encoding="utf-8")))
 
 

@@ -44,9 +44,12 @@ class Suite:
         """The exceptions of this mode."""
         return [e for e in self.excepted if mode in e.modes]
 
+    def excepted_in(self, mode):
+        return {e.test for e in self.left_out(mode)}
+
     def selection(self, mode, short):
         """How RunSuite is told which tests to run."""
-        excepted = {e.test for e in self.left_out(mode)}
+        excepted = self.excepted_in(mode)
         if short or self.only:
             return ["only", *(t for t in (self.short if short else self.only) if t not in excepted)]
         return ["except", *sorted(excepted)]

@@ -47,7 +47,7 @@ def run(h, suites, args):
         for suite in (s for s in suites if s.runs_in(mode)):
             folder = (h.out / "short" if args.short else h.out) / mode / suite.short_name
             folder.mkdir(parents=True, exist_ok=True)
-            result = None if args.again or args.short else outcomes.read(folder)
+            result = None if args.again or args.short else outcomes.read(folder, suite.excepted_in(mode))
             if result is None:
                 print(f"{mode:14}{suite.short_name:34}", end="", flush=True)
                 result = h.run(suite, mode, folder, args.short)

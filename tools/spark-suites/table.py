@@ -108,7 +108,7 @@ def read(out, read_plan):
     found = {}
     for suite in read_plan.suites:
         for mode in suite.modes:
-            result = outcomes.read(out / mode / suite.short_name)
+            result = outcomes.read(out / mode / suite.short_name, suite.excepted_in(mode))
             if result is not None:
                 found[(mode, suite.name)] = result
     return found

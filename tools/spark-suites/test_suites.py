@@ -52,6 +52,7 @@ class OutcomesOfTests(unittest.TestCase):
             self.assertIsNone(outcomes.read(folder))
             outcomes.write(folder, END)
             self.assertEqual(1, outcomes.read(folder).count("passed"))
+            self.assertEqual(0, outcomes.read(folder, {"a"}).count("passed"))
 
 
 class PlanOfSuites(unittest.TestCase):
