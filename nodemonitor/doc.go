@@ -27,7 +27,7 @@
 // # A reservation
 //
 //	Probe ──▶ in the core's queue ──the slot is free──▶ GetTask: a question is open
-//	                                                       │
+//	                                                       │ ◀─ asked again after some heartbeats
 //	       Launch or NoTask of the frontend ◀──────────────┤
 //	       NoTask of the shell ◀── the frontend is gone ───┘
 //
@@ -63,6 +63,7 @@
 //	master down                  what is here goes on, hello is repeated for ever, the last roll holds
 //	frontend down                its results are kept and repeated, its messages wait; where it is gone
 //	                             from the roll, what it was asked is answered "no task"
+//	this node taken for lost     what it was to be told is dropped: its workers ask again
 //	another node down            what was for it is dropped; cores that knew it hear who is left
 //	backend process gone         its attempts end as lost and are tried elsewhere, its slot is withdrawn
 //	node monitor killed          its processes die with it (package guard); the next

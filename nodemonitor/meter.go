@@ -32,6 +32,7 @@ type meter struct {
 	ignored      prometheus.Counter
 	replaced     prometheus.Counter
 	unreachable  prometheus.Counter
+	asked        prometheus.Counter   // again
 	relayed      []prometheus.Counter // by fate
 }
 
@@ -73,6 +74,7 @@ func newMeter() *meter {
 		ignored:      m.Counter("messages_ignored_total", "Messages of a slot or kind that means nothing here, and ends of attempts that do not run."),
 		replaced:     m.Counter("messages_of_replaced_total", "Batches of processes that the roll has replaced by others; they were taken and ignored."),
 		unreachable:  m.Counter("messages_undeliverable_total", "Messages to frontends and workers that are not on the roll any more."),
+		asked:        m.Counter("questions_repeated_total", "Workers' questions for a task that were asked again for want of an answer."),
 		relayed: m.Counters("messages_relayed_total", "Messages of backends to their applications, by fate.", "fate",
 			"delivered", "refused", "dropped"),
 	}

@@ -1,10 +1,14 @@
 package nodemonitor
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // rich is what a probe says when no queue is too long.
@@ -62,4 +66,32 @@ func TestSuccessorLost(t *testing.T) {
 	f.probe(first, 0, 3, poor)
 	w.update(func() { w.strike("ghost") })
 	f.question(other, 0, 2)
+}
+
+// unwilling is a node that refuses all messages.
+type unwilling struct{}
+
+func (unwilling) Deliver(context.Context, *wire.Batch) (wire.BatchReply, error) {
+	return wire.BatchReply{Incarnation: 1, Problem: "it takes nothing"}, nil
+}
+
+// TestSuccessorUnwilling: what a node on the roll will never take moves on to the
+// next one.
+func TestSuccessorUnwilling(t *testing.T) {
+	w, f := newRivals(t)
+	list := w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n1")
+	s := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: unwilling{}}, w.codec), server.Options{Name: "unwilling"})
+	w.update(func() {
+		w.enrollAt("unwilling", s.Addr().String())
+	})
+	list = append(list, w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n3")...)
+	first, other := list[0], list[1]
+	first.until("it knows three workers", func(o *owner) bool { return len(o.roll.listed) == 3 })
+	f.probe(first, 0, 1, rich)
+	f.bind(first, 0, attemptOf(1, 0), f.question(first, 0, 1), sleepFor(time.Hour))
+	first.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	f.probe(first, 0, 2, rich)
+	f.probe(first, 0, 3, poor)
+	f.question(other, 0, 2)
+	first.until("it is tried again later", func(o *owner) bool { return len(o.roll.barred) == 0 && len(o.roll.members) == 3 })
 }

@@ -209,3 +209,39 @@ func TestStopWhileAsking(t *testing.T) {
 		t.Errorf("the last snapshot has %d slots", len(last.Slots))
 	}
 }
+
+// TestAskedAgain: a question that a frontend has lost, as it does when it takes the
+// node for lost for a moment, is asked again; if both are answered, the second task
+// goes back.
+func TestAskedAgain(t *testing.T) {
+	for _, policy := range []string{"sparrow", "peacock"} {
+		t.Run(policy, func(t *testing.T) {
+			w, f := newRivals(t)
+			n := w.under(policy, nil, "n1")[0]
+			f.probe(n, 0, 1)
+			seq := f.question(n, 0, 1)
+			w.await("the same question, twice again", func() bool {
+				asked := 0
+				for i := range f.got {
+					if m := &f.got[i].Msg; m.Kind == sched.GetTask && m.Job.Lo == 1 && m.Seq == seq {
+						asked++
+					}
+				}
+				return asked >= 3
+			})
+			n.look(func(o *owner) {
+				if q := o.workers[0].question; q.repeat < 4*askAgainFirst*o.heartbeat {
+					t.Errorf("after two repeats the pause is %v", q.repeat)
+				}
+			})
+			f.bind(n, 0, attemptOf(1, 0), seq, sleepFor(time.Hour))
+			f.bind(n, 0, attemptOf(1, 1), seq, sleepFor(time.Hour))
+			w.await("the second task is sent back", func() bool { return find(f.got, sched.Refused, attemptOf(1, 1)) != nil })
+			n.look(func(o *owner) {
+				if w := o.workers[0]; w.question != (question{}) || len(o.runs) != 1 {
+					t.Errorf("the question is %+v, %d attempts run", w.question, len(o.runs))
+				}
+			})
+		})
+	}
+}

@@ -250,7 +250,10 @@ func (w *world) verify(c Config, n *testNode) {
 }
 
 // enrollGhost enters a node of one worker that nobody has seen. It needs the lock.
-func (w *world) enrollGhost(name string) {
+func (w *world) enrollGhost(name string) { w.enrollAt(name, "127.0.0.1:1") }
+
+// enrollAt enters a node of one worker. It needs the lock.
+func (w *world) enrollAt(name, address string) {
 	var r wire.HelloReply
-	w.enroll(&wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: name}, Address: "127.0.0.1:1", Incarnation: 1, Slots: []wire.Slot{{}}}, &r)
+	w.enroll(&wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: name}, Address: address, Incarnation: 1, Slots: []wire.Slot{{}}}, &r)
 }

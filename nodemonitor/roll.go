@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -18,8 +19,10 @@ type roll struct {
 	mu    sync.RWMutex
 	peers map[wire.Ref]entry // by daemon
 
-	members []sched.Member // the owner's: the live workers, in the order of their numbers
-	highest int32          // the owner's: number of a worker that was ever on the roll, plus one
+	listed  []sched.Member    // the owner's: the live workers, in the order of their numbers
+	barred  map[wire.Ref]bool // the owner's: nodes that have refused messages a moment ago
+	members []sched.Member    // the owner's: the listed without the barred, as the cores know them
+	highest int32             // the owner's: number of a worker that was ever on the roll, plus one
 }
 
 // entry is a daemon on the roll.
@@ -37,7 +40,9 @@ const (
 	replaced // by another process of its name
 )
 
-func newRoll() *roll { return &roll{peers: map[wire.Ref]entry{}} }
+func newRoll() *roll {
+	return &roll{peers: map[wire.Ref]entry{}, barred: map[wire.Ref]bool{}}
+}
 
 // standing looks up a process.
 func (r *roll) standing(peer wire.Ref, incarnation int64) senderStanding {
@@ -145,10 +150,23 @@ func (o *owner) enroll(n *wire.RollNode, members []sched.Member) []sched.Member 
 	return members
 }
 
-// acquaint tells the cores who else there is, where they want to know and it has
-// changed. All get one list.
+// acquaint takes the list of live workers, and tells the cores.
 func (o *owner) acquaint(members []sched.Member) {
 	slices.SortFunc(members, func(a, b sched.Member) int { return cmp.Compare(a.Worker.ID, b.Worker.ID) })
+	o.roll.listed = members
+	o.tellMembers()
+}
+
+// tellMembers tells the cores who else there is, where they want to know and it has
+// changed. All get one list.
+func (o *owner) tellMembers() {
+	members := o.roll.listed
+	if len(o.roll.barred) > 0 {
+		members = slices.DeleteFunc(slices.Clone(members), func(m sched.Member) bool {
+			ref, _ := o.roster.Ref(m.Worker)
+			return o.roll.barred[ref.Daemon()]
+		})
+	}
 	if !o.rules.acquainted || slices.Equal(members, o.roll.members) {
 		return
 	}
@@ -159,4 +177,22 @@ func (o *owner) acquaint(members []sched.Member) {
 			o.step(w, sched.Addr{}, &m)
 		}
 	}
+}
+
+// barredFor is how long a node that refused messages passes for lost here.
+const barredFor = time.Second
+
+// bar has a node pass for lost, and a moment later for new.
+func (o *owner) bar(peer wire.Ref) {
+	if o.roll.barred[peer] {
+		return
+	}
+	o.roll.barred[peer] = true
+	o.tellMembers()
+	time.AfterFunc(barredFor, func() {
+		o.urge(event{do: func() { // nobody when the daemon has stopped
+			delete(o.roll.barred, peer)
+			o.tellMembers()
+		}})
+	})
 }

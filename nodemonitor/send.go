@@ -67,8 +67,14 @@ func (o *owner) tell(w *worker, to sched.Addr, m *sched.Message) {
 		return // nobody waits for this node any more
 	}
 	if m.Kind == sched.GetTask {
-		w.question = question{to: to, job: m.Job, seq: m.Seq}
+		o.ask(w, to, m)
 	}
+	o.convey(w, to, m)
+}
+
+// convey queues a message for where its receiver is. A question to nobody is given
+// up.
+func (o *owner) convey(w *worker, to sched.Addr, m *sched.Message) {
 	if there := o.bySelf[to]; there != nil {
 		o.local = append(o.local, local{to: there, from: w.self, msg: *m})
 		return

@@ -14,7 +14,7 @@ import (
 
 // net is a cluster of one policy's cores under a hostile network: messages of
 // different links overtake each other, some come twice, workers die with what is
-// on its way to and from them, and new ones come.
+// on its way to and from them or are taken for dead by some, and new ones come.
 type net struct {
 	t       *rapid.T
 	policy  sched.Policy
@@ -30,7 +30,14 @@ type net struct {
 	ran     map[sched.AttemptID]bool
 	results map[sched.AttemptID]int // accepted, by task (Attempt 0)
 	open    map[sched.JobID]sched.Addr
+	asked   map[sched.Addr]question // what a worker asked and has not heard yet
 	losses  int
+}
+
+// question is a GetTask that waits for its answer.
+type question struct {
+	to  sched.Addr
+	msg sched.Message
 }
 
 type link struct {
@@ -57,6 +64,7 @@ func newNet(t *rapid.T, spec string, workers int) *net {
 	n := &net{
 		t: t, policy: p, params: params, cores: map[sched.Addr]sched.Core{}, runs: map[sched.Addr]*sched.Message{}, resting: map[sched.AttemptID]sched.Addr{},
 		ran: map[sched.AttemptID]bool{}, results: map[sched.AttemptID]int{}, open: map[sched.JobID]sched.Addr{},
+		asked: map[sched.Addr]question{},
 	}
 	for d := range frontends {
 		a := sched.Addr{Role: sched.Distributor, ID: int32(d)}
@@ -82,6 +90,9 @@ func (n *net) step(from, to sched.Addr, m *sched.Message) {
 	core := n.cores[to]
 	if core == nil {
 		return // it has died
+	}
+	if q := n.asked[to]; (m.Kind == sched.Launch || m.Kind == sched.NoTask) && q.to == from && q.msg.Job == m.Job && q.msg.Seq == m.Seq {
+		delete(n.asked, to)
 	}
 	var out sched.Actions
 	core.Step(n.now, from, m, &out)
@@ -156,6 +167,9 @@ func (n *net) persist(self sched.Addr, m *sched.Message) {
 }
 
 func (n *net) send(from, to sched.Addr, m sched.Message) {
+	if m.Kind == sched.GetTask {
+		n.asked[from] = question{to, m}
+	}
 	if to.ID == sched.Everyone {
 		for id := range int32(frontends) {
 			n.send(from, sched.Addr{Role: to.Role, ID: id}, m)
@@ -216,16 +230,53 @@ func (n *net) loseWorker(i int) {
 	n.workers = slices.Delete(n.workers, i, i+1)
 	delete(n.cores, w)
 	delete(n.runs, w)
+	delete(n.asked, w)
 	n.links = slices.DeleteFunc(n.links, func(l *link) bool { return l.from == w || l.to == w })
 	n.tell(theMaster, sched.Message{Kind: sched.WorkerLost, Peer: w, Reason: "it died"})
 	n.acquaint()
 }
 
-func (n *net) acquaint() {
+// doubt has a distributor, or a worker that is told of the others, take a worker
+// for lost that lives and knows nothing of it, and meet it again: what is on its way
+// to it is dropped, and what it has said last too, but for results. Nobody else
+// need notice, since the roll is read now and then.
+func (n *net) doubt(by, w sched.Addr) {
+	for _, l := range n.links {
+		switch {
+		case l.from == by && l.to == w:
+			l.queue = nil
+		case l.from == w && l.to == by && by.Role == sched.Distributor:
+			l.queue = slices.DeleteFunc(l.queue, func(m sched.Message) bool { return m.Kind != sched.Report })
+		}
+	}
+	n.tell(by, n.members(w))
+	n.tell(by, n.members(sched.Addr{}))
+}
+
+// askAgain does what the shells do for questions that are not answered.
+func (n *net) askAgain() (any bool) {
+	for _, w := range n.workers {
+		if q, open := n.asked[w]; open {
+			n.send(w, q.to, q.msg)
+			any = true
+		}
+	}
+	return any
+}
+
+// members are all that live but one.
+func (n *net) members(but sched.Addr) sched.Message {
 	m := sched.Message{Kind: sched.Members, More: &sched.More{}}
 	for _, w := range n.workers {
-		m.More.Members = append(m.More.Members, sched.Member{Worker: w, Master: theMaster})
+		if w != but {
+			m.More.Members = append(m.More.Members, sched.Member{Worker: w, Master: theMaster})
+		}
 	}
+	return m
+}
+
+func (n *net) acquaint() {
+	m := n.members(sched.Addr{})
 	for d := range frontends {
 		n.tell(sched.Addr{Role: sched.Distributor, ID: int32(d)}, m)
 	}
@@ -262,7 +313,7 @@ func (n *net) running() (list []sched.Addr) {
 // chaos does one thing that can happen.
 func (n *net) chaos(job *uint64) {
 	index := func(k int) int { return rapid.IntRange(0, k-1).Draw(n.t, "which") }
-	switch rapid.SampledFrom([]string{"submit", "deliver", "deliver", "deliver", "deliver", "repeat", "end", "end", "time", "lose", "add", "cancel"}).Draw(n.t, "event") {
+	switch rapid.SampledFrom([]string{"submit", "deliver", "deliver", "deliver", "deliver", "repeat", "end", "end", "time", "lose", "doubt", "add", "cancel"}).Draw(n.t, "event") {
 	case "submit":
 		*job++
 		id, class := sched.JobID{Lo: *job}, sched.Class(index(sched.NumClasses))
@@ -291,6 +342,14 @@ func (n *net) chaos(job *uint64) {
 		if n.losses < 4 && len(n.workers) > 3 {
 			n.loseWorker(index(len(n.workers)))
 		}
+	case "doubt":
+		w, by := n.workers[index(len(n.workers))], sched.Addr{Role: sched.Distributor, ID: int32(index(frontends))}
+		if n.policy.Acquainted && rapid.Bool().Draw(n.t, "a worker doubts") {
+			by = n.workers[index(len(n.workers))]
+		}
+		if by != w {
+			n.doubt(by, w)
+		}
 	case "add":
 		if n.next < 9 {
 			n.addWorker()
@@ -305,7 +364,10 @@ func (n *net) chaos(job *uint64) {
 // settle lets everything come to its end.
 func (n *net) settle() {
 	first := func(int) int { return 0 }
-	for range 20_000 {
+	for i := range 20_000 {
+		if i%1000 == 999 {
+			n.askAgain() // also where time goes on: probes may move for as long as nobody is served
+		}
 		if n.deliver(first) {
 			continue
 		}
@@ -313,7 +375,7 @@ func (n *net) settle() {
 			n.end(list[0], sched.Done)
 			continue
 		}
-		if !n.advance() {
+		if !n.advance() && !n.askAgain() {
 			break
 		}
 	}

@@ -23,7 +23,10 @@
 // and nobody knows whose they were; every job with unbound tasks is then probed
 // for again: a reservation too many costs one NoTask, one too few the job. A
 // GetTask carries the worker's sequence number, and its answer carries it back,
-// so an answer that comes late or twice is recognised. A distributor that was
+// so an answer that comes late or twice is recognised. A distributor that takes a
+// worker for lost and meets it again has dropped its answer, so the worker's shell
+// repeats a question that waits too long; a second task that is bound for it is
+// refused. A distributor that was
 // started again gives every unfinished task a new attempt, as nobody knows which
 // of the old ones run; one result of each counts.
 package probing
