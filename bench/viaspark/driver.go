@@ -13,15 +13,19 @@ import (
 	"time"
 )
 
+// statusNotFound is that of a shell that has no such program.
+const statusNotFound = 127
+
 // driver is one driver's process.
 type driver struct {
-	number int
-	place  string
-	jobs   []int // in the workload, in order
-	cmd    *exec.Cmd
-	in     io.WriteCloser // closed: it wants no more
-	out    io.Reader
-	errs   *tail
+	number   int
+	place    string
+	notFound string // what to do if the place has no such program
+	jobs     []int  // in the workload, in order
+	cmd      *exec.Cmd
+	in       io.WriteCloser // closed: it wants no more
+	out      io.Reader
+	errs     *tail
 
 	// Of the goroutine that runs the replay.
 	ready, ended bool
@@ -44,7 +48,7 @@ type heard struct {
 // start starts the process, in a process group of its own: an interrupt at the
 // terminal is this program's to pass on.
 func (d *driver) start(p *Program, argv []string) (err error) {
-	d.place = p.Place
+	d.place, d.notFound = p.Place, p.NotFound
 	d.cmd = exec.Command(argv[0], argv[1:]...) //nolint:gosec,noctx // the user's own program; it is ended by its input
 	d.cmd.Env = p.Env
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -119,6 +123,10 @@ func (d *driver) died(ctx context.Context, err error, doing string) error {
 		text += "; the last it said:\n  " + strings.ReplaceAll(end, "\n", "\n  ")
 	} else {
 		text += "; it said nothing"
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == statusNotFound && d.notFound != "" {
+		text += "\n" + d.notFound
 	}
 	return errors.New(text)
 }

@@ -17,6 +17,8 @@ type Program struct {
 	Env []string
 	// Shell says that the words after Argv are read by a shell, as ssh has it.
 	Shell bool
+	// NotFound is what to do when a shell there says that it has no such program.
+	NotFound string
 }
 
 // sshOptions: nobody is asked for a password, and a host that is gone is noticed
@@ -27,7 +29,8 @@ var sshOptions = []string{"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"
 // Spark and the plugin there.
 func OnHost(host, pigeon string) Program {
 	argv := append(append([]string{"ssh"}, sshOptions...), "--", host)
-	return Program{Place: "host " + host, Argv: append(argv, quoted(pigeon), "spark", "submit"), Shell: true}
+	return Program{Place: "host " + host, Argv: append(argv, quoted(pigeon), "spark", "submit"), Shell: true,
+		NotFound: "name the path of pigeon on the hosts with --host-pigeon"}
 }
 
 // CheckHost refuses what ssh would not take for a host.

@@ -239,6 +239,17 @@ func TestNothingRunsUnlessAllAreReady(t *testing.T) {
 	}
 }
 
+// TestNoSuchProgramThere: a shell says so, and the error what to do.
+func TestNoSuchProgramThere(t *testing.T) {
+	o := options(t, 1)
+	o.Programs = []Program{OnHost("a", "pigeon")}
+	o.Programs[0].Argv = []string{"sh", "-c", "echo sh: pigeon: not found >&2; exit 127"}
+	_, err := Run(t.Context(), jobs(t), o)
+	if !contains(err, "driver 0 on host a ended (exit status 127)", "pigeon: not found\nname the path of pigeon on the hosts with --host-pigeon") {
+		t.Error(err)
+	}
+}
+
 // TestADriverThatIsNotOurs is ended, and what it says counts for nothing.
 func TestADriverThatIsNotOurs(t *testing.T) {
 	o := options(t, 2, "works", "babbles")
