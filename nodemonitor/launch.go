@@ -67,7 +67,20 @@ func (o *owner) refused(w *worker, to sched.Addr, m *sched.Message) {
 		o.toMaster(w, m)
 		return
 	}
-	o.tell(w, to, m)
+	o.sendBack(w, to, m)
+}
+
+// sendBack tells a frontend that a task it has bound to the worker does not run
+// there: by a result that counts for nothing, since results are repeated until they
+// are on its disk. What is said in passing is dropped while the frontend is off the
+// roll, and it would wait for that task for ever.
+func (o *owner) sendBack(w *worker, to sched.Addr, m *sched.Message) {
+	f := o.frontendOf(to)
+	if _, runs := o.runs[m.AttemptID()]; f == nil || runs {
+		return
+	}
+	o.reached(f, w.launch.OwnerAddress)
+	o.keep(f, result{id: m.AttemptID(), outcome: sched.Yielded, slot: w.number, reason: m.Reason})
 }
 
 // whyRefused tells a refusal that the core has just made, in the order in which it

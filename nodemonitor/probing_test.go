@@ -42,7 +42,8 @@ func TestLateBinding(t *testing.T) {
 	}
 }
 
-// TestLateAnswer: a launch that nobody waits for goes back to its frontend.
+// TestLateAnswer: a launch that nobody waits for goes back to its frontend, as
+// surely as a result.
 func TestLateAnswer(t *testing.T) {
 	w, f := newRivals(t)
 	n := w.under("sparrow", nil, "n1")[0]
@@ -50,14 +51,19 @@ func TestLateAnswer(t *testing.T) {
 	seq := f.question(n, 0, 1)
 	id := attemptOf(1, 0)
 	f.bind(n, 0, id, seq+1, sleepFor(0))
-	w.await("it is refused", func() bool { return find(f.got, sched.Refused, id) != nil })
+	if r := w.reported(id); r.Msg.Outcome != sched.Yielded || r.From.Slot != 0 {
+		t.Errorf("it is sent back as %s", sched.Describe(&r.Msg))
+	}
 	n.look(func(o *owner) {
 		if q := o.workers[0].question; q.job != id.Job || o.attempts != 0 {
 			t.Errorf("the question is %+v, %d attempts are here", q, o.attempts)
 		}
 	})
+	id.Attempt++
 	f.bind(n, 0, id, seq, sleepFor(0))
-	w.reported(id)
+	if r := w.reported(id); r.Msg.Outcome != sched.Done {
+		t.Errorf("what was asked for ends as %s", sched.Describe(&r.Msg))
+	}
 }
 
 // TestForsaken: a worker whose frontend is gone from the roll, or another process
@@ -236,7 +242,9 @@ func TestAskedAgain(t *testing.T) {
 			})
 			f.bind(n, 0, attemptOf(1, 0), seq, sleepFor(time.Hour))
 			f.bind(n, 0, attemptOf(1, 1), seq, sleepFor(time.Hour))
-			w.await("the second task is sent back", func() bool { return find(f.got, sched.Refused, attemptOf(1, 1)) != nil })
+			if r := w.reported(attemptOf(1, 1)); r.Msg.Outcome != sched.Yielded {
+				t.Errorf("the second task is sent back as %s", sched.Describe(&r.Msg))
+			}
 			n.look(func(o *owner) {
 				if w := o.workers[0]; w.question != (question{}) || len(o.runs) != 1 {
 					t.Errorf("the question is %+v, %d attempts run", w.question, len(o.runs))

@@ -253,6 +253,25 @@ func (n *net) doubt(by, w sched.Addr) {
 	n.tell(by, n.members(sched.Addr{}))
 }
 
+// forsake has a worker's shell find a distributor gone that lives, and back: what it
+// waits for from there it is denied, what it has said last is dropped, but for
+// results and what is sent back as one, and the distributor, when it notices, probes
+// once more.
+func (n *net) forsake(w, d sched.Addr) {
+	for _, l := range n.links {
+		if l.from == w && l.to == d {
+			l.queue = slices.DeleteFunc(l.queue, func(m sched.Message) bool { return m.Kind != sched.Report && m.Kind != sched.Refused })
+		}
+	}
+	if q := n.asked[w]; q.to == d {
+		delete(n.asked, w)
+		n.tell(w, sched.Message{Kind: sched.NoTask, Job: q.msg.Job, Seq: q.msg.Seq})
+	}
+	m := n.members(sched.Addr{})
+	m.Resent = true
+	n.tell(d, m)
+}
+
 // askAgain does what the shells do for questions that are not answered.
 func (n *net) askAgain() (any bool) {
 	for _, w := range n.workers {
@@ -313,7 +332,7 @@ func (n *net) running() (list []sched.Addr) {
 // chaos does one thing that can happen.
 func (n *net) chaos(job *uint64) {
 	index := func(k int) int { return rapid.IntRange(0, k-1).Draw(n.t, "which") }
-	switch rapid.SampledFrom([]string{"submit", "deliver", "deliver", "deliver", "deliver", "repeat", "end", "end", "time", "lose", "doubt", "add", "cancel"}).Draw(n.t, "event") {
+	switch rapid.SampledFrom([]string{"submit", "deliver", "deliver", "deliver", "deliver", "repeat", "end", "end", "time", "lose", "doubt", "forsake", "add", "cancel"}).Draw(n.t, "event") {
 	case "submit":
 		*job++
 		id, class := sched.JobID{Lo: *job}, sched.Class(index(sched.NumClasses))
@@ -350,6 +369,8 @@ func (n *net) chaos(job *uint64) {
 		if by != w {
 			n.doubt(by, w)
 		}
+	case "forsake":
+		n.forsake(n.workers[index(len(n.workers))], sched.Addr{Role: sched.Distributor, ID: int32(index(frontends))})
 	case "add":
 		if n.next < 9 {
 			n.addWorker()

@@ -69,6 +69,10 @@ func (w *Worker) setTimer(now sched.Time, out *sched.Actions) {
 	out.Timer(w.instant(r.due), r.due)
 }
 
+// maxMoved bounds the probes of one batch, as the wire does; what is beyond it moves
+// at the next tick.
+const maxMoved = 10_000
+
 // tick moves all marked probes to the successor in one message, which is kept
 // until it is acknowledged.
 func (w *Worker) tick(out *sched.Actions) {
@@ -77,8 +81,9 @@ func (w *Worker) tick(out *sched.Actions) {
 	if len(w.queue.marked) == 0 || r.successor == (sched.Addr{}) {
 		return
 	}
-	b := batch{to: r.successor, number: r.number, probes: w.queue.marked}
-	w.queue.marked = nil
+	n := min(len(w.queue.marked), maxMoved)
+	b := batch{to: r.successor, number: r.number, probes: w.queue.marked[:n:n]}
+	w.queue.marked = w.queue.marked[n:]
 	r.sent = append(r.sent, b)
 	m := out.Send(b.to, sched.Rotated)
 	m.Seq, m.Arrival, m.More = b.number, w.instant(b.number), &sched.More{Probes: b.probes, Load: w.state.load}

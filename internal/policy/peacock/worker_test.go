@@ -226,3 +226,22 @@ func TestKill(t *testing.T) {
 		t.Errorf("stops %s", id)
 	}
 }
+
+// A batch is bounded; what it does not hold moves at the next tick.
+func TestManyMove(t *testing.T) {
+	s := newSlot(t)
+	s.now = second
+	s.probe(1, second) // asked for
+	s.probe(2, second) // waits
+	for job := range uint64(maxMoved + 5) {
+		p := probe(100+job, 1, 1, 100)
+		p.Owner = owner
+		s.w.queue.marked = append(s.w.queue.marked, p)
+	}
+	s.w.rotation.due = 2
+	got := s.does(sched.Addr{}, tick(2), "Send to worker 2: Rotated seq=2", "Timer at 3000000000")
+	next := s.does(sched.Addr{}, tick(3), "Send to worker 2: Rotated seq=3")
+	if first, rest := got[0].Msg.More.Probes, next[0].Msg.More.Probes; len(first) != maxMoved || len(rest) != 5 || rest[0].Job.Lo != 100+maxMoved {
+		t.Errorf("%d move, then %d", len(first), len(rest))
+	}
+}

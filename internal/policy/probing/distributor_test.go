@@ -176,9 +176,10 @@ func TestTasksThatComeBack(t *testing.T) {
 		message sched.Message
 		attempt int32
 	}{
-		"refused": {worker(4), sched.Message{Kind: sched.Refused, Job: one, Attempt: 1}, 1},
-		"failed":  {worker(4), sched.Message{Kind: sched.Report, Job: one, Attempt: 1, Outcome: sched.Failed}, 2},
-		"lost":    {sched.Addr{}, *members(0, 1, 2, 3, 5, 6, 7), 2},
+		"refused":               {worker(4), sched.Message{Kind: sched.Refused, Job: one, Attempt: 1}, 1},
+		"failed":                {worker(4), sched.Message{Kind: sched.Report, Job: one, Attempt: 1, Outcome: sched.Failed}, 2},
+		"sent back as a result": {worker(4), sched.Message{Kind: sched.Report, Job: one, Attempt: 1, Outcome: sched.Yielded}, 2},
+		"lost":                  {sched.Addr{}, *members(0, 1, 2, 3, 5, 6, 7), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFrontend(t, probing.Options{Ratio: 2}, 8)

@@ -26,7 +26,8 @@
 // so an answer that comes late or twice is recognised. A distributor that takes a
 // worker for lost and meets it again has dropped its answer, so the worker's shell
 // repeats a question that waits too long; a second task that is bound for it is
-// refused. A distributor that was
+// refused. Live, a refusal is a Report that says Yielded: results are repeated until
+// they are taken, and a refusal that gets lost would strand its task. A distributor that was
 // started again gives every unfinished task a new attempt, as nobody knows which
 // of the old ones run; one result of each counts.
 package probing
