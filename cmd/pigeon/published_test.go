@@ -195,6 +195,12 @@ func publishedJob(t, cluster *testing.T, s style, app string, line devLine, back
 	for range tasks {
 		counts[hear(t, heard, backend)]++
 	}
+	if got := succeed(t, "status"); !strings.Contains(got, "applications on the nodes: ") || !strings.Contains(got, app) {
+		t.Errorf("status names no application:\n%s", got)
+	}
+	if code, _, said := pigeon(t, "status", app); code == 0 || !strings.Contains(said, "it is an application, and no job") {
+		t.Errorf("an application taken for a job: status %d, %s", code, said)
+	}
 	// What comes after it comes in order: nothing is told twice.
 	if err := backend.report(&published.TFullTaskId{TaskId: "last", RequestId: jobOf(t, app).Job, AppId: app, SchedulerAddress: hostPort(t, line.Frontends[0])}, 9, "end"); err != nil {
 		t.Fatal(err)

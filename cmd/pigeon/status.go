@@ -19,7 +19,8 @@ func statusCommand() *cobra.Command {
 		Use:     "status [JOB]...",
 		GroupID: groupJobs,
 		Short:   "Show where jobs stand",
-		Long: `Shows where the named jobs stand, or the newest ones. The exit status tells whether
+		Long: `Shows where the named jobs stand, or the newest ones and which applications there
+are. The exit status tells whether
 they could be looked up; whether they failed is in what is shown.`,
 		Example: `  pigeon status
   pigeon status JOB -o json
@@ -54,11 +55,16 @@ func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, limit int, 
 	case len(jobs) == 1 && len(list) == 1:
 		return errors.Join(err, printStatus(cmd.OutOrStdout(), &list[0]))
 	case len(list) > 0:
-		return errors.Join(err, printStatusTable(cmd.OutOrStdout(), list))
+		err = errors.Join(err, printStatusTable(cmd.OutOrStdout(), list))
 	case err == nil:
 		fmt.Fprintln(cmd.ErrOrStderr(), "no jobs; 'pigeon submit --sleep 1s --tasks 8' makes one")
 	}
-	return err
+	if len(jobs) > 0 {
+		return err
+	}
+	apps, failed := c.applications(cmd.Context())
+	sayApplications(cmd.OutOrStdout(), apps)
+	return errors.Join(err, failed)
 }
 
 // statusOf looks the jobs up, or without any lists the newest. What was found
@@ -67,7 +73,7 @@ func statusOf(ctx context.Context, c *clusterClient, jobs []string, limit int) (
 	for _, job := range jobs {
 		_, s, missing := c.find(ctx, job)
 		if missing != nil {
-			err = errors.Join(err, missing)
+			err = errors.Join(err, c.orApplication(ctx, job, missing))
 			continue
 		}
 		list = append(list, s)
