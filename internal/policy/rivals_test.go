@@ -273,14 +273,14 @@ func (n *net) forsake(w, d sched.Addr) {
 }
 
 // askAgain does what the shells do for questions that are not answered.
-func (n *net) askAgain() (any bool) {
+func (n *net) askAgain() (asked bool) {
 	for _, w := range n.workers {
 		if q, open := n.asked[w]; open {
 			n.send(w, q.to, q.msg)
-			any = true
+			asked = true
 		}
 	}
-	return any
+	return asked
 }
 
 // members are all that live but one.
