@@ -79,7 +79,7 @@ func TestSameActionsOnEveryMachine(t *testing.T) {
 		"pigeon-x":            "bc25336dee3d6189cd0ed44777e2da88b83b00f83a1530305b09c1a69f95d306",
 		"pigeon-sort:tail=no": "a5972200f348319c1c1e2eb3fdf9409563a27397ad07c4317feb15afc29ba7a7",
 		"pigeon-x:tail=no":    "143dd79aec85e48ba74b4090af41b67d0edd72cfbe292be92af781320a5eb219",
-		"peacock":             "7ce1accc11b36d9b65f00c593ca23a22f7664cfc11a17c8ede2fc1ee7b6668c6",
+		"peacock":             "e2a8c86f4e0dd9cb5dc8c298a455554ab90c98b5e61f1871bec16d24b625ef5f",
 		"kairos":              "782e21e2fb26ed7ad1b5bebbdcc7b2d07b30cadcac6e48d9c2334207f4670395",
 	} {
 		sum := sha256.Sum256(actions(t, name, 1))

@@ -409,7 +409,7 @@ func (n *net) settle() {
 // node during a live run loses no job under any policy". Whatever is late, comes
 // twice or dies, every job ends, and every task has one accepted result.
 func TestRivalsLoseNothing(t *testing.T) {
-	for _, spec := range []string{"sparrow", "sparrow:cancel=yes,ratio=1", "hawk", "hawk:tries=2", "eagle", "eagle:least=1", "fifo", "priority",
+	for _, spec := range []string{"sparrow", "sparrow:cancel=yes,ratio=1", "hawk", "hawk:tries=2", "hawk:ratio=1", "eagle", "eagle:least=1", "fifo", "priority",
 		"peacock", "peacock:interval=1ms", "kairos", "kairos:q=1,s=0", "kairos:q=2,quantum=10ms"} {
 		t.Run(spec, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

@@ -2,6 +2,7 @@ package hawk
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -16,7 +17,19 @@ type Worker struct {
 	general []sched.Member
 	left    int        // workers it may still ask in this turn to idle
 	asked   sched.Addr // whose answer it waits for, zero for nobody
+	lent    []lent     // what thieves were given a moment ago
 }
+
+// lent is what a thief was given.
+type lent struct {
+	to     sched.Addr
+	at     sched.Time
+	probes []sched.Probed
+}
+
+// keptLent is how long it is remembered: until it has arrived, or its thief is taken
+// for lost.
+const keptLent = 10 * sched.Second
 
 // NewWorker gives an idle slot that knows no other.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
@@ -34,9 +47,9 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	was := w.Free()
 	switch m.Kind {
 	case sched.Members:
-		w.acquaint(m)
+		w.acquaint(m, out)
 	case sched.Steal:
-		w.give(from, out)
+		w.give(now, from, out)
 	case sched.Stolen:
 		w.stolen(from, m, out)
 	default:
@@ -52,13 +65,23 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 }
 
 // acquaint takes the list of live workers, of which the reserved ones are first.
-// Whom it had asked may be gone.
-func (w *Worker) acquaint(m *sched.Message) {
+// Whom it had asked may be gone. So may a thief, and what is on its way there is
+// dropped then, also when it lives and is back at once: those reservations are
+// served here. One too many costs a NoTask.
+func (w *Worker) acquaint(m *sched.Message, out *sched.Actions) {
 	w.asked = sched.Addr{}
-	if m.More != nil {
-		list := m.More.Members
-		w.general = list[probing.Reserved(w.cfg.Params.Reserved, len(list)):]
+	if m.More == nil {
+		return
 	}
+	list := m.More.Members
+	w.general = list[probing.Reserved(w.cfg.Params.Reserved, len(list)):]
+	w.lent = slices.DeleteFunc(w.lent, func(l lent) bool {
+		gone := !slices.ContainsFunc(list, func(o sched.Member) bool { return o.Worker == l.to })
+		for i := 0; gone && i < len(l.probes); i++ {
+			w.Reserve(l.probes[i], out)
+		}
+		return gone
+	})
 }
 
 // steal asks the next random general worker.
@@ -88,13 +111,16 @@ func (w *Worker) other() sched.Addr {
 }
 
 // give hands over the first run of short reservations behind long work.
-func (w *Worker) give(thief sched.Addr, out *sched.Actions) {
+func (w *Worker) give(now sched.Time, thief sched.Addr, out *sched.Actions) {
 	if thief.Role != sched.Worker {
 		return
 	}
+	w.lent = slices.DeleteFunc(w.lent, func(l lent) bool { return now-l.at > keptLent })
 	answer := out.Send(thief, sched.Stolen)
 	if first, end := w.behindLong(); first < end {
-		answer.More = &sched.More{Probes: w.Take(first, end)}
+		probes := w.Take(first, end)
+		answer.More = &sched.More{Probes: probes}
+		w.lent = append(w.lent, lent{thief, now, probes})
 	}
 }
 

@@ -176,3 +176,33 @@ func TestNobodyToAsk(t *testing.T) {
 		t.Fatalf("did %v", got)
 	}
 }
+
+// What a thief was given is served here when it is taken for lost: it may live, and
+// never get it. Once.
+func TestThiefTakenForLost(t *testing.T) {
+	all := func(but int32) sched.Message {
+		m := sched.Message{Kind: sched.Members, More: &sched.More{}}
+		for id := range int32(8) {
+			if id != but {
+				m.More.Members = append(m.More.Members, sched.Member{Worker: worker(id)})
+			}
+		}
+		return m
+	}
+	s := newSlot(t, 0)
+	s.long(10) // runs
+	s.probe(1)
+	s.probe(2)
+	for round, c := range []struct {
+		gone int32
+		want []uint64
+	}{{-1, []uint64{1, 2}}, {7, nil}, {6, nil}, {-1, []uint64{1, 2}}, {7, nil}} {
+		s.step(sched.Addr{}, all(c.gone))
+		if round == 2 {
+			continue // it is told so before anybody steals
+		}
+		if got := s.steal(); !slices.Equal(got, c.want) {
+			t.Errorf("theft %d gives %v, want %v", round, got, c.want)
+		}
+	}
+}
