@@ -36,7 +36,7 @@ var applications = []application{
 	{name: "tpch", what: "SQL: TPC-H Q1, Q3, Q5, Q6, Q10, 60,000 line items", job: script("tpch.py", "1"), coarse: true, short: true},
 	{name: "udf", what: "PySpark: Python UDF, pandas UDF, mapInPandas, applyInPandas", job: script("udf.py"), coarse: true, short: true},
 	{name: "stream", what: "Structured Streaming: files with a state and foreachBatch; rate source, memory sink, stop", job: script("stream.py"), coarse: true},
-	{name: "spark-shell", what: "spark-shell -i: Scala, RDDs of its own classes, DataFrames", job: shell, coarse: true},
+	{name: "spark-shell", what: "spark-shell -i (4.0: typed): Scala, RDDs of its own classes, DataFrames", job: shell, coarse: true},
 	{name: "spark-sql", what: "spark-sql -f: tables, join, window", job: sql, coarse: true},
 	{name: "pyspark", what: "pyspark: lines typed into the shell", job: pyspark},
 	{name: "builder", what: "plain python: SparkSession.builder names the master and the jar", job: builder, outside: true},
@@ -53,7 +53,11 @@ func script(name string, args ...string) func(sparktest.Spark, *sparktest.Cluste
 	}
 }
 
-func shell(sparktest.Spark, *sparktest.Cluster) sparktest.Job {
+// The shell of 4.0 knows no -i (SPARK-52587).
+func shell(s sparktest.Spark, _ *sparktest.Cluster) sparktest.Job {
+	if s.Line() == "4.0" {
+		return sparktest.Job{Verb: "shell", Stdin: read(testdata("rdd.scala"))}
+	}
 	return sparktest.Job{Verb: "shell", Options: []string{"-i", testdata("rdd.scala")}}
 }
 
