@@ -26,7 +26,8 @@ func writeTable(file string) error {
 	return os.WriteFile(file, page(renewed(onPage(string(before)), list)), 0o644)
 }
 
-// renewed are the runs of before and of now, where both have one that of now.
+// renewed are the runs of before and of now, where both have one that of now, in the
+// words of this package's lists.
 func renewed(before, now []run) (list []run) {
 	same := func(x, y run) bool { return x.Name == y.Name && x.Version == y.Version && x.Mode == y.Mode }
 	for _, r := range before {
@@ -34,7 +35,13 @@ func renewed(before, now []run) (list []run) {
 			list = append(list, r)
 		}
 	}
-	return append(list, now...)
+	for _, r := range now {
+		var known bool
+		if r.What, r.Feature, known = described(r.Name); known {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // onPage reads the runs back from a page. A row of a name that is no more is left out.
@@ -191,7 +198,8 @@ func TestPageGrows(t *testing.T) {
 	text := string(page(before))
 	equal(t, text, string(page(onPage(text))))
 	now := []run{row("tpch", "4.1.4", grants, true), row("rdd", "4.2.1", local, true)}
-	equal(t, string(page([]run{before[0], before[1], before[2], before[4], now[0], now[1]})), string(page(renewed(onPage(text), now))))
+	noted := []run{now[0], {Version: "4.2.1", Name: "rdd", What: "as it was called before", Mode: local, Passed: true}, {Version: "4.2.1", Name: "no more", Mode: local}}
+	equal(t, string(page([]run{before[0], before[1], before[2], before[4], now[0], now[1]})), string(page(renewed(onPage(text), noted))))
 	gone := strings.ReplaceAll(text, "| tpch |", "| an older one |")
 	equal(t, string(page([]run{before[0], before[1], before[2], before[4]})), string(page(onPage(gone))))
 }
