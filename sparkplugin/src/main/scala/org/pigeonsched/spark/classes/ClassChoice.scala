@@ -45,7 +45,9 @@ object ClassChoice {
       .orElse(f.poolClass.map(said(_, poolSetting(f.pool.getOrElse("default")), "its pool")))
       .orElse(f.application.map(said(_, Property, "the application's configuration")))
       .orElse(if (f.estimateNanos > 0) Some(estimated(f)) else None)
-      .orElse(f.history.map { case (median, tasks) => remembered(median, tasks, f.cutoffNanos) })
+      .orElse(f.history.filter(_._2 >= Progress.LeastSamples).map { case (median, tasks) =>
+        remembered(median, tasks, f.cutoffNanos)
+      })
       .getOrElse(Choice(JobClass.Short, 0, derived = true, "nothing is known of it yet"))
   }
 

@@ -19,7 +19,8 @@ class ClassChoiceSuite extends AnyFunSuite {
     ("an estimate", nothing.copy(estimateNanos = second + 1, history = Some((1, 1))), JobClass.Long, false),
     ("an estimate of the cutoff", nothing.copy(estimateNanos = second), JobClass.Short, false),
     ("earlier runs", nothing.copy(history = Some((2 * second, 9))), JobClass.Long, true),
-    ("nothing", nothing, JobClass.Short, true)
+    ("nothing", nothing, JobClass.Short, true),
+    ("an earlier run of a task or two, which says as much,", nothing.copy(history = Some((2 * second, 2))), JobClass.Short, true)
   ).foreach { case (name, facts, jobClass, derived) =>
     test(s"$name decides") {
       val choice = ClassChoice.choose(facts)
