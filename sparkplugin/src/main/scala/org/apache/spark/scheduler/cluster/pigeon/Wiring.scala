@@ -9,10 +9,11 @@ private[spark] final class Wiring extends ExternalClusterManager {
   override def canCreate(masterUrl: String): Boolean = true
 
   override def createTaskScheduler(sc: SparkContext, masterUrl: String): TaskScheduler = {
+    val settings = Settings.of(sc.conf)
     // Waiting for a better slot than the one that is granted costs more than it gains: a grant that
-    // is not used at once goes to another application.
-    sc.conf.setIfMissing("spark.locality.wait", "0s")
-    new PigeonTaskScheduler(sc, Settings.of(sc.conf))
+    // is not used at once goes to another application. In coarse mode the slots stay where they are.
+    if (settings.grants) sc.conf.setIfMissing("spark.locality.wait", "0s")
+    new PigeonTaskScheduler(sc, settings)
   }
 
   override def createSchedulerBackend(
