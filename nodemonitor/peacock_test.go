@@ -48,6 +48,17 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// crowd has a slot run task 0 of job 1, and hold two probes, of which that of job 2
+// moves on.
+func (f *front) crowd(n *testNode) {
+	f.w.t.Helper()
+	f.probe(n, 0, 1, rich)
+	f.bind(n, 0, attemptOf(1, 0), f.question(n, 0, 1), sleepFor(time.Hour))
+	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	f.probe(n, 0, 2, rich)
+	f.probe(n, 0, 3, poor)
+}
+
 // TestSuccessorLost: what was on its way to a node that is gone moves on to another.
 func TestSuccessorLost(t *testing.T) {
 	w, f := newRivals(t)
@@ -59,11 +70,7 @@ func TestSuccessorLost(t *testing.T) {
 	list = append(list, w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n3")...)
 	first, other := list[0], list[1]
 	first.until("it knows three workers", func(o *owner) bool { return len(o.roll.members) == 3 })
-	f.probe(first, 0, 1, rich)
-	f.bind(first, 0, attemptOf(1, 0), f.question(first, 0, 1), sleepFor(time.Hour))
-	first.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
-	f.probe(first, 0, 2, rich)
-	f.probe(first, 0, 3, poor)
+	f.crowd(first)
 	w.update(func() { w.strike("ghost") })
 	f.question(other, 0, 2)
 }
@@ -87,11 +94,7 @@ func TestSuccessorUnwilling(t *testing.T) {
 	list = append(list, w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n3")...)
 	first, other := list[0], list[1]
 	first.until("it knows three workers", func(o *owner) bool { return len(o.roll.listed) == 3 })
-	f.probe(first, 0, 1, rich)
-	f.bind(first, 0, attemptOf(1, 0), f.question(first, 0, 1), sleepFor(time.Hour))
-	first.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
-	f.probe(first, 0, 2, rich)
-	f.probe(first, 0, 3, poor)
+	f.crowd(first)
 	f.question(other, 0, 2)
 	first.until("it is tried again later", func(o *owner) bool { return len(o.roll.barred) == 0 && len(o.roll.members) == 3 })
 }

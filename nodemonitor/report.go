@@ -95,8 +95,9 @@ func (o *owner) answered(f *frontend, r wire.ReportsReply, err error) {
 }
 
 // repeat sends, every heartbeat, the results that were not acknowledged within
-// one, and the questions that were not answered within some. A frontend that does not answer at its last address may have come back
-// at another, which its answer to a notice tells.
+// one, and the questions that were not answered within some. A frontend that does
+// not answer at its last address may have come back at another, which its answer to a
+// notice tells.
 func (o *owner) repeat() {
 	o.release()
 	o.askAgain()

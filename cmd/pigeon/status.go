@@ -20,8 +20,8 @@ func statusCommand() *cobra.Command {
 		GroupID: groupJobs,
 		Short:   "Show where jobs stand",
 		Long: `Shows where the named jobs stand, or the newest ones and which applications there
-are. The exit status tells whether
-they could be looked up; whether they failed is in what is shown.`,
+are. The exit status tells whether they could be looked up; whether they failed is in
+what is shown.`,
 		Example: `  pigeon status
   pigeon status JOB -o json
   pigeon status --limit 5`,
@@ -62,9 +62,10 @@ func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, limit int, 
 	if len(jobs) > 0 {
 		return err
 	}
-	apps, failed := c.applications(cmd.Context())
-	sayApplications(cmd.OutOrStdout(), apps)
-	return errors.Join(err, failed)
+	if apps, unknown := c.applications(cmd.Context()); unknown == nil { // 'pigeon nodes' says why they are not known
+		sayApplications(cmd.OutOrStdout(), apps)
+	}
+	return err
 }
 
 // statusOf looks the jobs up, or without any lists the newest. What was found

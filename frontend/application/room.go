@@ -1,7 +1,6 @@
 package application
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,42 +45,21 @@ func (b *book) heldBy(r *room, n *node) string {
 	return who
 }
 
-// holders says which applications take a node's memory, those that take most first;
-// what is not of this frontend's is the rest.
+// holders says which applications take a node's memory; what is not of this
+// frontend's is the rest.
 func (b *book) holders(node string, taken int64) string {
-	type share struct {
-		who    string
-		memory int64
-	}
-	var list []share
-	for id, a := range b.apps {
-		s := share{who: id}
+	var list []api.Share
+	for id, a := range b.apps { // Shares puts them in order
+		s := api.Share{Who: id}
 		for _, p := range a.executors {
 			if p.node == node {
-				s.memory += a.Template.Memory
+				s.Amount += a.Template.Memory
 			}
 		}
-		if taken -= s.memory; s.memory > 0 {
-			list = append(list, s)
-		}
+		taken -= s.Amount
+		list = append(list, s)
 	}
-	slices.SortFunc(list, func(x, y share) int { return cmp.Or(cmp.Compare(y.memory, x.memory), cmp.Compare(x.who, y.who)) })
-	if taken > 0 {
-		list = append(list, share{"applications of other frontends", taken})
-	}
-	const most = 5
-	var parts []string
-	for i, s := range list {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("and %d others", len(list)-most))
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%s %d MB", s.who, s.memory))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return api.Shares(append(list, api.Share{Who: "applications of other frontends", Amount: taken}), "MB")
 }
 
 // whyNowhere says why the executors that lack fit nowhere, node by node.

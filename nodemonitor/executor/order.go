@@ -1,13 +1,11 @@
 package executor
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -156,28 +154,9 @@ func (a *application) owned() (n int64) {
 // holders says who holds what, the most first; "" when nobody holds anything. It
 // needs the lock.
 func (k *Keeper) holders(of func(*application) int64, unit string) string {
-	type share struct {
-		id string
-		n  int64
+	var list []api.Share
+	for _, a := range k.apps { // Shares puts them in order
+		list = append(list, api.Share{Who: a.ID, Amount: of(a)})
 	}
-	var list []share
-	for _, a := range k.apps {
-		if n := of(a); n > 0 {
-			list = append(list, share{a.ID, n})
-		}
-	}
-	slices.SortFunc(list, func(a, b share) int { return cmp.Or(cmp.Compare(b.n, a.n), strings.Compare(a.id, b.id)) })
-	const most = 5
-	var parts []string
-	for i, s := range list {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("and %d others", len(list)-most))
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%s %d %s", s.id, s.n, unit))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return api.Shares(list, unit)
 }

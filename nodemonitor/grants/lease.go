@@ -56,8 +56,8 @@ func (t *Table) recall(waiting sched.Class, except func(*grant) bool) {
 	}
 }
 
-// offer gives a grant as its executor sees it: with a lease, unless others wait. It
-// needs the lock.
+// offer gives a grant as its executor sees it: with a lease, unless others wait, also
+// when it is answered once more and its lease was ended meanwhile. It needs the lock.
 func (t *Table) offer(g *grant) api.Grant {
 	o := api.Grant{ID: g.task.ID.String(), Level: string(g.task.Payload.Message), Class: classOf(g.task.HT).String()}
 	if t.cfg.Lease > 0 && !g.task.Contended {
@@ -65,7 +65,9 @@ func (t *Table) offer(g *grant) api.Grant {
 			g.offered, g.leased = true, true
 			t.stats.Leased++
 		}
-		o.Lease = t.lease()
+		if g.leased {
+			o.Lease = t.lease()
+		}
 	}
 	return o
 }

@@ -86,6 +86,21 @@ func TestLeaseEndsByTheMastersWord(t *testing.T) {
 	})
 }
 
+// An answer that is lost is given again, and with it no lease that is over.
+func TestLeaseIsNotGivenAgain(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.attach("1", 8)
+		w.launch(1, true, false)
+		if lost := w.poll(0); len(lost.Grants) != 1 || lost.Grants[0].Lease == 0 {
+			t.Fatalf("with nobody waiting: %+v", lost)
+		}
+		w.OthersWait("b", sched.Short)
+		if again := w.poll(0); len(again.Grants) != 1 || again.Grants[0].Lease != 0 {
+			t.Errorf("others wait, and the grant is answered again as %+v", again)
+		}
+	})
+}
+
 // A lease may be long where the master's word can end it. Where it cannot come, new
 // ones are short, and those that were long are over.
 func TestLeaseIsLongWhileTheMasterIsHeard(t *testing.T) {

@@ -7,7 +7,7 @@ import org.pigeonsched.spark.grants.Levels.Told
  *
  * While tasks follow each other in slots that the application keeps, what it wants shrinks by one
  * with each. A grant too many would be bound to any of the tasks that are left, so that can wait:
- * until the cluster would grant a quarter more than is wanted, or for a second.
+ * until the cluster would grant a quarter more than is wanted of a level, or for a second.
  *
  * Not synchronised: the task scheduler's lock guards it. Instants are nanoseconds of a monotonic clock.
  */
@@ -22,7 +22,9 @@ final class Telling {
 
   /** Whether it is to be told this now; then it knows. */
   def due(now: Seq[Told], instant: Long): Boolean = {
-    val due = now != told && (urgent(now) || instant - at > (if (fewTooMany(now)) LongNanos else CalmNanos))
+    val known = told.map(t => t.description.name -> t).toMap
+    val due = now != told &&
+      (urgent(now, known) || instant - at > (if (now.forall(few(_, known))) LongNanos else CalmNanos))
     if (due) {
       told = now
       at = instant
@@ -30,18 +32,17 @@ final class Telling {
     due
   }
 
-  private def urgent(now: Seq[Told]): Boolean = {
-    val before = told.map(t => t.description.name -> t).toMap
+  private def urgent(now: Seq[Told], known: Map[String, Told]): Boolean =
     now.size != told.size || now.exists { t =>
-      before.get(t.description.name).forall { b =>
-        t.total > b.total || (t.outstanding == 0 && b.outstanding > 0) || t.description != b.description
+      known.get(t.description.name).forall { k =>
+        t.total > k.total || (t.outstanding == 0 && k.outstanding > 0) || t.description != k.description
       }
     }
-  }
 
-  private def fewTooMany(now: Seq[Told]): Boolean = {
-    val wanted = now.map(_.outstanding).sum
-    (told.map(_.outstanding).sum - wanted) * 4 < wanted
+  // The cluster would grant few too many of the level, or none.
+  private def few(t: Told, known: Map[String, Told]): Boolean = {
+    val tooMany = known.get(t.description.name).fold(0L)(_.outstanding - t.outstanding)
+    tooMany <= 0 || tooMany * 4 < t.outstanding
   }
 }
 

@@ -37,6 +37,11 @@ class TellingSuite extends AnyFunSuite {
     assert(t.last == Seq(level("a", 60)))
   }
 
+  test("much less of a small level is not hidden by a large one") {
+    val t = knows(level("large", 1000), level("small", 10))
+    assert(t.due(Seq(level("large", 1000), level("small", 3)), 51 * ms))
+  }
+
   test("five hundred tasks in kept slots are told in some dozens of messages") {
     val t = knows(level("a", 500))
     val messages = (1 to 500).count(k => t.due(Seq(level("a", 500L - k)), k * 50 * ms))

@@ -1,0 +1,37 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxShares bounds those that an error names; of the others it tells the number.
+const maxShares = 5
+
+// Share is what somebody, such as an application, has of something on a node.
+type Share struct {
+	Who    string
+	Amount int64
+}
+
+// Shares says for an error who has how much, the most first, in the unit of the
+// amounts: " (app 900 MB, other 50 MB)". It is empty when nobody has anything.
+func Shares(list []Share, unit string) string {
+	list = slices.DeleteFunc(slices.Clone(list), func(s Share) bool { return s.Amount <= 0 })
+	slices.SortFunc(list, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(b.Amount, a.Amount), strings.Compare(a.Who, b.Who))
+	})
+	var parts []string
+	for _, s := range list[:min(len(list), maxShares)] {
+		parts = append(parts, fmt.Sprintf("%s %d %s", s.Who, s.Amount, unit))
+	}
+	if more := len(list) - maxShares; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d others", more))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
