@@ -30,6 +30,6 @@ $make test-spark
 $make spark-wheel
 $make test-spark-suites # and builds the plugin
 # shellcheck disable=SC2086 # both are lists of words
-"$go" test $race ${TESTFLAGS:-} -p 1 -count 1 ./internal/sparktest/...
+GO=$go sh tools/gotest.sh $race ${TESTFLAGS:-} -p 1 -count 1 ./internal/sparktest/...
 # shellcheck disable=SC2086
-"$go" test $race ${TESTFLAGS:-} -count 1 -run '^TestRealSpark' ./cmd/pigeon
+GO=$go sh tools/gotest.sh $race ${TESTFLAGS:-} -count 1 -run '^TestRealSpark' ./cmd/pigeon

@@ -16,11 +16,11 @@ spark='/internal/sparktest(/|$)'
 
 # shellcheck disable=SC2046,SC2086 # all are lists of words
 if command -v "${cc%% *}" >/dev/null 2>&1; then
-	"$go" test ${TESTFLAGS:-} $("$go" list ./... | grep -E "$single")
-	CGO_ENABLED=1 "$go" test -race ${TESTFLAGS:-} $("$go" list ./... | grep -vE "$single|$spark")
+	GO=$go sh tools/gotest.sh ${TESTFLAGS:-} $("$go" list ./... | grep -E "$single")
+	CGO_ENABLED=1 GO=$go sh tools/gotest.sh -race ${TESTFLAGS:-} $("$go" list ./... | grep -vE "$single|$spark")
 else
 	left="the race detector (no C compiler; install one: apt-get install gcc libc6-dev)"
-	"$go" test ${TESTFLAGS:-} $("$go" list ./... | grep -vE "$spark")
+	GO=$go sh tools/gotest.sh ${TESTFLAGS:-} $("$go" list ./... | grep -vE "$spark")
 fi
 
 if [ -n "$left" ]; then

@@ -70,7 +70,7 @@ func nothingIsLost(t *testing.T, policy string, f fault) {
 	t.Helper()
 	run, w := faultWorkload(t, policy)
 	spec, groups := Spec(run), groupsOf(run)
-	spec.Isolation, spec.History, spec.Dir = cluster.Process, true, t.TempDir()
+	spec.Isolation, spec.History, spec.Dir = cluster.Process, true, keptDir(t)
 	c, err := cluster.Start(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
@@ -80,10 +80,7 @@ func nothingIsLost(t *testing.T, policy string, f fault) {
 	faults := make(chan error, 1)
 	go func() { faults <- strikeInTurn(ctx, c, run.Description, groups, f) }()
 
-	got, err := Run(t.Context(), w, Options{Frontends: c.Frontends(), Failed: c.Failed()})
-	if err != nil {
-		t.Fatalf("%v (after %v)", err, time.Since(got.began()))
-	}
+	got := replayed(t, c, w, Options{})
 	select {
 	case err := <-faults:
 		if err != nil {
@@ -109,13 +106,6 @@ func nothingIsLost(t *testing.T, policy string, f fault) {
 	}
 	checkOnce(t, w, events)
 	t.Logf("%d jobs, %d tasks, %d attempts", len(w.Jobs), w.Tasks(), r.Attempts)
-}
-
-func (r *Replayed) began() time.Time {
-	if r == nil {
-		return time.Time{}
-	}
-	return r.Began
 }
 
 // faultWorkload lasts for about ten seconds of arrivals a round.

@@ -131,17 +131,14 @@ func TestNoNodeTakesJobsAlong(t *testing.T) {
 			t.Parallel()
 			run, w := under(t, spec, "gen:uniform,jobs=60,mean=100ms,fanout=5,load=0.6", 1)
 			s := Spec(run)
-			s.Isolation, s.History, s.Dir = cluster.Process, true, t.TempDir()
+			s.Isolation, s.History, s.Dir = cluster.Process, true, keptDir(t)
 			c, err := cluster.Start(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer c.Close()
 			killed := make(chan error, 1)
-			got, err := Run(t.Context(), w, Options{Frontends: c.Frontends(), Failed: c.Failed(), Progress: once(func() { killed <- c.Kill(cluster.NodeMonitor, 1) })})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := replayed(t, c, w, Options{Progress: once(func() { killed <- c.Kill(cluster.NodeMonitor, 1) })})
 			if err := <-killed; err != nil {
 				t.Error(err)
 			}
