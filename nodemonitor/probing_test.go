@@ -90,6 +90,34 @@ func TestForsaken(t *testing.T) {
 	}
 }
 
+// TestMissedForAMoment: a frontend that is back on the roll as the process it was finds
+// its reservations: a master that starts again does not know it at first.
+func TestMissedForAMoment(t *testing.T) {
+	for _, policy := range []string{"sparrow", "peacock"} {
+		t.Run(policy, func(t *testing.T) {
+			w, f := newRivals(t)
+			n := w.under(policy, func(c *Config) { c.Heartbeat = time.Minute }, "n1")[0]
+			f.probe(n, 0, 1)
+			seq := f.question(n, 0, 1)
+			f.probe(n, 0, 2)
+			w.update(func() { w.strike(f.ref.Name) })
+			n.until("it is missed", func(o *owner) bool { return !o.roll.here[f.ref] })
+			w.update(f.enlist)
+			n.until("it is back", func(o *owner) bool { return o.roll.here[f.ref] })
+			for job := range uint64(2) {
+				id := attemptOf(job+1, 0)
+				f.bind(n, 0, id, seq, sleepFor(0))
+				if r := w.reported(id); r.Msg.Outcome != sched.Done {
+					t.Errorf("job %d ends as %s", job+1, sched.Describe(&r.Msg))
+				}
+				if job == 0 {
+					seq = f.question(n, 0, 2)
+				}
+			}
+		})
+	}
+}
+
 // TestGoneBeforeItIsAsked: reservations of a frontend that is not there any more
 // are passed over.
 func TestGoneBeforeItIsAsked(t *testing.T) {

@@ -19,6 +19,8 @@ type roll struct {
 	mu    sync.RWMutex
 	peers map[wire.Ref]entry // by daemon
 
+	here    map[wire.Ref]bool // the owner's: who is on the roll
+	waiting bool              // the owner's: some that are not may come back
 	listed  []sched.Member    // the owner's: the live workers, in the order of their numbers
 	barred  map[wire.Ref]bool // the owner's: nodes that have refused messages a moment ago
 	members []sched.Member    // the owner's: the listed without the barred, as the cores know them
@@ -28,8 +30,20 @@ type roll struct {
 // entry is a daemon on the roll.
 type entry struct {
 	incarnation int64
-	former      []int64 // replaced, the last at the end
+	former      []int64   // replaced, the last at the end
+	missed      time.Time // since when it is not on the roll; zero while it is
 }
+
+// letGoBeats is how many heartbeats a frontend may be off the roll before this node
+// lets go of what it reserved here. A master that has started again, or had stopped for
+// a while, puts up a roll without frontends that live and are back with their next
+// hello. One that had let go would not be told again: the frontend may have seen
+// neither roll, or have reserved anew by the second while this node still reads the
+// first. Meanwhile a worker may wait for a frontend that is dead, letGoMost at most.
+const (
+	letGoBeats = 10
+	letGoMost  = 5 * time.Second
+)
 
 // standing of the process that a batch comes from.
 type senderStanding int
@@ -70,19 +84,30 @@ func (r *roll) list(peer wire.Ref, incarnation int64) (changed bool) {
 	if known {
 		e.former = append(slices.Clone(e.former[max(0, len(e.former)-formerKept+1):]), e.incarnation)
 	}
-	e.incarnation = incarnation
+	e.incarnation, e.missed = incarnation, time.Time{}
 	r.peers[peer] = e
 	return true
 }
 
-// keep strikes off all but those in here and gives those that were struck.
-func (r *roll) keep(here map[wire.Ref]bool) (gone []wire.Ref) {
+// keep strikes off nodes that are not here, and frontends that have not been since the
+// given time. It gives those that were struck, and whether frontends are left that are
+// not here.
+func (r *roll) keep(here map[wire.Ref]bool, now, since time.Time) (gone []wire.Ref, missed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for peer := range r.peers {
-		if !here[peer] {
+	for peer, e := range r.peers {
+		switch {
+		case here[peer]:
+			e.missed = time.Time{}
+		case peer.Role == sched.Distributor && e.missed.IsZero():
+			e.missed, missed = now, true
+		case peer.Role == sched.Distributor && e.missed.After(since):
+			missed = true
+		default:
 			gone = append(gone, peer)
+			continue
 		}
+		r.peers[peer] = e
 	}
 	for _, peer := range gone {
 		delete(r.peers, peer)
@@ -90,7 +115,7 @@ func (r *roll) keep(here map[wire.Ref]bool) (gone []wire.Ref) {
 	slices.SortFunc(gone, func(a, b wire.Ref) int {
 		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Name, b.Name))
 	})
-	return gone
+	return gone, missed
 }
 
 // enlist takes in the roll as the master has it now. It is entered into the
@@ -119,14 +144,32 @@ func (o *owner) enlist(r *wire.Roll) {
 			o.forsaken(at) // what its former process was asked
 		}
 	}
-	for _, peer := range o.roll.keep(here) {
+	o.roll.here = here
+	o.letGo()
+	o.acquaint(members)
+}
+
+// letGo forgets who has gone from the roll, and looks again when somebody may have
+// gone for good.
+func (o *owner) letGo() {
+	now, patience := time.Now(), min(letGoBeats*time.Duration(o.heartbeat), letGoMost)
+	gone, missed := o.roll.keep(o.roll.here, now, now.Add(-patience))
+	for _, peer := range gone {
 		o.log.Debug("gone from the roll", "peer", peer.String())
 		o.ways.Forget(peer)
 		if at, ok := o.roster.Find(peer); ok && peer.Role == sched.Distributor {
 			o.forsaken(at)
 		}
 	}
-	o.acquaint(members)
+	if missed && !o.roll.waiting {
+		o.roll.waiting = true
+		time.AfterFunc(patience, func() {
+			o.urge(event{do: func() { // nobody when the daemon has stopped
+				o.roll.waiting = false
+				o.letGo()
+			}})
+		})
+	}
 }
 
 // enroll enters the numbers of a node's workers and adds them to the members.

@@ -3,6 +3,7 @@ package nodemonitor
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -16,13 +17,16 @@ func TestRollAgainstAHistory(t *testing.T) {
 	names := []wire.Ref{{Role: sched.Worker, Name: "a"}, {Role: sched.Worker, Name: "b"}, {Role: sched.Distributor, Name: "a"}}
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRoll()
-		history := map[wire.Ref][]int64{} // since the name was struck off last
+		history := map[wire.Ref][]int64{}  // since the name was struck off last
+		missed := map[wire.Ref]time.Time{} // since when frontends were not on the roll
+		now := time.Unix(1, 0)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			name := rapid.SampledFrom(names).Draw(t, "name")
 			h := history[name]
 			if rapid.Bool().Draw(t, "list") {
 				incarnation := rapid.Int64Range(1, 30).Draw(t, "incarnation")
 				same := len(h) > 0 && h[len(h)-1] == incarnation
+				delete(missed, name)
 				if changed := r.list(name, incarnation); changed == same {
 					t.Fatalf("listing %v as %d after %v: changed is %v", name, incarnation, h, changed)
 				}
@@ -32,12 +36,28 @@ func TestRollAgainstAHistory(t *testing.T) {
 			} else {
 				here := map[wire.Ref]bool{}
 				for _, n := range names {
-					here[n] = n != name
+					if here[n] = n != name; here[n] {
+						delete(missed, n)
+					}
 				}
-				if gone := r.keep(here); len(gone) > 0 != (len(h) > 0) {
-					t.Fatalf("struck off were %v, %v had %v", gone, name, h)
+				patience := time.Duration(0)
+				if name.Role == sched.Distributor {
+					patience = time.Duration(rapid.IntRange(0, 2).Draw(t, "patience")) * time.Second
 				}
-				delete(history, name)
+				_, first := missed[name]
+				if !first && len(h) > 0 && name.Role == sched.Distributor {
+					missed[name] = now
+				}
+				gone, late := r.keep(here, now, now.Add(-patience))
+				left := len(h) > 0 && name.Role == sched.Distributor && (!first || now.Sub(missed[name]) < patience)
+				if len(gone) > 0 != (len(h) > 0 && !left) || late != left {
+					t.Fatalf("struck off were %v, %v are missed, %v had %v", gone, late, name, h)
+				}
+				if !left {
+					delete(history, name)
+					delete(missed, name)
+				}
+				now = now.Add(time.Second)
 			}
 			for _, n := range names {
 				check(t, r, n, history[n])

@@ -19,7 +19,7 @@
 // s1 L1 s2 s3 L2 s4 gives s2 and s3, or s1 while a long task runs.
 //
 // Where the paper is silent: a worker does not ask itself; what arrives while it
-// asks is served at once, and the asking ends there. A worker remembers for 10 s what
+// asks is served at once, and the asking ends there. A worker remembers for a minute what
 // it has given to a thief, and serves that itself if the thief is taken for lost:
 // what was on its way there has been dropped, also if the thief lives.
 package hawk

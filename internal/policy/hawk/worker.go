@@ -28,8 +28,8 @@ type lent struct {
 }
 
 // keptLent is how long it is remembered: until it has arrived, or its thief is taken
-// for lost.
-const keptLent = 10 * sched.Second
+// for lost. A daemon that cannot reach another for that long has other worries.
+const keptLent = 60 * sched.Second
 
 // NewWorker gives an idle slot that knows no other.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
@@ -75,13 +75,18 @@ func (w *Worker) acquaint(m *sched.Message, out *sched.Actions) {
 	}
 	list := m.More.Members
 	w.general = list[probing.Reserved(w.cfg.Params.Reserved, len(list)):]
-	w.lent = slices.DeleteFunc(w.lent, func(l lent) bool {
-		gone := !slices.ContainsFunc(list, func(o sched.Member) bool { return o.Worker == l.to })
-		for i := 0; gone && i < len(l.probes); i++ {
-			w.Reserve(l.probes[i], out)
+	here := w.lent[:0]
+	for _, l := range w.lent {
+		if slices.ContainsFunc(list, func(o sched.Member) bool { return o.Worker == l.to }) {
+			here = append(here, l)
+			continue
 		}
-		return gone
-	})
+		for _, p := range l.probes {
+			w.Reserve(p, out)
+		}
+	}
+	clear(w.lent[len(here):])
+	w.lent = here
 }
 
 // steal asks the next random general worker.
