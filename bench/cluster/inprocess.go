@@ -116,8 +116,13 @@ func (p *inProcess) startMasters() (err error) {
 	groups := len(s.masters())
 	listen := slices.Repeat([]string{"127.0.0.1:0"}, groups)
 	if s.helping() {
-		if listen, err = freePorts(groups); err != nil {
+		ports, err := takePorts(groups)
+		if err != nil {
 			return err
+		}
+		defer ports.release() // when they listen
+		for g := range listen {
+			listen[g] = ports.take()
 		}
 		at.masters = listen
 	}

@@ -26,6 +26,7 @@ const stopWithin = 8 * time.Second
 type processes struct {
 	c       *Cluster
 	spawner *spawner
+	ports   *ports // nil before they were taken
 	members map[Role][]*process
 	fronts  []string // host:port
 	status  []string // where frontends serve HTTP
@@ -47,11 +48,12 @@ func (p *processes) start(ctx context.Context) error {
 	if s.HTTP {
 		needed += groups + s.nodes()
 	}
-	ports, err := freePorts(needed)
+	ports, err := takePorts(needed)
 	if err != nil {
 		return err
 	}
-	take := func() string { port := ports[0]; ports = ports[1:]; return port }
+	p.ports = ports
+	take := ports.take
 	nats := take()
 	at.nats = "nats://" + nats
 	for range groups {
@@ -216,5 +218,8 @@ func (p *processes) stop() (err error) {
 		}
 	}
 	p.spawner.close()
+	if p.ports != nil {
+		p.ports.release()
+	}
 	return err
 }

@@ -152,7 +152,7 @@ func (s *suite) shortDrivers(ctx context.Context, m *manager, way sharing) ([]*D
 // sharingRows compares all ways with Pigeon.
 func sharingRows(got map[string]*shared) []Row {
 	pigeon := got[granted.name]
-	rows := []Row{p99Row(granted, pigeon)}
+	rows := timesRows(granted, pigeon)
 	for _, x := range []struct {
 		way   sharing
 		limit float64
@@ -163,7 +163,7 @@ func sharingRows(got map[string]*shared) []Row {
 		for k := range other.short {
 			r.Values = append(r.Values, percentile(other.short[k], 99)/percentile(pigeon.short[k], 99))
 		}
-		rows = append(rows, p99Row(x.way, other), r)
+		rows = append(append(rows, timesRows(x.way, other)...), r)
 	}
 	work := longTasks * longSleep.Seconds()
 	return append(rows,
@@ -172,11 +172,15 @@ func sharingRows(got map[string]*shared) []Row {
 		Row{Name: "slots that the long job had, of those that the streams leave on average", Values: []float64{work / pigeon.long / (sharedSlots * (1 - streamLoad))}})
 }
 
-func p99Row(way sharing, x *shared) Row {
-	all := percentile(slices.Concat(x.short...), 99)
-	r := Row{Name: "short jobs' p99, " + way.name, Unit: "s", Value: &all}
-	for _, times := range x.short {
-		r.Values = append(r.Values, percentile(times, 99))
+// timesRows tell how long the short jobs took, all of them and by driver.
+func timesRows(way sharing, x *shared) (rows []Row) {
+	for _, p := range []float64{50, 99} {
+		all := percentile(slices.Concat(x.short...), p)
+		r := Row{Name: fmt.Sprintf("short jobs' p%g, %s", p, way.name), Unit: "s", Value: &all}
+		for _, times := range x.short {
+			r.Values = append(r.Values, percentile(times, p))
+		}
+		rows = append(rows, r)
 	}
-	return r
+	return rows
 }
