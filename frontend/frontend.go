@@ -37,7 +37,6 @@ type Frontend struct {
 	journal      *journal.Journal
 	masters      []*master // peer and address of each may be read anywhere
 	pools        []*client.Pool
-	epochs       []atomic.Uint64 // by group: the highest that a master answered with
 	relay        *relay
 	applications *application.Service // with executors of their own
 	hurry        chan struct{}        // of size 1: a stranger called, so the roll is asked for at once
@@ -66,7 +65,7 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 	}
 	f := &Frontend{
 		cfg: cfg, log: log.With("role", "frontend", "frontend", cfg.ID), self: wire.Ref{Role: sched.Distributor, Name: cfg.ID},
-		epochs: make([]atomic.Uint64, len(cfg.Masters)), hurry: make(chan struct{}, 1), ready: make(chan struct{}), stopping: make(chan struct{}), failed: make(chan error, 1),
+		hurry: make(chan struct{}, 1), ready: make(chan struct{}), stopping: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if err := f.assemble(p); err != nil {
 		return nil, errors.Join(err, f.release())

@@ -63,11 +63,19 @@ func (m *master) flush(log *slog.Logger) {
 	}
 }
 
+// epoch is the highest that the masters of a group have answered with, and the process
+// that did.
+type epoch struct {
+	number uint64
+	of     int64
+}
+
 // greet says hello to one master for as long as the daemon runs.
 func (f *Frontend) greet(ctx context.Context, m *master) {
+	var seen epoch
 	for {
 		pause := helloEvery
-		if err := f.hello(ctx, m); err != nil {
+		if err := f.hello(ctx, m, &seen); err != nil {
 			f.log.Debug("a master did not answer hello", "group", m.group, "address", m.address, "problem", err)
 			pause = helloEvery/10 + rand.N(helloEvery/10)
 		}
@@ -81,12 +89,12 @@ func (f *Frontend) greet(ctx context.Context, m *master) {
 	}
 }
 
-func (f *Frontend) hello(ctx context.Context, m *master) error {
+func (f *Frontend) hello(ctx context.Context, m *master, seen *epoch) error {
 	ctx, cancel := context.WithTimeout(ctx, helloEvery)
 	defer cancel()
 	h := &wire.Hello{
 		Sender: f.self, Incarnation: f.incarnation, Address: f.internal.Addr().String(),
-		SchedulerAddress: f.scheduler.Addr().String(), Group: m.group, Epoch: f.epochs[m.group].Load(),
+		SchedulerAddress: f.scheduler.Addr().String(), Group: m.group, Epoch: seen.number, EpochOf: seen.of,
 		Highest: f.owner.peers.highest.Load(),
 	}
 	reply, err := m.peer.Hello(ctx, h)
@@ -98,8 +106,8 @@ func (f *Frontend) hello(ctx context.Context, m *master) error {
 		err = fmt.Errorf("the master at %s is of group %d, the configuration has it at place %d of masters", m.address, reply.Group, m.group)
 		f.log.Error("a master is of another group", "problem", err)
 	}
-	if err == nil {
-		f.epochs[m.group].Store(max(reply.Epoch, f.epochs[m.group].Load()))
+	if err == nil && reply.Epoch > seen.number {
+		*seen = epoch{reply.Epoch, reply.Incarnation}
 	}
 	return f.tell(func() { f.owner.greeted(m, reply, err) }, err)
 }

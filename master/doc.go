@@ -57,5 +57,6 @@
 // # Epochs
 //
 // A master starts at 1 + the highest epoch that any peer of its group reports;
-// a higher report later raises it again, before that peer is answered.
+// a later report that is higher, or equal and of another master, raises it again,
+// before that peer is answered.
 package master

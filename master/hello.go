@@ -16,10 +16,10 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 	}
 	switch h.Sender.Role {
 	case sched.Worker:
-		o.raiseEpoch(h.Epoch)
+		o.raiseEpoch(h)
 		return o.helloNode(h)
 	case sched.Distributor:
-		o.raiseEpoch(h.Epoch)
+		o.raiseEpoch(h)
 		if o.rules.numbered {
 			o.numbers.heard(h.Highest, time.Now())
 		}
@@ -136,14 +136,16 @@ func (o *owner) welcomeWith(numbers []int32) wire.HelloReply {
 	return r
 }
 
-// raiseEpoch goes above an epoch that a peer of an earlier master reports.
-func (o *owner) raiseEpoch(seen uint64) {
-	if o.epoch > 0 && seen <= o.epoch {
+// raiseEpoch goes above an epoch that a peer of an earlier master reports. That may be
+// the one that this master has taken already: from a peer that its predecessor, which
+// did not live long, had not told of its own.
+func (o *owner) raiseEpoch(h *wire.Hello) {
+	if o.epoch > 0 && (h.Epoch < o.epoch || h.Epoch == o.epoch && h.EpochOf == o.incarnation) {
 		return
 	}
-	if seen > 0 {
+	if h.Epoch > 0 {
 		o.numbers.followed(time.Now())
 	}
-	o.epoch = max(seen, o.epoch) + 1
+	o.epoch = h.Epoch + 1
 	o.stepShell(&sched.Message{Kind: sched.EpochIs, Epoch: o.epoch})
 }

@@ -41,6 +41,30 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
+// An epoch that is equal to the master's own is another's, unless the master gave it: a
+// predecessor that did not live long may have told it to some and not to others.
+func TestEpochOfAPredecessor(t *testing.T) {
+	m := start(t, settings())
+	mine := daemontest.Frontend(t, "f1", m.Addr()).Register(wire.Hello{Epoch: 1, EpochOf: 5})
+	if mine.Epoch != 2 {
+		t.Fatalf("after a report of epoch 1 the master works under %d", mine.Epoch)
+	}
+	for _, c := range []struct {
+		node  string
+		hello wire.Hello
+		epoch uint64
+	}{
+		{"n1", wire.Hello{Epoch: 2, EpochOf: mine.Incarnation}, 2},
+		{"n2", wire.Hello{Epoch: 2, EpochOf: 6}, 3},
+		{"n3", wire.Hello{Epoch: 2, EpochOf: 6}, 3},
+		{"n4", wire.Hello{Epoch: 3, EpochOf: mine.Incarnation}, 3},
+	} {
+		if r := daemontest.Node(t, c.node, m.Addr()).Register(c.hello); r.Epoch != c.epoch {
+			t.Errorf("after a report of epoch %d of %d the master %d works under %d, want %d", c.hello.Epoch, c.hello.EpochOf, mine.Incarnation, r.Epoch, c.epoch)
+		}
+	}
+}
+
 // Each launch carries what its own task is to do, and its own name.
 func TestCargo(t *testing.T) {
 	cfg := settings()

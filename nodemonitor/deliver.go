@@ -24,8 +24,8 @@ func said(by sched.Role, k sched.Kind) bool {
 
 // delivered steps the messages of the master, or of a peer on the roll.
 func (o *owner) delivered(b *wire.Batch, at time.Time) {
-	if b.Sender.Role == sched.Master {
-		o.epoch = max(o.epoch, b.Epoch)
+	if b.Sender.Role == sched.Master && b.Epoch > o.epoch {
+		o.epoch, o.epochOf = b.Epoch, b.Incarnation
 	}
 	for i := range b.Items {
 		it := &b.Items[i]

@@ -11,7 +11,7 @@ const maxKeptTold = 50_000
 // introduce describes the node for its registration.
 func (o *owner) introduce(c Config) *wire.Hello {
 	h := &wire.Hello{
-		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Address: o.address, Group: c.Group,
+		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, EpochOf: o.epochOf, Address: o.address, Group: c.Group,
 		Slots: o.slots(true), Serves: o.serves, Memory: c.memory(), Host: c.host(o.address),
 	}
 	if o.roll != nil {

@@ -20,7 +20,7 @@ func (o *owner) registered(r *wire.HelloReply) error {
 	if r.Epoch <= o.epoch {
 		return nil
 	}
-	o.epoch = r.Epoch
+	o.epoch, o.epochOf = r.Epoch, r.Incarnation
 	for _, w := range o.live() {
 		if w.judge != nil {
 			o.step(w, o.master, &sched.Message{Kind: sched.SetReserved, Reserved: w.judge.Reserved(), Epoch: r.Epoch})

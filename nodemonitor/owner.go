@@ -77,6 +77,7 @@ type owner struct {
 	scratch   []wire.Item
 	message   sched.Message // being stepped
 	epoch     uint64        // highest seen of a master of this group
+	epochOf   int64         // the incarnation of that master
 	full      bool          // results have no room: launches were refused
 	stopping  bool
 	settled   chan struct{} // closed when the last calls have been answered

@@ -250,6 +250,9 @@ struct THello {
   // The highest number of a worker that the sender has heard of, plus one: a new
   // master gives out none up to it.
   11: optional i32 highest = 0
+  // The process of the master that gave the epoch. A new master goes above an epoch
+  // that is another's, also one that is equal to its own by chance.
+  12: optional i64 epochOf = 0
 }
 
 // accepted false: problem says why, for the log of who asked.

@@ -13,6 +13,7 @@ type Hello struct {
 	Sender           Ref
 	Incarnation      int64  // of the sender's process
 	Epoch            uint64 // the highest it has seen of a master of this group
+	EpochOf          int64  // the incarnation of that master, 0 if it is not known
 	Address          string // where it serves other daemons
 	SchedulerAddress string // frontends: where it serves applications
 	Group            int    // that it takes the receiver to be the master of
@@ -133,7 +134,7 @@ func helloTo(h *Hello) *peer.THello {
 	return &peer.THello{
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
-		Memory: h.Memory, Host: h.Host, Highest: h.Highest,
+		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf,
 	}
 }
 
@@ -151,7 +152,7 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 	return &Hello{
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
-		Memory: t.Memory, Host: t.Host, Highest: t.Highest,
+		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf,
 	}, nil
 }
 

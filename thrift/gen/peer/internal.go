@@ -8018,6 +8018,7 @@ func (p *TSlot) String() string {
 //   - Memory
 //   - Host
 //   - Highest
+//   - EpochOf
 type THello struct {
 	Sender           *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation      int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -8030,6 +8031,7 @@ type THello struct {
 	Memory           int64    `thrift:"memory,9" db:"memory" json:"memory"`
 	Host             string   `thrift:"host,10" db:"host" json:"host"`
 	Highest          int32    `thrift:"highest,11" db:"highest" json:"highest"`
+	EpochOf          int64    `thrift:"epochOf,12" db:"epochOf" json:"epochOf"`
 }
 
 func NewTHello() *THello {
@@ -8094,6 +8096,12 @@ var THello_Highest_DEFAULT int32 = 0
 func (p *THello) GetHighest() int32 {
 	return p.Highest
 }
+
+var THello_EpochOf_DEFAULT int64 = 0
+
+func (p *THello) GetEpochOf() int64 {
+	return p.EpochOf
+}
 func (p *THello) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -8116,6 +8124,10 @@ func (p *THello) IsSetHost() bool {
 
 func (p *THello) IsSetHighest() bool {
 	return p.Highest != THello_Highest_DEFAULT
+}
+
+func (p *THello) IsSetEpochOf() bool {
+	return p.EpochOf != THello_EpochOf_DEFAULT
 }
 
 func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -8235,6 +8247,16 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 11:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField11(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 12:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField12(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -8379,6 +8401,15 @@ func (p *THello) ReadField11(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.EpochOf = v
+	}
+	return nil
+}
+
 func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THello"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -8415,6 +8446,9 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -8598,6 +8632,21 @@ func (p *THello) writeField11(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetEpochOf() {
+		if err := oprot.WriteFieldBegin(ctx, "epochOf", thrift.I64, 12); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:epochOf: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.EpochOf)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.epochOf (12) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 12:epochOf: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -8647,6 +8696,9 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	if p.Highest != other.Highest {
+		return false
+	}
+	if p.EpochOf != other.EpochOf {
 		return false
 	}
 	return true
