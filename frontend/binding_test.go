@@ -121,6 +121,43 @@ func TestExplainUnbound(t *testing.T) {
 	}
 }
 
+// When the roll has changed, a job that no worker asks for is probed for again, until
+// all its tasks are bound; while the roll stays as it is, it is waited for.
+func TestJobInDoubt(t *testing.T) {
+	for _, spec := range []string{"sparrow:ratio=1", "peacock", "hawk:ratio=1"} {
+		t.Run(spec, func(t *testing.T) {
+			k := newKeeper(t)
+			f := k.rival(spec)
+			f.SetDoubt(30 * time.Millisecond)
+			n, other := nodeOfFrontend(t, f, "n"), nodeOfFrontend(t, f, "m")
+			k.enters(n, 0)
+			daemontest.Await(t, "the node is known", func() bool { return f.Members() == 1 })
+			w := &world{t: t}
+			w.submit(f, sleeps("job", 1, time.Hour))
+			w.submit(f, sleeps("bound", 1, time.Hour))
+			n.AwaitGot(sched.Probe, 2)
+			says(n, f, 1, asks(f, "bound", 0, 1))
+			n.AwaitGot(sched.Launch, 1)
+			if f.Doubtful("job") {
+				t.Error("a job is in doubt, and the roll has not changed")
+			}
+			k.enters(other, 1)
+			daemontest.Await(t, "it is probed for again", func() bool { return len(n.Got(sched.Probe))+len(other.Got(sched.Probe)) > 3 })
+			for _, p := range append(n.Got(sched.Probe)[2:], other.Got(sched.Probe)...) {
+				if p.Msg.Job != sched.NewJobID(f.cfg.ID, "job") {
+					t.Errorf("probed again by %s", sched.Describe(&p.Msg))
+				}
+			}
+			if e, err := f.Explain(t.Context(), "job"); err != nil || !strings.Contains(strings.Join(e.Why, " "), "it was probed for again") {
+				t.Errorf("%+v, %v", e, err)
+			}
+			says(n, f, 2, asks(f, "job", 0, 2))
+			n.AwaitGot(sched.Launch, 2)
+			daemontest.Await(t, "the doubt is over", func() bool { return !f.Doubtful("job") && !f.Doubtful("bound") })
+		})
+	}
+}
+
 // Eagle: a probe that was turned away goes on; the third time to the reserved
 // partition.
 func TestProbesThatAreTurnedAway(t *testing.T) {

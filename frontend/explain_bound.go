@@ -20,6 +20,9 @@ func (o *owner) bindingSentences(j *job, v *probing.View) []string {
 	if j.probes.rejected > 0 {
 		probes += fmt.Sprintf(" %d were turned away by workers with long work and went on to others.", j.probes.rejected)
 	}
+	if j.probes.again > 0 {
+		probes += fmt.Sprintf(" Daemons came or went, and no worker had asked for long: it was probed for again, %d times.", j.probes.again)
+	}
 	return []string{probes, "A worker asks when the reservation's turn has come in its own queue. More workers, or less work at those that hold its reservations, would start them sooner."}
 }
 

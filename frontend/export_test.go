@@ -1,6 +1,10 @@
 package frontend
 
-import "time"
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // CloseJournal takes the journal away from a frontend that runs, as a disk that
 // fails does.
@@ -35,6 +39,16 @@ func (f *Frontend) Others() int { return peek(f, func(o *owner) int { return len
 // RollOf gives whose roll was taken last, by the incarnation of the master.
 func (f *Frontend) RollOf() int64 {
 	return peek(f, func(o *owner) int64 { return o.peers.roll.Incarnation })
+}
+
+// SetDoubt shortens the wait for a worker to ask for a task of a job in doubt.
+func (f *Frontend) SetDoubt(d time.Duration) {
+	peek(f, func(o *owner) bool { o.peers.patience = d; return true })
+}
+
+// Doubtful says that a job is in doubt.
+func (f *Frontend) Doubtful(key string) bool {
+	return peek(f, func(o *owner) bool { return o.jobs[sched.NewJobID(f.cfg.ID, key)].probes.patience > 0 })
 }
 
 // Silence has the last answer to a hello be so much older.

@@ -29,7 +29,12 @@ type job struct {
 
 // probes counts what was said of a job that is bound late, since this process
 // began.
-type probes struct{ sent, asked, rejected int }
+type probes struct {
+	sent, asked, rejected int
+	again                 int           // times that it was probed for in doubt
+	heard                 time.Time     // when one was sent, asked for or turned away last
+	patience              time.Duration // 0: no doubt
+}
 
 // taskReport is what is kept of a task's accepted result.
 type taskReport struct {

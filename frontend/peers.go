@@ -33,10 +33,12 @@ const (
 type peers struct {
 	mesh     *mesh.Mesh
 	visitors *visitors
-	roll     wire.Roll // taken last
-	grace    time.Time // until then a new master's roll takes nobody out
-	listed   bool      // the roll names this process
-	doubtful bool      // workers may have dropped what it has reserved
+	roll     wire.Roll     // taken last
+	grace    time.Time     // until then a new master's roll takes nobody out
+	listed   bool          // the roll names this process
+	doubtful bool          // workers may have dropped what it has reserved
+	patience time.Duration // with a job in doubt
+	looking  bool          // jobs in doubt are looked at soon
 	nodes    map[string]*node
 	others   map[string]wire.RollFrontend
 	members  []sched.Member // as the core was told last, nil before
@@ -50,7 +52,7 @@ type node struct {
 }
 
 func newPeers() peers {
-	return peers{visitors: newVisitors(), nodes: map[string]*node{}, others: map[string]wire.RollFrontend{}, highest: new(atomic.Int32)}
+	return peers{visitors: newVisitors(), patience: doubtFirst, nodes: map[string]*node{}, others: map[string]wire.RollFrontend{}, highest: new(atomic.Int32)}
 }
 
 func nodeRef(name string) wire.Ref     { return wire.Ref{Role: sched.Worker, Name: name} }
@@ -71,6 +73,7 @@ func (o *owner) enroll(roll wire.Roll) {
 	}
 	o.meetNodes()
 	o.tellMembers()
+	o.doubt()
 	o.settleIfReady()
 }
 

@@ -1,6 +1,8 @@
 package frontend
 
 import (
+	"time"
+
 	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -54,6 +56,7 @@ func (o *owner) sendWorker(a *sched.Action) {
 		o.spans.bound(j, &it)
 	case a.Msg.Kind == sched.Probe:
 		j.probes.sent++
+		j.probes.heard = time.Now()
 	}
 	o.peers.mesh.Queue(&it)
 }

@@ -119,5 +119,8 @@ func (o *owner) note(m *sched.Message) {
 		j.probes.asked++
 	case sched.ProbeRejected:
 		j.probes.rejected++
+	default:
+		return
 	}
+	j.probes.heard = time.Now()
 }

@@ -53,7 +53,7 @@ func unended(t *testing.T, c *cluster.Cluster, w *workload.Workload, got *Replay
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer pool.Close() //nolint:errcheck // it only closes connections
+		defer pool.Close()
 		s := wire.NewSchedulerClient(pool)
 		groups, err := s.Nodes(ctx)
 		say(fmt.Sprintf("frontend %d sees groups", i), groups, err)
@@ -73,7 +73,7 @@ func unended(t *testing.T, c *cluster.Cluster, w *workload.Workload, got *Replay
 // keptDir is a folder for a cluster's logs and histories that stays when the test fails.
 func keptDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pigeon-test-")
+	dir, err := os.MkdirTemp("", "pigeon-test-") //nolint:usetesting // it is to stay when the test fails
 	if err != nil {
 		t.Fatal(err)
 	}
