@@ -26,6 +26,9 @@ const (
 
 // doubt puts the jobs with unbound tasks in doubt.
 func (o *owner) doubt() {
+	if _, late := o.core.(lateBinder); !late {
+		return
+	}
 	found := false
 	for id, j := range o.jobs { // nothing is sent
 		if v, late := bound(o.core, id, 0); late && v.Unbound > 0 {
