@@ -100,7 +100,7 @@ spark-demo: spark-wheel ## three Spark drivers at once: on Pigeon, then on Spark
 	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
 	python3 -B tools/spark-demo/demo.py $(BIN) $(WHEEL)/lib/python3*/site-packages/pyspark $(OUT)/spark-demo
 
-bench-spark: spark-wheel ## Spark on Pigeon against Spark standalone: limits, ratios, spreads (RUNS=3; a quarter of an hour on a quiet machine)
+bench-spark: spark-wheel ## Spark on Pigeon against Spark standalone: limits, ratios, spreads (RUNS=3; half an hour on a quiet machine)
 	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
 	@rm -rf $(OUT)/bench-spark && mkdir -p $(OUT)/bench-spark
 	SPARK_HOME=$$(echo $(WHEEL)/lib/python3*/site-packages/pyspark) $(BIN) bench spark --repeats $(RUNS) --data $(OUT)/bench-spark > $(OUT)/bench-spark/table.md

@@ -74,8 +74,8 @@ func (o *owner) look() {
 		p := &j.probes
 		o.meter.doubted.Inc()
 		p.again++
-		p.patience = min(2*p.patience, max(doubtMost, o.peers.patience))
-		o.stepShell(&sched.Message{Kind: sched.Members, Job: j.id, More: &sched.More{Members: o.peers.members}, Resent: true})
+		p.patience = min(2*p.patience, doubtMost)
+		o.stepShell(&sched.Message{Kind: sched.Members, Job: j.id, Resent: true})
 	}
 	if len(late) > 0 {
 		o.log.Warn("daemons have come or gone, and no worker asks for tasks of some jobs: they are probed for again", "jobs", len(late), "first", late[0].status.Job)

@@ -101,9 +101,9 @@ func TestMissedForAMoment(t *testing.T) {
 			seq := f.question(n, 0, 1)
 			f.probe(n, 0, 2)
 			w.update(func() { w.strike(f.ref.Name) })
-			n.until("it is missed", func(o *owner) bool { return !o.roll.here[f.ref] })
+			n.until("it is missed", func(o *owner) bool { return !o.roll.peers[f.ref].missed.IsZero() })
 			w.update(f.enlist)
-			n.until("it is back", func(o *owner) bool { return o.roll.here[f.ref] })
+			n.until("it is back", func(o *owner) bool { return o.roll.peers[f.ref].missed.IsZero() })
 			for job := range uint64(2) {
 				id := attemptOf(job+1, 0)
 				f.bind(n, 0, id, seq, sleepFor(0))

@@ -19,8 +19,7 @@ type roll struct {
 	mu    sync.RWMutex
 	peers map[wire.Ref]entry // by daemon
 
-	here    map[wire.Ref]bool // the owner's: who is on the roll
-	waiting bool              // the owner's: some that are not may come back
+	waiting bool              // the owner's: it looks again at those that are missed
 	listed  []sched.Member    // the owner's: the live workers, in the order of their numbers
 	barred  map[wire.Ref]bool // the owner's: nodes that have refused messages a moment ago
 	members []sched.Member    // the owner's: the listed without the barred, as the cores know them
@@ -89,25 +88,34 @@ func (r *roll) list(peer wire.Ref, incarnation int64) (changed bool) {
 	return true
 }
 
-// keep strikes off nodes that are not here, and frontends that have not been since the
-// given time. It gives those that were struck, and whether frontends are left that are
-// not here.
-func (r *roll) keep(here map[wire.Ref]bool, now, since time.Time) (gone []wire.Ref, missed bool) {
+// call notes who is on the roll now, and since when the others are not.
+func (r *roll) call(here map[wire.Ref]bool, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for peer, e := range r.peers {
 		switch {
 		case here[peer]:
 			e.missed = time.Time{}
-		case peer.Role == sched.Distributor && e.missed.IsZero():
-			e.missed, missed = now, true
-		case peer.Role == sched.Distributor && e.missed.After(since):
-			missed = true
-		default:
-			gone = append(gone, peer)
-			continue
+		case e.missed.IsZero():
+			e.missed = now
 		}
 		r.peers[peer] = e
+	}
+}
+
+// strike takes off the nodes that are missed, and the frontends that were missed by
+// the given time already. It gives those that it took off, and whether some are left.
+func (r *roll) strike(by time.Time) (gone []wire.Ref, left bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for peer, e := range r.peers {
+		switch {
+		case e.missed.IsZero():
+		case peer.Role == sched.Distributor && e.missed.After(by):
+			left = true
+		default:
+			gone = append(gone, peer)
+		}
 	}
 	for _, peer := range gone {
 		delete(r.peers, peer)
@@ -115,7 +123,7 @@ func (r *roll) keep(here map[wire.Ref]bool, now, since time.Time) (gone []wire.R
 	slices.SortFunc(gone, func(a, b wire.Ref) int {
 		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Name, b.Name))
 	})
-	return gone, missed
+	return gone, left
 }
 
 // enlist takes in the roll as the master has it now. It is entered into the
@@ -144,7 +152,7 @@ func (o *owner) enlist(r *wire.Roll) {
 			o.forsaken(at) // what its former process was asked
 		}
 	}
-	o.roll.here = here
+	o.roll.call(here, time.Now())
 	o.letGo()
 	o.acquaint(members)
 }
@@ -152,8 +160,8 @@ func (o *owner) enlist(r *wire.Roll) {
 // letGo forgets who has gone from the roll, and looks again when somebody may have
 // gone for good.
 func (o *owner) letGo() {
-	now, patience := time.Now(), min(letGoBeats*time.Duration(o.heartbeat), letGoMost)
-	gone, missed := o.roll.keep(o.roll.here, now, now.Add(-patience))
+	patience := min(letGoBeats*time.Duration(o.heartbeat), letGoMost)
+	gone, left := o.roll.strike(time.Now().Add(-patience))
 	for _, peer := range gone {
 		o.log.Debug("gone from the roll", "peer", peer.String())
 		o.ways.Forget(peer)
@@ -161,7 +169,7 @@ func (o *owner) letGo() {
 			o.forsaken(at)
 		}
 	}
-	if missed && !o.roll.waiting {
+	if left && !o.roll.waiting {
 		o.roll.waiting = true
 		time.AfterFunc(patience, func() {
 			o.urge(event{do: func() { // nobody when the daemon has stopped

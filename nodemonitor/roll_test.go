@@ -40,18 +40,14 @@ func TestRollAgainstAHistory(t *testing.T) {
 						delete(missed, n)
 					}
 				}
-				patience := time.Duration(0)
-				if name.Role == sched.Distributor {
-					patience = time.Duration(rapid.IntRange(0, 2).Draw(t, "patience")) * time.Second
-				}
-				_, first := missed[name]
-				if !first && len(h) > 0 && name.Role == sched.Distributor {
+				if _, before := missed[name]; !before {
 					missed[name] = now
 				}
-				gone, late := r.keep(here, now, now.Add(-patience))
-				left := len(h) > 0 && name.Role == sched.Distributor && (!first || now.Sub(missed[name]) < patience)
-				if len(gone) > 0 != (len(h) > 0 && !left) || late != left {
-					t.Fatalf("struck off were %v, %v are missed, %v had %v", gone, late, name, h)
+				patience := time.Duration(rapid.IntRange(0, 2).Draw(t, "patience")) * time.Second
+				left := len(h) > 0 && name.Role == sched.Distributor && now.Sub(missed[name]) < patience
+				r.call(here, now)
+				if gone, some := r.strike(now.Add(-patience)); len(gone) > 0 != (len(h) > 0 && !left) || some != left {
+					t.Fatalf("struck off were %v, some are left: %v, %v had %v", gone, some, name, h)
 				}
 				if !left {
 					delete(history, name)

@@ -76,16 +76,20 @@ func nothingIsLost(t *testing.T, policy string, f fault) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	ctx, stop := context.WithCancel(t.Context())
-	faults := make(chan error, 1)
-	go func() { faults <- strikeInTurn(ctx, c, run.Description, groups, f) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	struck := make(chan struct{})
+	go func() {
+		defer close(struck)
+		if err := strikeInTurn(ctx, c, run.Description, groups, f); err != nil && ctx.Err() == nil {
+			t.Error(err)
+		}
+	}()
+	stop := func() { cancel(); <-struck } // before the cluster is closed, in which nothing can be started
+	defer stop()
 
 	got := replayed(t, c, w, Options{})
 	select {
-	case err := <-faults:
-		if err != nil {
-			t.Error(err)
-		}
+	case <-struck:
 	default:
 		t.Error("the workload ended before the faults did: it is too short for this machine")
 	}

@@ -11,8 +11,14 @@ import (
 
 // acquaint takes the list of live workers. What was bound to one that is gone is
 // lost, and so are all reservations there; Resent says that others may have let go
-// of theirs, of those for one job if it names one.
+// of theirs. A message that names a job says that of its reservations, and nothing else.
 func (d *Distributor) acquaint(m *sched.Message, out *sched.Actions) {
+	if (m.Job != sched.JobID{}) {
+		if j := d.jobs[m.Job]; j != nil && m.Resent {
+			d.probe(j, out)
+		}
+		return
+	}
 	if m.More == nil || !wellFormed(m.More.Members) {
 		return
 	}
@@ -21,7 +27,7 @@ func (d *Distributor) acquaint(m *sched.Message, out *sched.Actions) {
 	lost := slices.ContainsFunc(old, func(o sched.Member) bool { return !d.alive(o.Worker.ID) })
 	d.led.Each(func(entry *ledger.Job) {
 		j := d.jobs[entry.ID]
-		again := lost || j.waiting || m.Resent && (m.Job == sched.JobID{} || m.Job == entry.ID)
+		again := lost || j.waiting || m.Resent
 		if lost {
 			d.loseTasks(j, out)
 		}
