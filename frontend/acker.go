@@ -32,7 +32,7 @@ func (a *acker) acknowledge(acks map[string][]sched.AttemptID) {
 			err = a.publish(a.subject(node), data)
 		}
 		if err != nil {
-			a.log.Debug("an acknowledgement was not published; the node repeats the report", "node", node, "problem", err)
+			a.log.Debug("an acknowledgement was not published; the node repeats the report", "node", node, "error", err)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func newNodeNames() *nodeNames {
 	return &nodeNames{numbers: map[string]uint32{}, names: []string{""}}
 }
 
-// index gives the node's number, from 1.
+// index returns the node's number, from 1.
 func (n *nodeNames) index(name string) uint32 {
 	i, ok := n.numbers[name]
 	if !ok {
@@ -58,5 +58,5 @@ func (n *nodeNames) index(name string) uint32 {
 	return i
 }
 
-// name gives the node of a number, "" for 0.
+// name returns the node of a number, "" for 0.
 func (n *nodeNames) name(i uint32) string { return n.names[i] }

@@ -52,7 +52,7 @@ func (f *Frontend) serveApplications() error {
 	return nil
 }
 
-// dialNode gives a way to a node monitor.
+// dialNode returns a way to a node monitor.
 func (f *Frontend) dialNode(name, address string) (application.Node, func(), error) {
 	pool, err := client.New(client.Options{Name: "node " + name, Address: address, MaxConns: 2, FailFast: true, MaxFrame: wire.MaxBatchBytes})
 	if err != nil {
@@ -175,7 +175,7 @@ func (f *Frontend) EndApplication(ctx context.Context, app string, incarnation i
 	return f.applications.EndApplication(ctx, app, incarnation)
 }
 
-// FilePiece gives a piece of a file to a node.
+// FilePiece returns a piece of a file to a node.
 func (f *Frontend) FilePiece(ctx context.Context, sha256 string, offset int64, limit int) (wire.Piece, error) {
 	return f.applications.FilePiece(ctx, sha256, offset, limit)
 }

@@ -52,7 +52,7 @@ func gone(t *testing.T, pids map[string]int) {
 	}
 }
 
-// small gives a node little memory.
+// small returns a node little memory.
 func small(mb int64) func(*nodemonitor.Config) {
 	return func(c *nodemonitor.Config) { c.Memory = mb }
 }

@@ -23,7 +23,7 @@ func idle(b *testing.B) (*world, *frontOf) {
 	return w, f
 }
 
-// cpu gives the processor time of this process so far.
+// cpu returns the processor time of this process so far.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

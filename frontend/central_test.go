@@ -159,7 +159,7 @@ func TestFrontendsShareTheirLoad(t *testing.T) {
 	}
 }
 
-// tasks gives how many tasks of all jobs are unfinished.
+// tasks returns how many tasks of all jobs are unfinished.
 func (f *frontOf) tasks(t *testing.T) (n int64) {
 	t.Helper()
 	list, err := f.List(t.Context(), 10_000)

@@ -37,7 +37,7 @@ type Config struct {
 	InboxLimit       int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are told to try again"`
 }
 
-// Default gives the settings of a frontend on one machine.
+// Default returns the settings of a frontend on one machine.
 func Default() Config {
 	return Config{
 		ID: "frontend-0", Cluster: "pigeon", Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504", HTTP: "127.0.0.1:0",
@@ -88,7 +88,7 @@ func (c Config) policyFault() string {
 	return ""
 }
 
-// mastersFault says why so many masters cannot be; a policy that is not known is
+// mastersFault returns why so many masters cannot be; a policy that is not known is
 // told of by itself.
 func (c Config) mastersFault() string {
 	if len(c.Masters) == 0 || slices.ContainsFunc(c.Masters, isNoAddress) {

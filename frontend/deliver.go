@@ -38,13 +38,13 @@ func (r *relay) run(q *appQueue) {
 			unreachable = false
 			r.settle(q, true)
 		case wasSent(err):
-			r.log.Warn("an application did not answer a message; it is not sent again", "application", q.app, "job", m.task.Job, "task", m.task.Task, "problem", err)
+			r.log.Warn("an application did not answer a message; it is not sent again", "application", q.app, "job", m.task.Job, "task", m.task.Task, "error", err)
 			r.settle(q, false)
 		case time.Since(m.since) >= r.patient:
 			r.settle(q, false)
 		default:
 			if !unreachable {
-				r.log.Warn("an application cannot be reached; its messages wait", "application", q.app, "at most", r.patient, "problem", err)
+				r.log.Warn("an application cannot be reached; its messages wait", "application", q.app, "at most", r.patient, "error", err)
 			}
 			unreachable = true
 			q.pause()
@@ -52,7 +52,7 @@ func (r *relay) run(q *appQueue) {
 	}
 }
 
-// head gives the message to deliver next, and the way to its application.
+// head returns the message to deliver next, and the way to its application.
 func (r *relay) head(q *appQueue) (m appMessage, to *client.Pool, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,14 +101,14 @@ func call(ctx context.Context, pool *client.Pool, m *appMessage) error {
 	return wire.NewFrontendClient(pool).FrontendMessage(ctx, m.task, m.status, m.body)
 }
 
-// wasSent says that the application may have got the message: it must not come
+// wasSent reports whether the application may have got the message: it must not come
 // twice.
 func wasSent(err error) bool {
 	var failed *client.CallError
 	return !errors.As(err, &failed) || failed.Sent
 }
 
-// RegisterFrontend says where an application listens; the answer means that a
+// RegisterFrontend returns where an application listens; the answer means that a
 // restarted frontend will know it too.
 func (f *Frontend) RegisterFrontend(ctx context.Context, app, address string) error {
 	if app == "" || len(app) > api.MaxKeyBytes {

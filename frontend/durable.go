@@ -118,7 +118,7 @@ func (e *endedJobs) add(j *job) {
 	e.tasks += len(j.reports)
 }
 
-// due says that the oldest job is one too many, or too old.
+// due reports whether the oldest job is one too many, or too old.
 func (e *endedJobs) due(retention time.Duration) bool {
 	return len(e.list) > 0 && (len(e.list) > keepEnded || e.tasks > keepEndedTasks || time.Since(e.list[0].endedAt) >= retention)
 }
@@ -138,7 +138,7 @@ func (o *owner) forget() {
 	}
 }
 
-// known gives the job of an id, nil when nothing is kept of it in memory.
+// known returns the job of an id, nil when nothing is kept of it in memory.
 func (o *owner) known(id sched.JobID) *job {
 	o.forget()
 	return o.jobs[id]

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Explain tells why a job waits, or why it ended as it did, with counts and what
+// Explain returns why a job waits, or why it ended as it did, with counts and what
 // would change it.
 func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, error) {
 	if e, ok := f.applications.Explain(name); ok {
@@ -44,7 +44,7 @@ func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, 
 // explainedTasks bounds the tasks that an explanation lists.
 const explainedTasks = 100
 
-// reasons gives what the owner knows: how the class was found, which tasks are
+// reasons returns what the owner knows: how the class was found, which tasks are
 // held here, what late binding has come to, and the failed tasks.
 func (o *owner) reasons(id sched.JobID) *api.Explanation {
 	e := &api.Explanation{Groups: []api.GroupShare{}}
@@ -69,7 +69,7 @@ func (o *owner) reasons(id sched.JobID) *api.Explanation {
 	return e
 }
 
-// heldBecause says why the tasks of a job are placed nowhere.
+// heldBecause returns why the tasks of a job are placed nowhere.
 func (p *plan) heldBecause(l *ledger.Job) string {
 	work := "the built-in backends"
 	if l.App != "" {

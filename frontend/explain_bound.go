@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 )
 
-// bindingSentences says what late binding has come to for a job.
+// bindingSentences returns what late binding has come to for a job.
 func (o *owner) bindingSentences(j *job, v *probing.View) []string {
 	switch {
 	case v.Unbound == 0:

@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// waitSentences says what the masters hold of an unfinished job and what it waits
+// waitSentences returns what the masters hold of an unfinished job and what it waits
 // for there.
 func (p *plan) waitSentences(s *api.Status, views []wire.JobView) []string {
 	queued := 0

@@ -19,24 +19,24 @@ const (
 	RelayApps  = relayApps
 )
 
-// RelayCounts gives what became of the messages to applications.
+// RelayCounts returns what became of the messages to applications.
 func (f *Frontend) RelayCounts() (waiting int, delivered, lost uint64) {
 	s := f.relay.stats()
 	return s.waiting, s.delivered, s.lost
 }
 
-// Repeated gives how many results came again.
+// Repeated returns how many results came again.
 func (f *Frontend) Repeated() uint64 { return f.owner.meter.repeated.Load() }
 
-// Members gives how many workers the core was told of.
+// Members returns how many workers the core was told of.
 func (f *Frontend) Members() int {
 	return peek(f, func(o *owner) int { return len(o.peers.members) })
 }
 
-// Others gives how many other frontends are known.
+// Others returns how many other frontends are known.
 func (f *Frontend) Others() int { return peek(f, func(o *owner) int { return len(o.peers.others) }) }
 
-// RollOf gives whose roll was taken last, by the incarnation of the master.
+// RollOf returns whose roll was taken last, by the incarnation of the master.
 func (f *Frontend) RollOf() int64 {
 	return peek(f, func(o *owner) int64 { return o.peers.roll.Incarnation })
 }
@@ -46,7 +46,7 @@ func (f *Frontend) SetDoubt(d time.Duration) {
 	peek(f, func(o *owner) bool { o.peers.patience = d; return true })
 }
 
-// Doubtful says that a job is in doubt.
+// Doubtful reports whether a job is in doubt.
 func (f *Frontend) Doubtful(key string) bool {
 	return peek(f, func(o *owner) bool { return o.jobs[sched.NewJobID(f.cfg.ID, key)].probes.patience > 0 })
 }
@@ -65,5 +65,5 @@ func peek[T any](f *Frontend, read func(*owner) T) (seen T) {
 	return <-done
 }
 
-// Stale gives how many messages of others were ignored.
+// Stale returns how many messages of others were ignored.
 func (f *Frontend) Stale() uint64 { return f.owner.meter.stale.Load() }

@@ -52,7 +52,7 @@ type Frontend struct {
 	failed       chan error
 }
 
-// New gives a frontend that listens and does not serve yet. The error names the
+// New returns a frontend that listens and does not serve yet. The error names the
 // setting, the address or the journal that cannot work. Run, or Close, must
 // follow.
 func New(cfg Config, log *slog.Logger) (*Frontend, error) {

@@ -89,7 +89,7 @@ func marks(r *api.Request) sched.Marks {
 	}
 }
 
-// needs gives the application whose backend the job's tasks need, "" for the
+// needs returns the application whose backend the job's tasks need, "" for the
 // built-in backends, which every node has.
 func needs(r *api.Request) string {
 	if r.Backend == api.BackendApp {
@@ -98,7 +98,7 @@ func needs(r *api.Request) string {
 	return ""
 }
 
-// cargo gives the payloads and names of a range of tasks, for the wire: one
+// cargo returns the payloads and names of a range of tasks, for the wire: one
 // payload where all are the same, no names where they are the numbers.
 func (j *job) cargo(first, count int32) (payloads []api.Payload, names []string) {
 	tasks := j.sub.Request.Tasks[first : first+count]
@@ -115,7 +115,7 @@ func (j *job) cargo(first, count int32) (payloads []api.Payload, names []string)
 	return payloads, names
 }
 
-// named says that tasks have names other than their numbers.
+// named reports whether tasks have names other than their numbers.
 func (j *job) named() bool {
 	tasks := j.sub.Request.Tasks
 	return len(tasks) > 0 && tasks[0].ID != "0"

@@ -269,7 +269,7 @@ func reports(t *testing.T, n *daemontest.Peer, f *frontOf, job string, task, att
 	}
 }
 
-// state gives a job's status.
+// state returns a job's status.
 func (f *frontOf) state(t *testing.T, job string) api.Status {
 	t.Helper()
 	s, err := f.Status(t.Context(), job)

@@ -34,7 +34,7 @@ func (f *Frontend) listen() (err error) {
 	return f.web.Start()
 }
 
-// readiness says why the frontend is not ready, nil when it is.
+// readiness returns why the frontend is not ready, nil when it is.
 func (f *Frontend) readiness() error {
 	select {
 	case <-f.ready:

@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// TaskLog gives a piece of what a task wrote, from the node that ran it.
+// TaskLog returns a piece of what a task wrote, from the node that ran it.
 func (f *Frontend) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChunk, error) {
 	id := sched.NewJobID(f.cfg.ID, r.Job)
 	where, err := f.whereRan(ctx, id, &r)
@@ -61,7 +61,7 @@ func (o *owner) ran(id sched.JobID, task int) ran {
 	return r
 }
 
-// boundTo gives the node that was handed a task from here, "" for none.
+// boundTo returns the node that was handed a task from here, "" for none.
 func (o *owner) boundTo(id sched.JobID, task int32) string {
 	v, _ := bound(o.core, id, int(sched.MaxTasks))
 	i := slices.IndexFunc(v.Tasks, func(b probing.Binding) bool { return b.Task == task })
@@ -72,7 +72,7 @@ func (o *owner) boundTo(id sched.JobID, task int32) string {
 	return at.Name
 }
 
-// whereRan gives the node that runs or ran the task.
+// whereRan returns the node that runs or ran the task.
 func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequest) (node string, err error) {
 	at, err := ask(ctx, f, "finding its node", r.Job, func(o *owner) ran { return o.ran(id, r.Task) })
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequ
 	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` tells what it waits for"}
 }
 
-// nodeAddress gives where a node serves, by the roll or else by the masters.
+// nodeAddress returns where a node serves, by the roll or else by the masters.
 func (f *Frontend) nodeAddress(ctx context.Context, job, node string) (string, error) {
 	address, err := ask(ctx, f, "finding the address of its node", job, func(o *owner) string {
 		if n := o.peers.nodes[node]; n != nil {

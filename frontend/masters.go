@@ -58,7 +58,7 @@ func (m *master) flush(log *slog.Logger) {
 	items := m.pending
 	m.pending = nil
 	if err := m.out.Send(items...); err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
-		log.Error("messages to a master were not taken; this frontend registers there anew", "group", m.group, "messages", len(items), "problem", err)
+		log.Error("messages to a master were not taken; this frontend registers there anew", "group", m.group, "messages", len(items), "error", err)
 		m.incarnation = 0
 	}
 }
@@ -76,7 +76,7 @@ func (f *Frontend) greet(ctx context.Context, m *master) {
 	for {
 		pause := helloEvery
 		if err := f.hello(ctx, m, &seen); err != nil {
-			f.log.Debug("a master did not answer hello", "group", m.group, "address", m.address, "problem", err)
+			f.log.Debug("a master did not answer hello", "group", m.group, "address", m.address, "error", err)
 			pause = helloEvery/10 + rand.N(helloEvery/10)
 		}
 		timer := time.NewTimer(pause)
@@ -100,11 +100,11 @@ func (f *Frontend) hello(ctx context.Context, m *master, seen *epoch) error {
 	reply, err := m.peer.Hello(ctx, h)
 	if err == nil && !reply.Accepted {
 		err = fmt.Errorf("%s", reply.Problem)
-		f.log.Error("a master refused this frontend", "group", m.group, "address", m.address, "problem", reply.Problem)
+		f.log.Error("a master refused this frontend", "group", m.group, "address", m.address, "error", reply.Problem)
 	}
 	if err == nil && reply.Group != m.group {
 		err = fmt.Errorf("the master at %s is of group %d, the configuration has it at place %d of masters", m.address, reply.Group, m.group)
-		f.log.Error("a master is of another group", "problem", err)
+		f.log.Error("a master is of another group", "error", err)
 	}
 	if err == nil && reply.Epoch > seen.number {
 		*seen = epoch{reply.Epoch, reply.Incarnation}

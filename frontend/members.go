@@ -40,7 +40,7 @@ func (o *owner) wasSilent() {
 	}
 }
 
-// onRoll says that the roll names this process: those who read it take what it
+// onRoll reports whether the roll names this process: those who read it take what it
 // says. While it does not, some let go of its reservations.
 func (o *owner) onRoll() bool {
 	return slices.ContainsFunc(o.peers.roll.Frontends, func(f wire.RollFrontend) bool {
@@ -78,7 +78,7 @@ func (o *owner) enrollFrontends(graceful bool) {
 	}
 }
 
-// otherFrontends gives the names of the other frontends, in order.
+// otherFrontends returns the names of the other frontends, in order.
 func (o *owner) otherFrontends() []string {
 	names := make([]string, 0, len(o.peers.others))
 	for name := range o.peers.others {

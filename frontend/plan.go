@@ -28,10 +28,10 @@ func planOf(cfg *Config) (plan, error) {
 	return plan{p, params}, err
 }
 
-// rolled says that there is one master, whose roll names every worker by number.
+// rolled reports whether there is one master, whose roll names every worker by number.
 func (p *plan) rolled() bool { return policy.OneMaster(p.Policy) }
 
-// refuses says why the policy cannot run a job, nil when it can. Processes of
+// refuses returns why the policy cannot run a job, nil when it can. Processes of
 // applications serve the workers of groups only: under the other policies any
 // worker runs any task, and kairos stops tasks in the middle.
 func (p *plan) refuses(r *api.Request) error {
@@ -45,7 +45,7 @@ func (p *plan) refuses(r *api.Request) error {
 // books are what a policy's distributor owes: one ledger, or one for each class.
 type books []*ledger.Ledger
 
-// booksOf gives the books of a core, false for one that keeps none.
+// booksOf returns the books of a core, false for one that keeps none.
 func booksOf(core sched.Core) (books, bool) {
 	switch c := core.(type) {
 	case interface{ Ledger() *ledger.Ledger }:
@@ -67,7 +67,7 @@ func (b books) job(id sched.JobID) *ledger.Job {
 	return nil
 }
 
-// sums gives how many jobs and tasks are unfinished, and how many results came again.
+// sums returns how many jobs and tasks are unfinished, and how many results came again.
 func (b books) sums() (jobs, tasks int, repeated uint64) {
 	for _, l := range b {
 		jobs, tasks, repeated = jobs+l.Jobs(), tasks+l.Tasks(), repeated+l.Repeated()
@@ -80,7 +80,7 @@ type lateBinder interface {
 	View(id sched.JobID, most int) (probing.View, bool)
 }
 
-// bound gives what a core says of a job by late binding; false when the job is not
+// bound returns what a core says of a job by late binding; false when the job is not
 // bound that way.
 func bound(core sched.Core, id sched.JobID, most int) (v probing.View, ok bool) {
 	if b, late := core.(lateBinder); late {

@@ -49,7 +49,7 @@ func (o *owner) persist(m *sched.Message) {
 	o.batch.records = append(o.batch.records, r)
 }
 
-// reportOf gives the report being stepped if it is of the task of m.
+// reportOf returns the report being stepped if it is of the task of m.
 func (o *owner) reportOf(m *sched.Message) *wire.Item {
 	if it := o.current; it != nil && it.Msg.Job == m.Job && it.Msg.First == m.First {
 		return it

@@ -74,7 +74,7 @@ func newRelay(log *slog.Logger) *relay {
 	return &relay{log: log, patient: relayWait, apps: map[string]*appQueue{}}
 }
 
-// register says where an application listens; a new address replaces the old
+// register returns where an application listens; a new address replaces the old
 // one, and what waits goes there. forgotten names an application that had to make
 // room, "" for none.
 func (r *relay) register(app, address string) (forgotten string, err error) {

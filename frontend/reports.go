@@ -16,7 +16,7 @@ func (f *Frontend) notice(data []byte) {
 	}
 	if err != nil {
 		f.owner.meter.garbled()
-		f.log.Warn("a report notice could not be read", "problem", err)
+		f.log.Warn("a report notice could not be read", "error", err)
 		return
 	}
 	if err := f.post(func() { f.owner.reported(b, true) }); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// restore gives one unfinished job of the journal back to the core: its
+// restore returns one unfinished job of the journal back to the core: its
 // submission, then what was recorded of it since, in order. Its age is told by
 // this host's wall clock, since no other clock outlives a process.
 //
@@ -87,7 +87,7 @@ func (o *owner) restored(rep *journal.Report) {
 	o.cancelUnfit()
 	for app, address := range rep.Apps {
 		if _, err := o.relay.register(app, address); err != nil {
-			o.log.Warn("a registered application was not taken over from the journal", "application", app, "address", address, "problem", err)
+			o.log.Warn("a registered application was not taken over from the journal", "application", app, "address", address, "error", err)
 		}
 	}
 	if rep.Jobs > 0 || rep.Torn != nil {

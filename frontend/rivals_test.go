@@ -54,7 +54,7 @@ func (c *cluster) addNode() *nodeOf {
 	return n
 }
 
-// submitMix gives every frontend short and long jobs, more than run at a time.
+// submitMix returns every frontend short and long jobs, more than run at a time.
 func (c *cluster) submitMix(name string, jobs int) (ids [][]string) {
 	c.t.Helper()
 	ids = make([][]string, len(c.fronts))

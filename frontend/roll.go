@@ -29,7 +29,7 @@ func (f *Frontend) follow(ctx context.Context, m *master) {
 			f.enroll(ctx, roll)
 			continue
 		case err != nil:
-			f.log.Debug("the master did not tell its roll", "address", m.address, "problem", err)
+			f.log.Debug("the master did not tell its roll", "address", m.address, "error", err)
 		case time.Since(asked) >= rollWait/2:
 			continue // nothing has changed, and it took its time to say so
 		}

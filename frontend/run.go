@@ -48,7 +48,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case err = <-f.failed:
-		f.log.Error("the frontend ends", "problem", err)
+		f.log.Error("the frontend ends", "error", err)
 	}
 	stop()
 	close(f.stopping)
@@ -69,7 +69,7 @@ func (f *Frontend) Close() error {
 	return f.release()
 }
 
-// claim says whether this is the first of Run and Close.
+// claim reports whether this is the first of Run and Close.
 func (f *Frontend) claim() bool { return f.claimed.CompareAndSwap(false, true) }
 
 // connectNotices subscribes to reports and publishes acknowledgements; the

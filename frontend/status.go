@@ -36,7 +36,7 @@ type seen struct {
 	known  bool
 }
 
-// see gives what the owner knows of a job, zero when it knows nothing.
+// see returns what the owner knows of a job, zero when it knows nothing.
 func (o *owner) see(id sched.JobID) seen {
 	j := o.known(id)
 	if j == nil {
@@ -51,7 +51,7 @@ func (o *owner) see(id sched.JobID) seen {
 	return s
 }
 
-// look gives what is known of a job, in memory or in the journal.
+// look returns what is known of a job, in memory or in the journal.
 func (f *Frontend) look(ctx context.Context, tried, name string) (seen, error) {
 	id := sched.NewJobID(f.cfg.ID, name)
 	s, err := ask(ctx, f, tried, name, func(o *owner) seen { return o.see(id) })
@@ -61,7 +61,7 @@ func (f *Frontend) look(ctx context.Context, tried, name string) (seen, error) {
 	return s, err
 }
 
-// Status tells where a job stands; the masters are asked what runs of it.
+// Status returns where a job stands; the masters are asked what runs of it.
 func (f *Frontend) Status(ctx context.Context, name string) (api.Status, error) {
 	s, err := f.look(ctx, "looking it up", name)
 	if err == nil {
@@ -110,7 +110,7 @@ func (f *Frontend) views(ctx context.Context, id sched.JobID, app string) []wire
 	return views
 }
 
-// List gives the newest jobs first. All masters together are asked for no longer
+// List returns the newest jobs first. All masters together are asked for no longer
 // than askTimeout; what one does not tell in time is shown as not running.
 func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 	if limit <= 0 {
@@ -196,7 +196,7 @@ func (f *Frontend) unwait(id sched.JobID, done chan api.Status) {
 	})
 }
 
-// Nodes gives every group with its nodes; one whose master is away is shown
+// Nodes returns every group with its nodes; one whose master is away is shown
 // empty.
 func (f *Frontend) Nodes(ctx context.Context) ([]api.MasterState, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)

@@ -112,7 +112,7 @@ func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err 
 	o.stepShell(&m)
 }
 
-// room says why a job has no place beside the unfinished ones, nil when it has.
+// room returns why a job has no place beside the unfinished ones, nil when it has.
 func (o *owner) room(sub *journal.Submission) error {
 	_, n, _ := o.books.sums()
 	more := len(sub.Request.Tasks)

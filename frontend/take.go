@@ -86,7 +86,7 @@ func (o *owner) takePeer(b *wire.Batch) {
 	}
 }
 
-// addrOf gives the number of a node's slot or of a frontend; a worker that the roll
+// addrOf returns the number of a node's slot or of a frontend; a worker that the roll
 // does not name is nobody.
 func (o *owner) addrOf(who wire.Ref) sched.Addr {
 	if who.Role == sched.Worker && o.plan.rolled() {
@@ -96,7 +96,7 @@ func (o *owner) addrOf(who wire.Ref) sched.Addr {
 	return o.roster.Addr(who)
 }
 
-// says tells what a core of the role says to a distributor in this way.
+// says returns what a core of the role says to a distributor in this way.
 func says(r sched.Role, k sched.Kind) bool {
 	switch k {
 	case sched.GetTask, sched.ProbeRejected, sched.Refused:

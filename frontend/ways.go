@@ -48,7 +48,7 @@ func (f *Frontend) openLinks() error {
 // hello registers this frontend anew, and what the master should hold is sent
 // again.
 func (o *owner) refusedBy(m *master, messages int, why error) {
-	o.log.Error("a master refused messages", "group", m.group, "messages", messages, "problem", why)
+	o.log.Error("a master refused messages", "group", m.group, "messages", messages, "error", why)
 	m.incarnation = 0
 }
 
@@ -56,7 +56,7 @@ func (o *owner) refusedBy(m *master, messages int, why error) {
 // they had told a node nobody knows: it passes for lost, and a moment later for
 // new.
 func (o *owner) refusedByPeer(peer wire.Ref, messages int, why error) {
-	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "problem", why)
+	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)
 	n := o.peers.nodes[peer.Name]
 	if peer.Role != sched.Worker || n == nil || n.barred {
 		return

@@ -73,7 +73,7 @@ func (w *world) again(m *masterOf) *masterOf {
 	return w.runMaster(m.cfg)
 }
 
-// state gives a master's figures.
+// state returns a master's figures.
 func (m *masterOf) state(t testing.TB) api.MasterState {
 	t.Helper()
 	s, err := m.MasterState(t.Context())

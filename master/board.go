@@ -46,7 +46,7 @@ func (b *board) put(nodes []wire.RollNode, frontends []wire.RollFrontend) {
 	b.changed = make(chan struct{})
 }
 
-// look gives the roll when it is another than the one named, and else what tells
+// look returns the roll when it is another than the one named, and else what tells
 // that it has changed.
 func (b *board) look(incarnation int64, version uint64) (r wire.Roll, changed <-chan struct{}, fresh bool) {
 	b.mu.Lock()

@@ -31,7 +31,7 @@ type Config struct {
 	InboxLimit int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are told to try again"`
 }
 
-// Default gives the settings of a master on one machine.
+// Default returns the settings of a master on one machine.
 func Default() Config {
 	return Config{
 		Cluster: "pigeon", Listen: "127.0.0.1:20502", HTTP: "127.0.0.1:0", Policy: "pigeon", Reserved: 0.1, Cutoff: time.Second,
@@ -83,7 +83,7 @@ func (c Config) policyFault() string {
 	return ""
 }
 
-// mastersFault says why the list of masters cannot be right, "" when it can. A
+// mastersFault returns why the list of masters cannot be right, "" when it can. A
 // policy whose masters do not know each other ignores it, but for its length.
 func (c Config) mastersFault() string {
 	if len(c.Masters) == 0 {

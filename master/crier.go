@@ -41,7 +41,7 @@ func (c *crier) launched(m *sched.Message) {
 	}
 }
 
-// mayHinder says whether there may be leases at all.
+// mayHinder reports whether there may be leases at all.
 func (c *crier) mayHinder() bool { return len(c.leases) > 0 }
 
 // waits cries out that tasks wait, if a lease may be in their way: of another
@@ -64,6 +64,6 @@ func (c *crier) waits(m *sched.Message) {
 		err = c.publish(data)
 	}
 	if err != nil {
-		c.log.Debug("nodes were not told that tasks wait; leases end with their time", "problem", err)
+		c.log.Debug("nodes were not told that tasks wait; leases end with their time", "error", err)
 	}
 }

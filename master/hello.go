@@ -105,7 +105,7 @@ func unreachable(n *node) error {
 	}
 }
 
-// alive says that a registered peer was heard of lately and can be reached, so
+// alive reports whether a registered peer was heard of lately and can be reached, so
 // that another one of its name is an impostor and not its successor.
 func (o *owner) alive(peer wire.Ref, heard time.Time) bool {
 	return time.Since(heard) < o.cfg.LostAfter && o.mesh.Up(peer)
@@ -121,7 +121,7 @@ func (o *owner) meet(peer wire.Ref, address string, incarnation int64) error {
 // welcome answers a hello: taken, or refused for the problem.
 func (o *owner) welcome(problem string) wire.HelloReply {
 	if problem != "" {
-		o.log.Warn("hello refused", "problem", problem)
+		o.log.Warn("hello refused", "error", problem)
 	}
 	return wire.HelloReply{
 		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch, Group: o.cfg.Group,

@@ -54,7 +54,7 @@ func (c *cargo) adopt(id sched.JobID, name, ownerAddress string) {
 	}
 }
 
-// unload gives what goes along with the launch of a task, and when it came.
+// unload returns what goes along with the launch of a task, and when it came.
 func (c *cargo) unload(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
 	j := c.jobs[id.Job]
 	if j == nil {

@@ -42,7 +42,7 @@ type Master struct {
 	claimed     atomic.Bool // Run or Close was called
 }
 
-// New gives a master that listens and does not serve yet. The error names the
+// New returns a master that listens and does not serve yet. The error names the
 // setting or the address that cannot work. Run, or Close, must follow.
 func New(cfg Config, log *slog.Logger) (*Master, error) {
 	if err := cfg.Validate(); err != nil {

@@ -87,11 +87,11 @@ func (o *owner) greeted(b *neighbour, reply wire.HelloReply, err error) {
 	if err != nil {
 		b.missed++
 		if b.missed == 1 {
-			o.log.Debug("another master did not answer hello", "of", b.group, "address", b.address, "problem", err)
+			o.log.Debug("another master did not answer hello", "of", b.group, "address", b.address, "error", err)
 		}
 		if b.up && b.missed >= missedToLoss && now.Sub(b.heard) >= o.cfg.MasterLost {
 			b.up = false
-			o.log.Warn("another master is lost; nothing goes there", "of", b.group, "address", b.address, "problem", err)
+			o.log.Warn("another master is lost; nothing goes there", "of", b.group, "address", b.address, "error", err)
 			o.mesh.Forget(roster.MasterRef(b.group))
 			o.stepShell(&sched.Message{Kind: sched.MasterLost, Peer: b.addr()})
 		}
@@ -120,7 +120,7 @@ func (o *owner) helloMaster(h *wire.Hello) wire.HelloReply {
 	}
 }
 
-// neighbour gives the other master that a batch comes from, if it is the process
+// neighbour returns the other master that a batch comes from, if it is the process
 // that was met.
 func (o *owner) neighbour(b *wire.Batch) (sched.Addr, bool) {
 	for _, n := range o.neighbours {

@@ -17,7 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// freeAddresses gives addresses on which nobody listens.
+// freeAddresses returns addresses on which nobody listens.
 func freeAddresses(t *testing.T, n int) (list []string) {
 	t.Helper()
 	for range n {
@@ -31,7 +31,7 @@ func freeAddresses(t *testing.T, n int) (list []string) {
 	return list
 }
 
-// helping gives the settings of two masters that help each other.
+// helping returns the settings of two masters that help each other.
 func helping(t *testing.T) (both [2]master.Config) {
 	t.Helper()
 	addresses := freeAddresses(t, 2)
@@ -68,7 +68,7 @@ func recorded(t *testing.T, c master.Config, kind sched.Kind) (n int) {
 	return n
 }
 
-// metric says that a figure is there and not zero.
+// metric reports whether a figure is there and not zero.
 func (r *rig) metric(name string) bool {
 	r.t.Helper()
 	r.state() // wakes the owner

@@ -75,7 +75,7 @@ func (o *owner) linkState(peer wire.Ref, s link.State) {
 		n.up = true
 		o.serve(n)
 	case link.Down:
-		o.log.Warn("node cannot be reached; nothing is launched there meanwhile", "node", n.id, "problem", s.Err)
+		o.log.Warn("node cannot be reached; nothing is launched there meanwhile", "node", n.id, "error", s.Err)
 		n.up = false
 		o.serve(n)
 	case link.Lost:
@@ -94,7 +94,7 @@ func (o *owner) serve(n *node) {
 // lost, so that it registers again and its tasks are tried elsewhere. To a
 // frontend the rest is sent all the same.
 func (o *owner) refusedBy(peer wire.Ref, messages int, why error) {
-	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "problem", why)
+	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)
 	if n := o.nodes[peer.Name]; peer.Role == sched.Worker && n != nil {
 		o.loseNode(n, "it refused the master's messages: "+why.Error())
 	}

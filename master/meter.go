@@ -151,7 +151,7 @@ func (o *owner) shown(n *node, idle, workers *[queue.NumKinds]int) api.Node {
 	return v
 }
 
-// waited gives how long something has waited since an instant, seconds; 0 when
+// waited returns how long something has waited since an instant, seconds; 0 when
 // nothing waits.
 func (o *owner) waited(since sched.Time) float64 {
 	if since == groupview.Unknown {

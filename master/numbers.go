@@ -51,7 +51,7 @@ func (s *numbers) heard(highest int32, now time.Time) {
 	}
 }
 
-// settle gives a node's slots their numbers, plus one each: those that they have or
+// settle returns a node's slots their numbers, plus one each: those that they have or
 // claim, and new ones for the others. conflicts are the claims that another slot
 // has. The error is worth another try.
 func (s *numbers) settle(h *wire.Hello, now time.Time) (given, conflicts []int32, err error) {
@@ -91,7 +91,7 @@ func (s *numbers) settle(h *wire.Hello, now time.Time) (given, conflicts []int32
 	return given, nil, nil
 }
 
-// claim gives a slot the number that it has from an earlier master; false when
+// claim returns a slot the number that it has from an earlier master; false when
 // another slot has it, or the slot another number.
 func (s *numbers) claim(who holder, number int32, now time.Time) bool {
 	old, taken := s.holders[number]
@@ -108,7 +108,7 @@ func (s *numbers) claim(who holder, number int32, now time.Time) bool {
 	return true
 }
 
-// number gives the slot's number, a new one if it has none.
+// number returns the slot's number, a new one if it has none.
 func (s *numbers) number(who holder) int32 {
 	n, known := s.of[who]
 	if !known {

@@ -27,7 +27,7 @@ func ask[T any](ctx context.Context, m *Master, question func(*owner) T) (answer
 	}
 }
 
-// busy says why the owner does not answer.
+// busy returns why the owner does not answer.
 func (m *Master) busy(err error) error {
 	if errors.Is(err, runloop.ErrClosed) {
 		return &api.Error{Problem: api.NotReady, What: err.Error(), Subject: fmt.Sprintf("master of group %d", m.cfg.Group), Next: "try again when it is back"}
@@ -58,7 +58,7 @@ func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, err
 	return a.reply, errors.Join(err, a.err)
 }
 
-// Roll tells who is registered; it waits for a change without the owner.
+// Roll returns who is registered; it waits for a change without the owner.
 func (m *Master) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
 	return m.owner.board.Roll(ctx, incarnation, version, wait)
 }
@@ -73,7 +73,7 @@ func (m *Master) MasterState(ctx context.Context) (api.MasterState, error) {
 	return ask(ctx, m, (*owner).state)
 }
 
-// JobView tells what the group holds of a job.
+// JobView returns what the group holds of a job.
 func (m *Master) JobView(ctx context.Context, job sched.JobID, app string) (wire.JobView, error) {
 	return ask(ctx, m, func(o *owner) wire.JobView { return o.jobView(job, app) })
 }

@@ -29,7 +29,7 @@ func (r *registrar) Totals() (t groupview.Totals) {
 	return t
 }
 
-// Serves gives what the slots serve, together.
+// Serves returns what the slots serve, together.
 func (r *registrar) Serves() []string {
 	all := map[string]bool{}
 	for _, n := range r.o.nodes {

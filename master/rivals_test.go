@@ -19,7 +19,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// under gives the settings of a patient master of a policy.
+// under returns the settings of a patient master of a policy.
 func under(policy string) master.Config {
 	c := settings()
 	c.Policy, c.LostAfter = policy, patient()

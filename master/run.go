@@ -57,10 +57,10 @@ func (m *Master) Close() error {
 	return m.release()
 }
 
-// claim says whether this is the first of Run and Close.
+// claim reports whether this is the first of Run and Close.
 func (m *Master) claim() bool { return m.claimed.CompareAndSwap(false, true) }
 
-// readiness says why the master does not serve, nil when it does.
+// readiness returns why the master does not serve, nil when it does.
 func (m *Master) readiness() error {
 	select {
 	case <-m.ready:

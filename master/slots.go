@@ -75,7 +75,7 @@ func (o *owner) holds(up sched.Message, h *wire.Held) {
 	o.stepShell(&up)
 }
 
-// worker gives a slot that comes up its worker's number.
+// worker returns a slot that comes up its worker's number.
 func (o *owner) worker(ref wire.Ref, number int32) sched.Addr {
 	switch {
 	case !o.rules.numbered:
@@ -96,7 +96,7 @@ func busy(s *wire.Slot) int {
 	return n
 }
 
-// servesNow gives what a slot can be given: nothing while its node cannot be
+// servesNow returns what a slot can be given: nothing while its node cannot be
 // reached.
 func (n *node) servesNow(slot int32) []string {
 	if !n.up {

@@ -55,7 +55,7 @@ func (o *owner) start(w *worker, id sched.AttemptID) {
 	b.Start(t, w.done)
 }
 
-// known says that the attempt has started here, or has ended here a while ago.
+// known reports whether the attempt has started here, or has ended here a while ago.
 func (o *owner) known(id sched.AttemptID) bool {
 	if _, kept := o.results.index[id]; kept {
 		return true
@@ -64,7 +64,7 @@ func (o *owner) known(id sched.AttemptID) bool {
 	return runs
 }
 
-// task gives what a backend is to run.
+// task returns what a backend is to run.
 func (a *attempt) task() backend.Task {
 	return backend.Task{
 		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, User: a.User,

@@ -42,13 +42,13 @@ const (
 	suspended              // started, and stopped for now
 )
 
-// String gives the phase's word.
+// String returns the phase's word.
 func (p phase) String() string { return [...]string{"waiting", "running", "suspended"}[p] }
 
 // manyAttempts is how many a worker looks through for one; beyond, it has an index.
 const manyAttempts = 16
 
-// find gives the worker's attempt of that id, nil when it is not here. There are
+// find returns the worker's attempt of that id, nil when it is not here. There are
 // few, but where a central scheduler queues long work at the workers.
 func (w *worker) find(id sched.AttemptID) *attempt {
 	if w.byID != nil {
@@ -140,7 +140,7 @@ func (a *attempt) service() time.Duration {
 	return a.ran
 }
 
-// runningNow gives the first of the attempts that run, nil for none.
+// runningNow returns the first of the attempts that run, nil for none.
 func (w *worker) runningNow() *attempt {
 	for _, a := range w.attempts {
 		if a.phase == running {

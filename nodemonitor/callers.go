@@ -30,7 +30,7 @@ type usedPool struct {
 
 func newPools(name string) *pools { return &pools{name: name, byAddr: map[string]*usedPool{}} }
 
-// at gives the connections to an address.
+// at returns the connections to an address.
 func (p *pools) at(address string) (*client.Pool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

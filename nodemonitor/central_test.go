@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// told gives what the master was told by Thrift of the kind, in order.
+// told returns what the master was told by Thrift of the kind, in order.
 func (w *world) told(kind sched.Kind) (ids []sched.AttemptID) {
 	for i := range w.linked {
 		if w.linked[i].Msg.Kind == kind {

@@ -46,7 +46,7 @@ type Config struct {
 	Record           string        `mapstructure:"record" doc:"folder for a recording of every input and action of the worker cores, node-ID.jsonl; empty: none"`
 }
 
-// Default gives the settings of a node on one machine.
+// Default returns the settings of a node on one machine.
 func Default() Config {
 	return Config{
 		ID: "node", Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501", InternalListen: "127.0.0.1:0",

@@ -23,7 +23,7 @@ func (n *NodeMonitor) connect(codec *wire.Codec) (err error) {
 		Self: n.self, Peer: o.masterRef, Address: o.address, Incarnation: n.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,
 		OnReincarnation: func(int64, int64) { n.member.reborn() },
 		OnRefused: func(items int, why error) {
-			n.log.Warn("the master did not take messages; registering again", "messages", items, "problem", why)
+			n.log.Warn("the master did not take messages; registering again", "messages", items, "error", why)
 			n.member.reborn()
 		},
 	})
@@ -51,7 +51,7 @@ func (n *NodeMonitor) mingle(codec *wire.Codec, master wire.RollKeeper) {
 	o.ways = mesh.New(mesh.Options{
 		Self: n.self, Address: o.address, Incarnation: n.incarnation, Codec: codec, Log: n.log, Probe: -1, MaxOpen: maxWays,
 		OnRefused: func(peer wire.Ref, messages int, why error) {
-			n.log.Warn("messages were not taken by a peer", "peer", peer.String(), "messages", messages, "problem", why)
+			n.log.Warn("messages were not taken by a peer", "peer", peer.String(), "messages", messages, "error", why)
 			n.do(func() { o.rebuffed(peer) })
 		},
 	})

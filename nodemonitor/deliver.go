@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// said tells which messages a core of the role may say to a worker. Its master may
+// said returns which messages a core of the role may say to a worker. Its master may
 // say anything: cores ignore what is not for them.
 func said(by sched.Role, k sched.Kind) bool {
 	switch by {

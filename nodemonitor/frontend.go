@@ -32,7 +32,7 @@ const (
 	maxReportBytes = 900_000
 )
 
-// frontendOf gives the record of a distributor, nil when there cannot be one.
+// frontendOf returns the record of a distributor, nil when there cannot be one.
 func (o *owner) frontendOf(a sched.Addr) *frontend {
 	if a.Role != sched.Distributor || a.ID < 0 {
 		return nil
@@ -110,7 +110,7 @@ func (o *owner) disown(w *worker, a *attempt) {
 	}
 }
 
-// take gives one message of results that are due, the fresh ones before those
+// take returns one message of results that are due, the fresh ones before those
 // told a heartbeat ago, and notes them as sent now. It reuses items.
 func (o *owner) take(f *frontend, items []wire.Item) []wire.Item {
 	items = items[:0]
@@ -137,7 +137,7 @@ func (o *owner) take(f *frontend, items []wire.Item) []wire.Item {
 	return items
 }
 
-// due says whether the result told the longest ago is to be told again.
+// due reports whether the result told the longest ago is to be told again.
 func (o *owner) due(f *frontend) bool {
 	return f.told.n > 0 && o.now-o.results.table[f.told.first].sentAt >= o.heartbeat
 }

@@ -74,7 +74,7 @@ func TestLastJudge(t *testing.T) {
 	}
 }
 
-// metric gives the values of a metric's children, in the order in which they were
+// metric returns the values of a metric's children, in the order in which they were
 // made.
 func metric(t *testing.T, n *testNode, name string) []float64 {
 	t.Helper()

@@ -50,7 +50,7 @@ type standing struct {
 // desk is what the member asks of the owner. All methods return false when the
 // owner is gone.
 type desk interface {
-	// introduce gives the node as it is now. fresh says that the master is
+	// introduce returns the node as it is now. fresh says that the master is
 	// another process than the one messages were meant for.
 	introduce(fresh bool) (*wire.Hello, bool)
 	// accepted tells of a registration; the error says why it cannot be one.
@@ -136,7 +136,7 @@ func (m *member) greet(ctx context.Context, hello *wire.Hello) (err error, ok bo
 
 func (m *member) refused(err error) {
 	m.standing.Store(&standing{Problem: "it is not registered with its master: " + err.Error()})
-	m.log.Warn("not registered; trying again", "problem", err)
+	m.log.Warn("not registered; trying again", "error", err)
 }
 
 func (m *member) welcomed(r *wire.HelloReply) {
@@ -192,7 +192,7 @@ func (m *member) snapshot(ctx context.Context) (known, ok bool) {
 		}
 		return true, true
 	case !r.Known || r.Incarnation != m.known:
-		m.log.Info("registering again", "problem", r.Problem)
+		m.log.Info("registering again", "error", r.Problem)
 		return false, true
 	}
 	m.silent = false

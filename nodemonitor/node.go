@@ -196,7 +196,7 @@ type Addrs struct {
 	HTTP     string // "" when off
 }
 
-// Addrs tells where the node monitor listens.
+// Addrs returns where the node monitor listens.
 func (n *NodeMonitor) Addrs() Addrs {
 	a := Addrs{Listen: n.published.Addr().String(), Internal: n.owner.address}
 	if n.status != nil {

@@ -45,7 +45,7 @@ func (o *owner) number(numbers []int32) error {
 	return nil
 }
 
-// unfit says what is wrong with numbers, nil for nothing.
+// unfit returns what is wrong with numbers, nil for nothing.
 func (o *owner) unfit(numbers []int32) error {
 	what := ""
 	if len(numbers) != len(o.workers) {

@@ -71,7 +71,7 @@ func (p *peers) strange(b *wire.Batch) (r wire.BatchReply, answered bool, err er
 	}
 }
 
-// launches says that the batch brings work.
+// launches reports whether the batch brings work.
 func launches(b *wire.Batch) bool {
 	for i := range b.Items {
 		if b.Items[i].Msg.Kind == sched.Launch {

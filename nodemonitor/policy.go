@@ -12,7 +12,7 @@ import (
 // core is what the shell asks of a policy's worker beside stepping it.
 type core interface {
 	sched.Core
-	// Holds says that the attempt is at the worker: it runs, is suspended, or
+	// Holds reports whether the attempt is at the worker: it runs, is suspended, or
 	// waits for its turn.
 	Holds(id sched.AttemptID) bool
 }
@@ -66,7 +66,7 @@ func (c Config) rules() (rules, error) {
 	}, nil
 }
 
-// policyFault says why the node cannot work under the policy, "" when it can.
+// policyFault returns why the node cannot work under the policy, "" when it can.
 func (c Config) policyFault() string {
 	if c.Cutoff <= 0 || !isShare(c.Reserved) {
 		return "" // told by their own names
@@ -84,7 +84,7 @@ func (c Config) policyFault() string {
 	return ""
 }
 
-// judgeOf gives the core as a judge, nil when it is none.
+// judgeOf returns the core as a judge, nil when it is none.
 func judgeOf(c core) judge {
 	if w, ok := c.(*pigeon.Worker); ok {
 		return w

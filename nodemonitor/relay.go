@@ -82,7 +82,7 @@ func (r *relay) FrontendMessage(_ context.Context, app string, task wire.TaskRef
 	return nil
 }
 
-// objection says why a message cannot wait, and what to do. It needs the lock.
+// objection returns why a message cannot wait, and what to do. It needs the lock.
 func (r *relay) objection(q *relayQueue, task wire.TaskRef, size int) (what, next string) {
 	switch {
 	case r.closed:
@@ -142,7 +142,7 @@ func (r *relay) send(frontend *wire.SchedulerClient, m relayed) error {
 	}
 }
 
-// first gives the message at the head of the queue.
+// first returns the message at the head of the queue.
 func (r *relay) first(q *relayQueue) (relayed, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

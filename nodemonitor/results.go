@@ -56,13 +56,13 @@ func newResults(limit int, maxBytes int64) *results {
 	return &results{limit: limit, maxBytes: maxBytes, index: map[sched.AttemptID]int32{}}
 }
 
-// room says whether one more attempt may start beside those that run: its
+// room reports whether one more attempt may start beside those that run: its
 // result must find a place.
 func (k *results) room(running int) bool {
 	return len(k.index)+running < k.limit && k.bytes < k.maxBytes
 }
 
-// fullness says what there is no room for.
+// fullness returns what there is no room for.
 func (k *results) fullness(node string) string {
 	return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes)",
 		node, len(k.index), k.bytes)

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// valid says which of the invariants of results does not hold.
+// valid returns which of the invariants of results does not hold.
 func (k *results) valid(lists ...*list) string {
 	seen, bytes := 0, int64(0)
 	for _, l := range lists {

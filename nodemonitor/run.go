@@ -71,7 +71,7 @@ func (n *NodeMonitor) fail(why error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ended == nil {
-		n.log.Error("the node monitor ends", "problem", why)
+		n.log.Error("the node monitor ends", "error", why)
 		n.ended = why
 		n.stop()
 	}
@@ -99,7 +99,7 @@ func (n *NodeMonitor) Close() error {
 	return errors.Join(n.internal.Close(), n.published.Close(), n.release())
 }
 
-// claim says whether this is the first of Run and Close.
+// claim reports whether this is the first of Run and Close.
 func (n *NodeMonitor) claim() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -241,7 +241,7 @@ func (e backendEvents) SlotGone(s app.Slot, reason string) {
 
 func (e backendEvents) ServesChanged([]string) { e.n.servingChanged() }
 
-// readiness says why the node is of no use at the moment, nil when it is.
+// readiness returns why the node is of no use at the moment, nil when it is.
 func (n *NodeMonitor) readiness() error {
 	if s := n.member.standing.Load(); s.Problem != "" {
 		return fmt.Errorf("node %q: %s", n.cfg.ID, s.Problem)

@@ -16,7 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// phases gives what the attempts at a worker do, in the order in which they came.
+// phases returns what the attempts at a worker do, in the order in which they came.
 func (w *worker) phases() (list []string) {
 	for _, a := range w.attempts {
 		list = append(list, fmt.Sprintf("%d %v", a.id.Task, a.phase))

@@ -57,7 +57,7 @@ func (w *worker) seq() uint64 {
 	return 0
 }
 
-// reserved says that the worker serves short tasks only, as far as it knows.
+// reserved reports whether the worker serves short tasks only, as far as it knows.
 func (w *worker) reserved() bool { return w.judge != nil && w.judge.Reserved() }
 
 // claim is the worker's number in the cluster plus one, 0 while it has none.
@@ -88,7 +88,7 @@ const (
 	slotStates
 )
 
-// describe gives the worker as the master is told of it.
+// describe returns the worker as the master is told of it.
 func (o *owner) describe(w *worker) wire.Slot {
 	s := wire.Slot{
 		Slot: w.number, Seq: w.seq(), Reserved: w.reserved(), Fixed: w.classic, Serves: o.serves, Number: w.claim(o.rules.numbered),
@@ -113,5 +113,5 @@ func (o *owner) describe(w *worker) wire.Slot {
 	return s
 }
 
-// nameOf gives the name of a frontend; launches of others are not taken.
+// nameOf returns the name of a frontend; launches of others are not taken.
 func (o *owner) nameOf(a sched.Addr) wire.Ref { return o.frontends[a.ID].ref }

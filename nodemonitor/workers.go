@@ -32,7 +32,7 @@ func (o *owner) engage(w *worker, number int32) {
 	o.bySelf[w.self] = w
 }
 
-// live gives the workers there are, in the order of their numbers.
+// live returns the workers there are, in the order of their numbers.
 func (o *owner) live() []*worker {
 	if !o.gaps {
 		return o.workers
@@ -40,7 +40,7 @@ func (o *owner) live() []*worker {
 	return slices.DeleteFunc(slices.Clone(o.workers), func(w *worker) bool { return w == nil })
 }
 
-// worker gives the worker of that number on this node, nil when there is none now.
+// worker returns the worker of that number on this node, nil when there is none now.
 func (o *owner) worker(number int32) *worker {
 	if number < 0 || int(number) >= len(o.workers) {
 		return nil

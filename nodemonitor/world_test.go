@@ -181,7 +181,7 @@ func (w *world) ask(holds func() bool) (bool, <-chan struct{}) {
 	return holds(), w.changed
 }
 
-// last gives the item that came last, none when nothing came.
+// last returns the item that came last, none when nothing came.
 func last(items []wire.Item) (it wire.Item) {
 	if len(items) > 0 {
 		it = items[len(items)-1]
@@ -189,7 +189,7 @@ func last(items []wire.Item) (it wire.Item) {
 	return it
 }
 
-// slotTold gives a slot as the last snapshot told it, none before one came.
+// slotTold returns a slot as the last snapshot told it, none before one came.
 func (w *world) slotTold(slot int) (s wire.Slot) {
 	if n := len(w.snapshots); n > 0 && slot < len(w.snapshots[n-1].Slots) {
 		s = w.snapshots[n-1].Slots[slot]
@@ -352,7 +352,7 @@ func shell(script string) api.Payload {
 	return api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: []string{"sh", "-c", script}}}
 }
 
-// find gives the first item about the attempt of that kind.
+// find returns the first item about the attempt of that kind.
 func find(items []wire.Item, kind sched.Kind, id sched.AttemptID) *wire.Item {
 	i := slices.IndexFunc(items, func(it wire.Item) bool { return it.Msg.Kind == kind && it.Msg.AttemptID() == id })
 	if i < 0 {

@@ -175,7 +175,7 @@ func (c *Cluster) Attend(cmd *exec.Cmd) error {
 	return p.spawner.start(cmd)
 }
 
-// Usage tells what the daemons used since their start.
+// Usage returns what the daemons used since their start.
 func (c *Cluster) Usage() (Usage, error) { return c.body.usage() }
 
 // Close ends the cluster and returns when nothing of it is left. It is safe to

@@ -57,7 +57,7 @@ func (p *ports) takeBlock(first int) {
 
 func onLoopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// take gives one that was not given before.
+// take returns one that was not given before.
 func (p *ports) take() string {
 	port := p.free[0]
 	p.free = p.free[1:]

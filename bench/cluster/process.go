@@ -99,7 +99,7 @@ func (p *process) running() bool {
 	}
 }
 
-// alive says whether an incarnation runs.
+// alive reports whether an incarnation runs.
 func (p *process) alive() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

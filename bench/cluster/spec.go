@@ -122,7 +122,7 @@ func (s *Spec) policy() (sched.Policy, error) {
 	return p, err
 }
 
-// masters gives the number of nodes of each master.
+// masters returns the number of nodes of each master.
 func (s *Spec) masters() []int {
 	if p, err := s.policy(); err == nil && policy.OneMaster(p) {
 		return []int{s.nodes()}
@@ -130,7 +130,7 @@ func (s *Spec) masters() []int {
 	return s.Groups
 }
 
-// helping says that masters are told of each other.
+// helping reports whether masters are told of each other.
 func (s *Spec) helping() bool {
 	p, err := s.policy()
 	return err == nil && p.Helping
@@ -189,7 +189,7 @@ func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	return c
 }
 
-// node gives node number of a group of the spec. Where one master has all nodes they
+// node returns node number of a group of the spec. Where one master has all nodes they
 // keep their names and are of its group.
 func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config {
 	c := nodemonitor.Default()

@@ -118,7 +118,7 @@ func (t *Timeline) replay(changes []change) {
 // curvePoints bounds the points of a distribution that are kept for figures.
 const curvePoints = 500
 
-// quantiles gives up to curvePoints evenly spread order statistics of a sample of
+// quantiles returns up to curvePoints evenly spread order statistics of a sample of
 // ns, in seconds. It sorts the sample.
 func quantiles(sample []int64) []float64 {
 	slices.Sort(sample)

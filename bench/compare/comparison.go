@@ -60,7 +60,7 @@ type PolicyResult struct {
 	timeline   *Timeline // of the first seed
 }
 
-// class gives the distributions of a class, 0 short and 1 long.
+// class returns the distributions of a class, 0 short and 1 long.
 func class(d *measure.ByClass, c int) *measure.Distribution {
 	if c == 0 {
 		return &d.Short

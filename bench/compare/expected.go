@@ -40,7 +40,7 @@ const (
 	overTaskLimit        // likewise, an upper limit
 )
 
-// limit tells whether what is expected is an upper limit.
+// limit reports whether what is expected is an upper limit.
 func (o over) limit() bool {
 	return o == overLongestTask || o == overEvenPigeon || o == overWrongPigeon || o == overTaskLimit
 }
@@ -137,7 +137,7 @@ func beside(out *markdown, all []*Comparison) {
 	}
 }
 
-// best gives the comparison with the most seeds among those that have the policy in
+// best returns the comparison with the most seeds among those that have the policy in
 // the setting, nil when none has.
 func (e *expectation) best(all []*Comparison) (best *Comparison) {
 	for _, c := range all {
@@ -187,7 +187,7 @@ func (e *expectation) verdict(k int, got float64) string {
 	return fixed(100*(got-e.want[k])/e.want[k], 0) + " % above"
 }
 
-// in gives the cells of a setting.
+// in returns the cells of a setting.
 func (c *Comparison) in(s *setting) (cells []int) {
 	m := &c.Manifest
 	if m.Policies[0] != "pigeon" || s.drawn != (m.Resample > 0) || s.workers != m.Workers || s.uneven != (sizes(m.Groups) != "") || m.WrongClass != s.wrong || m.Noise > 0 {
@@ -241,7 +241,7 @@ func evenPigeon(e *expectation, what string, all []*Comparison) float64 {
 	return math.NaN()
 }
 
-// messages gives a policy's messages for each task, over the seeds.
+// messages returns a policy's messages for each task, over the seeds.
 func (r *CellResult) messages(policy string) Interval {
 	var each []float64
 	for k := range r.Policies {

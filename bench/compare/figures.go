@@ -17,7 +17,7 @@ type Figure struct {
 	cell int // that it is of, -1 for a family
 }
 
-// families gives the indices of the cells that share a figure of percentiles, in
+// families returns the indices of the cells that share a figure of percentiles, in
 // order: those of a trace at several loads, and files that differ in the number at
 // the end of their names, which is their load: ngo_50 and ngo_90.
 func (c *Comparison) families() (groups [][]int) {

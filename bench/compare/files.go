@@ -94,7 +94,7 @@ func (c *Comparison) writeResults(w io.Writer) error {
 	return c.Records(func(r Record) error { return e.Encode(r) })
 }
 
-// Records gives every run's result to take, simulated ones first, cell by cell.
+// Records returns every run's result to take, simulated ones first, cell by cell.
 func (c *Comparison) Records(take func(Record) error) error {
 	for i := range c.Cells {
 		cell := &c.Cells[i]

@@ -12,7 +12,7 @@ type Interval struct {
 	Mean, Low, High measure.Number
 }
 
-// meanOf gives the mean of a sample with the interval of Student's t; values that
+// meanOf returns the mean of a sample with the interval of Student's t; values that
 // are missing make it missing.
 func meanOf(sample []float64) Interval {
 	none := Interval{measure.Missing(), measure.Missing(), measure.Missing()}
@@ -36,7 +36,7 @@ func meanOf(sample []float64) Interval {
 	return Interval{measure.Number(mean), measure.Number(mean - half), measure.Number(mean + half)}
 }
 
-// ratioOf gives the geometric mean of ratios, with the interval of t on their
+// ratioOf returns the geometric mean of ratios, with the interval of t on their
 // logarithms: a ratio and its inverse are as far from 1.
 func ratioOf(ratios []float64) Interval {
 	logs := make([]float64, len(ratios))

@@ -31,7 +31,7 @@ func (m Machine) String() string {
 
 const unknown = "unknown"
 
-// field gives the value of the first "key: value" in a file of /proc.
+// field returns the value of the first "key: value" in a file of /proc.
 func field(path, key string) string {
 	f, err := os.Open(path)
 	if err != nil {

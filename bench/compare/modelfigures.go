@@ -67,7 +67,7 @@ func (m *Model) lines(points []ModelPoint, policy string, rho float64, formula f
 	return drawn
 }
 
-// at gives where a point stands: at its group size, or at every one for a policy
+// at returns where a point stands: at its group size, or at every one for a policy
 // without groups.
 func (m *Model) at(p *ModelPoint) []int {
 	if p.Group > 0 {

@@ -109,7 +109,7 @@ func (p *Plan) policy(spec string) error {
 	return err
 }
 
-// repeated gives a value that stands in the list twice, or zero.
+// repeated returns a value that stands in the list twice, or zero.
 func repeated[T comparable](list []T) (none T) {
 	for i, x := range list {
 		if slices.Contains(list[:i], x) {
@@ -141,7 +141,7 @@ func (p *Plan) cell(trace string, load float64) (Cell, error) {
 	return c, nil
 }
 
-// drawn tells whether each seed has a workload of its own.
+// drawn reports whether each seed has a workload of its own.
 func (c *Cell) drawn() bool {
 	o := &c.desc.Workload
 	return o.Resample > 0 || o.WrongClass > 0 || o.Noise > 0

@@ -174,7 +174,7 @@ func timed(in Interval) string {
 	return significant(float64(in.Mean)) + " ± " + significant(float64(in.High-in.Mean))
 }
 
-// wide tells whether the interval is one to show: it is not for one seed, nor
+// wide reports whether the interval is one to show: it is not for one seed, nor
 // where all seeds agree but for rounding.
 func (in Interval) wide() bool {
 	return float64(in.High-in.Low) > 1e-9*math.Abs(float64(in.Mean)) // not so for NaN

@@ -51,7 +51,7 @@ func measured() []quantity {
 	}
 }
 
-// Rows gives every figure of the comparison, those of the simulated policies
+// Rows returns every figure of the comparison, those of the simulated policies
 // first, then the bounds, then the live runs, class by class, cell by cell.
 func (c *Comparison) Rows() (rows []Row) {
 	for i := range c.Cells {

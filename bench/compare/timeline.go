@@ -80,7 +80,7 @@ func (t *Timeline) halve() {
 	}
 }
 
-// Line gives a quantity as times (s) and means, up to until (ns), where it is
+// Line returns a quantity as times (s) and means, up to until (ns), where it is
 // given as 0 if it has come to that.
 func (t *Timeline) Line(quantity int) (times, values []float64) {
 	for k, v := range t.spans[quantity] {

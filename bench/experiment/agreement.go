@@ -33,7 +33,7 @@ type AgreementRow struct {
 	Percent    float64 `json:"percent"` // by how much live is above simulated
 }
 
-// Rows gives p50, p90 and p99 of the completion times of each class that has
+// Rows returns p50, p90 and p99 of the completion times of each class that has
 // jobs.
 func (a *Agreement) Rows() []AgreementRow {
 	var rows []AgreementRow

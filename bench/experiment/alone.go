@@ -29,7 +29,7 @@ func (r *Run) tolerance(ctx context.Context, delay time.Duration) (byClass [2]in
 	return byClass, nil
 }
 
-// alone gives the time (ns) that messages add to a job of one task in a small
+// alone returns the time (ns) that messages add to a job of one task in a small
 // cluster that has nothing else to do.
 func (r *Run) alone(ctx context.Context, delay time.Duration, long bool) (int64, error) {
 	const duration = int64(sched.Second)

@@ -135,7 +135,7 @@ func meant(path string, err error) error {
 	return fmt.Errorf("%w; did you mean %q?", err, filepath.Join(filepath.Dir(path), nearest.Word(filepath.Base(path), names)))
 }
 
-// Workload gives the jobs of the run, in the time of the run (sped up). They
+// Workload returns the jobs of the run, in the time of the run (sped up). They
 // are made anew at every call, so that many seeds do not have to be held.
 func (r *Run) Workload() (*workload.Workload, error) {
 	d := r.Description

@@ -31,7 +31,7 @@ type Job struct {
 	Failed       bool
 }
 
-// NewOutcome gives the outcome of a run in which nothing has happened yet.
+// NewOutcome returns the outcome of a run in which nothing has happened yet.
 func NewOutcome(w *workload.Workload) *Outcome {
 	o := &Outcome{Jobs: make([]Job, len(w.Jobs)), Queueing: make([]int64, w.Tasks())}
 	for i := range o.Queueing {
@@ -72,7 +72,7 @@ func (r *Run) Result(w *workload.Workload, o *Outcome) measure.Result {
 	return result
 }
 
-// Completions gives the completion times of the jobs that completed, in seconds
+// Completions returns the completion times of the jobs that completed, in seconds
 // of the workload's own time, by true class and in the order of the workload.
 func (r *Run) Completions(w *workload.Workload, o *Outcome) (short, long []float64) {
 	unit := 1e-9 * r.Description.Speedup()

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Footprint tells what a value keeps in memory: the bytes of all that can be
+// Footprint returns what a value keeps in memory: the bytes of all that can be
 // reached from it, whatever its fields' names, and the entries of its slices and
 // maps. What is reached twice counts once; a slice counts with its capacity, a map
 // with 4/3 of its entries, about what its table has room for. What a function has
@@ -57,7 +57,7 @@ func (w *footprint) add(v reflect.Value) {
 	}
 }
 
-// first tells whether a place is met for the first time. An empty struct at the
+// first reports whether a place is met for the first time. An empty struct at the
 // place of its owner's end, say, may hide a neighbour: it is a few bytes.
 func (w *footprint) first(at unsafe.Pointer) bool {
 	if w.seen[at] {
@@ -106,7 +106,7 @@ func (w *footprint) table(v reflect.Value) {
 	}
 }
 
-// pointless tells whether values of a type point to nothing.
+// pointless reports whether values of a type point to nothing.
 func (w *footprint) pointless(t reflect.Type) bool {
 	flat, known := w.flat[t]
 	if known {

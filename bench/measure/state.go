@@ -23,7 +23,7 @@ type RoleState struct {
 	Sent Number `json:"messages_per_task"`
 }
 
-// ByRole gives a role's part, nil for one that has none.
+// ByRole returns a role's part, nil for one that has none.
 func (s *State) ByRole(r sched.Role) *RoleState {
 	switch r {
 	case sched.Distributor:

@@ -21,7 +21,7 @@ type cluster struct {
 	delay                  sched.Time
 }
 
-// servedAtOnce gives the share of jobs whose completion no queueing has put off:
+// servedAtOnce returns the share of jobs whose completion no queueing has put off:
 // it is that of the longest task, and of the three messages (tasks, launch,
 // report) that every task needs. The first jobs, which find an empty cluster, are
 // left out as asked.

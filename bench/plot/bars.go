@@ -78,7 +78,7 @@ func (b Bars) color(run int) color.Color {
 	return runColor(run)
 }
 
-// panelWidth gives each bar room enough to be told from its neighbours.
+// panelWidth returns each bar room enough to be told from its neighbours.
 func (b Bars) panelWidth() vg.Length {
 	most := 0
 	for _, p := range b.Panels {

@@ -130,7 +130,7 @@ func faultWorkload(t *testing.T, policy string) (*experiment.Run, *workload.Work
 	return &runs[0], w
 }
 
-// groupsOf gives the number of workers of each master.
+// groupsOf returns the number of workers of each master.
 func groupsOf(run *experiment.Run) []int {
 	if policy.OneMaster(run.Cores) {
 		return []int{run.Description.Workers()}
@@ -225,7 +225,7 @@ func askUntil(ctx context.Context, c *cluster.Cluster, wanted func([]api.MasterS
 	return nil
 }
 
-// complete says which group lacks workers.
+// complete returns which group lacks workers.
 func complete(groups []api.MasterState, of []int) error {
 	for g := range groups {
 		if s := &groups[g]; s.Workers != of[g] {

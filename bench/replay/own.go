@@ -60,7 +60,7 @@ func OnOwn(ctx context.Context, run *experiment.Run, w *workload.Workload, o Own
 	return m, nil
 }
 
-// Spec gives the cluster of a run: nodes of one slot each, or of as many as one
+// Spec returns the cluster of a run: nodes of one slot each, or of as many as one
 // worker of the policy has.
 func Spec(run *experiment.Run) cluster.Spec {
 	d, slots := run.Description, max(1, run.Cores.Cores)
@@ -107,7 +107,7 @@ func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o O
 	return m, nil
 }
 
-// read tells what the daemons have used, and how many core messages they have sent.
+// read returns what the daemons have used, and how many core messages they have sent.
 func read(ctx context.Context, c *cluster.Cluster) (cluster.Usage, int64, error) {
 	used, err := c.Usage()
 	if err != nil {

@@ -162,7 +162,7 @@ func TestNoNodeTakesJobsAlong(t *testing.T) {
 	}
 }
 
-// once gives a progress function that acts when a third of the jobs is submitted.
+// once returns a progress function that acts when a third of the jobs is submitted.
 func once(act func()) func(Progress) {
 	done := false
 	return func(p Progress) {

@@ -149,7 +149,7 @@ func (r *replay) hangUp() {
 	}
 }
 
-// workDone gives the work of the tasks of all jobs that ended.
+// workDone returns the work of the tasks of all jobs that ended.
 func (r *replay) workDone() (busy int64) {
 	for i := range r.out.Jobs {
 		if r.out.Jobs[i].Ended {

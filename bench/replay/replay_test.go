@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { clustertest.Main(m) }
 
-// described gives the one run of a small experiment: 12 workers in 3 groups.
+// described returns the one run of a small experiment: 12 workers in 3 groups.
 func described(t *testing.T, trace string, speedup float64) (*experiment.Run, *workload.Workload) {
 	t.Helper()
 	return under(t, "pigeon", trace, speedup)

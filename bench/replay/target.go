@@ -58,7 +58,7 @@ func (t *target) close() {
 	}
 }
 
-// target gives the frontend of a job.
+// target returns the frontend of a job.
 func (r *replay) target(job int) *target {
 	return r.targets[r.work.Jobs[job].Line%len(r.targets)]
 }

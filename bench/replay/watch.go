@@ -40,7 +40,7 @@ func (q *queue) add(w waiting) {
 	heap.Push(&q.jobs, w)
 }
 
-// take gives a job that can have ended by now.
+// take returns a job that can have ended by now.
 func (q *queue) take() (w waiting, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -40,7 +40,7 @@ func trace(t testing.TB, name string) *workload.Workload {
 	return w.Classify(int64(sched.Second))
 }
 
-// completions gives the completion times in seconds of the short and of the long
+// completions returns the completion times in seconds of the short and of the long
 // jobs, sorted.
 func completions(w *workload.Workload, o *sim.Outcome) (byClass [sched.NumClasses][]float64) {
 	for i := range w.Jobs {

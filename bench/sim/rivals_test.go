@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// under gives the configuration with another policy.
+// under returns the configuration with another policy.
 func under(t testing.TB, spec string, cfg sim.Config) sim.Config {
 	t.Helper()
 	var err error
@@ -26,7 +26,7 @@ func under(t testing.TB, spec string, cfg sim.Config) sim.Config {
 
 var percentiles = []float64{0.5, 0.9, 0.99}
 
-// medians gives p50, p90 and p99 of the completion times by class, each the median
+// medians returns p50, p90 and p99 of the completion times by class, each the median
 // over the seeds.
 func medians(t *testing.T, w *workload.Workload, cfg sim.Config, seeds int) (m [sched.NumClasses][]float64) {
 	t.Helper()

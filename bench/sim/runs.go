@@ -47,7 +47,7 @@ func (t *runTable) add(worker sched.Addr) int32 {
 	return i
 }
 
-// find gives the worker's run of that attempt, nil when it has none.
+// find returns the worker's run of that attempt, nil when it has none.
 func (t *runTable) find(worker sched.Addr, id sched.AttemptID) (int32, *run) {
 	for _, i := range t.byWorker[worker.ID] {
 		if r := &t.slab[i]; r.msg.AttemptID() == id {

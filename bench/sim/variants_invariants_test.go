@@ -99,7 +99,7 @@ func drawWorkload(t *rapid.T) *workload.Workload {
 	return w
 }
 
-// jobOf gives the id that the simulator gives to the job at the index.
+// jobOf returns the id that the simulator gives to the job at the index.
 func jobOf(w *workload.Workload, index int) sched.JobID {
 	line := w.Jobs[index].Line
 	return sched.NewJobID(fmt.Sprintf("frontend-%d", line%2), fmt.Sprint(line))

@@ -19,7 +19,7 @@ type figures struct {
 	shortMean, shortP99, longMean, longP99, messages float64
 }
 
-// with gives the cluster under the policy.
+// with returns the cluster under the policy.
 func with(t testing.TB, cfg sim.Config, spec string) sim.Config {
 	t.Helper()
 	var err error
@@ -72,7 +72,7 @@ type row struct {
 	want        [4]float64 // short mean, p99; long mean, p99
 }
 
-// over gives the means over seeds of the policy's figures over pigeon's, and the
+// over returns the means over seeds of the policy's figures over pigeon's, and the
 // most messages a task.
 func (r row) over(t testing.TB, seeds uint64) (ratio [4]float64, messages float64) {
 	t.Helper()
@@ -102,7 +102,7 @@ func tolerances() [4]float64 {
 	return [4]float64{0.10, 0.15, 0.12, 0.09}
 }
 
-// chosen gives the rows to run: the first two unless all figures are wanted.
+// chosen returns the rows to run: the first two unless all figures are wanted.
 func chosen(rows []row) []row {
 	if *seeds < 15 {
 		return rows[:2]
@@ -207,7 +207,7 @@ func TestPigeonXNearTheBound(t *testing.T) {
 	}
 }
 
-// noQueueing gives the mean over short jobs of their longest task.
+// noQueueing returns the mean over short jobs of their longest task.
 func noQueueing(w *workload.Workload) float64 {
 	var longest []float64
 	for i := range w.Jobs {

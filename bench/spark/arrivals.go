@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Arrivals gives the times at which the jobs of a stream are submitted: a Poisson
+// Arrivals returns the times at which the jobs of a stream are submitted: a Poisson
 // process of so many a second, over the window. The same seed and stream give the
 // same times.
 func Arrivals(seed, stream uint64, rate float64, window time.Duration) []time.Duration {

@@ -124,7 +124,7 @@ func (p *child) await(within time.Duration) {
 	<-p.exited
 }
 
-// failure says how the process ended, with the end of its log.
+// failure returns how the process ended, with the end of its log.
 func (p *child) failure() error {
 	return fmt.Errorf("%s ended by itself: %w; its log %s ends:\n%s", p.name, errors.Join(p.err, errUnasked), p.log, tail(p.log))
 }

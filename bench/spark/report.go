@@ -40,7 +40,7 @@ func (r *Row) Figure() float64 {
 	return measure.Percentile(slices.Sorted(slices.Values(r.Values)), 50)
 }
 
-// Met tells whether the figure is within its limit; true without one.
+// Met reports whether the figure is within its limit; true without one.
 func (r *Row) Met() bool {
 	switch f := r.Figure(); {
 	case r.Limit == nil:

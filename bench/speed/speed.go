@@ -65,7 +65,7 @@ type Row struct {
 	Memory int64           // the most of all runs, bytes
 }
 
-// Met tells whether the median and the memory are within the limits.
+// Met reports whether the median and the memory are within the limits.
 func (r *Row) Met() bool { return r.Took[len(r.Took)/2] <= r.Limit && r.Memory <= MemoryLimit }
 
 // Take makes so many runs of every measure, one after another.

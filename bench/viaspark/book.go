@@ -82,7 +82,7 @@ func (b *book) event(s *said, task int, event string, at int64, where string) {
 	b.events = append(b.events, e)
 }
 
-// measured gives the outcome.
+// measured returns the outcome.
 func (b *book) measured(began time.Time, wall time.Duration, partial bool) *replay.Measured {
 	slices.SortStableFunc(b.events, func(x, y measure.Event) int { return cmp.Compare(x.Time, y.Time) })
 	o := b.out

@@ -32,7 +32,7 @@ type driver struct {
 	left         int // jobs it has not told of
 }
 
-// has tells whether a job of the workload is this driver's.
+// has reports whether a job of the workload is this driver's.
 func (d *driver) has(job int) bool {
 	_, ok := slices.BinarySearch(d.jobs, job)
 	return ok

@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Slots gives the slots of each node of a cluster of one's own, so that an
+// Slots returns the slots of each node of a cluster of one's own, so that an
 // application has few executors: as many as the groups' sizes have in common, hence
 // one node for each of even groups. asked, if not 0, is taken instead where it
 // divides all sizes.
@@ -84,7 +84,7 @@ func (own Own) spec(r *experiment.Run) cluster.Spec {
 	return spec
 }
 
-// read tells what the daemons have used, and how many core messages they have sent.
+// read returns what the daemons have used, and how many core messages they have sent.
 func read(ctx context.Context, c *cluster.Cluster) (cluster.Usage, int64, error) {
 	used, err := c.Usage()
 	if err != nil {

@@ -74,7 +74,7 @@ var defaults = []string{
 // the class is in a jar that comes with --jars.
 const internal = "spark-internal"
 
-// submit gives the words for spark-submit.
+// submit returns the words for spark-submit.
 func (o *Options) submit(k int) []string {
 	words := []string{"--master", o.Master(k), "--name", fmt.Sprintf("replay, driver %d of %d", k, o.Drivers), "--class", Main}
 	if o.Jar != "" {

@@ -30,7 +30,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String gives the last lines, the first of which may be cut.
+// String returns the last lines, the first of which may be cut.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -96,7 +96,7 @@ func record(job []string, failed bool) string {
 	return string(text)
 }
 
-// newLines gives what is read, line by line; closed at its end.
+// newLines returns what is read, line by line; closed at its end.
 func newLines(f *os.File) <-chan string {
 	lines := make(chan string)
 	go func() {

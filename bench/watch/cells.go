@@ -29,7 +29,7 @@ func newCells(n int) *cells {
 	return c
 }
 
-// find gives the index of a worker: "17", or "node-2-017/0", whose group is 2.
+// find returns the index of a worker: "17", or "node-2-017/0", whose group is 2.
 func (c *cells) find(name string) int {
 	if i, ok := c.index[name]; ok {
 		return i
@@ -53,7 +53,7 @@ func (c *cells) join(worker, group int) {
 	}
 }
 
-// inOrder gives the workers by group and number, and where each index went.
+// inOrder returns the workers by group and number, and where each index went.
 // Workers of an unknown group among numbered ones belong to that of the worker
 // before them; the simulator numbers group by group.
 func (c *cells) inOrder() (workers []Worker, place []int) {

@@ -53,7 +53,7 @@ func addBenchFlags(cmd *cobra.Command, workers int) *benchFlags {
 	return f
 }
 
-// spec gives the cluster that the flags ask for.
+// spec returns the cluster that the flags ask for.
 func (f *benchFlags) spec() (local.Spec, error) {
 	switch {
 	case f.groups < 1 || f.nodes < f.groups || f.nodes%f.groups != 0:

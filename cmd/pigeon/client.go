@@ -115,7 +115,7 @@ func loadClient(cmd *cobra.Command) (cfg clientConfig, file string, err error) {
 	return cfg, src.File, err
 }
 
-// userFile gives the user's own client.yaml, "" when there is none.
+// userFile returns the user's own client.yaml, "" when there is none.
 func userFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -198,7 +198,7 @@ func (c *clusterClient) of(ctx context.Context, job string, ask func(context.Con
 	return unknown
 }
 
-// find gives the frontend that knows the job, and the job's state.
+// find returns the frontend that knows the job, and the job's state.
 func (c *clusterClient) find(ctx context.Context, job string) (at frontendAt, s api.Status, err error) {
 	err = c.of(ctx, job, func(ctx context.Context, f frontendAt) (err error) {
 		at = f
@@ -212,7 +212,7 @@ func (c *clusterClient) find(ctx context.Context, job string) (at frontendAt, s 
 // gone is noticed.
 const waitChunk = 30 * time.Second
 
-// wait gives the job's state when it has ended, or the error that ended the wait.
+// wait returns the job's state when it has ended, or the error that ended the wait.
 func (c *clusterClient) wait(ctx context.Context, at frontendAt, job string) (api.Status, error) {
 	for {
 		s, err := c.waitFor(ctx, at, job, waitChunk)
@@ -222,7 +222,7 @@ func (c *clusterClient) wait(ctx context.Context, at frontendAt, job string) (ap
 	}
 }
 
-// waitFor gives the job's state when it has ended or the time is up.
+// waitFor returns the job's state when it has ended or the time is up.
 func (c *clusterClient) waitFor(ctx context.Context, at frontendAt, job string, d time.Duration) (api.Status, error) {
 	call, cancel := context.WithTimeout(ctx, d+c.timeout)
 	defer cancel()

@@ -103,14 +103,14 @@ on SIGINT or SIGTERM.`,
 	return cmd
 }
 
-// addLogFlags gives a verb the flags of its log and a function that makes it.
+// addLogFlags returns a verb the flags of its log and a function that makes it.
 func addLogFlags(fs *pflag.FlagSet, level string) func(io.Writer) (*slog.Logger, error) {
 	fs.StringVar(&level, "log-level", level, "least that is logged: debug, info, warn or error")
 	format := fs.String("log-format", "text", "form of the log: text or json")
 	return func(w io.Writer) (*slog.Logger, error) { return telemetry.NewLogger(w, level, *format) }
 }
 
-// silenceable gives a log that from a call of hush on tells errors only.
+// silenceable returns a log that from a call of hush on tells errors only.
 func silenceable(log *slog.Logger) (quiet *slog.Logger, hush func()) {
 	h := &hushHandler{Handler: log.Handler(), hushed: new(atomic.Bool)}
 	return slog.New(h), func() { h.hushed.Store(true) }

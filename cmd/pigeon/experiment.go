@@ -31,7 +31,7 @@ func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
 	return e
 }
 
-// describe gives the runs that the flags ask for. What it refuses is wrong use:
+// describe returns the runs that the flags ask for. What it refuses is wrong use:
 // nothing has started.
 func (e *experimentFlags) describe() ([]experiment.Run, error) {
 	d := e.desc

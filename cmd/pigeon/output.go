@@ -29,7 +29,7 @@ func (o *outputFormat) Set(s string) error {
 	return fmt.Errorf("the formats are text and json")
 }
 
-// addOutput gives a verb the flag -o.
+// addOutput returns a verb the flag -o.
 func addOutput(cmd *cobra.Command) *outputFormat {
 	o := outputText
 	cmd.Flags().VarP(&o, "output", "o", "text, or json: one object a line")

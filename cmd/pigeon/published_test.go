@@ -80,7 +80,7 @@ func listenThrift(t *testing.T, p thrift.TProcessor) string {
 	return socket.Addr().String()
 }
 
-// dialThrift gives a client of the Thrift library; one call at a time.
+// dialThrift returns a client of the Thrift library; one call at a time.
 func dialThrift(t *testing.T, address string) thrift.TClient {
 	t.Helper()
 	conf := &thrift.TConfiguration{ConnectTimeout: 5 * time.Second, SocketTimeout: 20 * time.Second}
@@ -230,7 +230,7 @@ func hear(t *testing.T, e ears, b *hands) string {
 	return ""
 }
 
-// jobOf gives the one job of an application.
+// jobOf returns the one job of an application.
 func jobOf(t *testing.T, app string) api.Status {
 	t.Helper()
 	for _, s := range lines[api.Status](t, succeed(t, "status", "-o", "json")) {

@@ -82,7 +82,7 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 	return cmd
 }
 
-// check gives the runs that the flags ask for; what it refuses is wrong use.
+// check returns the runs that the flags ask for; what it refuses is wrong use.
 func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	if i := local.Isolation(f.isolation); i != local.Goroutine && i != local.Process {
 		return nil, wrongUse(fmt.Errorf("--isolation %q does not exist; use %s or %s", f.isolation, local.Goroutine, local.Process))
@@ -356,7 +356,7 @@ func (f *replayFlags) setDemo() {
 	f.title = fmt.Sprintf("Completion times, live and simulated (%s)", f.desc.Trace)
 }
 
-// demoEnd says what was seen and what to try next.
+// demoEnd returns what was seen and what to try next.
 func (s *replayShow) demoEnd(a *experiment.Agreement) error {
 	f, l := s.flags, &a.Live[0]
 	svg, err := filepath.Abs(f.out + ".svg")

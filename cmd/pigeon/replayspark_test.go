@@ -41,7 +41,7 @@ func withSpark(t *testing.T, script string) *sparkUser {
 	return u
 }
 
-// started gives the command lines of the drivers that were started.
+// started returns the command lines of the drivers that were started.
 func (u *sparkUser) started(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(u.home, "drivers"))

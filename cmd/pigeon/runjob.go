@@ -109,7 +109,7 @@ func follow(ctx context.Context, c *clusterClient, at frontendAt, id string, tap
 	}
 }
 
-// excused says that there is no output to read yet, or that a task which did not
+// excused reports whether there is no output to read yet, or that a task which did not
 // complete may have left none. What a completed task wrote must be there.
 func excused(err error, s api.State) bool {
 	return s != api.StateCompleted && hasProblem(err, api.NotReady, api.NotFound)

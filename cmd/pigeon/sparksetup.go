@@ -58,7 +58,7 @@ type sparkSetup struct {
 
 func (s *sparkSetup) interpreter() string { return filepath.Join(s.dir, "bin", "python3") }
 
-// run gives the Spark that is there afterwards.
+// run returns the Spark that is there afterwards.
 func (s *sparkSetup) run(ctx context.Context) (sparkhome.Home, error) {
 	if err := s.checkFolder(); err != nil {
 		return sparkhome.Home{}, wrongUse(err)

@@ -13,7 +13,7 @@ import (
 // wheel is the environment that 'make spark-wheel' installs a wheel into.
 const wheel = "../../out/spark/" + sparkhome.DefaultVersion
 
-// realSpark gives the user's Spark, else that wheel, or skips the test.
+// realSpark returns the user's Spark, else that wheel, or skips the test.
 func realSpark(t *testing.T) sparkhome.Home {
 	t.Helper()
 	if testing.Short() {

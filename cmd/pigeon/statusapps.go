@@ -32,7 +32,7 @@ func sayApplications(out io.Writer, apps []string) {
 	}
 }
 
-// orApplication gives a better error for a job that is missing since it is an
+// orApplication returns a better error for a job that is missing since it is an
 // application.
 func (c *clusterClient) orApplication(ctx context.Context, job string, missing error) error {
 	if apps, err := c.applications(ctx); err != nil || !slices.Contains(apps, job) {

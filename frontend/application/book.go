@@ -138,7 +138,7 @@ func subject(id string) string { return "application " + strconv.Quote(id) }
 // maxApplications bounds the applications of one frontend.
 const maxApplications = 1000
 
-// find gives an application that is served, and renews its lease.
+// find returns an application that is served, and renews its lease.
 func (b *book) find(id string, incarnation int64, now time.Time) (*application, error) {
 	if err := b.verdict(id, incarnation); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (b *book) find(id string, incarnation int64, now time.Time) (*application, 
 	return a, nil
 }
 
-// shareOf gives what a node is to know of an application.
+// shareOf returns what a node is to know of an application.
 func (a *application) shareOf(node string) *share {
 	s := a.nodes[node]
 	if s == nil {

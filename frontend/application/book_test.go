@@ -109,7 +109,7 @@ func (d *desk) obey(name string, o *wire.Order) wire.OrderReply {
 	return wire.OrderReply{Accepted: true, Tenure: o.Tenure, Frontend: o.Frontend, Incarnation: v.Incarnation}
 }
 
-// held gives an executor at a node, to be changed.
+// held returns an executor at a node, to be changed.
 func (d *desk) held(name, id string) *wire.HeldExecutor {
 	d.t.Helper()
 	for i := range d.holds[name].Applications {
@@ -152,7 +152,7 @@ func (d *desk) wants(executors int, levels ...api.Level) {
 	d.round()
 }
 
-// show gives the executors as "id@node state", with what was last told of each.
+// show returns the executors as "id@node state", with what was last told of each.
 func (d *desk) show(a *application) string {
 	var list []string
 	for _, s := range a.news.states {

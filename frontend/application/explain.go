@@ -36,7 +36,7 @@ type LevelView struct {
 	Seconds float64 `json:"waiting"` // since it was last given one, or wanted the first
 }
 
-// Views gives all applications here, by id.
+// Views returns all applications here, by id.
 func (s *Service) Views() []View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (a *application) view(now time.Time) View {
 // explained bounds the executors and levels that an explanation lists.
 const explained = 20
 
-// Explain tells where an application stands and what it waits for; false when it
+// Explain returns where an application stands and what it waits for; false when it
 // is not here.
 func (s *Service) Explain(id string) (*api.Explanation, bool) {
 	s.mu.Lock()

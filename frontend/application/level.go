@@ -104,7 +104,7 @@ func (l *level) take(i int, tasks int64) cut {
 	return cut{key: j.key, tasks: int(tasks)}
 }
 
-// overdue says whether the level has waited for so long that what waits is to be
+// overdue reports whether the level has waited for so long that what waits is to be
 // placed anew: it may wait in a group whose slots are taken for hours while another
 // one has free slots. Each time the next one is as far away again, so that a level
 // has its place in a queue for half of its wait at least.

@@ -70,7 +70,7 @@ func (n *news) note(text string) {
 	}
 }
 
-// since gives what came after a version; everything when it is 0 or one that was
+// since returns what came after a version; everything when it is 0 or one that was
 // never given here. There is nothing to tell when the versions are equal.
 func (n *news) since(version int64) api.News {
 	if version > n.version {

@@ -107,7 +107,7 @@ func (b *book) lacking(r *room, a *application, now time.Time) int {
 	return empty
 }
 
-// settle says whether executors may be placed: when the holdings of all nodes have
+// settle reports whether executors may be placed: when the holdings of all nodes have
 // come, or enough time has passed.
 func (b *book) settle(a *application, now time.Time) bool {
 	if a.settled {
@@ -172,7 +172,7 @@ func (b *book) wait(r *room, a *application, n int, now time.Time) {
 	a.news.tell(api.ExecutorState{State: api.ExecutorWaiting, Reason: reason}) // it has no number yet
 }
 
-// hopeless says whether every node has refused for a reason that will not pass.
+// hopeless reports whether every node has refused for a reason that will not pass.
 func (b *book) hopeless(a *application, now time.Time) bool {
 	some := false
 	for name, n := range b.nodes {

@@ -35,7 +35,7 @@ func (r *room) take(node string, memory int64) {
 	delete(r.holders, node)
 }
 
-// heldBy says which applications take a node's memory.
+// heldBy returns which applications take a node's memory.
 func (b *book) heldBy(r *room, n *node) string {
 	who, known := r.holders[n.name]
 	if !known {
@@ -45,7 +45,7 @@ func (b *book) heldBy(r *room, n *node) string {
 	return who
 }
 
-// holders says which applications take a node's memory; what is not of this
+// holders returns which applications take a node's memory; what is not of this
 // frontend's is the rest.
 func (b *book) holders(node string, taken int64) string {
 	var list []api.Share
@@ -62,7 +62,7 @@ func (b *book) holders(node string, taken int64) string {
 	return api.Shares(append(list, api.Share{Who: "applications of other frontends", Amount: taken}), "MB")
 }
 
-// whyNowhere says why the executors that lack fit nowhere, node by node.
+// whyNowhere returns why the executors that lack fit nowhere, node by node.
 func (b *book) whyNowhere(r *room, a *application, n int, now time.Time) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(b.nodes)) {

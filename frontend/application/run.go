@@ -58,7 +58,7 @@ func (s *Service) followRoll(ctx context.Context, i int, keeper wire.RollKeeper)
 		roll, err := keeper.Roll(call, last.Incarnation, last.Version, rollWait)
 		cancel()
 		if err != nil {
-			s.cfg.Logger.Debug("a master did not tell its roll", "place", i, "problem", err)
+			s.cfg.Logger.Debug("a master did not tell its roll", "place", i, "error", err)
 			rest(ctx)
 			continue
 		}
@@ -116,7 +116,7 @@ func (s *Service) enroll(i int, roll wire.Roll) {
 func (s *Service) meet(b *book, r *wire.RollNode) {
 	way, end, err := s.cfg.Dial(r.Name, r.Address)
 	if err != nil {
-		s.cfg.Logger.Error("a node cannot be called", "node", r.Name, "address", r.Address, "problem", err)
+		s.cfg.Logger.Error("a node cannot be called", "node", r.Name, "address", r.Address, "error", err)
 		return
 	}
 	ctx, stop := context.WithCancel(s.ctx)
@@ -152,7 +152,7 @@ func (s *Service) orders(ctx context.Context, n *node, way Node) {
 	}
 }
 
-// due gives the orders that a node does not know.
+// due returns the orders that a node does not know.
 func (s *Service) due(n *node) (list []*wire.Order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,9 +174,9 @@ func (s *Service) tellOrder(ctx context.Context, n *node, way Node, o *wire.Orde
 		s.update(func(b *book, now time.Time) { b.answered(o, n.name, r, now) })
 		return r.Accepted
 	case errors.As(err, &refusal) && refusal.Problem == api.Invalid:
-		s.cfg.Logger.Error("a node refused an order", "node", n.name, "application", o.Application.ID, "problem", err)
+		s.cfg.Logger.Error("a node refused an order", "node", n.name, "application", o.Application.ID, "error", err)
 	default:
-		s.cfg.Logger.Debug("a node did not take an order; it is told again", "node", n.name, "application", o.Application.ID, "problem", err)
+		s.cfg.Logger.Debug("a node did not take an order; it is told again", "node", n.name, "application", o.Application.ID, "error", err)
 	}
 	return false
 }
@@ -190,7 +190,7 @@ func (s *Service) watch(ctx context.Context, n *node, way Node) {
 		h, err := way.Holdings(call, s.cfg.Frontend, last.Incarnation, last.Version, holdingWait)
 		cancel()
 		if err != nil {
-			s.cfg.Logger.Debug("a node did not tell its holdings", "node", n.name, "problem", err)
+			s.cfg.Logger.Debug("a node did not tell its holdings", "node", n.name, "error", err)
 			rest(ctx)
 			continue
 		}

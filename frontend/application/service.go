@@ -174,7 +174,7 @@ func (s *Service) PutFile(_ context.Context, app, sha256 string, offset int64, d
 	return have, err
 }
 
-// FilePiece gives a piece of a file to a node.
+// FilePiece returns a piece of a file to a node.
 func (s *Service) FilePiece(_ context.Context, sha256 string, offset int64, limit int) (wire.Piece, error) {
 	data, size, err := s.cfg.Files.Read(sha256, offset, limit)
 	return wire.Piece{Data: data, Size: size}, err
@@ -199,7 +199,7 @@ func (s *Service) Want(_ context.Context, w *api.Wants) (reply api.ApplicationRe
 	return s.reply(&registered), nil
 }
 
-// furnished says whether all files of an application are here.
+// furnished reports whether all files of an application are here.
 func (s *Service) furnished(a *api.Application) bool {
 	for _, f := range a.Template.Files {
 		if !s.cfg.Files.Has(f.SHA256) {
@@ -277,7 +277,7 @@ func (s *Service) TaskEnded(app, level, key string, missed bool) {
 	s.update(func(b *book, _ time.Time) { b.taskEnded(app, level, key, missed) })
 }
 
-// Serves says whether an application of that id is here.
+// Serves reports whether an application of that id is here.
 func (s *Service) Serves(app string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

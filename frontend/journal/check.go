@@ -26,7 +26,7 @@ type logName struct {
 	number uint64
 }
 
-// listLogs gives the logs of the store, oldest first.
+// listLogs returns the logs of the store, oldest first.
 func listLogs(dir string) ([]logName, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

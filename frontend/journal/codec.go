@@ -69,7 +69,7 @@ func (r *reader) byte() byte {
 	return s[0]
 }
 
-// take gives the next n bytes, "" when there are fewer.
+// take returns the next n bytes, "" when there are fewer.
 func (r *reader) take(n uint64) string {
 	if n > uint64(len(r.s)) {
 		r.fail(errShort)
@@ -151,7 +151,7 @@ func (r *reader) strings() []string {
 	return list
 }
 
-// end gives the sticking fault, or that something is left over.
+// end returns the sticking fault, or that something is left over.
 func (r *reader) end() error {
 	if r.err == nil && r.s != "" {
 		return errLong

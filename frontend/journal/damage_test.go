@@ -37,7 +37,7 @@ func crashImage(t *testing.T, n int) *image {
 	}
 }
 
-// eachSaysWhatIsSynced says that every record carries the end of the one before
+// eachSaysWhatIsSynced reports whether every record carries the end of the one before
 // it as its synced offset.
 func (im *image) eachSaysWhatIsSynced() bool {
 	for _, end := range im.ends[:len(im.ends)-1] {
@@ -75,7 +75,7 @@ func newImage(t *testing.T, n int) *image {
 	return im
 }
 
-// recordEnds gives where each record of a sound log ends.
+// recordEnds returns where each record of a sound log ends.
 func recordEnds(data []byte, log uint32) (ends []int) {
 	for at := 0; ; {
 		c, ok := chunkAt(data, at, log)

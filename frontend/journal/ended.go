@@ -37,10 +37,10 @@ func (j *Journal) Lookup(id sched.JobID) (Known, error) {
 	return Known{Ended: e}, nil
 }
 
-// expired gives the instant before which ended jobs are forgotten.
+// expired returns the instant before which ended jobs are forgotten.
 func (j *Journal) expired() int64 { return j.opts.Now().Add(-j.opts.Retention).UnixNano() }
 
-// readEnded gives what stays of a job, nil when nothing does.
+// readEnded returns what stays of a job, nil when nothing does.
 func (j *Journal) readEnded(id sched.JobID) (*Ended, error) {
 	v, closer, err := j.db.Get(endedKey(nil, id))
 	if errors.Is(err, pebble.ErrNotFound) {

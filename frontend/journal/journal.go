@@ -125,7 +125,7 @@ func (t *ticket) encode(i int, r *Record) error {
 	return nil
 }
 
-// refuse says why nothing, or no new job, is taken now.
+// refuse returns why nothing, or no new job, is taken now.
 func (j *Journal) refuse(t *ticket, accepts bool) error {
 	limit, tried := 4*j.opts.MaxQueued, "keeping a record"
 	if accepts {
@@ -178,21 +178,21 @@ func (j *Journal) unresolve(ops []op) {
 	}
 }
 
-// Unfinished gives how many jobs are accepted and have not ended.
+// Unfinished returns how many jobs are accepted and have not ended.
 func (j *Journal) Unfinished() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.live)
 }
 
-// Err gives why the journal is broken, nil while it works.
+// Err returns why the journal is broken, nil while it works.
 func (j *Journal) Err() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.broken
 }
 
-// DiskBytes gives what the journal takes on the disk, 0 when it is closed.
+// DiskBytes returns what the journal takes on the disk, 0 when it is closed.
 func (j *Journal) DiskBytes() uint64 {
 	j.using.RLock()
 	defer j.using.RUnlock()

@@ -92,7 +92,7 @@ func tryOpen(dir string, o Options) (*Journal, *Report, *kept, error) {
 	return j, rep, k, err
 }
 
-// refusal gives the error of an opening that must not succeed.
+// refusal returns the error of an opening that must not succeed.
 func refusal(dir string, o Options) error {
 	j, rep, _, err := tryOpen(dir, o)
 	if err == nil {

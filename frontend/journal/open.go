@@ -25,7 +25,7 @@ type Report struct {
 	Took        time.Duration     // by the clock of the process
 }
 
-// String gives the report as a line for a user.
+// String returns the report as a line for a user.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "incarnation %d, %d unfinished jobs with %d unfinished tasks and %d records read back in %v",

@@ -26,7 +26,7 @@ const (
 	numKinds
 )
 
-// String gives the kind's word.
+// String returns the kind's word.
 func (k Kind) String() string {
 	if k == 0 || k >= numKinds {
 		return "unknown"

@@ -19,7 +19,7 @@ type reading struct {
 	seen  []string // the first jobs, for the error of a damaged journal
 }
 
-// readJobs gives every unfinished job to visit.
+// readJobs returns every unfinished job to visit.
 func (j *Journal) readJobs(rep *Report, visit func(*Job) error) error {
 	it, err := j.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefixJob}, UpperBound: []byte{prefixJob + 1}})
 	if err != nil {
@@ -78,7 +78,7 @@ func (r *reading) events(key, value []byte) error {
 	return nil
 }
 
-// finish gives the job at hand away.
+// finish returns the job at hand away.
 func (r *reading) finish() error {
 	if r.job.Submission == nil {
 		return nil

@@ -65,7 +65,7 @@ type walk struct {
 	closed  bool // the log ends with the mark of an orderly close
 }
 
-// torn says that the log ends in the middle of a record, and in no other way is
+// torn reports whether the log ends in the middle of a record, and in no other way is
 // at fault.
 func (w *walk) torn() bool { return w.junk && !w.proven }
 

@@ -24,7 +24,7 @@ const (
 // applicationID is the shape of names that can be those of folders.
 var applicationID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 
-// IsApplicationID says whether s can name an application, an executor or a file:
+// IsApplicationID reports whether s can name an application, an executor or a file:
 // 1 to 128 letters, digits, dots, dashes and underscores, not a dot or a dash
 // first. Such a name can be one of a folder.
 func IsApplicationID(s string) bool { return applicationID.MatchString(s) }
@@ -70,7 +70,7 @@ func size(list []string) (n int) {
 	return n
 }
 
-// fault says what is wrong with the strings, files and places of a template, ""
+// fault returns what is wrong with the strings, files and places of a template, ""
 // when nothing.
 func (t *Template) fault() string {
 	if what := (&Exec{Argv: t.Argv, Env: t.Env}).fault(); what != "" {
@@ -121,7 +121,7 @@ func filesFault(files []File) string {
 	return ""
 }
 
-// IsSHA256 says whether s is such a hash, in lower-case hexadecimal.
+// IsSHA256 reports whether s is such a hash, in lower-case hexadecimal.
 func IsSHA256(s string) bool {
 	raw, err := hex.DecodeString(s)
 	return err == nil && len(raw) == 32 && strings.ToLower(s) == s
@@ -138,7 +138,7 @@ func Expand(s string, value func(name, argument string) string) string {
 	})
 }
 
-// unknown gives the first placeholder in s that stands for nothing, "" when all do.
+// unknown returns the first placeholder in s that stands for nothing, "" when all do.
 func (t *Template) unknown(s string) (name string) {
 	Expand(s, func(n, argument string) string {
 		whole := n
@@ -155,7 +155,7 @@ func (t *Template) unknown(s string) (name string) {
 	return name
 }
 
-// Uses says whether a placeholder of that name stands in the template.
+// Uses reports whether a placeholder of that name stands in the template.
 func (t *Template) Uses(name string) bool {
 	return slices.ContainsFunc(slices.Concat(t.Argv, t.Env), func(s string) bool { return strings.Contains(s, "{{"+name+"}}") })
 }

@@ -72,7 +72,7 @@ const (
 	StateCancelled State = "cancelled"
 )
 
-// Ended says that nothing more will happen to the job.
+// Ended reports whether nothing more will happen to the job.
 func (s State) Ended() bool {
 	return s == StateCompleted || s == StateFailed || s == StateCancelled
 }
@@ -181,7 +181,7 @@ func ClassOf(r *Request, cutoff time.Duration, appDefault sched.Class) (c sched.
 	return appDefault, "default: neither class nor estimate was given"
 }
 
-// Mean gives the estimated mean task duration, 0 when none was given.
+// Mean returns the estimated mean task duration, 0 when none was given.
 func (r *Request) Mean() time.Duration {
 	if r.Estimate > 0 {
 		return r.Estimate

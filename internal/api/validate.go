@@ -57,7 +57,7 @@ func (r *Request) validateTasks() error {
 	return nil
 }
 
-// fault says what is wrong with the payload for that backend, "" when nothing.
+// fault returns what is wrong with the payload for that backend, "" when nothing.
 func (p *Payload) fault(b Backend) string {
 	switch {
 	case p.Backend != b:
@@ -74,7 +74,7 @@ func (p *Payload) fault(b Backend) string {
 	return ""
 }
 
-// fault says why the process can never be started, "" when it can.
+// fault returns why the process can never be started, "" when it can.
 func (e *Exec) fault() string {
 	switch {
 	case e == nil || len(e.Argv) == 0 || e.Argv[0] == "":

@@ -160,7 +160,7 @@ func (d *Driver) changed() {
 	}
 }
 
-// Await gives a channel that is closed with the next end of a piece of a level.
+// Await returns a channel that is closed with the next end of a piece of a level.
 func (d *Driver) Await(name string) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,7 +169,7 @@ func (d *Driver) Await(name string) <-chan struct{} {
 	return c
 }
 
-// Ended gives how many pieces of a level have ended.
+// Ended returns how many pieces of a level have ended.
 func (d *Driver) Ended(name string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -181,7 +181,7 @@ func (d *Driver) Ended(name string) int {
 	return 0
 }
 
-// Waits gives how long pieces of work have waited for their grants since their
+// Waits returns how long pieces of work have waited for their grants since their
 // level was added.
 func (d *Driver) Waits() []time.Duration {
 	d.mu.Lock()
@@ -189,14 +189,14 @@ func (d *Driver) Waits() []time.Duration {
 	return slices.Clone(d.waits)
 }
 
-// Declined gives how many grants were handed back.
+// Declined returns how many grants were handed back.
 func (d *Driver) Declined() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.declined
 }
 
-// States gives the last known state of each executor, by number.
+// States returns the last known state of each executor, by number.
 func (d *Driver) States() []api.ExecutorState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -213,7 +213,7 @@ func (d *Driver) States() []api.ExecutorState {
 	return list
 }
 
-// Running gives the executors that run by the last news.
+// Running returns the executors that run by the last news.
 func (d *Driver) Running() (ids []string) {
 	for _, s := range d.States() {
 		if s.State == api.ExecutorRunning {
@@ -223,7 +223,7 @@ func (d *Driver) Running() (ids []string) {
 	return ids
 }
 
-// Pids gives the processes of the executors that are connected.
+// Pids returns the processes of the executors that are connected.
 func (d *Driver) Pids() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -236,14 +236,14 @@ func (d *Driver) Pids() map[string]int {
 	return m
 }
 
-// Failure gives the last refusal of a frontend.
+// Failure returns the last refusal of a frontend.
 func (d *Driver) Failure() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.failure
 }
 
-// Notes gives what the frontends had to say so far.
+// Notes returns what the frontends had to say so far.
 func (d *Driver) Notes() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -412,7 +412,7 @@ func (d *Driver) attend(c net.Conn) {
 	d.changed()
 }
 
-// bind says what to do with a grant, or takes note of the end of a piece of work.
+// bind returns what to do with a grant, or takes note of the end of a piece of work.
 func (d *Driver) bind(executor string, l line) (answer line, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -49,7 +49,7 @@ var layers = map[string]int{
 // daemons share a layer and yet know each other only by the wire.
 var daemons = []string{"frontend", "master", "nodemonitor"}
 
-// under tells whether path is folder or lies below it.
+// under reports whether path is folder or lies below it.
 func under(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }

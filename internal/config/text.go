@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// expected says what a value of a key's type looks like.
+// expected returns what a value of a key's type looks like.
 func (k Key) expected() string {
 	switch k.Type {
 	case "duration":

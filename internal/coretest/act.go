@@ -134,7 +134,7 @@ func (c *Cluster) stepSlot(n *node, k int, from sched.Addr, m *sched.Message) {
 	}
 }
 
-// is says that a started attempt is that of the message.
+// is reports whether a started attempt is that of the message.
 func is(started, m *sched.Message) bool {
 	return started != nil && started.AttemptID() == m.AttemptID()
 }

@@ -116,10 +116,10 @@ func New(cfg Config) *Cluster {
 	return c
 }
 
-// Switches gives how often a task was suspended or continued.
+// Switches returns how often a task was suspended or continued.
 func (c *Cluster) Switches() int { return c.switches }
 
-// Err gives the first thing that went wrong.
+// Err returns the first thing that went wrong.
 func (c *Cluster) Err() error { return c.err }
 
 func (c *Cluster) failf(format string, args ...any) {
@@ -128,7 +128,7 @@ func (c *Cluster) failf(format string, args ...any) {
 	}
 }
 
-// incarnation gives the current incarnation of a process, and whether it lives.
+// incarnation returns the current incarnation of a process, and whether it lives.
 func (c *Cluster) incarnation(p place) (int, bool) {
 	switch p.role {
 	case sched.Distributor:

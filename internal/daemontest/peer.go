@@ -43,7 +43,7 @@ type Peer struct {
 
 var _ wire.BatchReceiver = (*Peer)(nil)
 
-// Node gives a node monitor of the name that knows the master at the address.
+// Node returns a node monitor of the name that knows the master at the address.
 func Node(t testing.TB, name, master string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, "127.0.0.1:0")
 }
@@ -53,7 +53,7 @@ func NodeAt(t testing.TB, name, master, listen string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, listen)
 }
 
-// Frontend gives a frontend of the name that knows the master at the address.
+// Frontend returns a frontend of the name that knows the master at the address.
 func Frontend(t testing.TB, name, master string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Distributor, Name: name}, master, "127.0.0.1:0")
 }
@@ -89,10 +89,10 @@ func (p *Peer) Close() { p.server.Stop() }
 // Reopen serves again where the peer did before Close, as the same process.
 func (p *Peer) Reopen() { p.serve(p.address) }
 
-// Codec gives a codec with a directory and a clock of its own.
+// Codec returns a codec with a directory and a clock of its own.
 func Codec() *wire.Codec { return wire.NewCodec(roster.New(), runloop.NewClock().Now) }
 
-// Dial gives a client of a daemon's internal service.
+// Dial returns a client of a daemon's internal service.
 func Dial(t testing.TB, address string, codec *wire.Codec) *wire.PeerClient {
 	t.Helper()
 	pool, err := client.New(client.Options{Name: "peer", Address: address, MaxConns: 4, BackoffMax: 50 * time.Millisecond})
@@ -123,7 +123,7 @@ func (p *Peer) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error
 	})
 }
 
-// Got gives what came of the kind so far, in order.
+// Got returns what came of the kind so far, in order.
 func (p *Peer) Got(kind sched.Kind) []wire.Item {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +137,7 @@ func (p *Peer) AwaitGot(kind sched.Kind, n int) []wire.Item {
 	return p.Got(kind)
 }
 
-// Epoch gives the epoch of the last batch that came.
+// Epoch returns the epoch of the last batch that came.
 func (p *Peer) Epoch() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +197,7 @@ func (p *Peer) Send(items ...wire.Item) {
 	}
 }
 
-// Slots gives n idle slots that serve the built-in backends, of sequence number
+// Slots returns n idle slots that serve the built-in backends, of sequence number
 // seq.
 func Slots(n int, seq uint64) []wire.Slot {
 	slots := make([]wire.Slot, n)
@@ -207,7 +207,7 @@ func Slots(n int, seq uint64) []wire.Slot {
 	return slots
 }
 
-// Tasks gives a message for the first count tasks of a job.
+// Tasks returns a message for the first count tasks of a job.
 func Tasks(job uint64, count int32) wire.Item {
 	return wire.Item{
 		Msg:   sched.Message{Kind: sched.Tasks, Job: sched.JobID{Hi: 1, Lo: job}, Count: count, Attempt: 1},

@@ -108,7 +108,7 @@ func NATS(t testing.TB) *notice.Embedded {
 	return e
 }
 
-// Log gives a logger that writes to the test's log; benchmarks have none.
+// Log returns a logger that writes to the test's log; benchmarks have none.
 func Log(t testing.TB) *slog.Logger {
 	if _, ok := t.(*testing.B); ok {
 		return slog.New(slog.DiscardHandler)

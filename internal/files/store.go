@@ -93,7 +93,7 @@ func (s *Store) touch(e *entry) {
 	e.used = s.order
 }
 
-// Has says whether the file is here.
+// Has reports whether the file is here.
 func (s *Store) Has(sha string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func sum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Read gives up to limit bytes from offset of a file that is here, and its size.
+// Read returns up to limit bytes from offset of a file that is here, and its size.
 func (s *Store) Read(sha string, offset int64, limit int) (data []byte, size int64, err error) {
 	s.mu.Lock()
 	e := s.files[sha]

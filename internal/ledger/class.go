@@ -2,7 +2,7 @@ package ledger
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Reclass gives a job the class that one of its tasks showed; false when that is
+// Reclass returns a job the class that one of its tasks showed; false when that is
 // no news. A job turns short once at most, and only if it was long from the start;
 // it can turn long after that, or instead. So those who speak late or twice cannot
 // have it go to and fro.
@@ -16,7 +16,7 @@ func (l *Ledger) Reclass(j *Job, c sched.Class, out *sched.Actions) bool {
 	return true
 }
 
-// AsDeclared says that the job has the class that it came with.
+// AsDeclared reports whether the job has the class that it came with.
 func (j *Job) AsDeclared() bool { return j.turns == 0 }
 
 func (j *Job) turn(c sched.Class) {

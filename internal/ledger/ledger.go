@@ -46,13 +46,13 @@ type Job struct {
 	prev, next *Job   // order of arrival
 }
 
-// Unfinished gives how many tasks have no accepted result.
+// Unfinished returns how many tasks have no accepted result.
 func (j *Job) Unfinished() int { return int(j.unfinished) }
 
-// Failed gives how many tasks ended by failing.
+// Failed returns how many tasks ended by failing.
 func (j *Job) Failed() int { return int(j.failed) }
 
-// Reason gives why the first failed task failed, "" when none did.
+// Reason returns why the first failed task failed, "" when none did.
 func (j *Job) Reason() string { return j.reason }
 
 // Ledger holds the jobs of one distributor. The zero value is not ready; use
@@ -64,19 +64,19 @@ type Ledger struct {
 	repeated    uint64 // results that came again or too late
 }
 
-// New gives an empty ledger.
+// New returns an empty ledger.
 func New() *Ledger { return &Ledger{jobs: make(map[sched.JobID]*Job)} }
 
 // Job finds an unfinished job, nil when there is none.
 func (l *Ledger) Job(id sched.JobID) *Job { return l.jobs[id] }
 
-// Jobs gives the number of unfinished jobs.
+// Jobs returns the number of unfinished jobs.
 func (l *Ledger) Jobs() int { return len(l.jobs) }
 
-// Tasks gives the number of unfinished tasks.
+// Tasks returns the number of unfinished tasks.
 func (l *Ledger) Tasks() int { return l.tasks }
 
-// Repeated gives how many results came again, or for a task that had ended.
+// Repeated returns how many results came again, or for a task that had ended.
 func (l *Ledger) Repeated() uint64 { return l.repeated }
 
 // Each calls f for every unfinished job in order of arrival. f may end the job
@@ -132,7 +132,7 @@ func (j *Job) Unplace(task int32) {
 	}
 }
 
-// Has says that the task number exists in the job.
+// Has reports whether the task number exists in the job.
 func (j *Job) Has(task int32) bool { return task >= 0 && int(task) < len(j.Tasks) }
 
 // remove takes an ended job out.

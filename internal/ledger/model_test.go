@@ -154,7 +154,7 @@ func (b *book) report(t *rapid.T) {
 	}
 }
 
-// open gives the task of a message when it has no result yet.
+// open returns the task of a message when it has no result yet.
 func (b *book) open(a *account, m *sched.Message) *ledger.Task {
 	if a == nil || a.tasks[m.First].Outcome != sched.Unfinished {
 		return nil

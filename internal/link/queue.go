@@ -37,7 +37,7 @@ func (l *Link) Send(items ...wire.Item) error {
 	return err
 }
 
-// room says why so much cannot be queued. It needs the lock.
+// room returns why so much cannot be queued. It needs the lock.
 func (l *Link) room(items, bytes int) error {
 	switch {
 	case l.closed:

@@ -56,7 +56,7 @@ type way struct {
 	place       *list.Element // of used, nil for a way without a connection
 }
 
-// New gives a mesh without ways.
+// New returns a mesh without ways.
 func New(o Options) *Mesh {
 	if o.OnState == nil {
 		o.OnState = func(wire.Ref, link.State) {}
@@ -82,7 +82,7 @@ func (m *Mesh) Meet(peer wire.Ref, address string, incarnation int64) {
 	}
 }
 
-// Incarnation gives the process that the peer was last met as; false for a peer
+// Incarnation returns the process that the peer was last met as; false for a peer
 // that is not known, or was forgotten.
 func (m *Mesh) Incarnation(peer wire.Ref) (int64, bool) {
 	w := m.ways[peer.Daemon()]
@@ -109,7 +109,7 @@ func (m *Mesh) Forget(peer wire.Ref) {
 	}
 }
 
-// Up says whether messages reach the peer, as far as is known.
+// Up reports whether messages reach the peer, as far as is known.
 func (m *Mesh) Up(peer wire.Ref) bool {
 	w := m.ways[peer.Daemon()]
 	return w != nil && !w.gone && (w.link == nil || w.link.Stats().Status == link.Up)
@@ -144,7 +144,7 @@ func (m *Mesh) Flush() {
 			err = w.link.Send(items...)
 		}
 		if err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
-			m.opts.Log.Error("messages were not taken by the way to a peer", "peer", w.peer.String(), "messages", len(items), "problem", err)
+			m.opts.Log.Error("messages were not taken by the way to a peer", "peer", w.peer.String(), "messages", len(items), "error", err)
 			m.opts.OnRefused(w.peer, len(items), err)
 		}
 	}
@@ -226,7 +226,7 @@ func (m *Mesh) close(w *way) {
 	w.pending = nil
 	m.leave(w)
 	if err := w.shut(); err != nil {
-		m.opts.Log.Warn("closing the way to a peer's former address", "peer", w.peer.String(), "problem", err)
+		m.opts.Log.Warn("closing the way to a peer's former address", "peer", w.peer.String(), "error", err)
 	}
 }
 

@@ -37,7 +37,7 @@ func (h *heard) refusals() []string {
 	return slices.Clone(h.refused)
 }
 
-// newMesh gives the ways of a master; the test is their owner.
+// newMesh returns the ways of a master; the test is their owner.
 func newMesh(t *testing.T) (*mesh.Mesh, *heard) {
 	t.Helper()
 	h := &heard{}
@@ -66,7 +66,7 @@ func newMesh(t *testing.T) (*mesh.Mesh, *heard) {
 // nobody is the address of a master that the peers of these tests never call.
 const nobody = "127.0.0.1:1"
 
-// say gives a launch of a task for a slot of the peer.
+// say returns a launch of a task for a slot of the peer.
 func say(p wire.Ref, task int32) *wire.Item {
 	p.Slot = task % 3
 	return &wire.Item{From: roster.MasterRef(0), To: p, Msg: sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 1}, First: task, Attempt: 1}}

@@ -9,7 +9,7 @@ import (
 // What a policy asks of a live cluster beside its parameters, refused before anything
 // is started by whoever knows of it.
 
-// OneMaster says that a cluster has one master daemon under the policy, of group
+// OneMaster reports whether a cluster has one master daemon under the policy, of group
 // 0, rather than one for each group: because one master core holds all workers, or
 // because there is none, and the daemon only keeps the roll and numbers the
 // workers (docs/adr/0012-live-rivals.md).

@@ -9,7 +9,7 @@ type Idler struct {
 	Owner      int32 // id of the worker
 }
 
-// Listed says that the worker is in an idle list.
+// Listed reports whether the worker is in an idle list.
 func (e *Idler) Listed() bool { return e.list != nil }
 
 type idleList struct{ first, last *Idler }

@@ -55,16 +55,16 @@ type Index struct {
 	now      sched.Time // of the last Renew
 }
 
-// NewIndex gives an empty index, first in, first out in both classes.
+// NewIndex returns an empty index, first in, first out in both classes.
 func NewIndex() *Index {
 	return &Index{apps: make(map[string]*App), services: make(map[string]*Service), head: -1}
 }
 
-// Find gives the application of that name, nil when no worker serves it and no
+// Find returns the application of that name, nil when no worker serves it and no
 // job names it.
 func (x *Index) Find(name string) *App { return x.apps[name] }
 
-// Hold gives the application of that name and keeps it until a Release.
+// Hold returns the application of that name and keeps it until a Release.
 func (x *Index) Hold(name string) *App {
 	a := x.apps[name]
 	if a == nil {
@@ -158,10 +158,10 @@ func (x *Index) Served() []string {
 	return names
 }
 
-// Queued gives how many tasks of the class wait.
+// Queued returns how many tasks of the class wait.
 func (x *Index) Queued(c sched.Class) int { return x.queued[c] }
 
-// OthersWait says whether tasks of the class, or of a more urgent one, wait that are
+// OthersWait reports whether tasks of the class, or of a more urgent one, wait that are
 // of another application than the one of this name.
 func (x *Index) OthersWait(app string, c sched.Class) bool {
 	a := x.apps[app]
@@ -173,10 +173,10 @@ func (x *Index) OthersWait(app string, c sched.Class) bool {
 	return false
 }
 
-// Idle gives how many workers of the kind are idle.
+// Idle returns how many workers of the kind are idle.
 func (x *Index) Idle(k Kind) int { return x.idle[k] }
 
-// Oldest gives when the first waiting task of the class was queued; false when
+// Oldest returns when the first waiting task of the class was queued; false when
 // none waits. It looks at every application: for reports, not for decisions.
 func (x *Index) Oldest(c sched.Class) (since sched.Time, found bool) {
 	for _, a := range x.order {

@@ -6,7 +6,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // equal ones in order of entry, the tasks of one job first in, first out. A class
 // without an order is first in, first out as a whole.
 type Order interface {
-	// Rank gives the job's rank as of the last Renew.
+	// Rank returns the job's rank as of the last Renew.
 	Rank(j *Job) float64
 	// Renew tells the time. It says whether that changed ranks.
 	Renew(now sched.Time) bool
@@ -20,7 +20,7 @@ type Orders struct {
 	Overdue sched.Time
 }
 
-// NewOrderedIndex gives an empty index whose queues are served in these orders.
+// NewOrderedIndex returns an empty index whose queues are served in these orders.
 func NewOrderedIndex(o Orders) *Index {
 	x := NewIndex()
 	x.orders = o
@@ -165,7 +165,7 @@ func (x *Index) FirstOf(names []string, c sched.Class) *Run {
 	return x.first(apps, c)
 }
 
-// firstRanked gives what goes before all ranks, else what is ranked first.
+// firstRanked returns what goes before all ranks, else what is ranked first.
 func (x *Index) firstRanked(apps []*App, c sched.Class) *Run {
 	var urgent *Run
 	var best *ranked
@@ -186,13 +186,13 @@ func (x *Index) firstRanked(apps []*App, c sched.Class) *Run {
 	return best.job.oldest(c)
 }
 
-// isUrgent says that the run, the oldest of its queue, goes before all ranks: it
+// isUrgent reports whether the run, the oldest of its queue, goes before all ranks: it
 // was put to the head, or is overdue.
 func (x *Index) isUrgent(r *Run) bool {
 	return r.seq < 0 || (x.orders.Overdue > 0 && x.now-r.Since > x.orders.Overdue)
 }
 
-// oldest gives the job's run in the queue of the class that entered first.
+// oldest returns the job's run in the queue of the class that entered first.
 func (j *Job) oldest(c sched.Class) (oldest *Run) {
 	for r := j.runs; r != nil; r = r.siblingNext {
 		if r.Class == c && (oldest == nil || r.before(oldest)) {
@@ -202,5 +202,5 @@ func (j *Job) oldest(c sched.Class) (oldest *Run) {
 	return oldest
 }
 
-// before says that the run entered its queue before the other one of its job.
+// before reports whether the run entered its queue before the other one of its job.
 func (r *Run) before(o *Run) bool { return r.seq < o.seq || (r.seq == o.seq && r.First < o.First) }

@@ -24,7 +24,7 @@ type Job struct {
 	Marks sched.Marks // Stoppable and Restartable count
 }
 
-// QueuedAs gives how many of the job's tasks wait in the queue of the class.
+// QueuedAs returns how many of the job's tasks wait in the queue of the class.
 func (j *Job) QueuedAs(c sched.Class) int32 {
 	if c == j.Class {
 		return j.Queued - int32(j.aside)
@@ -32,7 +32,7 @@ func (j *Job) QueuedAs(c sched.Class) int32 {
 	return int32(j.aside)
 }
 
-// Owner gives the distributor that the job's reports go to.
+// Owner returns the distributor that the job's reports go to.
 func (j *Job) Owner() sched.Addr { return sched.Addr{Role: sched.Distributor, ID: j.OwnerID} }
 
 // Run is the tasks First..First+Count-1 of a job, waiting together. Count is
@@ -117,7 +117,7 @@ func (x *Index) count(r *Run, n int32) {
 	}
 }
 
-// First gives the run of the class whose first task a worker of the service
+// First returns the run of the class whose first task a worker of the service
 // takes next, nil when none of its applications has one waiting.
 func (x *Index) First(s *Service, c sched.Class) *Run { return x.first(s.apps, c) }
 
@@ -177,7 +177,7 @@ func (j *Job) EachRun(f func(*Run)) {
 	}
 }
 
-// Waiting gives the attempt with which the task waits here, 0 when it does not.
+// Waiting returns the attempt with which the task waits here, 0 when it does not.
 func (j *Job) Waiting(task int32) (attempt int32) {
 	j.EachRun(func(r *Run) {
 		if task >= r.First && task-r.First < r.Count {

@@ -33,12 +33,12 @@ type Roster struct {
 	refs  map[sched.Role][]wire.Ref // the zero name where a number is not given out
 }
 
-// New gives an empty roster.
+// New returns an empty roster.
 func New() *Roster {
 	return &Roster{addrs: map[wire.Ref]sched.Addr{}, refs: map[sched.Role][]wire.Ref{}}
 }
 
-// NewNumbered gives an empty roster whose workers are numbered by Set alone.
+// NewNumbered returns an empty roster whose workers are numbered by Set alone.
 func NewNumbered() *Roster {
 	r := New()
 	r.numbered = true
@@ -50,7 +50,7 @@ func MasterRef(group int) wire.Ref {
 	return wire.Ref{Role: sched.Master, Name: strconv.Itoa(group)}
 }
 
-// Addr gives the core's number, a new one at its first appearance. The zero
+// Addr returns the core's number, a new one at its first appearance. The zero
 // address is nobody's: beyond Limit, and a worker's whose number is to come by Set.
 func (r *Roster) Addr(ref wire.Ref) sched.Addr {
 	if ref.Role == sched.Master {
@@ -65,7 +65,7 @@ func (r *Roster) Addr(ref wire.Ref) sched.Addr {
 	return r.give(ref, false)
 }
 
-// Renew gives the name a new number, also when it has one.
+// Renew returns the name a new number, also when it has one.
 func (r *Roster) Renew(ref wire.Ref) sched.Addr { return r.give(ref, true) }
 
 func (r *Roster) give(ref wire.Ref, renew bool) sched.Addr {
@@ -84,7 +84,7 @@ func (r *Roster) give(ref wire.Ref, renew bool) sched.Addr {
 	return a
 }
 
-// Set gives the name the number that its cluster knows it by, and says whether it
+// Set returns the name the number that its cluster knows it by, and says whether it
 // could: a number stands for one name, until Drop. A name that gets another number
 // is another process from then on, and its former number stands for it still.
 func (r *Roster) Set(ref wire.Ref, id int32) bool {
@@ -117,7 +117,7 @@ func (r *Roster) Drop(ref wire.Ref) {
 	}
 }
 
-// Find gives the core's number, if it has one; it gives out none.
+// Find returns the core's number, if it has one; it gives out none.
 func (r *Roster) Find(ref wire.Ref) (sched.Addr, bool) {
 	if ref.Role == sched.Master {
 		a := masterAddr(ref)
@@ -129,7 +129,7 @@ func (r *Roster) Find(ref wire.Ref) (sched.Addr, bool) {
 	return a, ok
 }
 
-// Ref gives the name behind a number.
+// Ref returns the name behind a number.
 func (r *Roster) Ref(a sched.Addr) (wire.Ref, bool) {
 	if a.Role == sched.Master {
 		return MasterRef(int(a.ID)), true

@@ -30,7 +30,7 @@ type Loop[T any] struct {
 	closed bool
 }
 
-// New gives a loop whose owner calls handle with everything that was posted
+// New returns a loop whose owner calls handle with everything that was posted
 // since the last call, in order. At most limit entries wait.
 func New[T any](limit int, handle func(batch []T)) *Loop[T] {
 	return &Loop[T]{limit: limit, handle: handle, wake: make(chan struct{}, 1)}

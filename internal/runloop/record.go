@@ -30,7 +30,7 @@ type Recorded struct {
 	Actions []string      `json:"actions"`
 }
 
-// NewRecorder gives a recorder that writes to w.
+// NewRecorder returns a recorder that writes to w.
 func NewRecorder(w io.Writer) *Recorder {
 	b := bufio.NewWriterSize(w, 1<<16)
 	return &Recorder{w: b, enc: json.NewEncoder(b)}
@@ -47,7 +47,7 @@ func (r *Recorder) step(self sched.Addr, now sched.Time, from sched.Addr, m *sch
 	r.err = r.enc.Encode(&line)
 }
 
-// RecordTo gives a recorder that writes to <folder>/<name>.jsonl, and what ends
+// RecordTo returns a recorder that writes to <folder>/<name>.jsonl, and what ends
 // it.
 func RecordTo(folder, name string) (r *Recorder, end func() error, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -69,7 +69,7 @@ func (r *Recorder) Close() error {
 	return r.err
 }
 
-// Verify gives the inputs of a recording to fresh cores and compares what they
+// Verify returns the inputs of a recording to fresh cores and compares what they
 // want done, line by line. fresh gives the fresh core of an address.
 func Verify(recording io.Reader, fresh func(sched.Addr) sched.Core) (steps int, err error) {
 	cores := map[sched.Addr]sched.Core{}

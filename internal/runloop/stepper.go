@@ -17,7 +17,7 @@ type Stepper struct {
 	messages atomic.Uint64
 }
 
-// NewStepper gives a stepper that calls act for every action, in order.
+// NewStepper returns a stepper that calls act for every action, in order.
 func NewStepper(act func(self sched.Addr, a *sched.Action), record *Recorder) *Stepper {
 	return &Stepper{act: act, record: record}
 }
@@ -45,7 +45,7 @@ func (s *Stepper) Spread(m *sched.Message, copies int) {
 	s.messages.Add(uint64(copies * m.Tasks())) //nolint:gosec // never negative
 }
 
-// Messages gives how many messages the cores have sent to others, counted as the
+// Messages returns how many messages the cores have sent to others, counted as the
 // papers do and the simulator does: a batch of k tasks counts k. It may be called
 // from anywhere.
 func (s *Stepper) Messages() uint64 { return s.messages.Load() }
@@ -58,13 +58,13 @@ type Clock struct {
 	before sched.Time
 }
 
-// NewClock gives a clock.
+// NewClock returns a clock.
 func NewClock() Clock {
 	start := time.Now()
 	return Clock{start: start, before: sched.Time(start.UnixNano())}
 }
 
-// Now gives the instant.
+// Now returns the instant.
 func (c Clock) Now() sched.Time { return c.before + sched.Time(time.Since(c.start)) }
 
 // Timers turns Timer actions into posted Timeouts.
@@ -73,7 +73,7 @@ type Timers struct {
 	fire  func(self sched.Addr, token uint64)
 }
 
-// NewTimers gives timers that call fire, on a goroutine of their own, when due.
+// NewTimers returns timers that call fire, on a goroutine of their own, when due.
 func NewTimers(clock Clock, fire func(self sched.Addr, token uint64)) *Timers {
 	return &Timers{clock: clock, fire: fire}
 }

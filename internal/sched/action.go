@@ -39,7 +39,7 @@ type Action struct {
 // reuses one between steps.
 type Actions struct{ list []Action }
 
-// List gives the collected actions. It is valid until the next Reset.
+// List returns the collected actions. It is valid until the next Reset.
 func (a *Actions) List() []Action { return a.list }
 
 // Reset empties the list and keeps its memory.

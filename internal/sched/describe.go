@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// String gives the action kind's name.
+// String returns the action kind's name.
 func (k ActionKind) String() string {
 	if names := [...]string{"Send", "Timer", "Start", "Suspend", "Resume", "Stop", "Persist", "Forget"}; int(k) < len(names) {
 		return names[k]

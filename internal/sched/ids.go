@@ -32,7 +32,7 @@ const (
 	Worker
 )
 
-// String gives the role's word.
+// String returns the role's word.
 func (r Role) String() string {
 	switch r {
 	case Distributor:
@@ -61,7 +61,7 @@ const Everyone int32 = -1
 // this bounds them.
 const MaxID int32 = 1<<24 - 1
 
-// String gives the address as "role id", for descriptions and recordings.
+// String returns the address as "role id", for descriptions and recordings.
 func (a Addr) String() string { return fmt.Sprintf("%s %d", a.Role, a.ID) }
 
 // JobID names a job across the whole cluster: 128 bits of a hash over the
@@ -100,7 +100,7 @@ const (
 	NumClasses = 2
 )
 
-// String gives the class's word.
+// String returns the class's word.
 func (c Class) String() string {
 	if names := [...]string{"short", "long"}; int(c) < len(names) {
 		return names[c]
@@ -123,7 +123,7 @@ const (
 	Yielded
 )
 
-// String gives the outcome's word.
+// String returns the outcome's word.
 func (o Outcome) String() string {
 	if names := [...]string{"unfinished", "done", "failed", "killed", "lost", "yielded"}; int(o) < len(names) {
 		return names[o]
@@ -131,5 +131,5 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", uint8(o))
 }
 
-// Seconds gives the length of time as a number, for people and metrics.
+// Seconds returns the length of time as a number, for people and metrics.
 func (t Time) Seconds() float64 { return float64(t) / float64(Second) }

@@ -2,7 +2,7 @@ package sched
 
 import "fmt"
 
-// String gives the kind's name, as recordings and descriptions print it.
+// String returns the kind's name, as recordings and descriptions print it.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]

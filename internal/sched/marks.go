@@ -26,7 +26,7 @@ const (
 	AllMarks = Stoppable | Restartable | Canary | Moved
 )
 
-// Has says that all the given marks are set.
+// Has reports whether all the given marks are set.
 func (m Marks) Has(all Marks) bool { return m&all == all }
 
 // String lists the marks that are set, with + between them.

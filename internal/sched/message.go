@@ -237,7 +237,7 @@ type Message struct {
 // NumKinds is one above the highest kind, for tables and round-trip tests.
 const NumKinds = int(numKinds)
 
-// AttemptID gives the attempt a one-task message speaks of.
+// AttemptID returns the attempt a one-task message speaks of.
 func (m *Message) AttemptID() AttemptID {
 	return AttemptID{Job: m.Job, Task: m.First, Attempt: m.Attempt}
 }
@@ -245,7 +245,7 @@ func (m *Message) AttemptID() AttemptID {
 // MaxTasks is how many tasks a job can have.
 const MaxTasks int32 = 100_000
 
-// Valid says that the numbers in the message are in the ranges that tables are
+// Valid reports whether the numbers in the message are in the ranges that tables are
 // made for. The edge refuses what is not, with a reason; a core ignores it, so
 // that no message can make it panic or grow without bound.
 func (m *Message) Valid() bool {
@@ -255,7 +255,7 @@ func (m *Message) Valid() bool {
 		(m.More == nil || m.More.valid())
 }
 
-// Tasks gives how many tasks the message speaks of, for counting messages as
+// Tasks returns how many tasks the message speaks of, for counting messages as
 // the papers do: a batch of k tasks counts k.
 func (m *Message) Tasks() int {
 	if m.Kind == Tasks || m.Kind == Returned {

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// one gives a value of the type that is not its zero value.
+// one returns a value of the type that is not its zero value.
 func one(t *testing.T, typ reflect.Type) reflect.Value {
 	v := reflect.New(typ).Elem()
 	switch typ.Kind() {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Rand gives the random source of one job or one role: the draws depend on the
+// Rand returns the random source of one job or one role: the draws depend on the
 // run's seed and the key alone, so they are the same live and simulated, and in
 // whatever order jobs arrive.
 func Rand(seed, key uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, key)) }

@@ -26,7 +26,7 @@ func Machine(getenv func(string) string) Places {
 	return Places{Getenv: getenv, LookPath: exec.LookPath, PySpark: askPython}
 }
 
-// Find gives the user's Spark; doc.go has the order. The error is an *api.Error.
+// Find returns the user's Spark; doc.go has the order. The error is an *api.Error.
 func Find(ctx context.Context, at Places) (Home, error) {
 	if dir := at.Getenv("SPARK_HOME"); dir != "" {
 		h, err := Describe(dir)

@@ -41,7 +41,7 @@ func (h Home) Program(name string) string { return filepath.Join(h.Dir, "bin", n
 // coreJar is the jar by whose name an installation shows its version.
 var coreJar = regexp.MustCompile(`^spark-core_(\d+\.\d+)-(\d+\.\d+\.\d+.*)\.jar$`)
 
-// Describe says which Spark lies in dir. The error is an *api.Error that says
+// Describe returns which Spark lies in dir. The error is an *api.Error that says
 // what is missing there.
 func Describe(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
@@ -90,7 +90,7 @@ func noHome(dir, why string) *api.Error {
 	}
 }
 
-// pythonOf gives the interpreter of PREFIX/lib/pythonX.Y/site-packages/pyspark.
+// pythonOf returns the interpreter of PREFIX/lib/pythonX.Y/site-packages/pyspark.
 // The driver and the executors must run the same one.
 func pythonOf(dir string) string {
 	packages := filepath.Dir(dir)

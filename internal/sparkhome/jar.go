@@ -26,7 +26,7 @@ const JarVariable = "PIGEON_SPARK_JAR"
 // jarPrefix begins the name of every jar of the plugin.
 const jarPrefix = "pigeon-spark-"
 
-// IsPluginJar tells whether path, or URL, is a jar of the plugin by its name.
+// IsPluginJar reports whether path, or URL, is a jar of the plugin by its name.
 func IsPluginJar(path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	return strings.HasPrefix(name, jarPrefix) && strings.HasSuffix(name, ".jar")
@@ -81,7 +81,7 @@ func CheckVersion(version string) error {
 	}
 }
 
-// FindJar gives the jar of the plugin that serves h: the one that JarVariable
+// FindJar returns the jar of the plugin that serves h: the one that JarVariable
 // names, else of that name beside the program (the path of this executable), else
 // in the checkout that the program was built in. The error is an *api.Error.
 func FindJar(h Home, getenv func(string) string, program string) (string, error) {
@@ -129,7 +129,7 @@ func checkJar(given, name string) (string, error) {
 	return path, nil
 }
 
-// HasPlugin tells whether somebody has put a jar of the plugin among Spark's own.
+// HasPlugin reports whether somebody has put a jar of the plugin among Spark's own.
 func (h Home) HasPlugin() bool {
 	list, err := os.ReadDir(filepath.Join(h.Dir, "jars"))
 	return err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return IsPluginJar(e.Name()) })

@@ -40,7 +40,7 @@ var defaults = []string{
 
 const lean = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-// command gives the words of the process.
+// command returns the words of the process.
 func (j *Job) command(program, master string) []string {
 	if len(j.Command) > 0 {
 		return j.Command
@@ -129,7 +129,7 @@ func (d *Driver) Kill() {
 	<-d.exited
 }
 
-// Ended tells whether it is gone.
+// Ended reports whether it is gone.
 func (d *Driver) Ended() bool {
 	select {
 	case <-d.exited:

@@ -13,7 +13,7 @@ import (
 // ProgramVariable names a pigeon that is to be tested as it is.
 const ProgramVariable = "PIGEON_PROGRAM"
 
-// Program gives the path of a pigeon built from the sources at hand, so that no
+// Program returns the path of a pigeon built from the sources at hand, so that no
 // test runs on the daemons of yesterday. Several tests may ask at the same time.
 func Program(ctx context.Context) (string, error) {
 	if given := os.Getenv(ProgramVariable); given != "" {

@@ -11,7 +11,7 @@ import (
 // ciLines are the lines of Spark that CI installs.
 var ciLines = []string{"4.1"}
 
-// Find gives a Spark of the line ("4.1"), or skips the test; in CI it fails, if CI
+// Find returns a Spark of the line ("4.1"), or skips the test; in CI it fails, if CI
 // installs that line.
 func Find(t testing.TB, line string) Spark {
 	t.Helper()

@@ -43,7 +43,7 @@ func (c Carrier) Context(ctx context.Context) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, unsampled())
 }
 
-// Sampled tells whether spans of this job are worth starting.
+// Sampled reports whether spans of this job are worth starting.
 func (c Carrier) Sampled() bool { return c.Traceparent != "" && c.spanContext().IsSampled() }
 
 // unsampled is a parent that exists only to say no: samplers that follow their

@@ -12,9 +12,9 @@ import (
 
 // Source tells about a cluster; a frontend is one.
 type Source interface {
-	// Nodes gives every group with its nodes.
+	// Nodes returns every group with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)
-	// List gives the newest jobs first, at most limit.
+	// List returns the newest jobs first, at most limit.
 	List(ctx context.Context, limit int) ([]api.Status, error)
 }
 
@@ -42,7 +42,7 @@ type reader struct {
 	err   error
 }
 
-// read gives a state not older than keptFor; only one caller asks at a time.
+// read returns a state not older than keptFor; only one caller asks at a time.
 func (r *reader) read(ctx context.Context) (State, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // maxWait bounds a wait for holdings.
 const maxWait = time.Minute
 
-// Holdings tells what is held here as soon as it is something else than the
+// Holdings returns what is held here as soon as it is something else than the
 // version named, or when the wait is over. It renews the leases of the
 // applications of that frontend, also at its end: who waits lives.
 func (k *Keeper) Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (wire.Holdings, error) {
@@ -56,7 +56,7 @@ func (k *Keeper) renew(frontend string) {
 	}
 }
 
-// Look tells what is held here.
+// Look returns what is held here.
 func (k *Keeper) Look() wire.Holdings {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -115,7 +115,7 @@ func (k *Keeper) begin(a *application, id string) {
 	k.work.Go(func() { k.start(ctx, x) })
 }
 
-// room says why the node cannot take the executor beside those it has, nil when
+// room returns why the node cannot take the executor beside those it has, nil when
 // it can. It needs the lock.
 func (k *Keeper) room(a *application, x *executor) error {
 	var memory, slots int64
@@ -151,7 +151,7 @@ func (a *application) owned() (n int64) {
 	return n
 }
 
-// holders says who holds what, the most first; "" when nobody holds anything. It
+// holders returns who holds what, the most first; "" when nobody holds anything. It
 // needs the lock.
 func (k *Keeper) holders(of func(*application) int64, unit string) string {
 	var list []api.Share

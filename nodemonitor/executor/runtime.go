@@ -39,7 +39,7 @@ func (k *Keeper) runtime(x *executor, r *api.Runtime) (home string, refused *end
 	return "", &e
 }
 
-// lacking gives the first file that a home lacks, "" when it has all.
+// lacking returns the first file that a home lacks, "" when it has all.
 func lacking(home string, must []string) string {
 	if info, err := os.Stat(home); home == "" || err != nil || !info.IsDir() {
 		return "such folder"
@@ -52,7 +52,7 @@ func lacking(home string, must []string) string {
 	return ""
 }
 
-// shows says what is in a home, by the patterns of the application.
+// shows returns what is in a home, by the patterns of the application.
 func shows(home string, patterns []string) string {
 	const most = 5
 	var found []string

@@ -82,7 +82,7 @@ func (k *Keeper) prepare(ctx context.Context, x *executor) (guard.Spec, *end) {
 	return s, nil
 }
 
-// values gives what the placeholders of a template stand for.
+// values returns what the placeholders of a template stand for.
 func (k *Keeper) values(x *executor, home, java string) func(name, argument string) string {
 	return func(name, argument string) string {
 		switch name {

@@ -96,7 +96,7 @@ func (w *world) await(what string, holds func(h wire.Holdings) bool) wire.Holdin
 	}
 }
 
-// state gives an executor, with no state when it is not held.
+// state returns an executor, with no state when it is not held.
 func state(h wire.Holdings, app, id string) (x wire.HeldExecutor) {
 	for _, a := range h.Applications {
 		for _, e := range a.Executors {

@@ -43,7 +43,7 @@ func (t *Table) AttachExecutor(_ context.Context, id wire.ExecutorID, slots int)
 	return err
 }
 
-// find gives the executor that speaks. It needs the lock.
+// find returns the executor that speaks. It needs the lock.
 func (t *Table) find(id wire.ExecutorID, tried string) (*executor, error) {
 	if t.closed {
 		return nil, t.bad(id, api.NotReady, "the node monitor is stopping", tried, "end; a new executor is started elsewhere")

@@ -35,7 +35,7 @@ func (t *Table) Hold(app, executorID string, slots int, full func()) {
 	})
 }
 
-// Holding says how many slots are held for the executor.
+// Holding returns how many slots are held for the executor.
 func (t *Table) Holding(app, executorID string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

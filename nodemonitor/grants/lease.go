@@ -56,7 +56,7 @@ func (t *Table) recall(waiting sched.Class, except func(*grant) bool) {
 	}
 }
 
-// offer gives a grant as its executor sees it: with a lease, unless others wait, also
+// offer returns a grant as its executor sees it: with a lease, unless others wait, also
 // when it is answered once more and its lease was ended meanwhile. It needs the lock.
 func (t *Table) offer(g *grant) api.Grant {
 	o := api.Grant{ID: g.task.ID.String(), Level: string(g.task.Payload.Message), Class: classOf(g.task.HT).String()}
@@ -72,5 +72,5 @@ func (t *Table) offer(g *grant) api.Grant {
 	return o
 }
 
-// over says that the executor is to be told that it may not keep the slot.
+// over reports whether the executor is to be told that it may not keep the slot.
 func (g *grant) over() bool { return g.killed || g.offered && !g.leased }

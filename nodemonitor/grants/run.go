@@ -60,7 +60,7 @@ func (t *Table) assign(a *application) {
 	a.waiting = nil
 }
 
-// emptiest gives the executor for the next grant, nil when none has room.
+// emptiest returns the executor for the next grant, nil when none has room.
 func (a *application) emptiest() *executor {
 	var best *executor
 	for _, x := range a.executors { // the order of attachment decides between equals

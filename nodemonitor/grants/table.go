@@ -138,7 +138,7 @@ type ends struct{ calls []func() }
 
 func (e *ends) add(f func()) { e.calls = append(e.calls, f) }
 
-// Knows says whether tasks of the application are grants here.
+// Knows reports whether tasks of the application are grants here.
 func (t *Table) Knows(app string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,7 +175,7 @@ func (t *Table) serving() []string {
 // is dear when the room comes back with the next end of a short task.
 const linger = 50 * time.Millisecond
 
-// serves says whether the node's slots are for the application too. Where its
+// serves reports whether the node's slots are for the application too. Where its
 // executors have as many slots as the node, a free slot finds room in them,
 // whatever they hold. It needs the lock.
 func (t *Table) serves(a *application) bool {
@@ -277,7 +277,7 @@ func (t *Table) Forget(app string) {
 	})
 }
 
-// inOrder gives the executor's grants by the order in which it got them.
+// inOrder returns the executor's grants by the order in which it got them.
 func (x *executor) inOrder() []*grant {
 	return slices.SortedFunc(maps.Values(x.held), func(a, b *grant) int { return int(a.seq - b.seq) })
 }
@@ -288,7 +288,7 @@ func (x *executor) news() {
 	x.wake = make(chan struct{})
 }
 
-// Stats gives the counts so far.
+// Stats returns the counts so far.
 func (t *Table) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()

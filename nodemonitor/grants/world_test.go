@@ -59,7 +59,7 @@ func (w *world) startFor(app string, task int) {
 	})
 }
 
-// outcome gives how a task ended, 0 when it has not.
+// outcome returns how a task ended, 0 when it has not.
 func (w *world) outcome(task int) sched.Outcome {
 	w.mu.Lock()
 	defer w.mu.Unlock()

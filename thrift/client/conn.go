@@ -163,7 +163,7 @@ func (c *conn) connect() error {
 	return nil
 }
 
-// arm gives the connection the deadline of the call; false without a connection.
+// arm returns the connection the deadline of the call; false without a connection.
 func (c *conn) arm() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -91,7 +91,7 @@ func (p *Pool) pause(ctx context.Context, d time.Duration, changed <-chan struct
 	}
 }
 
-// ended says why a dial's context ended.
+// ended returns why a dial's context ended.
 func (p *Pool) ended(ctx context.Context) error {
 	if p.closing.Err() != nil {
 		return errClosed

@@ -167,7 +167,7 @@ func (c *conn) begin() bool {
 	return c.busy
 }
 
-// end says that the call is over, and reports whether to stop.
+// end reports whether the call is over, and reports whether to stop.
 func (c *conn) end() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -44,7 +44,7 @@ func ParseAddress(s string) (string, error) {
 	return join(s, host, int(port)) // 16 bits
 }
 
-// JoinAddress gives host and port in the spelling of [ParseAddress]; the host may
+// JoinAddress returns host and port in the spelling of [ParseAddress]; the host may
 // be in any of its forms.
 func JoinAddress(host string, port int) (string, error) {
 	name, rest, slashed := strings.Cut(host, "/")
@@ -68,7 +68,7 @@ func join(whole, host string, port int) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
-// canonicalHost gives the one spelling of a host.
+// canonicalHost returns the one spelling of a host.
 func canonicalHost(host string) (string, error) {
 	bare := host
 	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
@@ -90,7 +90,7 @@ func canonicalHost(host string) (string, error) {
 	return strings.ToLower(bare), nil
 }
 
-// isName says whether s has only the bytes of the names of hosts and network
+// isName reports whether s has only the bytes of the names of hosts and network
 // interfaces; some networks use the underscore. It is true of "".
 func isName(s string) bool {
 	return strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-._") == ""

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
-// written gives the bytes of a struct as they travel.
+// written returns the bytes of a struct as they travel.
 func written(f *testing.F, s thrift.TStruct) []byte {
 	f.Helper()
 	b, err := thrift.NewTSerializer().Write(context.Background(), s)

@@ -97,7 +97,7 @@ func (c *ApplicationClient) PutFile(ctx context.Context, app, sha256 string, off
 	})
 }
 
-// Want says what an application wants now.
+// Want returns what an application wants now.
 func (c *ApplicationClient) Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error) {
 	r, err := ask(ctx, c.caller, "saying what an application wants", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
 		return application.NewApplicationServiceClient(c).Want(ctx, wantsTo(w))

@@ -25,7 +25,7 @@ const (
 // BackendRegistry is what a node monitor offers to backend processes, Pigeon's
 // and Sparrow's alike.
 type BackendRegistry interface {
-	// Register says where a backend serves BackendService. The address is as
+	// Register returns where a backend serves BackendService. The address is as
 	// [ParseAddress] gives it. Saying the same again is no error.
 	Register(ctx context.Context, app, address string, kind BackendKind) error
 	// TasksFinished frees the slots of tasks. worker is the address the backend
@@ -85,7 +85,7 @@ var _ BackendRegistry = (*RegistryClient)(nil)
 // NewRegistryClient calls the node monitor that the caller's connections lead to.
 func NewRegistryClient(c Caller) *RegistryClient { return &RegistryClient{caller: c} }
 
-// Register says where the backend serves BackendService.
+// Register returns where the backend serves BackendService.
 func (r *RegistryClient) Register(ctx context.Context, app, address string, kind BackendKind) error {
 	ok, err := ask(ctx, r.caller, "registering a backend", func(ctx context.Context, c thrift.TClient) (bool, error) {
 		return published.NewMasterServiceClient(c).RegisterBackend(ctx, app, address, int32(kind))

@@ -60,7 +60,7 @@ type Extra struct {
 	Exit     int    // status of a process, 128 + n after signal n
 }
 
-// Payload gives the payload of the i-th task of the range.
+// Payload returns the payload of the i-th task of the range.
 func (e *Extra) Payload(i int) api.Payload {
 	switch {
 	case len(e.Payloads) == 1:
@@ -72,7 +72,7 @@ func (e *Extra) Payload(i int) api.Payload {
 	}
 }
 
-// TaskID gives the application's name of the i-th task of a range that begins
+// TaskID returns the application's name of the i-th task of a range that begins
 // with task first.
 func (e *Extra) TaskID(first int32, i int) string {
 	if i < len(e.TaskIDs) {

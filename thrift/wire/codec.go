@@ -21,7 +21,7 @@ type Codec struct {
 	readers   *thrift.TDeserializerPool
 }
 
-// NewCodec gives the translation for a daemon with that directory of names and
+// NewCodec returns the translation for a daemon with that directory of names and
 // that clock, the one its cores' instants are counted by.
 func NewCodec(directory Directory, now func() sched.Time) *Codec {
 	conf := &thrift.TConfiguration{MaxMessageSize: MaxBatchBytes, MaxFrameSize: MaxBatchBytes, MaxContainerSize: api.MaxTasks}

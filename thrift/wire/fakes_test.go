@@ -25,7 +25,7 @@ func (r *record) note(format string, args ...any) error {
 	return r.err
 }
 
-// take gives the lines since the last take.
+// take returns the lines since the last take.
 func (r *record) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

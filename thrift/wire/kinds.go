@@ -69,7 +69,7 @@ var kindsByNumber = func() (kinds [128]sched.Kind) {
 	return kinds
 }()
 
-// fromPeers says whether a peer may send messages of the kind.
+// fromPeers reports whether a peer may send messages of the kind.
 func fromPeers(k sched.Kind) bool {
 	return int(k) < len(kindNumbers) && kindNumbers[k] > 0 && kindNumbers[k] < firstOwn
 }

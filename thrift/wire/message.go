@@ -80,7 +80,7 @@ func marksFrom(t *peer.TMessage) (m sched.Marks) {
 	return m
 }
 
-// ageTo gives how long ago an arrival was; 0 stands for an arrival that nobody
+// ageTo returns how long ago an arrival was; 0 stands for an arrival that nobody
 // knows, and noAge for the age of one.
 func ageTo(arrival, now sched.Time) int64 {
 	if arrival == 0 {
@@ -126,7 +126,7 @@ func checkMessage(t *peer.TMessage) error {
 	return checkMore(t.More)
 }
 
-// ofOneTask says that the message is a launch with its task's name: what it counts
+// ofOneTask reports whether the message is a launch with its task's name: what it counts
 // is the job's other tasks, which wait yet.
 func ofOneTask(t *peer.TMessage) bool {
 	return kindsByNumber[t.Kind] == sched.Launch && len(t.TaskIds) == 1

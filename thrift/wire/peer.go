@@ -44,7 +44,7 @@ type Registrar interface {
 
 // GroupViewer tells about a group; a master is one.
 type GroupViewer interface {
-	// JobView tells what the group holds of a job; app is the job's application,
+	// JobView returns what the group holds of a job; app is the job's application,
 	// for a job of which it holds nothing.
 	JobView(ctx context.Context, job sched.JobID, app string) (JobView, error)
 	MasterState(ctx context.Context) (api.MasterState, error)

@@ -15,7 +15,7 @@ type Ref struct {
 	Slot int32 // workers only
 }
 
-// String gives the name as people read it.
+// String returns the name as people read it.
 func (r Ref) String() string {
 	if r.Role == sched.Worker {
 		return fmt.Sprintf("%s %s/%d", r.Role, r.Name, r.Slot)
@@ -29,7 +29,7 @@ func (r Ref) Daemon() Ref { return Ref{Role: r.Role, Name: r.Name} }
 // Directory knows the cores of this process and of its peers. A [Codec] calls it
 // from many goroutines.
 type Directory interface {
-	// Addr gives the number that stands for the core here, a new one at its first
+	// Addr returns the number that stands for the core here, a new one at its first
 	// appearance.
 	Addr(Ref) sched.Addr
 	// Ref is the inverse; false when the number was never given out.

@@ -21,7 +21,7 @@ type Submission interface {
 // Jobs is what tells about jobs.
 type Jobs interface {
 	Status(ctx context.Context, job string) (api.Status, error)
-	// List gives the newest jobs first, at most limit, or as many as the frontend
+	// List returns the newest jobs first, at most limit, or as many as the frontend
 	// likes when limit is 0.
 	List(ctx context.Context, limit int) ([]api.Status, error)
 	// Wait answers when the job has ended or the time is up.
@@ -32,13 +32,13 @@ type Jobs interface {
 
 // Cluster is what tells about the machines.
 type Cluster interface {
-	// Nodes gives every group that can be reached, each with its nodes.
+	// Nodes returns every group that can be reached, each with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)
 }
 
 // Applications is what the published clients need beside submission.
 type Applications interface {
-	// RegisterFrontend says where an application serves FrontendService. The
+	// RegisterFrontend returns where an application serves FrontendService. The
 	// address is as [ParseAddress] gives it. Saying it again is no error.
 	RegisterFrontend(ctx context.Context, app, address string) error
 	MessageRelay

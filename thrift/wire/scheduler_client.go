@@ -40,7 +40,7 @@ func (s *SchedulerClient) Submit(ctx context.Context, r *api.Request) (id string
 	return reply.JobId, reply.Duplicate, nil
 }
 
-// Status gives a job's state.
+// Status returns a job's state.
 func (s *SchedulerClient) Status(ctx context.Context, job string) (api.Status, error) {
 	t, err := ask(ctx, s.caller, "asking for a job's status", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
 		return published.NewSchedulerServiceClient(c).JobStatus(ctx, job)
@@ -48,7 +48,7 @@ func (s *SchedulerClient) Status(ctx context.Context, job string) (api.Status, e
 	return statusFrom(t), err
 }
 
-// List gives the newest jobs first.
+// List returns the newest jobs first.
 func (s *SchedulerClient) List(ctx context.Context, limit int) ([]api.Status, error) {
 	t, err := ask(ctx, s.caller, "listing jobs", func(ctx context.Context, c thrift.TClient) ([]*published.TJobStatus, error) {
 		return published.NewSchedulerServiceClient(c).ListJobs(ctx, n32(limit))
@@ -72,7 +72,7 @@ func (s *SchedulerClient) Cancel(ctx context.Context, job string) (api.Status, e
 	return statusFrom(t), err
 }
 
-// Explain tells why a job waits or why it ended so.
+// Explain returns why a job waits or why it ended so.
 func (s *SchedulerClient) Explain(ctx context.Context, job string) (*api.Explanation, error) {
 	t, err := ask(ctx, s.caller, "asking why a job waits", func(ctx context.Context, c thrift.TClient) (*published.TExplanation, error) {
 		return published.NewSchedulerServiceClient(c).ExplainJob(ctx, job)
@@ -83,7 +83,7 @@ func (s *SchedulerClient) Explain(ctx context.Context, job string) (*api.Explana
 	return explanationFrom(t), nil
 }
 
-// Nodes gives the groups with their nodes.
+// Nodes returns the groups with their nodes.
 func (s *SchedulerClient) Nodes(ctx context.Context) ([]api.MasterState, error) {
 	t, err := ask(ctx, s.caller, "listing nodes", func(ctx context.Context, c thrift.TClient) ([]*published.TMasterState, error) {
 		return published.NewSchedulerServiceClient(c).ListNodes(ctx)
@@ -91,7 +91,7 @@ func (s *SchedulerClient) Nodes(ctx context.Context) ([]api.MasterState, error) 
 	return mapped(t, masterStateFrom), err
 }
 
-// TaskLog gives a piece of what a task wrote.
+// TaskLog returns a piece of what a task wrote.
 func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, error) {
 	t, err := ask(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
 		return published.NewSchedulerServiceClient(c).TaskLog(ctx, r.Job, n32(r.Task), n32(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
@@ -102,7 +102,7 @@ func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, 
 	return chunkFrom(t), nil
 }
 
-// RegisterFrontend says where the application serves FrontendService.
+// RegisterFrontend returns where the application serves FrontendService.
 func (s *SchedulerClient) RegisterFrontend(ctx context.Context, app, address string) error {
 	ok, err := ask(ctx, s.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (bool, error) {
 		return published.NewSchedulerServiceClient(c).RegisterFrontend(ctx, app, address)

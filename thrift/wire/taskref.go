@@ -45,7 +45,7 @@ func hostPortTo(address string) *published.THostPort {
 	return &published.THostPort{Host: host, Port: int32(n)} // 16 bits
 }
 
-// hostPortFrom gives host:port in the spelling of [ParseAddress], "" for nothing.
+// hostPortFrom returns host:port in the spelling of [ParseAddress], "" for nothing.
 func hostPortFrom(t *published.THostPort) (string, error) {
 	if t == nil || (t.Host == "" && t.Port == 0) {
 		return "", nil

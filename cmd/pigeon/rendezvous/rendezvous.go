@@ -83,7 +83,7 @@ func (n *Notice) Withdraw() error {
 	return err
 }
 
-// Find gives the running dev of this user. The error is ErrNone, with what was
+// Find returns the running dev of this user. The error is ErrNone, with what was
 // found instead, or about the file.
 func Find(path string) (Dev, error) {
 	var d Dev
@@ -149,7 +149,7 @@ func lock(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%s could not be locked: others come and go too fast", path)
 }
 
-// isAt says that the open file still is the one at the path.
+// isAt reports whether the open file still is the one at the path.
 func isAt(f *os.File, path string) bool {
 	opened, err1 := f.Stat()
 	there, err2 := os.Lstat(path)

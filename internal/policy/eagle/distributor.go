@@ -18,7 +18,7 @@ type Distributor struct {
 	fresh   bool    // outside is that of bits
 }
 
-// NewDistributor gives a distributor that knows no worker yet.
+// NewDistributor returns a distributor that knows no worker yet.
 func NewDistributor(cfg sched.DistributorConfig, o Options) *Distributor {
 	return &Distributor{
 		Distributor: probing.NewDistributor(cfg, probing.Options{Ratio: o.Ratio, Least: o.Least, Repeated: true}),

@@ -52,7 +52,7 @@ type Options struct {
 // Defaults are the paper's.
 func Defaults() Options { return Options{Ratio: 2, Least: 20, Slack: 5} }
 
-// Policy gives the policy's cores.
+// Policy returns the policy's cores.
 func Policy(o Options) sched.Policy {
 	return sched.Policy{
 		Name: Name, Central: true,

@@ -8,7 +8,7 @@ import (
 // order is the approximate shortest-remaining-work order with bounded delay.
 type order struct{ slack float64 }
 
-// next gives the entry to serve of a queue that is not empty.
+// next returns the entry to serve of a queue that is not empty.
 func (o order) next(q *probing.Queue) int {
 	head := q.At(0)
 	if head.Class == sched.Long {

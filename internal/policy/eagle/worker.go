@@ -11,7 +11,7 @@ type Worker struct {
 	more *sched.More // the newest bitmap it got
 }
 
-// NewWorker gives an idle slot.
+// NewWorker returns an idle slot.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	order := order{slack: o.Slack}
 	return &Worker{Worker: probing.NewWorker(cfg, probing.Rules{Next: order.next, Took: order.took, Sticky: true})}

@@ -17,7 +17,7 @@ import (
 // Name is how the policy is asked for.
 const Name = "fifo"
 
-// Policy gives the policy's cores.
+// Policy returns the policy's cores.
 func Policy() sched.Policy {
 	p := pigeon.Policy()
 	p.Name, p.Central = Name, true
@@ -30,7 +30,7 @@ type Master struct{ *pigeon.Master }
 
 var _ sched.Core = Master{}
 
-// NewMaster gives a master without workers.
+// NewMaster returns a master without workers.
 func NewMaster(c sched.MasterConfig) Master {
 	c.Params.Weight, c.Params.Reserved = 0, 0
 	return Master{pigeon.NewMaster(c)}

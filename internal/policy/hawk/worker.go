@@ -31,7 +31,7 @@ type lent struct {
 // for lost. A daemon that cannot reach another for that long has other worries.
 const keptLent = 60 * sched.Second
 
-// NewWorker gives an idle slot that knows no other.
+// NewWorker returns an idle slot that knows no other.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	return &Worker{
 		Worker: probing.NewWorker(cfg, probing.Rules{}), cfg: cfg, tries: o.Tries,

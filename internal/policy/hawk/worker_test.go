@@ -21,7 +21,7 @@ type slot struct {
 	out  sched.Actions
 }
 
-// newSlot gives worker 5 of 8, of which the first 4 are reserved.
+// newSlot returns worker 5 of 8, of which the first 4 are reserved.
 func newSlot(t *testing.T, tries int) *slot {
 	o := hawk.Defaults()
 	o.Tries = tries
@@ -57,7 +57,7 @@ func (s *slot) noTask(job, seq uint64) []sched.Action {
 	return s.step(owner, sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: job}, Seq: seq})
 }
 
-// steal gives the jobs whose reservations another worker is handed.
+// steal returns the jobs whose reservations another worker is handed.
 func (s *slot) steal() (jobs []uint64) {
 	s.t.Helper()
 	got := s.step(worker(6), sched.Message{Kind: sched.Steal})

@@ -60,7 +60,7 @@ import (
 // Name is how the policy is asked for.
 const Name = "kairos"
 
-// Policy gives the policy's cores.
+// Policy returns the policy's cores.
 func Policy(o Options) sched.Policy {
 	return sched.Policy{
 		Name:           Name,

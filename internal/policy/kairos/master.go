@@ -44,7 +44,7 @@ func (p *placed) id() sched.AttemptID {
 	return sched.AttemptID{Job: p.job.ID, Task: p.task, Attempt: p.attempt}
 }
 
-// NewMaster gives a master without nodes.
+// NewMaster returns a master without nodes.
 func NewMaster(cfg sched.MasterConfig, o Options) *Master {
 	return &Master{
 		cfg: cfg, o: o.resolved(cfg.Params), index: queue.NewIndex(), jobs: make(map[sched.JobID]*job),
@@ -52,10 +52,10 @@ func NewMaster(cfg sched.MasterConfig, o Options) *Master {
 	}
 }
 
-// Queued gives how many tasks wait for a node.
+// Queued returns how many tasks wait for a node.
 func (s *Master) Queued() int { return s.index.Queued(sched.Short) }
 
-// Epoch gives the epoch the master works under.
+// Epoch returns the epoch the master works under.
 func (s *Master) Epoch() uint64 { return s.epoch }
 
 // Step implements [sched.Core].
@@ -141,7 +141,7 @@ func (s *Master) enter(m *sched.Message) *job {
 	return j
 }
 
-// holds says that the task waits or is at a node with this attempt or a later
+// holds reports whether the task waits or is at a node with this attempt or a later
 // one.
 func (j *job) holds(task, attempt int32) bool {
 	p := j.placed[task]
@@ -165,7 +165,7 @@ func (s *Master) place(out *sched.Actions) {
 	}
 }
 
-// hasRoom says that the first node in the order can take a task.
+// hasRoom reports whether the first node in the order can take a task.
 func (s *Master) hasRoom() bool {
 	return len(s.ranking) > 0 && len(s.ranking[0].tasks) < s.o.room()
 }

@@ -20,7 +20,7 @@ type node struct {
 	ended    ended.List
 }
 
-// node gives the live node that speaks, nil when it is none.
+// node returns the live node that speaks, nil when it is none.
 func (s *Master) node(from sched.Addr) *node {
 	if from.Role != sched.Worker || from.ID < 0 || int(from.ID) >= len(s.nodes) {
 		return nil

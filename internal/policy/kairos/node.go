@@ -42,24 +42,24 @@ func (t *task) attained(now sched.Time) sched.Time {
 	return t.service
 }
 
-// NewNode gives a node without tasks.
+// NewNode returns a node without tasks.
 func NewNode(cfg sched.WorkerConfig, o Options) *Node {
 	return &Node{cfg: cfg, o: o.resolved(cfg.Params), received: cfg.Seq}
 }
 
-// Seq gives the number of the last launch that came.
+// Seq returns the number of the last launch that came.
 func (n *Node) Seq() uint64 { return n.received }
 
-// Epoch gives the highest epoch a master spoke with.
+// Epoch returns the highest epoch a master spoke with.
 func (n *Node) Epoch() uint64 { return n.epoch }
 
 // Reserved says no: the policy reserves nothing.
 func (n *Node) Reserved() bool { return false }
 
-// Tasks gives how many tasks run here and how many wait.
+// Tasks returns how many tasks run here and how many wait.
 func (n *Node) Tasks() (running, waiting int) { return n.running, len(n.tasks) - n.running }
 
-// Running gives the first of the attempts that run; false when there is none.
+// Running returns the first of the attempts that run; false when there is none.
 func (n *Node) Running() (sched.AttemptID, bool) {
 	for _, t := range n.tasks {
 		if t.running {

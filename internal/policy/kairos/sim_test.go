@@ -53,7 +53,7 @@ func simulate(t *testing.T, w *workload.Workload, p sched.Policy) *sim.Outcome {
 	return o
 }
 
-// percentile gives one of the completion of all jobs.
+// percentile returns one of the completion of all jobs.
 func percentile(o *sim.Outcome, p int) sched.Time {
 	list := make([]sched.Time, len(o.Jobs))
 	for i := range o.Jobs {

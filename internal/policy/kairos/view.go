@@ -9,7 +9,7 @@ import (
 // What a master's shell may show between steps. To Kairos every job is short, and a
 // worker is a node of several slots.
 
-// Totals gives the figures of the cluster; a worker is idle when nothing is there.
+// Totals returns the figures of the cluster; a worker is idle when nothing is there.
 func (s *Master) Totals() groupview.Totals {
 	t := groupview.Totals{Launches: s.launches, Lost: s.lost, Refused: s.refusals}
 	t.Queued[sched.Short] = s.Queued()
@@ -28,7 +28,7 @@ func (s *Master) Totals() groupview.Totals {
 	return t
 }
 
-// Serves gives the applications served: the built-in backends, with a node alive.
+// Serves returns the applications served: the built-in backends, with a node alive.
 func (s *Master) Serves() []string {
 	if s.service == nil {
 		return []string{}
@@ -36,7 +36,7 @@ func (s *Master) Serves() []string {
 	return s.service.Names
 }
 
-// Serving gives how many nodes serve the application.
+// Serving returns how many nodes serve the application.
 func (s *Master) Serving(app string) int {
 	if app == "" {
 		return s.alive
@@ -44,7 +44,7 @@ func (s *Master) Serving(app string) int {
 	return 0
 }
 
-// Shown gives what is known of a node.
+// Shown returns what is known of a node.
 func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
 	if n := s.node(a); n != nil {
 		v.Tasks = len(n.tasks)
@@ -52,7 +52,7 @@ func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
 	return v
 }
 
-// Share gives what there is of a job, with at most so many of the tasks at nodes.
+// Share returns what there is of a job, with at most so many of the tasks at nodes.
 func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
 	v.Queued = s.recovery.Of(id)
 	j := s.jobs[id]

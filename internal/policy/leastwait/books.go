@@ -8,7 +8,7 @@ import (
 
 // What a distributor's shell may read between steps.
 
-// Ledgers gives the books of what is owed, one for each class.
+// Ledgers returns the books of what is owed, one for each class.
 func (d *Distributor) Ledgers() []*ledger.Ledger {
 	books := make([]*ledger.Ledger, len(d.by))
 	for class, o := range d.by {
@@ -17,7 +17,7 @@ func (d *Distributor) Ledgers() []*ledger.Ledger {
 	return books
 }
 
-// View gives what is known of a job that is probed for, with at most so many of
+// View returns what is known of a job that is probed for, with at most so many of
 // its bound tasks.
 func (d *Distributor) View(id sched.JobID, most int) (v probing.View, ok bool) {
 	if p, probes := d.by[sched.Short].(interface {

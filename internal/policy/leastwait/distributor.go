@@ -18,7 +18,7 @@ type owner interface {
 	Valid() error
 }
 
-// NewDistributor gives a distributor with the given one for short jobs.
+// NewDistributor returns a distributor with the given one for short jobs.
 func NewDistributor(cfg sched.DistributorConfig, short owner) *Distributor {
 	return &Distributor{by: [...]owner{sched.Short: short, sched.Long: pigeon.NewDistributor(cfg)}}
 }

@@ -48,7 +48,7 @@ type task struct {
 	at   *worker
 }
 
-// New gives a master without workers. With share set, each launch carries a bitmap
+// New returns a master without workers. With share set, each launch carries a bitmap
 // of the workers that had long work before its job was placed.
 func New(cfg sched.MasterConfig, share bool) *Master {
 	return &Master{
@@ -139,7 +139,7 @@ func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Act
 	l.Owner, l.Estimate, l.Arrival, l.Count, l.More = m.Owner, m.Estimate, m.Arrival, t.left, more
 }
 
-// least gives the general worker with the least waiting time, nil without one.
+// least returns the general worker with the least waiting time, nil without one.
 func (s *Master) least(now sched.Time) *worker {
 	s.divide(now)
 	for w := s.within.top(); w != nil && w.done <= now; w = s.within.top() {

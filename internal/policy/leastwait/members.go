@@ -172,7 +172,7 @@ func (s *Master) mark(w *worker) {
 	}
 }
 
-// snapshot gives the view as it is handed out, nil when it is not.
+// snapshot returns the view as it is handed out, nil when it is not.
 func (s *Master) snapshot(now sched.Time) *sched.More {
 	if !s.share {
 		return nil

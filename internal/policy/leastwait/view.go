@@ -11,7 +11,7 @@ import (
 // What a master's shell may show between steps. Long tasks wait at their workers
 // here, and short ones come to these from elsewhere.
 
-// Totals gives the figures of the cluster.
+// Totals returns the figures of the cluster.
 func (s *Master) Totals() groupview.Totals {
 	t := groupview.Totals{Launches: s.launches, Lost: s.lost}
 	for c := range t.Oldest {
@@ -30,10 +30,10 @@ func (s *Master) Totals() groupview.Totals {
 	return t
 }
 
-// Serves gives the applications that long jobs may name, sorted.
+// Serves returns the applications that long jobs may name, sorted.
 func (s *Master) Serves() []string { return s.serves }
 
-// Serving gives how many workers serve the application.
+// Serving returns how many workers serve the application.
 func (s *Master) Serving(app string) int {
 	if slices.Contains(s.serves, app) {
 		return s.alive
@@ -41,7 +41,7 @@ func (s *Master) Serving(app string) int {
 	return 0
 }
 
-// Shown gives what is known of a worker.
+// Shown returns what is known of a worker.
 func (s *Master) Shown(a sched.Addr) groupview.Worker {
 	v := groupview.Worker{Tasks: groupview.Unknown}
 	if a.ID < 0 || int(a.ID) >= len(s.workers) || s.workers[a.ID] == nil {
@@ -61,7 +61,7 @@ func (s *Master) Shown(a sched.Addr) groupview.Worker {
 	return v
 }
 
-// Share gives what the workers have of a long job, with at most so many of the
+// Share returns what the workers have of a long job, with at most so many of the
 // tasks that run.
 func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
 	if s.jobs[id] == 0 {

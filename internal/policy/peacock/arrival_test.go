@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// travelled gives a batch as it comes out of the wire: told as ages at one instant,
+// travelled returns a batch as it comes out of the wire: told as ages at one instant,
 // and read at another by a clock that is ahead of the sender's.
 func travelled(m *sched.Message, way, ahead sched.Time) *sched.Message {
 	copied, more := *m, *m.More

@@ -15,14 +15,14 @@ type Distributor struct {
 	restored bool // false while the journal is being read
 }
 
-// NewDistributor gives a distributor that knows no worker yet.
+// NewDistributor returns a distributor that knows no worker yet.
 func NewDistributor(cfg sched.DistributorConfig) *Distributor {
 	return &Distributor{
 		cfg: cfg, inner: probing.NewDistributor(cfg, probing.Options{Ratio: 1, Repeated: true}), share: newShare(), restored: true,
 	}
 }
 
-// Ledger gives the book of what is owed, for the shell to read between steps.
+// Ledger returns the book of what is owed, for the shell to read between steps.
 func (d *Distributor) Ledger() *ledger.Ledger { return d.inner.Ledger() }
 
 // Step implements [sched.Core].

@@ -18,7 +18,7 @@ func newBook(t *testing.T) *book {
 	return b
 }
 
-// step gives what was sent, by kind.
+// step returns what was sent, by kind.
 func (b *book) step(from sched.Addr, m *sched.Message) map[sched.Kind][]sched.Action {
 	b.t.Helper()
 	var out sched.Actions

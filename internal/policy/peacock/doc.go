@@ -70,7 +70,7 @@ type Options struct {
 	Interval sched.Time
 }
 
-// Policy gives the policy's cores.
+// Policy returns the policy's cores.
 func Policy(o Options) sched.Policy {
 	return sched.Policy{
 		Name:           Name,

@@ -17,7 +17,7 @@ type state struct {
 // cluster with little to do would hold nothing.
 const minLength = 2
 
-// tooLong says that a queue of that many probes is not below the average. The
+// tooLong reports whether a queue of that many probes is not below the average. The
 // average counts running tasks.
 func (s state) tooLong(length int) bool {
 	return int64(length)*s.workers >= max(s.load.Queued, minLength*s.workers)
@@ -61,7 +61,7 @@ func (e *elastic) enqueue(now, running sched.Time, p sched.Probed, s state) {
 	e.markSurplus(s)
 }
 
-// passes says that p goes before q, next to which it stands. The later of the two
+// passes reports whether p goes before q, next to which it stands. The later of the two
 // goes before the earlier one if it is not longer and the earlier one could still
 // wait for it within its deadline. Probes of one job have arrived together, also
 // where their ways here have made their arrivals differ a little: else each would
@@ -73,7 +73,7 @@ func passes(now sched.Time, p, q *sched.Probed) bool {
 	return !overtakes(now, q, p)
 }
 
-// overtakes says that a probe may pass one that arrived earlier. Whether that one
+// overtakes reports whether a probe may pass one that arrived earlier. Whether that one
 // is over its deadline, or would be, is one test, without the wait before both.
 func overtakes(now sched.Time, later, earlier *sched.Probed) bool {
 	return later.Estimate <= earlier.Estimate && plus(now, later.Estimate) <= deadline(earlier)

@@ -6,7 +6,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // given.
 const perCutoff = 20
 
-// interval gives the time between ticks.
+// interval returns the time between ticks.
 func (o Options) interval(p sched.Params) sched.Time {
 	if o.Interval > 0 {
 		return o.Interval

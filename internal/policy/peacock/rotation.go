@@ -47,7 +47,7 @@ func (w *Worker) members(m *sched.Message) {
 	})
 }
 
-// successor gives the member after self, zero when there is no other or self is
+// successor returns the member after self, zero when there is no other or self is
 // not in the ring.
 func successor(self sched.Addr, list []sched.Member) sched.Addr {
 	at := slices.IndexFunc(list, func(o sched.Member) bool { return o.Worker == self })

@@ -48,7 +48,7 @@ func simulate(t *testing.T, w *workload.Workload, p sched.Policy) *sim.Outcome {
 	return o
 }
 
-// short gives the median completion of the short jobs.
+// short returns the median completion of the short jobs.
 func short(w *workload.Workload, o *sim.Outcome) sched.Time {
 	var list []sched.Time
 	for i := range w.Jobs {

@@ -32,21 +32,21 @@ type Worker struct {
 	current sched.AttemptID
 }
 
-// NewWorker gives an idle slot that knows no other.
+// NewWorker returns an idle slot that knows no other.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	return &Worker{cfg: cfg, interval: o.interval(cfg.Params), seq: cfg.Seq, state: state{workers: 1}}
 }
 
-// Seq gives the slot's sequence number.
+// Seq returns the slot's sequence number.
 func (w *Worker) Seq() uint64 { return w.seq }
 
 // Reserved says no: the policy reserves nothing.
 func (w *Worker) Reserved() bool { return false }
 
-// Running gives the attempt the slot runs; false when it runs none.
+// Running returns the attempt the slot runs; false when it runs none.
 func (w *Worker) Running() (sched.AttemptID, bool) { return w.current, w.phase == running }
 
-// Waiting gives how many probes wait here, and how many are marked to move on.
+// Waiting returns how many probes wait here, and how many are marked to move on.
 func (w *Worker) Waiting() (waiting, marked int) {
 	return len(w.queue.waiting), len(w.queue.marked)
 }
@@ -160,7 +160,7 @@ func (w *Worker) launch(now sched.Time, from sched.Addr, m *sched.Message, out *
 	}
 }
 
-// answers says that a message is the answer to the question that is open.
+// answers reports whether a message is the answer to the question that is open.
 func (w *Worker) answers(from sched.Addr, m *sched.Message) bool {
 	return w.phase == asking && from == w.head.Owner && m.Job == w.head.Job && m.Seq == w.seq
 }

@@ -99,7 +99,7 @@ func BenchmarkLaunchAtArrival(b *testing.B) {
 	}
 }
 
-// heapOf gives the bytes that build leaves on the heap.
+// heapOf returns the bytes that build leaves on the heap.
 func heapOf(build func() any) (bytes float64) {
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -5,7 +5,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// trying says that wrong classes are looked for.
+// trying reports whether wrong classes are looked for.
 func (s *Master) trying() bool { return s.sorted != nil && s.sorted.options.Canary }
 
 // watch is a worker's place in a watchlist.

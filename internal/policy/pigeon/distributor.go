@@ -29,19 +29,19 @@ type group struct {
 	serves   []string
 }
 
-// NewDistributor gives a distributor that knows no master yet.
+// NewDistributor returns a distributor that knows no master yet.
 func NewDistributor(cfg sched.DistributorConfig) *Distributor {
 	return &Distributor{cfg: cfg, led: ledger.New(), restored: true}
 }
 
-// NewDistributorWith gives a distributor with options.
+// NewDistributorWith returns a distributor with options.
 func NewDistributorWith(cfg sched.DistributorConfig, o Options) *Distributor {
 	d := NewDistributor(cfg)
 	d.canary, d.totals = o.Canary, o.Tail
 	return d
 }
 
-// Ledger gives the book of what is owed, for the shell to read between steps.
+// Ledger returns the book of what is owed, for the shell to read between steps.
 func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
 
 // Step implements [sched.Core].
@@ -82,7 +82,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	}
 }
 
-// group gives the entry of the master, new when it was unknown; nil when the
+// group returns the entry of the master, new when it was unknown; nil when the
 // address is not that of a master.
 func (d *Distributor) group(a sched.Addr) *group {
 	if a.Role != sched.Master || a.ID < 0 || a.ID > ledger.MaxMaster {
@@ -146,7 +146,7 @@ func (d *Distributor) sendTasks(j *ledger.Job, first, count int32, place int16, 
 	return m
 }
 
-// marks gives the marks of a range of tasks with equal attempts that starts with
+// marks returns the marks of a range of tasks with equal attempts that starts with
 // the given one.
 func (d *Distributor) marks(j *ledger.Job, first int32) sched.Marks {
 	t, marks := &j.Tasks[first], j.Marks
@@ -237,7 +237,7 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 	}
 }
 
-// handOver gives a task that a group has handed back to the one that is spare, and
+// handOver returns a task that a group has handed back to the one that is spare, and
 // says where it was; false when that cannot be reached. It moves once: whoever gets
 // it now keeps it.
 func (d *Distributor) handOver(j *ledger.Job, task int32, from, to sched.Addr, out *sched.Actions) bool {

@@ -42,7 +42,7 @@ func (f *frontend) step(from sched.Addr, m *sched.Message) []sched.Action {
 	return f.out.List()
 }
 
-// sent gives the Tasks messages among actions, with their receivers.
+// sent returns the Tasks messages among actions, with their receivers.
 func sent(actions []sched.Action) (list []sched.Action) {
 	for _, a := range actions {
 		if a.Kind == sched.Send && a.Msg.Kind == sched.Tasks {

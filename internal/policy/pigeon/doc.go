@@ -81,7 +81,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // Name is how the policy is asked for.
 const Name = "pigeon"
 
-// Policy gives the policy's cores.
+// Policy returns the policy's cores.
 func Policy() sched.Policy {
 	return sched.Policy{
 		Name:           Name,

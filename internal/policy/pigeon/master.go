@@ -75,12 +75,12 @@ func (w *worker) kind() queue.Kind {
 	return queue.General
 }
 
-// NewMaster gives a master without workers.
+// NewMaster returns a master without workers.
 func NewMaster(cfg sched.MasterConfig) *Master {
 	return &Master{cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), recovery: recovery{over: !cfg.Recover}}
 }
 
-// NewMasterWith gives a master with options.
+// NewMasterWith returns a master with options.
 func NewMasterWith(cfg sched.MasterConfig, o Options) *Master {
 	s := NewMaster(cfg)
 	if o.Sorted {
@@ -149,7 +149,7 @@ func (s *Master) due(now sched.Time, token uint64, out *sched.Actions) {
 	}
 }
 
-// sender gives the live worker that speaks, nil when it is none.
+// sender returns the live worker that speaks, nil when it is none.
 func (s *Master) sender(from sched.Addr) *worker {
 	if from.Role != sched.Worker {
 		return nil

@@ -76,7 +76,7 @@ func (s *Master) adoptHeld(w *worker, m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// found gives the task that a registering slot has.
+// found returns the task that a registering slot has.
 func (s *Master) found(m *sched.Message) work {
 	j := s.jobs[m.Job]
 	if j == nil {
@@ -227,7 +227,7 @@ func (s *Master) balanceReserved(out *sched.Actions) {
 	}
 }
 
-// nextReserved gives the first suitable slot of the node with the lowest rank.
+// nextReserved returns the first suitable slot of the node with the lowest rank.
 func (s *Master) nextReserved(rank func(*node, *worker) (int, bool)) *worker {
 	var best *worker
 	lowest := math.MaxInt

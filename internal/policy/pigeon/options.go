@@ -46,7 +46,7 @@ func XOptions() Options {
 	return o
 }
 
-// SortPolicy gives the cores of pigeon-sort: Pigeon's, with these options.
+// SortPolicy returns the cores of pigeon-sort: Pigeon's, with these options.
 func SortPolicy(o Options) sched.Policy {
 	p := Policy()
 	p.Name, p.Helping = NameSort, true
@@ -55,7 +55,7 @@ func SortPolicy(o Options) sched.Policy {
 	return p
 }
 
-// XPolicy gives the cores of pigeon-x: those of pigeon-sort with suspension. No
+// XPolicy returns the cores of pigeon-x: those of pigeon-sort with suspension. No
 // worker is reserved, and short tasks always go first.
 func XPolicy(o Options) sched.Policy {
 	p := SortPolicy(o)

@@ -10,7 +10,7 @@ const (
 	graceCutoffs   = 30 // added to every age in the order of the long queue
 )
 
-// estimate gives a job's estimate; the cutoff stands in where none is given.
+// estimate returns a job's estimate; the cutoff stands in where none is given.
 func estimate(j *queue.Job, cutoff sched.Time) sched.Time {
 	if j.Estimate > 0 {
 		return j.Estimate

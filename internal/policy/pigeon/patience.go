@@ -44,7 +44,7 @@ func (s *Master) impatient(out *sched.Actions) {
 	}
 }
 
-// waitsAs says that the task waits in the queue of the class.
+// waitsAs reports whether the task waits in the queue of the class.
 func waitsAs(j *queue.Job, c sched.Class, task int32) (waits bool) {
 	j.EachRun(func(r *queue.Run) {
 		waits = waits || (r.Class == c && task >= r.First && task-r.First < r.Count)

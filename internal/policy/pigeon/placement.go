@@ -38,7 +38,7 @@ func (d *Distributor) placeExcept(j *ledger.Job, except sched.Addr, out *sched.A
 	}
 }
 
-// placeBlock gives the next share unplaced tasks from number next on to a group,
+// placeBlock returns the next share unplaced tasks from number next on to a group,
 // one message for each stretch of neighbours that are alike, and gives the number
 // after the last.
 func (d *Distributor) placeBlock(j *ledger.Job, place int16, next, share int32, out *sched.Actions) int32 {
@@ -73,10 +73,10 @@ func waits(t *ledger.Task) bool {
 	return t.Outcome == sched.Unfinished && t.Place == ledger.Nowhere
 }
 
-// alike says that one message can speak of both tasks.
+// alike reports whether one message can speak of both tasks.
 func alike(a, b *ledger.Task) bool { return a.Attempt == b.Attempt && a.Moved == b.Moved }
 
-// takes says that the group can be reached and serves the application.
+// takes reports whether the group can be reached and serves the application.
 func (g *group) takes(app string) bool { return g.up && slices.Contains(g.serves, app) }
 
 // serving lists the groups that take tasks of the application.

@@ -36,7 +36,7 @@ type sentAgain struct {
 	head                  bool
 }
 
-// message gives it back, cut to some of its tasks.
+// message returns it back, cut to some of its tasks.
 func (w *sentAgain) message(first, count int32) sched.Message {
 	return sched.Message{
 		Kind: sched.Tasks, Job: w.job, App: w.app, Estimate: w.estimate, Arrival: w.arrival, Owner: sched.Addr{Role: sched.Distributor, ID: w.owner},

@@ -62,7 +62,7 @@ func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id}
 
 var owner = sched.Addr{Role: sched.Distributor, ID: 0}
 
-// step gives the master a message and describes what it launches and says
+// step returns the master a message and describes what it launches and says
 // otherwise.
 func (r *rig) step(from sched.Addr, m *sched.Message) []sched.Action {
 	r.t.Helper()

@@ -5,7 +5,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// worker gives the live worker of that id, nil when there is none.
+// worker returns the live worker of that id, nil when there is none.
 func (s *Master) worker(id int32) *worker {
 	if id < 0 || int(id) >= len(s.workers) {
 		return nil
@@ -13,7 +13,7 @@ func (s *Master) worker(id int32) *worker {
 	return s.workers[id]
 }
 
-// firstOf gives the first of the workers that run the job, in order of launch.
+// firstOf returns the first of the workers that run the job, in order of launch.
 func (s *Master) firstOf(j *queue.Job) *worker {
 	if j.Running == 0 {
 		return nil

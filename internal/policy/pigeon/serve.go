@@ -71,7 +71,7 @@ func (s *Master) choose(w *worker) *queue.Run {
 	return short
 }
 
-// longIsDue says that by the weight the next task of a general worker is long.
+// longIsDue reports whether by the weight the next task of a general worker is long.
 func (s *Master) longIsDue() bool {
 	return s.cfg.Params.Weight > 0 && s.passed >= s.cfg.Params.Weight-1
 }

@@ -21,7 +21,7 @@ func newSorted(t tester, o pigeon.Options, groups ...slots) *rig {
 	return r
 }
 
-// byAge gives options of pigeon-sort with long jobs in the order of policies.md.
+// byAge returns options of pigeon-sort with long jobs in the order of policies.md.
 func byAge(aging int) pigeon.Options {
 	o := pigeon.DefaultOptions()
 	o.Tail, o.Aging = false, aging

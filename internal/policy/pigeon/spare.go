@@ -84,7 +84,7 @@ func (s *Master) offerAgain(to sched.Addr, out *sched.Actions) {
 	}
 }
 
-// peer gives what is known of another master that is up, else nil.
+// peer returns what is known of another master that is up, else nil.
 func (s *Master) peer(a sched.Addr) *peer {
 	x := s.sorted
 	if x == nil || a.Role != sched.Master || a.ID < 0 || int(a.ID) >= len(x.peers) || !x.peers[a.ID].up {

@@ -41,7 +41,7 @@ func (s *Master) begin(w *worker, attained sched.Time, out *sched.Actions) {
 	}
 }
 
-// preemptible says that the worker's task can be suspended: it is long, its backend
+// preemptible reports whether the worker's task can be suspended: it is long, its backend
 // can stop it, and the slot holds no other.
 func (w *worker) preemptible() bool {
 	return w.job != nil && w.class == sched.Long && w.held == nil && !w.firm && !w.yielding && w.job.Marks.Has(sched.Stoppable)
@@ -63,7 +63,7 @@ func (s *Master) changed(w *worker, j *queue.Job) {
 	}
 }
 
-// victim gives the worker whose long task is suspended for a short one of the
+// victim returns the worker whose long task is suspended for a short one of the
 // application: that with the largest index, of equal ones the one begun last.
 func (s *Master) victim(app string) (victim *worker) {
 	x := s.sorted
@@ -177,7 +177,7 @@ func (s *Master) release(w *worker) *held {
 	return h
 }
 
-// isHeld says that a task of the job is suspended here.
+// isHeld reports whether a task of the job is suspended here.
 func (s *Master) isHeld(j *queue.Job) bool { return s.sorted != nil && s.sorted.facts[j].held > 0 }
 
 // eachHeld calls f for the suspended tasks of the job, in order of their workers.

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// suspending gives options of pigeon-x without canaries.
+// suspending returns options of pigeon-x without canaries.
 func suspending() pigeon.Options {
 	o := pigeon.XOptions()
 	o.Canary = false

@@ -8,15 +8,15 @@ import (
 
 // What a master's shell may read between steps, for metrics, status and explain.
 
-// Queued gives how many tasks wait for a worker, of both classes.
+// Queued returns how many tasks wait for a worker, of both classes.
 func (s *Master) Queued() int {
 	return s.index.Queued(sched.Short) + s.index.Queued(sched.Long)
 }
 
-// Index gives the queues and idle lists.
+// Index returns the queues and idle lists.
 func (s *Master) Index() *queue.Index { return s.index }
 
-// Job gives how many tasks of the job wait, and run or are suspended here.
+// Job returns how many tasks of the job wait, and run or are suspended here.
 func (s *Master) Job(id sched.JobID) (queued, running int) {
 	s.recovery.each(func(m sched.Message) {
 		if m.Job == id {
@@ -33,7 +33,7 @@ func (s *Master) Job(id sched.JobID) (queued, running int) {
 	return queued, running
 }
 
-// Totals gives the figures of the group.
+// Totals returns the figures of the group.
 func (s *Master) Totals() groupview.Totals {
 	t := groupview.Totals{Launches: s.counts.Launches, Lost: s.counts.Lost, Refused: s.counts.Refused}
 	for c := range t.Queued {
@@ -53,10 +53,10 @@ func (s *Master) Totals() groupview.Totals {
 	return t
 }
 
-// Serves gives the applications that a live worker serves, sorted.
+// Serves returns the applications that a live worker serves, sorted.
 func (s *Master) Serves() []string { return s.index.Served() }
 
-// Serving gives how many workers serve the application.
+// Serving returns how many workers serve the application.
 func (s *Master) Serving(app string) int {
 	if a := s.index.Find(app); a != nil {
 		return a.Workers
@@ -64,11 +64,11 @@ func (s *Master) Serving(app string) int {
 	return 0
 }
 
-// Contended says whether tasks of other applications wait that are as urgent as one
+// Contended reports whether tasks of other applications wait that are as urgent as one
 // of this application and class.
 func (s *Master) Contended(app string, c sched.Class) bool { return s.index.OthersWait(app, c) }
 
-// Shown gives what is known of a worker; one that is not idle has a task, or is
+// Shown returns what is known of a worker; one that is not idle has a task, or is
 // about to say that it has not.
 func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
 	w := s.worker(a.ID)
@@ -85,7 +85,7 @@ func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
 	return v
 }
 
-// Share gives what the group holds of a job, with at most so many of the tasks that
+// Share returns what the group holds of a job, with at most so many of the tasks that
 // run, in order of launch.
 func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
 	v.Queued, v.Running = s.Job(id)

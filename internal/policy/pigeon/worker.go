@@ -34,28 +34,28 @@ func (a stamp) before(b stamp) bool {
 	return a.epoch < b.epoch || (a.epoch == b.epoch && a.seq < b.seq)
 }
 
-// NewWorker gives an idle slot.
+// NewWorker returns an idle slot.
 func NewWorker(cfg sched.WorkerConfig) *Worker {
 	return &Worker{cfg: cfg, seq: cfg.Seq, reserved: cfg.Reserved}
 }
 
-// NewWorkerWith gives an idle slot with options.
+// NewWorkerWith returns an idle slot with options.
 func NewWorkerWith(cfg sched.WorkerConfig, o Options) *Worker {
 	w := NewWorker(cfg)
 	w.names = o.Suspend
 	return w
 }
 
-// Seq gives the slot's sequence number.
+// Seq returns the slot's sequence number.
 func (w *Worker) Seq() uint64 { return w.seq }
 
-// Epoch gives the highest epoch a master spoke with.
+// Epoch returns the highest epoch a master spoke with.
 func (w *Worker) Epoch() uint64 { return w.epoch }
 
-// Reserved says that the slot serves short tasks only.
+// Reserved reports whether the slot serves short tasks only.
 func (w *Worker) Reserved() bool { return w.reserved }
 
-// Running gives the attempt the slot runs; false when it is idle.
+// Running returns the attempt the slot runs; false when it is idle.
 func (w *Worker) Running() (sched.AttemptID, bool) { return w.current, w.busy }
 
 // Step implements [sched.Core].
@@ -129,7 +129,7 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// cameAgain says that the launch was accepted before.
+// cameAgain reports whether the launch was accepted before.
 func (w *Worker) cameAgain(m *sched.Message) bool {
 	id := m.AttemptID()
 	return (id == w.current && (w.busy || m.Seq < w.seq)) || w.holds(id)

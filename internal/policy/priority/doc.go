@@ -15,7 +15,7 @@ import (
 // Name is how the policy is asked for.
 const Name = "priority"
 
-// Policy gives the policy's cores.
+// Policy returns the policy's cores.
 func Policy() sched.Policy {
 	p := pigeon.Policy()
 	p.Name, p.Central = Name, true

@@ -28,18 +28,18 @@ type Distributor struct {
 	restored bool // false while the journal is being read
 }
 
-// NewDistributor gives a distributor that knows no worker yet.
+// NewDistributor returns a distributor that knows no worker yet.
 func NewDistributor(cfg sched.DistributorConfig, o Options) *Distributor {
 	return &Distributor{cfg: cfg, o: o, led: ledger.New(), jobs: make(map[sched.JobID]*Job), restored: true}
 }
 
-// Ledger gives the book of what is owed, for the shell to read between steps.
+// Ledger returns the book of what is owed, for the shell to read between steps.
 func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
 
-// Job gives an unfinished job, nil when there is none.
+// Job returns an unfinished job, nil when there is none.
 func (d *Distributor) Job(id sched.JobID) *Job { return d.jobs[id] }
 
-// Members gives the live workers in ascending order.
+// Members returns the live workers in ascending order.
 func (d *Distributor) Members() []sched.Member { return d.members }
 
 // Step implements [sched.Core].

@@ -78,7 +78,7 @@ func (f *frontend) ask(from int32) sched.Message {
 	return got[0].Msg
 }
 
-// of gives the actions that send a message of the kind.
+// of returns the actions that send a message of the kind.
 func of(kind sched.Kind, actions []sched.Action) (list []sched.Action) {
 	for _, a := range actions {
 		if a.Kind == sched.Send && a.Msg.Kind == kind {

@@ -2,7 +2,7 @@ package probing
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Holds says that the slot runs the attempt, or that it waits there: assigned by
+// Holds reports whether the slot runs the attempt, or that it waits there: assigned by
 // a central scheduler and not started. It looks at the whole queue.
 func (w *Worker) Holds(id sched.AttemptID) bool {
 	if w.busy && w.current == id {

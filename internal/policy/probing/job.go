@@ -30,17 +30,17 @@ func newJob(entry *ledger.Job, r *rand.Rand) *Job {
 	return j
 }
 
-// Unbound gives how many tasks still wait for a worker to ask.
+// Unbound returns how many tasks still wait for a worker to ask.
 func (j *Job) Unbound() int32 { return j.unbound }
 
-// Draw gives a number from 0 to below n from the job's own source.
+// Draw returns a number from 0 to below n from the job's own source.
 func (j *Job) Draw(n int) int { return j.rand.IntN(n) }
 
 func (j *Job) isUnbound(task int32) bool {
 	return j.bound[task] == nobody && j.Tasks[task].Outcome == sched.Unfinished
 }
 
-// bind gives the first unbound task, of which there is one, to the worker.
+// bind returns the first unbound task, of which there is one, to the worker.
 func (j *Job) bind(worker int32) int32 {
 	for !j.isUnbound(j.next) {
 		j.next++

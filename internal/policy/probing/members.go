@@ -82,7 +82,7 @@ func (d *Distributor) alive(id int32) bool {
 	return found
 }
 
-// wellFormed says that these are workers in ascending order.
+// wellFormed reports whether these are workers in ascending order.
 func wellFormed(members []sched.Member) bool {
 	for i, m := range members {
 		if m.Worker.Role != sched.Worker || m.Worker.ID < 0 || (i > 0 && m.Worker.ID <= members[i-1].Worker.ID) {
@@ -92,7 +92,7 @@ func wellFormed(members []sched.Member) bool {
 	return true
 }
 
-// Reserved gives how many of the workers, the first of them, are reserved for
+// Reserved returns how many of the workers, the first of them, are reserved for
 // short tasks: round(share x workers).
 func Reserved(share float64, workers int) int {
 	return int(math.Floor(float64(share*float64(workers)) + 0.5))

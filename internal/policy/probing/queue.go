@@ -11,7 +11,7 @@ type Entry struct {
 	Delay   sched.Time // imposed by those that overtook it (eagle)
 }
 
-// Assigned says that the entry is a task and no reservation.
+// Assigned reports whether the entry is a task and no reservation.
 func (e *Entry) Assigned() bool { return e.Attempt != 0 }
 
 // ID names the assigned task's attempt.
@@ -26,10 +26,10 @@ type Queue struct {
 	head int
 }
 
-// Len gives the number of entries.
+// Len returns the number of entries.
 func (q *Queue) Len() int { return len(q.list) - q.head }
 
-// At gives an entry, 0 being the head. The pointer is valid until the queue
+// At returns an entry, 0 being the head. The pointer is valid until the queue
 // changes.
 func (q *Queue) At(i int) *Entry { return &q.list[q.head+i] }
 

@@ -16,7 +16,7 @@ type Binding struct {
 	Worker        sched.Addr
 }
 
-// View gives what is known of a job, with at most so many of its bound tasks;
+// View returns what is known of a job, with at most so many of its bound tasks;
 // false for a job that is none of the distributor's.
 func (d *Distributor) View(id sched.JobID, most int) (v View, ok bool) {
 	j := d.jobs[id]

@@ -34,7 +34,7 @@ type Worker struct {
 	current sched.AttemptID // running, or the last that ran
 }
 
-// NewWorker gives an idle slot.
+// NewWorker returns an idle slot.
 func NewWorker(cfg sched.WorkerConfig, rules Rules) *Worker {
 	if rules.Next == nil {
 		rules.Next = func(*Queue) int { return 0 }
@@ -45,7 +45,7 @@ func NewWorker(cfg sched.WorkerConfig, rules Rules) *Worker {
 	return &Worker{cfg: cfg, rules: rules, seq: cfg.Seq}
 }
 
-// Queue gives what waits, and the entry for which a task was asked when there is
+// Queue returns what waits, and the entry for which a task was asked when there is
 // one, else -1.
 func (w *Worker) Queue() (q *Queue, asked int) {
 	if !w.asking {
@@ -54,13 +54,13 @@ func (w *Worker) Queue() (q *Queue, asked int) {
 	return &w.queue, w.at
 }
 
-// Free says that the worker neither runs a task nor asks for one.
+// Free reports whether the worker neither runs a task nor asks for one.
 func (w *Worker) Free() bool { return !w.busy && !w.asking }
 
-// RunsLong says that a long task runs here.
+// RunsLong reports whether a long task runs here.
 func (w *Worker) RunsLong() bool { return w.busy && w.class == sched.Long }
 
-// Long gives how many assigned long tasks wait and run here.
+// Long returns how many assigned long tasks wait and run here.
 func (w *Worker) Long() int { return w.long }
 
 // Step implements [sched.Core].

@@ -22,7 +22,7 @@ func newSlot(t tester, r probing.Rules) *slot {
 	return &slot{t: t, core: probing.NewWorker(sched.WorkerConfig{Self: worker(1), Master: central}, r)}
 }
 
-// step gives the descriptions of what it did.
+// step returns the descriptions of what it did.
 func (s *slot) step(from sched.Addr, m sched.Message) (did []string) {
 	s.t.Helper()
 	s.out.Reset()

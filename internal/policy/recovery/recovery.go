@@ -17,7 +17,7 @@ type Recovery struct {
 	waiting     []sched.Message // Tasks sent again, in order of arrival
 }
 
-// New gives a recovery; it is over at once unless wanted.
+// New returns a recovery; it is over at once unless wanted.
 func New(wanted bool) Recovery { return Recovery{over: !wanted} }
 
 // Begin asks, at the core's first step, for the timeout that ends it.
@@ -28,13 +28,13 @@ func (r *Recovery) Begin(now sched.Time, out *sched.Actions) {
 	}
 }
 
-// Over says that tasks need not wait any more.
+// Over reports whether tasks need not wait any more.
 func (r *Recovery) Over() bool { return r.over }
 
 // Add has a Tasks message wait.
 func (r *Recovery) Add(m *sched.Message) { r.waiting = append(r.waiting, *m) }
 
-// End gives what has waited, once.
+// End returns what has waited, once.
 func (r *Recovery) End() []sched.Message {
 	list := r.waiting
 	r.over, r.waiting = true, nil
@@ -59,7 +59,7 @@ func (r *Recovery) Of(id sched.JobID) (n int) {
 	return n
 }
 
-// Has says that tasks of the job wait here.
+// Has reports whether tasks of the job wait here.
 func (r *Recovery) Has(id sched.JobID) bool { return r.Of(id) > 0 }
 
 // Cut takes tasks of a job out.

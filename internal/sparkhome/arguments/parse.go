@@ -78,13 +78,13 @@ func next(args, ours []string) (w word, used int) {
 	return word{first, args[1], args[:2]}, 2
 }
 
-// Ours gives the value of one of Pigeon's own options.
+// Ours returns the value of one of Pigeon's own options.
 func (l *Line) Ours(name string) (value string, given bool) {
 	value, given = l.ours[name]
 	return value, given
 }
 
-// Has tells whether one of these options was given.
+// Has reports whether one of these options was given.
 func (l *Line) Has(names ...string) bool {
 	return slices.ContainsFunc(l.words, func(w word) bool { return slices.Contains(names, w.name) })
 }
@@ -106,7 +106,7 @@ func (l *Line) last(name string) int {
 	return -1
 }
 
-// Conf gives what --conf KEY=VALUE says of a key; the last one counts.
+// Conf returns what --conf KEY=VALUE says of a key; the last one counts.
 func (l *Line) Conf(key string) (value string, given bool) {
 	for _, w := range slices.Backward(l.words) {
 		if w.name == "--conf" || w.name == "-c" {

@@ -11,7 +11,7 @@ const (
 	sparkScheme = "spark-pigeon://"
 )
 
-// IsPigeon tells whether a master URL is one of Pigeon.
+// IsPigeon reports whether a master URL is one of Pigeon.
 func IsPigeon(master string) bool {
 	return strings.HasPrefix(master, scheme) || strings.HasPrefix(master, sparkScheme)
 }
@@ -27,12 +27,12 @@ func Translate(master string) string {
 	return master
 }
 
-// FrontendsOf gives the host:port list of a master URL of Pigeon, not checked.
+// FrontendsOf returns the host:port list of a master URL of Pigeon, not checked.
 func FrontendsOf(master string) []string {
 	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(Translate(master), sparkScheme), "/"), ",")
 }
 
-// Setting gives a setting as Spark will see it: an option's value, else --conf's,
+// Setting returns a setting as Spark will see it: an option's value, else --conf's,
 // else the properties'. option is "" for a setting without an option of its own.
 func (l *Line) Setting(option, key string, properties map[string]string) (value string, given bool) {
 	if option != "" {

@@ -14,7 +14,7 @@ import (
 // maxProperties bounds a properties file, in bytes.
 const maxProperties = 1 << 20
 
-// Properties gives what the properties files of this command line say, as Spark
+// Properties returns what the properties files of this command line say, as Spark
 // reads them: the file of --properties-file, and spark-defaults.conf of the
 // folder conf when there is none (or with --load-spark-defaults). A file that is
 // not there is Spark's to complain about.
@@ -79,7 +79,7 @@ func parseProperties(text string) map[string]string {
 	return all
 }
 
-// continued tells whether line ends in an odd number of backslashes.
+// continued reports whether line ends in an odd number of backslashes.
 func continued(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }

@@ -147,7 +147,7 @@ func (a *application) modes() (list []string) {
 	return list
 }
 
-// wanted tells whether a mode was asked for.
+// wanted reports whether a mode was asked for.
 func wanted(mode string) bool { return slices.Contains(strings.Fields(*modes), mode) }
 
 // The modes of the plugin, and Spark without it.

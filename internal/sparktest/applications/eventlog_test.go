@@ -13,7 +13,7 @@ import (
 // eventFolder is where an application logs its events.
 type eventFolder string
 
-// logged gives a folder, and the settings by which an application logs there.
+// logged returns a folder, and the settings by which an application logs there.
 func logged(t *testing.T) (eventFolder, []string) {
 	t.Helper()
 	folder := t.TempDir()

@@ -71,7 +71,7 @@ func (w *world) refused(t *testing.T, d *sparktest.Driver, r refusal) {
 // said is all that a user reads: Python's errors come by way of Java's stdout.
 func said(d *sparktest.Driver) string { return d.Stderr() + d.Stdout() }
 
-// lineWith gives the first line that has all of the parts, "" when none has.
+// lineWith returns the first line that has all of the parts, "" when none has.
 func lineWith(text string, parts [4]string) string {
 	for line := range strings.Lines(text) {
 		all := true

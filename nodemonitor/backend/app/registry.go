@@ -153,14 +153,14 @@ func (r *Registry) serves() []string {
 	return slices.Compact(apps)
 }
 
-// Serves gives the applications with a resident backend here, sorted.
+// Serves returns the applications with a resident backend here, sorted.
 func (r *Registry) Serves() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.serves()
 }
 
-// Stats gives the counts so far.
+// Stats returns the counts so far.
 func (r *Registry) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()

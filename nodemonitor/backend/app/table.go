@@ -75,7 +75,7 @@ func (t *table) remember(n names) {
 	t.next = (t.next + 1) % remembered
 }
 
-// find gives the run a report from the worker means; an empty worker is any.
+// find returns the run a report from the worker means; an empty worker is any.
 // Between equal names, as two applications may use, the application and then the
 // frontend decide, then the earliest start.
 func (t *table) find(ref TaskRef, worker string) *run {

@@ -20,7 +20,7 @@ const (
 	Resident Kind = 2
 )
 
-// String gives the kind's word.
+// String returns the kind's word.
 func (k Kind) String() string {
 	switch k {
 	case General:

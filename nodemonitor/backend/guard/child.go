@@ -62,7 +62,7 @@ func (c *child) fork(p plan, null int) error {
 	return nil
 }
 
-// pipe gives a pipe whose reading end the runtime polls and whose writing end
+// pipe returns a pipe whose reading end the runtime polls and whose writing end
 // blocks, as programs expect of their output.
 func pipe() (read *os.File, write int, err error) {
 	var fds [2]int
@@ -92,5 +92,5 @@ func (c *child) signal(s syscall.Signal) {
 	}
 }
 
-// groupAlive says whether the group has a member, dead but unburied ones included.
+// groupAlive reports whether the group has a member, dead but unburied ones included.
 func (c *child) groupAlive() bool { return syscall.Kill(-c.pid, 0) == nil }

@@ -142,7 +142,7 @@ func (c *Client) finish() {
 	c.ready.Broadcast()
 }
 
-// next gives the requests to write, none when the client has ended.
+// next returns the requests to write, none when the client has ended.
 func (c *Client) next(last []request) []request {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -58,7 +58,7 @@ func Main() int {
 	return 0
 }
 
-// inherited gives the socket and keeps it from the processes to be started.
+// inherited returns the socket and keeps it from the processes to be started.
 func inherited() (net.Conn, error) {
 	unix.CloseOnExec(socketFD)
 	f := os.NewFile(socketFD, "guard-socket")

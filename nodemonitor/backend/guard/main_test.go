@@ -109,7 +109,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// state gives the letter of a process's state, "" when there is no process.
+// state returns the letter of a process's state, "" when there is no process.
 func state(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -152,7 +152,7 @@ func merge(lists ...[]string) []string {
 	return out
 }
 
-// variable gives the value of a key in a merged list.
+// variable returns the value of a key in a merged list.
 func variable(env []string, key string) string {
 	for _, kv := range env {
 		if k, v, _ := strings.Cut(kv, "="); k == key {

@@ -54,7 +54,7 @@ func childrenOf(pid int) []int {
 	return out
 }
 
-// parentOf gives a process's parent, 0 when there is no such process.
+// parentOf returns a process's parent, 0 when there is no such process.
 func parentOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -77,7 +77,7 @@ func parseParent(stat []byte) int {
 	return parent
 }
 
-// markOf gives the mark in a process's environment, "" when it has none or may
+// markOf returns the mark in a process's environment, "" when it has none or may
 // not be read.
 func markOf(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))

@@ -45,7 +45,7 @@ func (s *sink) take(p []byte) {
 	s.out.Dropped += int64(len(p) - n)
 }
 
-// write gives how many bytes reached the file. A file that failed once is left
+// write returns how many bytes reached the file. A file that failed once is left
 // alone: a log with a hole is worse than one that ends.
 func (s *sink) write(p []byte) int {
 	if len(p) == 0 || s.out.Fault != "" || s.path == "" {

@@ -12,7 +12,7 @@ import (
 // ints, at the alignment of a pointer.
 const pidOffset = 8 + int(unsafe.Sizeof(uintptr(0)))
 
-// dead gives a child that has ended and leaves it a zombie, so that its pid, and
+// dead returns a child that has ended and leaves it a zombie, so that its pid, and
 // the process group of that number, cannot become somebody else's before the
 // group has been killed. It gives 0 when no child has ended.
 func dead() int {

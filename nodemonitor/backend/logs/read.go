@@ -21,7 +21,7 @@ type Chunk struct {
 	Ended bool   // nothing more will come
 }
 
-// Read gives up to limit bytes (MaxRead at most, also for 0) of a stream from the
+// Read returns up to limit bytes (MaxRead at most, also for 0) of a stream from the
 // offset on. To follow a log, read from offset+len(Data) until Ended and nothing
 // comes.
 func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int) (Chunk, error) {

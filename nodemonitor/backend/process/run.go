@@ -25,7 +25,7 @@ type run struct {
 	started time.Time // written by the Started event, read by later ones
 }
 
-// fault says why the task can never be started here, nil when it can. The
+// fault returns why the task can never be started here, nil when it can. The
 // backend's lock is held.
 func (r *run) fault() *guard.Fault {
 	e := r.task.Payload.Exec
@@ -122,7 +122,7 @@ func commandLine(argv []string) string {
 	return line
 }
 
-// describe says how a process ended, "" for a zero exit status.
+// describe returns how a process ended, "" for a zero exit status.
 func describe(s syscall.WaitStatus) string {
 	switch {
 	case s.Signaled():
@@ -148,7 +148,7 @@ func exitCode(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// lacking says what of the output could not be written, "" when all was. What
+// lacking returns what of the output could not be written, "" when all was. What
 // the limit cut off is told in the log itself.
 func lacking(out [2]guard.Output) string {
 	for i, name := range [...]string{"stdout", "stderr"} {

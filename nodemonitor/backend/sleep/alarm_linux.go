@@ -11,7 +11,7 @@ import (
 // microsecond while its own timers are rounded to milliseconds.
 type fdAlarm struct{ file *os.File }
 
-// newAlarm gives the most exact alarm there is; without a descriptor to spare
+// newAlarm returns the most exact alarm there is; without a descriptor to spare
 // that is a Go timer.
 func newAlarm() Alarm {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)

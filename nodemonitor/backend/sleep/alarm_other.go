@@ -2,5 +2,5 @@
 
 package sleep
 
-// newAlarm gives the most exact alarm there is.
+// newAlarm returns the most exact alarm there is.
 func newAlarm() Alarm { return newTimerAlarm() }

@@ -84,7 +84,7 @@ func (q queue) swap(i, j int) {
 	q[i].at, q[j].at = i, j
 }
 
-// valid says whether every sleeper knows its place and none is before its
+// valid reports whether every sleeper knows its place and none is before its
 // parent. Tests ask it after every step.
 func (q queue) valid() bool {
 	for i, s := range q {
