@@ -35,5 +35,5 @@
 //   - Something in the middle is damaged: Open refuses and names the file.
 //   - Another process holds the folder: Open refuses and names it.
 //
-// docs/adr/0011-journal.md says why it is built on pebble and how it is laid out.
+// docs/adr/0007-journal.md says why it is built on pebble and how it is laid out.
 package journal

@@ -12,7 +12,7 @@ import (
 // OneMaster reports whether a cluster has one master daemon under the policy, of group
 // 0, rather than one for each group: because one master core holds all workers, or
 // because there is none, and the daemon only keeps the roll and numbers the
-// workers (docs/adr/0012-live-rivals.md).
+// workers (docs/adr/0008-single-master.md).
 func OneMaster(p sched.Policy) bool { return p.Central || p.NewMaster == nil }
 
 // CheckMasters refuses a number of masters that the policy cannot have.

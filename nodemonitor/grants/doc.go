@@ -22,7 +22,7 @@
 // application has counted it as had. lost never reached an executor; the frontend
 // tries again elsewhere. failed may or may not have reached the application, which
 // knows, and asks anew: so it is not tried again, or the application would be
-// given what it no longer wants (docs/adr/0013-grants.md).
+// given what it no longer wants (docs/adr/0009-grants.md).
 //
 // A slot whose grant is bound is not free, whatever anybody wishes: Kill waits
 // for the executor's word or its end, as the slot's next task would otherwise run

@@ -9,7 +9,7 @@
 //	                                     escaped child ◀── adopted (subreaper)
 //
 // The guard is the node monitor's own binary started again with a hidden verb
-// (docs/adr/0010-exec-guard.md has the reasons and the measurements). It is
+// (docs/adr/0006-exec-guard.md has the reasons and the measurements). It is
 // started by the first attempt and serves all node monitors of a process.
 //
 // # Who dies when
