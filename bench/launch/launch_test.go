@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/cluster"
-	"github.com/pigeon-sched/pigeon/bench/cluster/clustertest"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/cluster"
-	"github.com/pigeon-sched/pigeon/bench/cluster/clustertest"
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }

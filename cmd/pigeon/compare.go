@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	local "github.com/pigeon-sched/pigeon/bench/cluster"
 	"github.com/pigeon-sched/pigeon/bench/compare"
+	local "github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

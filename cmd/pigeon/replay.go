@@ -9,11 +9,11 @@ import (
 	"runtime"
 	"time"
 
-	local "github.com/pigeon-sched/pigeon/bench/cluster"
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/workload"
+	local "github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/spf13/cobra"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	local "github.com/pigeon-sched/pigeon/bench/cluster"
+	local "github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 

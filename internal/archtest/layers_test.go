@@ -38,7 +38,8 @@ var layers = map[string]int{
 	"bench":              5,
 	"thrift":             4,
 	"internal":           4,
-	"internal/sparktest": 5, // it starts the daemons
+	"internal/cluster":   5, // it starts the daemons
+	"internal/sparktest": 5, // it starts a cluster of them
 	"internal/policy":    3,
 	"internal/queue":     2,
 	"internal/ledger":    2,

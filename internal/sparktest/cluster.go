@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
 

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
 // NodeStatus is what a node monitor shows of itself, as far as it is used here.

@@ -4,7 +4,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/cluster"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/sparktest"
 )
 
