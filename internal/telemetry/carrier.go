@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// W3C Trace Context limits; longer text came from no well-behaved peer.
+// W3C Trace Context limits; longer text violates it.
 const (
 	traceparentLength = 55
 	tracestateLimit   = 512
@@ -17,7 +17,7 @@ const (
 )
 
 // Carrier is a span's context as it travels in an optional Thrift struct or in
-// NATS headers. The zero Carrier says that the job is not sampled.
+// NATS headers. The zero Carrier means that the job is not sampled.
 type Carrier struct {
 	Traceparent string // W3C, 55 bytes
 	Tracestate  string // W3C, at most 512 bytes
@@ -46,8 +46,8 @@ func (c Carrier) Context(ctx context.Context) context.Context {
 // Sampled reports whether spans of this job are worth starting.
 func (c Carrier) Sampled() bool { return c.Traceparent != "" && c.spanContext().IsSampled() }
 
-// unsampled is a parent that exists only to say no: samplers that follow their
-// parent drop what is below it.
+// unsampled returns a parent that is not sampled: samplers that follow their
+// parent drop the spans below it.
 func unsampled() trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, Remote: true})
 }
@@ -90,7 +90,7 @@ func (c *Carrier) Keys() []string { return []string{traceparentField, tracestate
 
 // PutHeader stores the context in NATS headers (nats.Header is such a map)
 // under lower-case names: NATS compares them exactly, and the canonical MIME
-// case of net/http would not be found by other languages. Zero stores nothing.
+// case of net/http would not be found by other languages. A zero Carrier stores nothing.
 func (c Carrier) PutHeader(h map[string][]string) {
 	if c.Traceparent == "" {
 		return
@@ -101,7 +101,7 @@ func (c Carrier) PutHeader(h map[string][]string) {
 	}
 }
 
-// FromHeader reads what PutHeader stored; zero when nothing is there.
+// FromHeader returns the Carrier that PutHeader stored, zero if there is none.
 func FromHeader(h map[string][]string) Carrier {
 	var c Carrier
 	if v := h[traceparentField]; len(v) > 0 {

@@ -9,7 +9,7 @@ import (
 
 // NewLogger returns a logger that writes to w, standard error in a daemon:
 // standard output belongs to the answers of commands. Level is debug, info,
-// warn or error; format is text or json. The error names what was given.
+// warn or error; format is text or json. The error names the wrong value.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var l slog.Level
 	switch strings.ToLower(level) {

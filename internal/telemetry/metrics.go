@@ -12,8 +12,9 @@ const Namespace = "pigeon"
 // is invalid or registered twice, which is a mistake in the program text and
 // shows at the first start.
 type Metrics struct {
-	Registry *prometheus.Registry
-	role     string
+	Registry     *prometheus.Registry
+	role         string
+	descriptions []Description
 }
 
 // NewMetrics returns a registry with the collectors of the process and of the
@@ -26,8 +27,8 @@ func NewMetrics(role string) *Metrics {
 	return m
 }
 
-// LatencyBuckets are upper bounds in seconds from 100 us to 1000 s, three to a
-// decade: a queueing delay can be any of them within one run.
+// LatencyBuckets returns upper bounds in seconds from 100 us to 1000 s, three to
+// a decade: a queueing delay can be any of them within one run.
 func LatencyBuckets() []float64 {
 	return []float64{
 		1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5,
@@ -38,42 +39,73 @@ func LatencyBuckets() []float64 {
 // Counter registers a counter.
 func (m *Metrics) Counter(name, help string) prometheus.Counter {
 	c := prometheus.NewCounter(prometheus.CounterOpts(m.opts(name, help)))
-	m.Registry.MustRegister(c)
+	m.register(c, name, counter, help)
 	return c
 }
 
 // Counters registers a counter with one label and returns the child of each
-// value, in their order, so that the way of a task indexes a slice (6 ns) and
+// value, in their order, so that the path of a task indexes a slice (6 ns) and
 // never looks a label up.
 func (m *Metrics) Counters(name, help, label string, values ...string) []prometheus.Counter {
 	vec := prometheus.NewCounterVec(prometheus.CounterOpts(m.opts(name, help)), []string{label})
-	m.Registry.MustRegister(vec)
+	m.register(vec, name, counter, help, Label{label, values})
 	return children(values, func(v string) prometheus.Counter { return vec.WithLabelValues(v) })
 }
 
 // Gauge registers a gauge.
 func (m *Metrics) Gauge(name, help string) prometheus.Gauge {
 	g := prometheus.NewGauge(prometheus.GaugeOpts(m.opts(name, help)))
-	m.Registry.MustRegister(g)
+	m.register(g, name, gauge, help)
 	return g
 }
 
 // Gauges is Counters for gauges.
 func (m *Metrics) Gauges(name, help, label string, values ...string) []prometheus.Gauge {
 	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts(m.opts(name, help)), []string{label})
-	m.Registry.MustRegister(vec)
+	m.register(vec, name, gauge, help, Label{label, values})
 	return children(values, func(v string) prometheus.Gauge { return vec.WithLabelValues(v) })
+}
+
+// GaugeMatrix registers a gauge with two labels and returns, for each value of
+// the first, the children of the values of the second.
+func (m *Metrics) GaugeMatrix(name, help string, rows, columns Label) [][]prometheus.Gauge {
+	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts(m.opts(name, help)), []string{rows.Name, columns.Name})
+	m.register(vec, name, gauge, help, rows, columns)
+	return children(rows.Values, func(row string) []prometheus.Gauge {
+		return children(columns.Values, func(column string) prometheus.Gauge { return vec.WithLabelValues(row, column) })
+	})
 }
 
 // GaugeFunc registers a gauge that is read when it is scraped; read must be
 // safe to call from any goroutine and must not wait for the owner of a core.
 func (m *Metrics) GaugeFunc(name, help string, read func() float64) {
-	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(m.opts(name, help)), read))
+	m.register(prometheus.NewGaugeFunc(prometheus.GaugeOpts(m.opts(name, help)), read), name, gauge, help)
+}
+
+// GaugeFuncs is GaugeFunc with one label: read gets the index of the label's
+// value.
+func (m *Metrics) GaugeFuncs(name, help string, label Label, read func(value int) float64) {
+	m.describe(name, gauge, help, label)
+	for i, v := range label.Values {
+		o := m.opts(name, help)
+		o.ConstLabels = prometheus.Labels{label.Name: v}
+		m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(o), func() float64 { return read(i) }))
+	}
 }
 
 // CounterFunc registers a counter kept elsewhere; the rule of GaugeFunc holds.
 func (m *Metrics) CounterFunc(name, help string, read func() float64) {
-	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts(m.opts(name, help)), read))
+	m.register(prometheus.NewCounterFunc(prometheus.CounterOpts(m.opts(name, help)), read), name, counter, help)
+}
+
+// CounterFuncs is GaugeFuncs for counters.
+func (m *Metrics) CounterFuncs(name, help string, label Label, read func(value int) float64) {
+	m.describe(name, counter, help, label)
+	for i, v := range label.Values {
+		o := m.opts(name, help)
+		o.ConstLabels = prometheus.Labels{label.Name: v}
+		m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts(o), func() float64 { return read(i) }))
+	}
 }
 
 // Latencies registers a histogram of seconds with one label and returns the
@@ -83,7 +115,7 @@ func (m *Metrics) Latencies(name, help, label string, values ...string) []promet
 	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: o.Namespace, Subsystem: o.Subsystem, Name: o.Name, Help: o.Help, Buckets: LatencyBuckets(),
 	}, []string{label})
-	m.Registry.MustRegister(vec)
+	m.register(vec, name, histogram, help, Label{label, values})
 	return children(values, func(v string) prometheus.Observer { return vec.WithLabelValues(v) })
 }
 
@@ -93,9 +125,9 @@ func (m *Metrics) WatchTracing(t *Tracing) {
 		name, help string
 		read       func(Stats) uint64
 	}{
-		{"spans_exported_total", "Sampled spans taken by the OTLP receiver.", func(s Stats) uint64 { return s.Exported }},
+		{"spans_exported_total", "Sampled spans accepted by the OTLP receiver.", func(s Stats) uint64 { return s.Exported }},
 		{"spans_dropped_total", "Sampled spans dropped because the queue was full.", func(s Stats) uint64 { return s.Dropped }},
-		{"spans_failed_total", "Sampled spans that the OTLP receiver refused or did not get.", func(s Stats) uint64 { return s.Failed }},
+		{"spans_failed_total", "Sampled spans that the OTLP receiver refused or did not receive.", func(s Stats) uint64 { return s.Failed }},
 	} {
 		m.CounterFunc(c.name, c.help, func() float64 { return float64(c.read(t.Stats())) })
 	}
@@ -107,6 +139,11 @@ func (m *Metrics) WatchTracing(t *Tracing) {
 func (m *Metrics) WatchMessages(read func() uint64) {
 	m.CounterFunc("core_messages_total", "Messages that the cores of this daemon sent to other cores; a batch of k tasks counts k.",
 		func() float64 { return float64(read()) })
+}
+
+func (m *Metrics) register(c prometheus.Collector, name, kind, help string, labels ...Label) {
+	m.Registry.MustRegister(c)
+	m.describe(name, kind, help, labels...)
 }
 
 func (m *Metrics) opts(name, help string) prometheus.Opts {

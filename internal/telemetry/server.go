@@ -30,17 +30,17 @@ const (
 type ServerOptions struct {
 	Addr     string              // host:port; "" is a free port on 127.0.0.1
 	Gatherer prometheus.Gatherer // of /metrics; nil leaves it out
-	Ready    func() error        // of /readyz; its text is shown; nil is always ready
+	Ready    func() error        // of /readyz; its text is the answer; nil means always ready
 	Logger   *slog.Logger        // nil discards
 }
 
-// Server answers /metrics, /healthz (the process lives), /readyz (it can serve)
-// and what Handle adds.
+// Server serves /metrics, /healthz (the process lives), /readyz (it can serve)
+// and the handlers added by Handle.
 //
 //	new --Start--> serving --Stop--> stopped
 //	 \______________Stop____________/
 //
-// Start works once. Stop blocks until the serving goroutine is gone; calling it
+// Start works once. Stop blocks until the serving goroutine has ended; calling it
 // twice, at once from two goroutines, or without Start is safe.
 type Server struct {
 	addr string
@@ -51,12 +51,12 @@ type Server struct {
 	mu       sync.Mutex
 	listener net.Listener  // nil until Start
 	stopped  bool          // Stop was called
-	gone     chan struct{} // closed when the serving goroutine has ended
+	served   chan struct{} // closed when the serving goroutine has ended
 }
 
 // NewServer returns a server that does not listen yet.
 func NewServer(o ServerOptions) *Server {
-	s := &Server{addr: o.Addr, mux: http.NewServeMux(), log: o.Logger, gone: make(chan struct{})}
+	s := &Server{addr: o.Addr, mux: http.NewServeMux(), log: o.Logger, served: make(chan struct{})}
 	if s.addr == "" {
 		s.addr = "127.0.0.1:0"
 	}
@@ -72,7 +72,7 @@ func NewServer(o ServerOptions) *Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
 	s.mux.Handle("GET /readyz", readiness(o.Ready))
 	if o.Gatherer != nil {
 		s.mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: requestTimeout / 2}))
@@ -80,8 +80,8 @@ func NewServer(o ServerOptions) *Server {
 	return s
 }
 
-// Handle adds a handler, by the patterns of http.ServeMux ("GET /status"),
-// before Start. It panics on a pattern that is taken.
+// Handle adds a handler under a pattern of http.ServeMux ("GET /status"),
+// before Start. It panics on a pattern registered before.
 func (s *Server) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h) }
 
 // Start listens and serves in the background; the error names the address.
@@ -89,17 +89,17 @@ func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped || s.listener != nil {
-		return errors.New("status server was started or stopped before; make a new one")
+		return errors.New("status server was started or stopped before; create a new one")
 	}
 	l, err := net.Listen("tcp", s.addr)
 	if err != nil {
-		return fmt.Errorf("status server cannot listen on %s: %w; give another address, or stop what holds this one (ss -ltnp shows it)", s.addr, err)
+		return fmt.Errorf("status server cannot listen on %s: %w; give another address, or stop the process that uses this one (ss -ltnp shows it)", s.addr, err)
 	}
 	s.listener = l
 	go func() {
-		defer close(s.gone)
-		// The cap is reached by waiting, not by refusing: the next client is
-		// accepted when one leaves, and the kernel's backlog bounds the rest.
+		defer close(s.served)
+		// Clients beyond the limit wait: the next one is accepted when another
+		// disconnects, and the kernel's backlog bounds how many wait.
 		if err := s.http.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("status server ended; metrics and status are gone until the daemon is restarted", "address", s.addr, "error", err)
 		}
@@ -107,7 +107,7 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// Addr is the address listened on, "" before Start.
+// Addr returns the address the server listens on, "" before Start.
 func (s *Server) Addr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func (s *Server) Addr() string {
 	return s.listener.Addr().String()
 }
 
-// Stop lets requests end for up to two seconds, then closes their connections.
+// Stop waits up to two seconds for requests to end, then closes their connections.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	s.stopped = true
@@ -131,25 +131,24 @@ func (s *Server) Stop() {
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.log.Warn("status server closes connections that did not end in time", "address", s.addr, "error", err, "close", s.http.Close())
 	}
-	<-s.gone
+	<-s.served
 }
 
 func readiness(ready func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if ready != nil {
 			if err := ready(); err != nil {
-				say(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
+				writeText(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
 				return
 			}
 		}
-		say(w, http.StatusOK, "ready")
+		writeText(w, http.StatusOK, "ready")
 	})
 }
 
-func say(w http.ResponseWriter, status int, text string) {
+func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	// The peer that hung up is not told.
-	_, _ = io.WriteString(w, text+"\n")
+	_, _ = io.WriteString(w, text+"\n") // the client may have hung up
 }

@@ -63,14 +63,14 @@ func TestServerAnswers(t *testing.T) {
 		}
 		return errors.New("2 of 3 nodes registered")
 	}})
-	s.Handle("GET /status", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { say(w, 200, `{"group":1}`) }))
+	s.Handle("GET /status", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, 200, `{"group":1}`) }))
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Stop()
 	base := "http://" + s.Addr()
 	if !strings.HasPrefix(s.Addr(), "127.0.0.1:") {
-		t.Errorf("listens on %s without being told to", s.Addr())
+		t.Errorf("listens on %s by default, want loopback", s.Addr())
 	}
 	check := func(path string, status int, parts ...string) {
 		t.Helper()
@@ -137,7 +137,7 @@ func TestStopContract(t *testing.T) {
 			wg.Go(func() {
 				s.Stop()
 				select {
-				case <-s.gone:
+				case <-s.served:
 				default:
 					t.Error("Stop returned before the server was gone")
 				}

@@ -16,16 +16,17 @@ const failureLogEvery = 10 * time.Second
 // Failed + Queued.
 type Stats struct {
 	Ended    uint64 // handed to the processor
-	Exported uint64 // taken by the receiver
+	Exported uint64 // accepted by the receiver
 	Dropped  uint64 // the queue was full
-	Failed   uint64 // the receiver refused them or was not there
+	Failed   uint64 // the receiver refused them or could not be reached
 	Queued   uint64 // waiting, or being exported
 }
 
-// countingProcessor stands before the SDK's batch processor and between it and
-// the exporter. The SDK counts its drops in a private field; here a span is
-// admitted only when fewer than limit are outstanding, so the SDK's own queue,
-// of the same size, never overflows and every drop is ours and counted.
+// countingProcessor sits in front of the SDK's batch processor, and its
+// countingExporter between that and the exporter. The SDK counts its drops in a
+// private field; here a span is admitted only when fewer than limit are
+// outstanding, so the SDK's own queue, of the same size, never overflows and
+// every drop happens here and is counted.
 type countingProcessor struct {
 	sdktrace.SpanProcessor // the SDK's batch processor
 
@@ -33,7 +34,7 @@ type countingProcessor struct {
 	limit    int64
 	logger   *slog.Logger
 	ending   context.Context // ends the exports at the deadline of a shutdown
-	giveUp   context.CancelFunc
+	stop     context.CancelFunc
 
 	outstanding                      atomic.Int64
 	ended, exported, dropped, failed atomic.Uint64
@@ -46,7 +47,7 @@ func newCountingProcessor(exporter sdktrace.SpanExporter, limit int, logger *slo
 		logger = slog.New(slog.DiscardHandler)
 	}
 	c := &countingProcessor{exporter: exporter, limit: int64(limit), logger: logger, began: time.Now()}
-	c.ending, c.giveUp = context.WithCancel(context.Background())
+	c.ending, c.stop = context.WithCancel(context.Background())
 	c.SpanProcessor = sdktrace.NewBatchSpanProcessor(countingExporter{c},
 		sdktrace.WithMaxQueueSize(limit),
 		sdktrace.WithMaxExportBatchSize(min(maxExportBatch, limit)),
@@ -76,8 +77,8 @@ func (c *countingProcessor) stats() Stats {
 	}
 }
 
-// settle counts a batch that left the queue.
-func (c *countingProcessor) settle(n int, err error) {
+// exportEnded counts a batch that left the queue.
+func (c *countingProcessor) exportEnded(n int, err error) {
 	c.outstanding.Add(-int64(n))
 	if err == nil {
 		c.exported.Add(uint64(n))
@@ -99,11 +100,11 @@ func (e countingExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.c.ending, cancel)()
-	e.c.settle(len(spans), e.c.exporter.ExportSpans(ctx, spans))
+	e.c.exportEnded(len(spans), e.c.exporter.ExportSpans(ctx, spans))
 	return nil
 }
 
 func (e countingExporter) Shutdown(ctx context.Context) error {
-	defer e.c.giveUp()
+	defer e.c.stop()
 	return e.c.exporter.Shutdown(ctx)
 }

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// The defaults of the SDK (2,048 and 512) drop spans without a word at 10,000
+// The defaults of the SDK (2,048 and 512) drop spans silently at 10,000
 // tasks a second with four spans each.
 const (
 	maxQueuedSpans = 65536
@@ -28,7 +28,7 @@ type Options struct {
 	Instance string       // which one of its role, "" for the only one
 	Endpoint string       // OTLP receiver (gRPC without TLS), host:port; "" switches tracing off
 	Ratio    float64      // share of jobs whose spans are kept, 0..1
-	Logger   *slog.Logger // told of failed exports; nil discards
+	Logger   *slog.Logger // logs failed exports; nil discards
 }
 
 // Tracing owns the provider of one daemon and the goroutine that exports.
@@ -38,8 +38,9 @@ type Tracing struct {
 	counter  *countingProcessor       // nil when off
 }
 
-// Setup never waits for the receiver: one that is absent costs spans, not the
-// start of a daemon. The error is a wrong option.
+// Setup returns the tracing that the options describe. It never waits for the
+// receiver: when that is absent, spans are lost and the daemon still starts. The
+// error names a wrong option.
 func Setup(ctx context.Context, o Options) (*Tracing, error) {
 	if o.Ratio < 0 || o.Ratio > 1 || o.Ratio != o.Ratio {
 		return nil, fmt.Errorf("tracing of %s: sampling ratio %v is not between 0 and 1; set it to the share of jobs to trace", o.Service, o.Ratio)
@@ -57,7 +58,7 @@ func Setup(ctx context.Context, o Options) (*Tracing, error) {
 	return newTracing(o, exporter, maxQueuedSpans), nil
 }
 
-// Off is tracing that keeps nothing and costs next to nothing.
+// Off returns tracing that records nothing and costs next to nothing.
 func Off() *Tracing {
 	return &Tracing{tracer: noop.NewTracerProvider().Tracer(tracerName)}
 }
@@ -92,7 +93,7 @@ func (t *Tracing) Root(ctx context.Context, from Carrier, name string, opts ...t
 	return t.tracer.Start(ctx, name, opts...) //nolint:spancheck // the caller ends it
 }
 
-// Stats accounts for the sampled spans that ended so far.
+// Stats returns the counts of the sampled spans that have ended so far.
 func (t *Tracing) Stats() Stats {
 	if t.counter == nil {
 		return Stats{}
@@ -100,16 +101,16 @@ func (t *Tracing) Stats() Stats {
 	return t.counter.stats()
 }
 
-// Shutdown exports what is queued and stops. When ctx ends first, what is left
-// is given up and counted as failed. It blocks until the exporting goroutine is
-// gone; calling it twice is safe.
+// Shutdown exports the queued spans and stops. When ctx ends first, the spans
+// left are dropped and counted as failed. It blocks until the exporting goroutine
+// has ended; calling it twice is safe.
 func (t *Tracing) Shutdown(ctx context.Context) error {
 	if t.provider == nil {
 		return nil
 	}
 	// The SDK would return at the deadline and leave its goroutine retrying, so
 	// the deadline ends the exports instead, and the SDK is waited for.
-	stop := context.AfterFunc(ctx, t.counter.giveUp)
+	stop := context.AfterFunc(ctx, t.counter.stop)
 	defer stop()
 	if err := t.provider.Shutdown(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("tracing did not shut down cleanly: %w", err)
