@@ -149,7 +149,7 @@ func TestFrontendsShareTheirLoad(t *testing.T) {
 		}
 	}
 	own := f.tasks(t)
-	k.change(func(r *wire.Roll) { r.Frontends = r.Frontends[:0] })
+	k.change(func(r *wire.Membership) { r.Frontends = r.Frontends[:0] })
 	k.mu.Lock()
 	k.deaf = true
 	k.mu.Unlock()

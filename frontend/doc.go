@@ -29,13 +29,13 @@
 //
 // Masters by their addresses, which are settings. Under policies with one master
 // (plan.go) nodes and other frontends by that master's roll, which is followed by a
-// long poll: each change is entered into the roster and the ways, and stepped into
+// long poll: each change is entered into the address map and the links, and stepped into
 // the core as Members. The master alone decides who is alive. A batch of a process
 // that is not on the roll yet is put off, one of a process that was replaced is
 // ignored.
 //
-//	master ──Roll──▶ peers ──┬─▶ roster: number ⇄ node and slot
-//	                         ├─▶ mesh: a way to each, opened when it is needed
+//	master ──Roll──▶ peers ──┬─▶ addrs: number ⇄ node and slot
+//	                         ├─▶ links: a way to each, opened when it is needed
 //	                         └─▶ core: Members
 //
 // # Failures

@@ -12,7 +12,7 @@ func (o *owner) flush() {
 		m.flush(o.log)
 	}
 	o.dirty = o.dirty[:0]
-	o.peers.mesh.Flush()
+	o.peers.links.Flush()
 	o.forgetSpent()
 	o.commit()
 	o.history.flush()

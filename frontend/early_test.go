@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -30,7 +30,7 @@ const hastyIncarnation = 77
 func (h *hasty) Hello(ctx context.Context, hello *wire.Hello) (wire.HelloReply, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	self := roster.MasterRef(0)
+	self := addrmap.MasterRef(0)
 	if !h.said {
 		h.said = true
 		holding := sched.Message{Kind: sched.Holding, Job: sched.NewJobID(hello.Sender.Name, "gone"), Attempt: 1}

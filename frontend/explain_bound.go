@@ -31,7 +31,7 @@ func (o *owner) boundTasks(v *probing.View) []api.TaskStatus {
 	tasks := make([]api.TaskStatus, 0, len(v.Tasks))
 	for _, b := range v.Tasks {
 		t := api.TaskStatus{Task: int(b.Task), Attempt: int(b.Attempt), State: "running"}
-		if at, ok := o.roster.Ref(b.Worker); ok {
+		if at, ok := o.addrs.Ref(b.Worker); ok {
 			t.Node = fmt.Sprintf("%s/%d", at.Name, at.Slot)
 		}
 		tasks = append(tasks, t)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -76,7 +76,7 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 // assemble makes the parts in the order in which they need each other.
 func (f *Frontend) assemble(p plan) (err error) {
 	clock := runloop.NewClock()
-	names := roster.New()
+	names := addrmap.New()
 	f.codec = wire.NewCodec(names, clock.Now)
 	addr := names.Addr(f.self)
 	core := p.NewDistributor(sched.DistributorConfig{Self: addr, Seed: f.cfg.Seed, Params: p.params})
@@ -90,7 +90,7 @@ func (f *Frontend) assemble(p plan) (err error) {
 		return err
 	}
 	o := &owner{
-		cfg: f.cfg, log: f.log, self: f.self, addr: addr, plan: p, core: core, books: led, clock: clock, roster: names, peers: newPeers(),
+		cfg: f.cfg, log: f.log, self: f.self, addr: addr, plan: p, core: core, books: led, clock: clock, addrs: names, peers: newPeers(),
 		urge: f.loopUrge, fail: f.fail, ready: func() { f.settled.Do(func() { close(f.ready) }) },
 		jobs: map[sched.JobID]*job{}, nodes: newNodeNames(), meter: newMeter(), spans: &spans{f.tracing},
 	}
@@ -141,7 +141,7 @@ func (f *Frontend) resume() error {
 	f.incarnation = incarnation(rep)
 	o.incarnation = f.incarnation
 	f.inbox = link.NewInbox(f.incarnation)
-	o.peers.mesh = f.openMesh()
+	o.peers.links = f.openLinkSet()
 	o.acker = &acker{log: f.log, self: f.self, address: o.internal, number: f.incarnation, codec: f.codec}
 	o.restored(rep)
 	if err := f.serveApplications(); err != nil {

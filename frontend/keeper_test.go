@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/policy"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -31,7 +31,7 @@ type keeper struct {
 
 	mu      sync.Mutex
 	inbox   *link.Inbox
-	roll    wire.Roll
+	roll    wire.Membership
 	changed chan struct{} // closed with the next change of the roll
 	closing chan struct{} // closed when the process ends
 	got     []wire.Item
@@ -40,9 +40,9 @@ type keeper struct {
 }
 
 var (
-	_ wire.Registrar     = (*keeper)(nil)
-	_ wire.RollKeeper    = (*keeper)(nil)
-	_ wire.BatchReceiver = (*keeper)(nil)
+	_ wire.Registrar        = (*keeper)(nil)
+	_ wire.MembershipSource = (*keeper)(nil)
+	_ wire.BatchReceiver    = (*keeper)(nil)
 )
 
 func newKeeper(t *testing.T) *keeper {
@@ -56,11 +56,11 @@ func newKeeper(t *testing.T) *keeper {
 func (k *keeper) begin() {
 	k.t.Helper()
 	k.mu.Lock()
-	k.roll = wire.Roll{Incarnation: rand.Int64N(1<<62) + 1, Version: 1}
+	k.roll = wire.Membership{Incarnation: rand.Int64N(1<<62) + 1, Version: 1}
 	k.inbox = link.NewInbox(k.roll.Incarnation)
 	k.got, k.closing = nil, make(chan struct{})
 	k.mu.Unlock()
-	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: k, Registrar: k, Roll: k}, daemontest.Codec()), server.Options{
+	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: k, Registrar: k, Membership: k}, daemontest.Codec()), server.Options{
 		Name: "keeper", Address: k.address, MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(k.t),
 	})
 	if err == nil {
@@ -94,13 +94,13 @@ func (k *keeper) incarnation() int64 {
 }
 
 // change lets the test write the roll.
-func (k *keeper) change(write func(*wire.Roll)) {
+func (k *keeper) change(write func(*wire.Membership)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.changeLocked(write)
 }
 
-func (k *keeper) changeLocked(write func(*wire.Roll)) {
+func (k *keeper) changeLocked(write func(*wire.Membership)) {
 	k.roll.Nodes, k.roll.Frontends = slices.Clone(k.roll.Nodes), slices.Clone(k.roll.Frontends)
 	write(&k.roll)
 	k.roll.Version++
@@ -112,20 +112,20 @@ func (k *keeper) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.highest = h.Highest
-	who := wire.RollFrontend{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation}
+	who := wire.MemberFrontend{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation}
 	if !k.deaf && !slices.Contains(k.roll.Frontends, who) {
-		k.changeLocked(func(r *wire.Roll) {
-			r.Frontends = append(slices.DeleteFunc(r.Frontends, func(f wire.RollFrontend) bool { return f.Name == who.Name }), who)
+		k.changeLocked(func(r *wire.Membership) {
+			r.Frontends = append(slices.DeleteFunc(r.Frontends, func(f wire.MemberFrontend) bool { return f.Name == who.Name }), who)
 		})
 	}
-	return wire.HelloReply{Sender: roster.MasterRef(0), Incarnation: k.roll.Incarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
+	return wire.HelloReply{Sender: addrmap.MasterRef(0), Incarnation: k.roll.Incarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
 }
 
 func (k *keeper) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
 	return wire.SnapshotReply{}, nil
 }
 
-func (k *keeper) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
+func (k *keeper) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
 	for timer := time.After(wait); ; {
 		k.mu.Lock()
 		roll, changed, closing := k.roll, k.changed, k.closing
@@ -174,7 +174,7 @@ func (k *keeper) awaitGot(kind sched.Kind, n int) (list []wire.Item) {
 // say delivers a message of the master to a frontend.
 func (k *keeper) say(f *frontOf, sequence uint64, m sched.Message) {
 	k.t.Helper()
-	self, to := roster.MasterRef(0), wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
+	self, to := addrmap.MasterRef(0), wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	b := &wire.Batch{Sender: self, Receiver: to, Incarnation: k.incarnation(), Sequence: sequence, Epoch: 1, Items: []wire.Item{{From: self, To: to, Msg: m}}}
 	if _, err := daemontest.Dial(k.t, f.InternalAddr(), daemontest.Codec()).Deliver(k.t.Context(), b); err != nil {
 		k.t.Fatal(err)
@@ -186,16 +186,16 @@ func (k *keeper) enters(n *daemontest.Peer, numbers ...int32) {
 	for i := range numbers {
 		numbers[i]++
 	}
-	k.change(func(r *wire.Roll) {
-		r.Nodes = append(slices.DeleteFunc(r.Nodes, func(old wire.RollNode) bool { return old.Name == n.Ref.Name }),
-			wire.RollNode{Name: n.Ref.Name, Address: n.Address(), Incarnation: n.Incarnation, Numbers: numbers})
+	k.change(func(r *wire.Membership) {
+		r.Nodes = append(slices.DeleteFunc(r.Nodes, func(old wire.MemberNode) bool { return old.Name == n.Ref.Name }),
+			wire.MemberNode{Name: n.Ref.Name, Address: n.Address(), Incarnation: n.Incarnation, Numbers: numbers})
 	})
 }
 
 // leaves takes a node off the roll.
 func (k *keeper) leaves(n *daemontest.Peer) {
-	k.change(func(r *wire.Roll) {
-		r.Nodes = slices.DeleteFunc(r.Nodes, func(old wire.RollNode) bool { return old.Name == n.Ref.Name })
+	k.change(func(r *wire.Membership) {
+		r.Nodes = slices.DeleteFunc(r.Nodes, func(old wire.MemberNode) bool { return old.Name == n.Ref.Name })
 	})
 }
 

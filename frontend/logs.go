@@ -68,7 +68,7 @@ func (o *owner) boundTo(id sched.JobID, task int32) string {
 	if i < 0 {
 		return ""
 	}
-	at, _ := o.roster.Ref(v.Tasks[i].Worker)
+	at, _ := o.addrs.Ref(v.Tasks[i].Worker)
 	return at.Name
 }
 

@@ -43,7 +43,7 @@ func (o *owner) wasSilent() {
 // onRoll reports whether the roll names this process: those who read it take what it
 // says. While it does not, some let go of its reservations.
 func (o *owner) onRoll() bool {
-	return slices.ContainsFunc(o.peers.roll.Frontends, func(f wire.RollFrontend) bool {
+	return slices.ContainsFunc(o.peers.roll.Frontends, func(f wire.MemberFrontend) bool {
 		return f.Name == o.self.Name && f.Incarnation == o.incarnation
 	})
 }
@@ -64,7 +64,7 @@ func (o *owner) enrollFrontends(graceful bool) {
 		if p.others[f.Name] != f {
 			p.others[f.Name] = f
 			p.visitors.enter(frontendRef(f.Name), f.Incarnation)
-			p.mesh.Meet(frontendRef(f.Name), f.Address, f.Incarnation)
+			p.links.Add(frontendRef(f.Name), f.Address, f.Incarnation)
 		}
 	}
 	for _, name := range o.otherFrontends() {
@@ -73,8 +73,8 @@ func (o *owner) enrollFrontends(graceful bool) {
 		}
 		delete(p.others, name)
 		p.visitors.leave(frontendRef(name))
-		p.mesh.Forget(frontendRef(name))
-		o.step(o.roster.Addr(frontendRef(name)), &sched.Message{Kind: sched.LoadShare, More: &sched.More{}})
+		p.links.Remove(frontendRef(name))
+		o.step(o.addrs.Addr(frontendRef(name)), &sched.Message{Kind: sched.LoadShare, More: &sched.More{}})
 	}
 }
 

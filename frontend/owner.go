@@ -4,7 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -23,7 +23,7 @@ type owner struct {
 	steps       *runloop.Stepper
 	clock       runloop.Clock
 	timers      *runloop.Timers
-	roster      *roster.Roster
+	addrs       *addrmap.Map
 	journal     *journal.Journal
 	urge        func(...func()) error
 	fail        func(error) // ends the daemon

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/mesh"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -31,35 +31,35 @@ const (
 // comes who is new, perhaps under the same number. All but visitors belongs to the
 // owner goroutine.
 type peers struct {
-	mesh     *mesh.Mesh
+	links    *linkset.Set
 	visitors *visitors
-	roll     wire.Roll     // taken last
-	grace    time.Time     // until then a new master's roll takes nobody out
-	listed   bool          // the roll names this process
-	doubtful bool          // workers may have dropped what it has reserved
-	patience time.Duration // with a job in doubt
-	looking  bool          // jobs in doubt are looked at soon
+	roll     wire.Membership // taken last
+	grace    time.Time       // until then a new master's roll takes nobody out
+	listed   bool            // the roll names this process
+	doubtful bool            // workers may have dropped what it has reserved
+	patience time.Duration   // with a job in doubt
+	looking  bool            // jobs in doubt are looked at soon
 	nodes    map[string]*node
-	others   map[string]wire.RollFrontend
+	others   map[string]wire.MemberFrontend
 	members  []sched.Member // as the core was told last, nil before
 	highest  *atomic.Int32  // number of a worker that was ever on the roll, plus one; for hellos
 }
 
 // node is a node monitor on the roll.
 type node struct {
-	wire.RollNode
+	wire.MemberNode
 	barred bool
 }
 
 func newPeers() peers {
-	return peers{visitors: newVisitors(), patience: doubtFirst, nodes: map[string]*node{}, others: map[string]wire.RollFrontend{}, highest: new(atomic.Int32)}
+	return peers{visitors: newVisitors(), patience: doubtFirst, nodes: map[string]*node{}, others: map[string]wire.MemberFrontend{}, highest: new(atomic.Int32)}
 }
 
 func nodeRef(name string) wire.Ref     { return wire.Ref{Role: sched.Worker, Name: name} }
 func frontendRef(name string) wire.Ref { return wire.Ref{Role: sched.Distributor, Name: name} }
 
 // enroll takes a roll in.
-func (o *owner) enroll(roll wire.Roll) {
+func (o *owner) enroll(roll wire.Membership) {
 	p := &o.peers
 	if p.roll.Incarnation != 0 && p.roll.Incarnation != roll.Incarnation {
 		p.grace, p.doubtful = time.Now().Add(registerAgain), true
@@ -80,7 +80,7 @@ func (o *owner) enroll(roll wire.Roll) {
 // dropNodes takes out the nodes that are gone or have become others, and the slots
 // that have other numbers; it says whether there were any.
 func (o *owner) dropNodes(graceful bool) (gone bool) {
-	named := make(map[string]*wire.RollNode, len(o.peers.roll.Nodes))
+	named := make(map[string]*wire.MemberNode, len(o.peers.roll.Nodes))
 	for i := range o.peers.roll.Nodes {
 		named[o.peers.roll.Nodes[i].Name] = &o.peers.roll.Nodes[i]
 	}
@@ -91,7 +91,7 @@ func (o *owner) dropNodes(graceful bool) (gone bool) {
 		case now == nil:
 			o.log.Warn("node lost: its master has taken it off the roll", "node", name, "address", n.Address)
 			o.peers.visitors.leave(nodeRef(name))
-			o.peers.mesh.Forget(nodeRef(name))
+			o.peers.links.Remove(nodeRef(name))
 			o.dropNode(n)
 			gone = true
 		case now.Incarnation != n.Incarnation || now.Address != n.Address:
@@ -114,7 +114,7 @@ func (o *owner) dropNode(n *node) {
 func (o *owner) dropSlots(n *node, now []int32) (gone bool) {
 	for slot, number := range n.Numbers {
 		if number > 0 && (slot >= len(now) || now[slot] != number) {
-			o.roster.Drop(slotRef(n.Name, slot))
+			o.addrs.Drop(slotRef(n.Name, slot))
 			n.Numbers[slot] = 0
 			gone = true
 		}
@@ -131,11 +131,11 @@ func (o *owner) meetNodes() {
 		}
 		n := o.peers.nodes[found.Name]
 		if n == nil {
-			n = &node{RollNode: *found}
+			n = &node{MemberNode: *found}
 			n.Numbers = nil
 			o.peers.nodes[n.Name] = n
 			o.peers.visitors.enter(nodeRef(n.Name), n.Incarnation)
-			o.peers.mesh.Meet(nodeRef(n.Name), n.Address, n.Incarnation)
+			o.peers.links.Add(nodeRef(n.Name), n.Address, n.Incarnation)
 		}
 		n.Numbers = append(n.Numbers, make([]int32, max(0, len(found.Numbers)-len(n.Numbers)))...)
 		for slot, number := range found.Numbers {
@@ -143,7 +143,7 @@ func (o *owner) meetNodes() {
 				continue
 			}
 			o.peers.highest.Store(max(number, o.peers.highest.Load()))
-			if !o.roster.Set(slotRef(n.Name, slot), number-1) {
+			if !o.addrs.Set(slotRef(n.Name, slot), number-1) {
 				o.log.Error("a worker's number is another's; it is not used here", "node", n.Name, "slot", slot, "number", number-1)
 				continue
 			}

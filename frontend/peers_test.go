@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pigeon-sched/pigeon/internal/mesh"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -25,13 +25,13 @@ type enrolling struct {
 
 func newEnrolling(t *rapid.T) *enrolling {
 	e := &enrolling{t: t}
-	names := roster.New()
+	names := addrmap.New()
 	e.owner = &owner{
 		log: slog.New(slog.DiscardHandler), self: frontendRef("f"), incarnation: 1, plan: plan{Policy: sparrow.Policy(sparrow.Defaults())},
-		core: e, clock: runloop.NewClock(), roster: names, peers: newPeers(), settled: true, urge: func(...func()) error { return nil },
+		core: e, clock: runloop.NewClock(), addrs: names, peers: newPeers(), settled: true, urge: func(...func()) error { return nil },
 	}
 	e.steps = runloop.NewStepper(func(sched.Addr, *sched.Action) {}, nil)
-	e.peers.mesh = mesh.New(mesh.Options{Self: e.self, Codec: wire.NewCodec(names, e.clock.Now), Log: e.log})
+	e.peers.links = linkset.New(linkset.Options{Self: e.self, Codec: wire.NewCodec(names, e.clock.Now), Log: e.log})
 	return e
 }
 
@@ -46,7 +46,7 @@ func (e *enrolling) Step(_ sched.Time, _ sched.Addr, m *sched.Message, _ *sched.
 			e.t.Fatalf("worker %d comes after %d", w.Worker.ID, last)
 		}
 		last = w.Worker.ID
-		ref, ok := e.roster.Ref(w.Worker)
+		ref, ok := e.addrs.Ref(w.Worker)
 		if !ok || e.peers.nodes[ref.Name] == nil {
 			e.t.Fatalf("a member is worker %d, who is nobody", last)
 		}
@@ -86,12 +86,12 @@ func TestEnrollAgainstTheRoll(t *testing.T) {
 }
 
 // drawRoll draws a roll of one master, and who each number stands for.
-func drawRoll(t *rapid.T, version uint64) (wire.Roll, map[int32]string) {
-	r := wire.Roll{Incarnation: 7, Version: version}
+func drawRoll(t *rapid.T, version uint64) (wire.Membership, map[int32]string) {
+	r := wire.Membership{Incarnation: 7, Version: version}
 	numbers := rapid.Permutation([]int32{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "numbers")
 	want := map[int32]string{}
 	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID[string]).Draw(t, "nodes") {
-		n := wire.RollNode{Name: name, Address: rapid.SampledFrom([]string{"h:1", "h:2"}).Draw(t, "address"), Incarnation: rapid.Int64Range(1, 2).Draw(t, "incarnation")}
+		n := wire.MemberNode{Name: name, Address: rapid.SampledFrom([]string{"h:1", "h:2"}).Draw(t, "address"), Incarnation: rapid.Int64Range(1, 2).Draw(t, "incarnation")}
 		if n.Address == "h:2" {
 			n.Incarnation += 10 // another place is another process
 		}

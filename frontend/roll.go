@@ -19,7 +19,7 @@ const rollPause = 100 * time.Millisecond
 // roll, for as long as the daemon runs. Each answer is taken in before the next
 // question, so that many changes come as one.
 func (f *Frontend) follow(ctx context.Context, m *master) {
-	var last wire.Roll
+	var last wire.Membership
 	for ctx.Err() == nil {
 		asked := time.Now()
 		roll, err := askRoll(ctx, m.peer, last)
@@ -37,14 +37,14 @@ func (f *Frontend) follow(ctx context.Context, m *master) {
 	}
 }
 
-func askRoll(ctx context.Context, keeper *wire.PeerClient, last wire.Roll) (wire.Roll, error) {
+func askRoll(ctx context.Context, keeper *wire.PeerClient, last wire.Membership) (wire.Membership, error) {
 	ctx, cancel := context.WithTimeout(ctx, rollWait+helloEvery)
 	defer cancel()
-	return keeper.Roll(ctx, last.Incarnation, last.Version, rollWait)
+	return keeper.Membership(ctx, last.Incarnation, last.Version, rollWait)
 }
 
 // enroll has the owner take a roll in, and waits until it has.
-func (f *Frontend) enroll(ctx context.Context, roll wire.Roll) {
+func (f *Frontend) enroll(ctx context.Context, roll wire.Membership) {
 	done := make(chan struct{})
 	if err := f.urge(func() { f.owner.enroll(roll); close(done) }); err != nil {
 		return // the daemon is stopping

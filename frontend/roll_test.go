@@ -150,7 +150,7 @@ func TestOffTheRoll(t *testing.T) {
 	probes := len(n.Got(sched.Probe))
 	k.mu.Lock()
 	k.deaf = true
-	k.changeLocked(func(r *wire.Roll) { r.Frontends = nil })
+	k.changeLocked(func(r *wire.Membership) { r.Frontends = nil })
 	k.deaf = false
 	k.mu.Unlock() // its next hello enters it again
 	n.AwaitGot(sched.Probe, probes+2)
@@ -181,8 +181,8 @@ func TestRollThatCannotBe(t *testing.T) {
 	k := newKeeper(t)
 	f := k.rival("sparrow")
 	n, other := nodeOfFrontend(t, f, "n"), nodeOfFrontend(t, f, "other")
-	k.change(func(r *wire.Roll) {
-		r.Nodes = []wire.RollNode{
+	k.change(func(r *wire.Membership) {
+		r.Nodes = []wire.MemberNode{
 			{Name: "n", Address: n.Address(), Incarnation: n.Incarnation, Numbers: []int32{1, 1, -7, 1 << 30, 2}},
 			{Name: "other", Address: other.Address(), Incarnation: other.Incarnation, Numbers: []int32{2, 3}},
 			{Name: "", Address: "x", Numbers: []int32{9}}, {Name: "bare", Address: "no address"},

@@ -105,8 +105,8 @@ func (f *Frontend) release() (err error) {
 			err = errors.Join(err, m.out.Close())
 		}
 	}
-	if f.owner != nil && f.owner.peers.mesh != nil {
-		err = errors.Join(err, f.owner.peers.mesh.Close())
+	if f.owner != nil && f.owner.peers.links != nil {
+		err = errors.Join(err, f.owner.peers.links.Close())
 	}
 	for _, p := range f.pools {
 		err = errors.Join(err, p.Close())

@@ -3,7 +3,7 @@ package frontend
 import (
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -29,7 +29,7 @@ func (o *owner) sendMaster(a *sched.Action) {
 	if m.incarnation == 0 {
 		return // not registered there: MasterUp sends again what is still owed
 	}
-	it := wire.Item{From: o.self, To: roster.MasterRef(int(a.To.ID)), Msg: a.Msg}
+	it := wire.Item{From: o.self, To: addrmap.MasterRef(int(a.To.ID)), Msg: a.Msg}
 	if a.Msg.Kind == sched.Tasks {
 		o.load(&it, a.Msg.Count)
 	}
@@ -43,7 +43,7 @@ func (o *owner) sendMaster(a *sched.Action) {
 // launched there. One for a worker that is not on the roll is dropped: the core
 // hears of that, and then counts on nothing there.
 func (o *owner) sendWorker(a *sched.Action) {
-	to, ok := o.roster.Ref(a.To)
+	to, ok := o.addrs.Ref(a.To)
 	if !ok {
 		return
 	}
@@ -58,14 +58,14 @@ func (o *owner) sendWorker(a *sched.Action) {
 		j.probes.sent++
 		j.probes.heard = time.Now()
 	}
-	o.peers.mesh.Queue(&it)
+	o.peers.links.Queue(&it)
 }
 
 // sendFrontends queues a message for all other frontends.
 func (o *owner) sendFrontends(a *sched.Action) {
 	copies := 0
 	for name := range o.peers.others { // each has a way of its own: their order means nothing
-		if o.peers.mesh.Queue(&wire.Item{From: o.self, To: frontendRef(name), Msg: a.Msg}) {
+		if o.peers.links.Queue(&wire.Item{From: o.self, To: frontendRef(name), Msg: a.Msg}) {
 			copies++
 		}
 	}

@@ -52,7 +52,7 @@ const maxEarly = 100
 // frontend may speak before the answer to the hello was read; what it says is kept
 // until then. Batches of a master that was replaced are never stepped.
 func (o *owner) takeMaster(b *wire.Batch) {
-	from := o.roster.Addr(b.Sender)
+	from := o.addrs.Addr(b.Sender)
 	if from.Role != sched.Master || int(from.ID) >= len(o.masters) {
 		return // of no master of ours
 	}
@@ -90,10 +90,10 @@ func (o *owner) takePeer(b *wire.Batch) {
 // does not name is nobody.
 func (o *owner) addrOf(who wire.Ref) sched.Addr {
 	if who.Role == sched.Worker && o.plan.rolled() {
-		a, _ := o.roster.Find(who)
+		a, _ := o.addrs.Find(who)
 		return a
 	}
-	return o.roster.Addr(who)
+	return o.addrs.Addr(who)
 }
 
 // says returns what a core of the role says to a distributor in this way.

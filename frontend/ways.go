@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/mesh"
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -30,7 +30,7 @@ func (f *Frontend) knowMasters() error {
 func (f *Frontend) openLinks() error {
 	for _, m := range f.masters {
 		l, err := link.New(m.peer, link.Options{
-			Self: f.self, Peer: roster.MasterRef(m.group), Address: f.owner.internal, Incarnation: f.incarnation, Probe: -1,
+			Self: f.self, Peer: addrmap.MasterRef(m.group), Address: f.owner.internal, Incarnation: f.incarnation, Probe: -1,
 			OnState: func(s link.State) { f.log.Info("way to a master", "group", m.group, "state", s.String()) },
 			OnRefused: func(n int, why error) {
 				_ = f.urge(func() { f.owner.refusedBy(m, n, why) })
@@ -62,7 +62,7 @@ func (o *owner) refusedByPeer(peer wire.Ref, messages int, why error) {
 		return
 	}
 	n.barred = true
-	o.peers.mesh.Renew(peer)
+	o.peers.links.Reset(peer)
 	o.tellMembers()
 	time.AfterFunc(barredFor, func() {
 		_ = o.urge(func() { // a stopped daemon has no peers
@@ -72,10 +72,10 @@ func (o *owner) refusedByPeer(peer wire.Ref, messages int, why error) {
 	})
 }
 
-// openMesh makes the ways to nodes and other frontends, which are opened as they
+// openLinkSet makes the ways to nodes and other frontends, which are opened as they
 // are needed.
-func (f *Frontend) openMesh() *mesh.Mesh {
-	return mesh.New(mesh.Options{
+func (f *Frontend) openLinkSet() *linkset.Set {
+	return linkset.New(linkset.Options{
 		Self: f.self, Address: f.owner.internal, Incarnation: f.incarnation, Codec: f.codec, Log: f.log, Probe: -1,
 		OnState: func(peer wire.Ref, s link.State) {
 			f.log.Info("way to a peer", "peer", peer.String(), "state", s.String())

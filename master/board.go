@@ -25,19 +25,19 @@ type board struct {
 	down        chan struct{} // closed when the master stops: nobody waits longer
 
 	mu      sync.Mutex
-	roll    wire.Roll     // its lists are never changed
-	changed chan struct{} // closed when another roll is put up
+	roll    wire.Membership // its lists are never changed
+	changed chan struct{}   // closed when another roll is put up
 	waiters int
 }
 
 func newBoard(group int, incarnation int64, lostAfter time.Duration) *board {
 	return &board{
-		group: group, incarnation: incarnation, settled: time.Now().Add(lostAfter), roll: wire.Roll{Incarnation: incarnation, Version: 1}, changed: make(chan struct{}), down: make(chan struct{}),
+		group: group, incarnation: incarnation, settled: time.Now().Add(lostAfter), roll: wire.Membership{Incarnation: incarnation, Version: 1}, changed: make(chan struct{}), down: make(chan struct{}),
 	}
 }
 
 // put puts up another roll, under the next version.
-func (b *board) put(nodes []wire.RollNode, frontends []wire.RollFrontend) {
+func (b *board) put(nodes []wire.MemberNode, frontends []wire.MemberFrontend) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.roll.Version++
@@ -48,20 +48,20 @@ func (b *board) put(nodes []wire.RollNode, frontends []wire.RollFrontend) {
 
 // look returns the roll when it is another than the one named, and else what tells
 // that it has changed.
-func (b *board) look(incarnation int64, version uint64) (r wire.Roll, changed <-chan struct{}, fresh bool) {
+func (b *board) look(incarnation int64, version uint64) (r wire.Membership, changed <-chan struct{}, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.roll, b.changed, b.roll.Incarnation != incarnation || b.roll.Version != version
 }
 
-// Roll implements [wire.RollKeeper]. Who knows the roll of an earlier master hears
+// Roll implements [wire.MembershipSource]. Who knows the roll of an earlier master hears
 // nothing new until those who were on it have had the time to register again: to be
 // on none is to be lost, with all that runs there.
-func (b *board) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
+func (b *board) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
 	wait = min(wait, maxRollWait)
 	if early := b.early(incarnation); early > 0 {
 		if err := b.pass(ctx, nil, min(early, wait)); err != nil || early > wait {
-			return wire.Roll{Incarnation: incarnation, Version: version}, err // as before
+			return wire.Membership{Incarnation: incarnation, Version: version}, err // as before
 		}
 	}
 	r, changed, fresh := b.look(incarnation, version)
@@ -69,7 +69,7 @@ func (b *board) Roll(ctx context.Context, incarnation int64, version uint64, wai
 		return r, nil
 	}
 	if err := b.pass(ctx, changed, wait); err != nil {
-		return wire.Roll{}, err
+		return wire.Membership{}, err
 	}
 	r, _, _ = b.look(incarnation, version)
 	return r, nil

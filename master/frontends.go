@@ -44,7 +44,7 @@ func (o *owner) helloFrontend(h *wire.Hello) wire.HelloReply {
 	if err := o.meet(f.ref, f.address, f.incarnation); err != nil {
 		return o.welcome(err.Error())
 	}
-	f.addr = o.roster.Addr(f.ref)
+	f.addr = o.addrs.Addr(f.ref)
 	o.frontends[name] = f
 	o.rollChanged = true
 	o.log.Info("frontend registered", "frontend", name, "address", h.Address)

@@ -62,7 +62,7 @@ func (o *owner) helloNode(h *wire.Hello) (wire.HelloReply, error) {
 	if err := o.meet(n.ref, n.address, n.incarnation); err != nil {
 		return o.welcome(err.Error()), nil
 	}
-	n.up = o.mesh.Up(n.ref) // a node that reaches us is not always reached by us
+	n.up = o.links.Up(n.ref) // a node that reaches us is not always reached by us
 	if o.rules.numbered && !n.up {
 		return wire.HelloReply{}, unreachable(n)
 	}
@@ -108,14 +108,14 @@ func unreachable(n *node) error {
 // alive reports whether a registered peer was heard of lately and can be reached, so
 // that another one of its name is an impostor and not its successor.
 func (o *owner) alive(peer wire.Ref, heard time.Time) bool {
-	return time.Since(heard) < o.cfg.LostAfter && o.mesh.Up(peer)
+	return time.Since(heard) < o.cfg.LostAfter && o.links.Up(peer)
 }
 
 // meet opens the way to a peer that has just registered, with nothing queued, so
 // that it is known before anything is sent whether the peer can be reached.
 func (o *owner) meet(peer wire.Ref, address string, incarnation int64) error {
-	o.mesh.Meet(peer, address, incarnation)
-	return o.mesh.Open(peer)
+	o.links.Add(peer, address, incarnation)
+	return o.links.Open(peer)
 }
 
 // welcome answers a hello: taken, or refused for the problem.

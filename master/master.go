@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/mesh"
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -32,7 +32,7 @@ type Master struct {
 	inbox       *link.Inbox
 	loop        *runloop.Loop[func()]
 	owner       *owner
-	mesh        *mesh.Mesh    // the owner's
+	links       *linkset.Set  // the owner's
 	epoch       atomic.Uint64 // the owner's, for the batches it sends
 	server      *server.Server
 	web         *telemetry.Server // nil when off
@@ -53,7 +53,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 		return nil, err
 	}
 	m := &Master{
-		cfg: cfg, log: log.With("role", "master", "group", cfg.Group), self: roster.MasterRef(cfg.Group),
+		cfg: cfg, log: log.With("role", "master", "group", cfg.Group), self: addrmap.MasterRef(cfg.Group),
 		incarnation: rand.Int64N(1<<62) + 1, ready: make(chan struct{}),
 	}
 	if err := m.assemble(p, params); err != nil {
@@ -65,14 +65,14 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 // assemble makes the parts in the order in which they need each other.
 func (m *Master) assemble(p sched.Policy, params sched.Params) (err error) {
 	clock, r := runloop.NewClock(), rulesOf(p)
-	names := roster.New()
+	names := addrmap.New()
 	if r.numbered {
-		names = roster.NewNumbered()
+		names = addrmap.NewNumbered()
 	}
 	m.codec = wire.NewCodec(names, clock.Now)
 	m.inbox = link.NewInbox(m.incarnation)
 	o := &owner{
-		cfg: m.cfg, rules: r, log: m.log, self: m.self, addr: names.Addr(m.self), incarnation: m.incarnation, clock: clock, roster: names,
+		cfg: m.cfg, rules: r, log: m.log, self: m.self, addr: names.Addr(m.self), incarnation: m.incarnation, clock: clock, addrs: names,
 		urge: m.urge, cargo: newCargo(), numbers: newNumbers(), nodes: map[string]*node{}, frontends: map[string]*frontend{}, nodeOf: map[int32]*node{},
 		meter: newMeter(clock.Now), board: newBoard(m.cfg.Group, m.incarnation, m.cfg.LostAfter),
 	}
@@ -105,20 +105,20 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) (err error) {
 	return m.meetNeighbours()
 }
 
-// openWays makes the mesh, once it is known where this master serves.
+// openWays makes the set, once it is known where this master serves.
 func (m *Master) openWays() {
 	o := m.owner
-	m.mesh = mesh.New(mesh.Options{
+	m.links = linkset.New(linkset.Options{
 		Self: m.self, Address: m.Addr(), Incarnation: m.incarnation, Codec: m.codec, Log: m.log,
 		Epoch: m.epoch.Load, LostAfter: m.cfg.LostAfter,
 		OnState:   func(peer wire.Ref, s link.State) { m.urge(func() { o.linkState(peer, s) }) },
 		OnRefused: func(peer wire.Ref, n int, why error) { m.urge(func() { o.refusedBy(peer, n, why) }) },
 	})
-	o.mesh = m.mesh
+	o.links = m.links
 }
 
 func (m *Master) listen() (err error) {
-	ports := wire.PeerPorts{Batches: m, Registrar: m, Group: m, Roll: m}
+	ports := wire.PeerPorts{Batches: m, Registrar: m, Group: m, Membership: m}
 	m.server, err = server.New(wire.PeerProcessor(ports, m.codec), server.Options{
 		Name: fmt.Sprintf("master of group %d", m.cfg.Group), Address: m.cfg.Listen, MaxFrame: wire.MaxBatchBytes, Log: m.log,
 	})

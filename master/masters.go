@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -47,7 +47,7 @@ func (m *Master) meetNeighbours() error {
 		}
 		b := &neighbour{group: group, address: address, heard: time.Now()}
 		var err error
-		if b.pool, err = client.New(client.Options{Name: roster.MasterRef(group).String(), Address: address, MaxConns: 1, BackoffMax: 200 * time.Millisecond}); err != nil {
+		if b.pool, err = client.New(client.Options{Name: addrmap.MasterRef(group).String(), Address: address, MaxConns: 1, BackoffMax: 200 * time.Millisecond}); err != nil {
 			return fmt.Errorf("the master of group %d cannot be reached at %q: %w", group, address, err)
 		}
 		b.peer = wire.NewPeerClient(b.pool, m.codec)
@@ -92,7 +92,7 @@ func (o *owner) greeted(b *neighbour, reply wire.HelloReply, err error) {
 		if b.up && b.missed >= missedToLoss && now.Sub(b.heard) >= o.cfg.MasterLost {
 			b.up = false
 			o.log.Warn("another master is lost; nothing goes there", "of", b.group, "address", b.address, "error", err)
-			o.mesh.Forget(roster.MasterRef(b.group))
+			o.links.Remove(addrmap.MasterRef(b.group))
 			o.stepShell(&sched.Message{Kind: sched.MasterLost, Peer: b.addr()})
 		}
 		return
@@ -102,7 +102,7 @@ func (o *owner) greeted(b *neighbour, reply wire.HelloReply, err error) {
 		return
 	}
 	o.log.Info("another master is reached", "of", b.group, "address", b.address)
-	o.mesh.Meet(roster.MasterRef(b.group), b.address, reply.Incarnation)
+	o.links.Add(addrmap.MasterRef(b.group), b.address, reply.Incarnation)
 	b.up, b.incarnation = true, reply.Incarnation
 	o.stepShell(&sched.Message{Kind: sched.MasterUp, Peer: b.addr(), Serves: reply.Serves})
 }
@@ -110,7 +110,7 @@ func (o *owner) greeted(b *neighbour, reply wire.HelloReply, err error) {
 // helloMaster answers another master, which learns from it that this one is up.
 // What this one knows of it comes from its own greeting.
 func (o *owner) helloMaster(h *wire.Hello) wire.HelloReply {
-	switch known := slices.ContainsFunc(o.neighbours, func(b *neighbour) bool { return roster.MasterRef(b.group) == h.Sender }); {
+	switch known := slices.ContainsFunc(o.neighbours, func(b *neighbour) bool { return addrmap.MasterRef(b.group) == h.Sender }); {
 	case !o.rules.helping:
 		return o.welcome(fmt.Sprintf("under policy %s masters do not know each other, and %s says hello; give all daemons of a cluster one policy", o.rules.name, h.Sender))
 	case !known:
@@ -124,7 +124,7 @@ func (o *owner) helloMaster(h *wire.Hello) wire.HelloReply {
 // that was met.
 func (o *owner) neighbour(b *wire.Batch) (sched.Addr, bool) {
 	for _, n := range o.neighbours {
-		if roster.MasterRef(n.group) == b.Sender.Daemon() {
+		if addrmap.MasterRef(n.group) == b.Sender.Daemon() {
 			return n.addr(), n.up && n.incarnation == b.Incarnation
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master"
@@ -141,7 +141,7 @@ func TestStrangeMaster(t *testing.T) {
 	m := start(t, cfg[0])
 	codec := daemontest.Codec()
 	for group, says := range map[int]string{1: "", 5: "none of the other masters", 0: "none of the other masters"} {
-		r, err := daemontest.Dial(t, m.Addr(), codec).Hello(t.Context(), &wire.Hello{Sender: roster.MasterRef(group), Incarnation: 9, Address: "127.0.0.1:9"})
+		r, err := daemontest.Dial(t, m.Addr(), codec).Hello(t.Context(), &wire.Hello{Sender: addrmap.MasterRef(group), Incarnation: 9, Address: "127.0.0.1:9"})
 		if err != nil || r.Accepted != (says == "") || !strings.Contains(r.Problem, says) {
 			t.Errorf("master %d is answered %+v, %v", group, r, err)
 		}

@@ -32,7 +32,7 @@ func (o *owner) loseNode(n *node, reason string) {
 	}
 	delete(o.nodes, n.id)
 	o.rollChanged = true
-	o.mesh.Forget(n.ref) // a launch must not arrive after its attempt was given up
+	o.links.Remove(n.ref) // a launch must not arrive after its attempt was given up
 }
 
 // sweepsToLoss is how often nodes are looked for within the time after which a

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -45,7 +45,7 @@ func (s *numbers) followed(now time.Time) {
 // heard notes a number, plus one, that a peer knows from an earlier master. Whose it
 // was may be dead or not back yet: nobody else gets it, nor any below.
 func (s *numbers) heard(highest int32, now time.Time) {
-	if highest > s.next && highest <= roster.Limit {
+	if highest > s.next && highest <= addrmap.Limit {
 		s.followed(now)
 		s.next = highest
 	}
@@ -78,9 +78,9 @@ func (s *numbers) settle(h *wire.Hello, now time.Time) (given, conflicts []int32
 			Problem: api.Busy, What: "this master follows another one and gives out no numbers yet, since workers may claim those that they had",
 			Subject: fmt.Sprintf("%d slots of %s without a number", fresh, h.Sender), Next: "say hello again", RetryAfter: wait,
 		}
-	case int(s.next)+fresh > roster.Limit:
+	case int(s.next)+fresh > addrmap.Limit:
 		return nil, nil, &api.Error{
-			Problem: api.Busy, What: fmt.Sprintf("too many slots have come and gone: there are %d numbers", roster.Limit),
+			Problem: api.Busy, What: fmt.Sprintf("too many slots have come and gone: there are %d numbers", addrmap.Limit),
 			Subject: h.Sender.String(), Next: "restart the master", RetryAfter: time.Minute,
 		}
 	}
@@ -99,7 +99,7 @@ func (s *numbers) claim(who holder, number int32, now time.Time) bool {
 	switch {
 	case taken || known:
 		return taken && known && old == who && mine == number
-	case number >= roster.Limit:
+	case number >= addrmap.Limit:
 		return false
 	}
 	s.followed(now)

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -67,7 +67,7 @@ func TestNumbersAreClaimed(t *testing.T) {
 		{helloOf("a", 2, 8), []int32{8}},
 		{helloOf("a", 1, 3, 8), []int32{3, 8}}, // its own, the other way round
 		{helloOf("c", 1, 6, 6), []int32{6}},
-		{helloOf("d", 1, roster.Limit+1), []int32{roster.Limit + 1}},
+		{helloOf("d", 1, addrmap.Limit+1), []int32{addrmap.Limit + 1}},
 	} {
 		if got, conflicts, err := s.settle(c.hello, now); err != nil || got != nil || !slices.Equal(conflicts, c.want) {
 			t.Errorf("%s of process %d claims and is given %v, conflicts %v, %v; want conflicts %v", c.hello.Sender, c.hello.Incarnation, got, conflicts, err, c.want)
@@ -104,7 +104,7 @@ func TestNumbersAboveWhatIsKnown(t *testing.T) {
 		t.Errorf("claimed was 2, and given is %v, %v", got, err)
 	}
 	s.heard(4, now)
-	s.heard(roster.Limit+1, now) // no master gave that
+	s.heard(addrmap.Limit+1, now) // no master gave that
 	if got, _, err := s.settle(helloOf("new", 1, 0), now.Add(claimWait)); err != nil || !slices.Equal(got, []int32{10}) {
 		t.Errorf("a new slot is given %v, %v; want what is above all that were heard of", got, err)
 	}
@@ -115,11 +115,11 @@ func TestNumbersAboveWhatIsKnown(t *testing.T) {
 
 func TestNumbersRunOut(t *testing.T) {
 	s, now := newNumbers(), time.Now()
-	s.next = roster.Limit - 1
+	s.next = addrmap.Limit - 1
 	if _, _, err := s.settle(helloOf("a", 1, 0, 0), now); err == nil {
 		t.Error("more numbers were given than there are")
 	}
-	if got, _, err := s.settle(helloOf("a", 1, 0), now); err != nil || got[0] != roster.Limit {
+	if got, _, err := s.settle(helloOf("a", 1, 0), now); err != nil || got[0] != addrmap.Limit {
 		t.Errorf("the last number is %v, %v", got, err)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/mesh"
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -25,8 +25,8 @@ type owner struct {
 	steps       *runloop.Stepper
 	clock       runloop.Clock
 	timers      *runloop.Timers
-	roster      *roster.Roster
-	mesh        *mesh.Mesh
+	addrs       *addrmap.Map
+	links       *linkset.Set
 	urge        func(func()) // posts what is to be done later in this goroutine
 	cargo       *cargo
 	crier       *crier
@@ -64,7 +64,7 @@ func (o *owner) take(b *wire.Batch) {
 			o.meter.stale.Inc()
 			return // it registers with its next hello, and then sends all that this group is to hold
 		}
-		from := o.roster.Addr(b.Sender.Daemon())
+		from := o.addrs.Addr(b.Sender.Daemon())
 		for i := range b.Items {
 			o.takeTasks(from, &b.Items[i])
 		}
@@ -124,7 +124,7 @@ func (o *owner) send(a *sched.Action) {
 		o.spread(a)
 		return
 	}
-	ref, known := o.roster.Ref(a.To)
+	ref, known := o.addrs.Ref(a.To)
 	if !known || (a.To.Role == sched.Worker && o.nodeOf[a.To.ID] == nil) {
 		return // a worker that was lost
 	}
@@ -132,7 +132,7 @@ func (o *owner) send(a *sched.Action) {
 	if a.Msg.Kind == sched.Launch || a.Msg.Kind == sched.Preempt {
 		o.load(&it, ref)
 	}
-	o.mesh.Queue(&it)
+	o.links.Queue(&it)
 }
 
 // spread sends a message to every frontend; each has a queue of its own, so their
@@ -142,7 +142,7 @@ func (o *owner) spread(a *sched.Action) {
 		return
 	}
 	for _, f := range o.frontends {
-		o.mesh.Queue(&wire.Item{From: o.self, To: f.ref, Msg: a.Msg})
+		o.links.Queue(&wire.Item{From: o.self, To: f.ref, Msg: a.Msg})
 	}
 	o.steps.Spread(&a.Msg, len(o.frontends))
 }
@@ -163,7 +163,7 @@ func (o *owner) load(it *wire.Item, to wire.Ref) {
 
 // flush sends what the batch decided.
 func (o *owner) flush() {
-	o.mesh.Flush()
+	o.links.Flush()
 	o.enrol()
 	o.meter.publish(o)
 }

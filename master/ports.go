@@ -59,8 +59,8 @@ func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, err
 }
 
 // Roll returns who is registered; it waits for a change without the owner.
-func (m *Master) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
-	return m.owner.board.Roll(ctx, incarnation, version, wait)
+func (m *Master) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
+	return m.owner.board.Membership(ctx, incarnation, version, wait)
 }
 
 // Snapshot takes a node's heartbeat.
@@ -92,7 +92,7 @@ func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
 	}}
 	for _, r := range held.Tasks {
 		t := api.TaskStatus{Task: int(r.Task), Attempt: int(r.Attempt), State: "running"}
-		if ref, ok := o.roster.Ref(r.Worker); ok {
+		if ref, ok := o.addrs.Ref(r.Worker); ok {
 			t.Node = fmt.Sprintf("%s/%d", ref.Name, ref.Slot)
 		}
 		v.Tasks = append(v.Tasks, t)

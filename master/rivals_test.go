@@ -27,9 +27,9 @@ func under(policy string) master.Config {
 }
 
 // roll asks for the roll, which must be another than the one named.
-func (r *rig) roll(known wire.Roll) wire.Roll {
+func (r *rig) roll(known wire.Membership) wire.Membership {
 	r.t.Helper()
-	got, err := r.client.Roll(r.t.Context(), known.Incarnation, known.Version, 20*time.Second)
+	got, err := r.client.Membership(r.t.Context(), known.Incarnation, known.Version, 20*time.Second)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func (r *rig) roll(known wire.Roll) wire.Roll {
 }
 
 // awaitRoll follows the roll until it is as wanted.
-func (r *rig) awaitRoll(known wire.Roll, holds func(wire.Roll) bool) wire.Roll {
+func (r *rig) awaitRoll(known wire.Membership, holds func(wire.Membership) bool) wire.Membership {
 	r.t.Helper()
 	daemontest.Await(r.t, "the roll", func() bool {
 		if holds(known) {
@@ -54,7 +54,7 @@ func (r *rig) awaitRoll(known wire.Roll, holds func(wire.Roll) bool) wire.Roll {
 func TestRollOfEveryRival(t *testing.T) {
 	for _, p := range []string{"sparrow", "peacock", "hawk", "eagle", "fifo", "priority", "kairos"} {
 		m := start(t, under(p))
-		first := m.roll(wire.Roll{})
+		first := m.roll(wire.Membership{})
 		if first.Incarnation == 0 || first.Version == 0 || len(first.Nodes)+len(first.Frontends) != 0 {
 			t.Errorf("%s: at first the roll is %+v", p, first)
 		}
@@ -66,8 +66,8 @@ func TestRollOfEveryRival(t *testing.T) {
 		if r := a.Register(wire.Hello{Slots: daemontest.Slots(1, 1)}); !slices.Equal(r.Numbers, []int32{3}) {
 			t.Errorf("%s: the third is numbered %v, plus one", p, r.Numbers)
 		}
-		got := m.awaitRoll(first, func(r wire.Roll) bool { return len(r.Nodes) == 2 && len(r.Frontends) == 1 })
-		want := []wire.RollNode{
+		got := m.awaitRoll(first, func(r wire.Membership) bool { return len(r.Nodes) == 2 && len(r.Frontends) == 1 })
+		want := []wire.MemberNode{
 			{Name: "a", Address: a.Address(), Incarnation: a.Incarnation, Numbers: []int32{3}},
 			{Name: "b", Address: b.Address(), Incarnation: b.Incarnation, Numbers: []int32{1, 2}, Memory: 512, Host: "host-b"},
 		}
@@ -84,11 +84,11 @@ func TestRollOfEveryRival(t *testing.T) {
 			t.Errorf("%s: %+v", p, s)
 		}
 		b.Snapshot(daemontest.Slots(1, 1)...) // a slot is withdrawn
-		got = m.awaitRoll(got, func(r wire.Roll) bool { return len(r.Nodes[1].Numbers) == 1 })
+		got = m.awaitRoll(got, func(r wire.Membership) bool { return len(r.Nodes[1].Numbers) == 1 })
 		second := daemontest.Node(t, "a", m.Addr())
 		a.Close()
 		daemontest.Await(t, "the successor is accepted", func() bool { return second.Hello(wire.Hello{Slots: daemontest.Slots(1, 1)}).Accepted })
-		m.awaitRoll(got, func(r wire.Roll) bool {
+		m.awaitRoll(got, func(r wire.Membership) bool {
 			return r.Nodes[0].Incarnation == second.Incarnation && slices.Equal(r.Nodes[0].Numbers, []int32{4})
 		})
 	}
@@ -97,18 +97,18 @@ func TestRollOfEveryRival(t *testing.T) {
 // A question for the roll waits for a change, and no longer than it asks to.
 func TestRollWaits(t *testing.T) {
 	m := start(t, under("sparrow"))
-	known := m.roll(wire.Roll{})
-	if same, err := m.client.Roll(t.Context(), known.Incarnation, known.Version, 10*time.Millisecond); err != nil || same.Version != known.Version {
+	known := m.roll(wire.Membership{})
+	if same, err := m.client.Membership(t.Context(), known.Incarnation, known.Version, 10*time.Millisecond); err != nil || same.Version != known.Version {
 		t.Errorf("%+v, %v", same, err)
 	}
-	if at, err := m.client.Roll(t.Context(), known.Incarnation, known.Version, 0); err != nil || at.Version != known.Version {
+	if at, err := m.client.Membership(t.Context(), known.Incarnation, known.Version, 0); err != nil || at.Version != known.Version {
 		t.Errorf("%+v, %v", at, err)
 	}
-	answers := make(chan wire.Roll)
+	answers := make(chan wire.Membership)
 	for range 8 {
 		c := daemontest.Dial(t, m.Addr(), daemontest.Codec())
 		go func() {
-			r, err := c.Roll(t.Context(), known.Incarnation, known.Version, 20*time.Second)
+			r, err := c.Membership(t.Context(), known.Incarnation, known.Version, 20*time.Second)
 			if err != nil {
 				t.Error(err)
 			}
@@ -131,13 +131,13 @@ func TestSilentFrontend(t *testing.T) {
 	m := start(t, cfg)
 	f := daemontest.Frontend(t, "f1", m.Addr())
 	f.Register(wire.Hello{})
-	got := m.awaitRoll(wire.Roll{}, func(r wire.Roll) bool { return len(r.Frontends) == 1 })
-	got = m.awaitRoll(got, func(r wire.Roll) bool { return len(r.Frontends) == 0 })
+	got := m.awaitRoll(wire.Membership{}, func(r wire.Membership) bool { return len(r.Frontends) == 1 })
+	got = m.awaitRoll(got, func(r wire.Membership) bool { return len(r.Frontends) == 0 })
 	n := daemontest.Node(t, "a", m.Addr())
 	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	awaitServes(t, f, "")
 	f.Register(wire.Hello{})
-	m.awaitRoll(got, func(r wire.Roll) bool { return len(r.Frontends) == 1 })
+	m.awaitRoll(got, func(r wire.Membership) bool { return len(r.Frontends) == 1 })
 }
 
 // Who knows the roll of an earlier master is told the new one's only when those who
@@ -147,8 +147,8 @@ func TestRollAfterARestart(t *testing.T) {
 	cfg.LostAfter = time.Second
 	began := time.Now()
 	m := start(t, cfg)
-	former := wire.Roll{Incarnation: 77, Version: 5}
-	if r, err := m.client.Roll(t.Context(), former.Incarnation, former.Version, time.Millisecond); err != nil || time.Since(began) < cfg.LostAfter && !(r.Incarnation == 77 && r.Version == 5) {
+	former := wire.Membership{Incarnation: 77, Version: 5}
+	if r, err := m.client.Membership(t.Context(), former.Incarnation, former.Version, time.Millisecond); err != nil || time.Since(began) < cfg.LostAfter && !(r.Incarnation == 77 && r.Version == 5) {
 		t.Errorf("at first it was told %+v, %v", r, err)
 	}
 	daemontest.Node(t, "a", m.Addr()).Register(wire.Hello{Epoch: 3, Slots: []wire.Slot{{Number: 5}}})

@@ -39,11 +39,11 @@ func (o *owner) enrol() {
 	o.board.put(o.rollNodes(), o.rollFrontends())
 }
 
-func (o *owner) rollNodes() []wire.RollNode {
-	list := make([]wire.RollNode, 0, len(o.nodes))
+func (o *owner) rollNodes() []wire.MemberNode {
+	list := make([]wire.MemberNode, 0, len(o.nodes))
 	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
 		n := o.nodes[name]
-		list = append(list, wire.RollNode{
+		list = append(list, wire.MemberNode{
 			Name: n.id, Address: n.address, Incarnation: n.incarnation, Numbers: o.rollNumbers(n), Memory: n.memory, Host: n.host,
 		})
 	}
@@ -63,11 +63,11 @@ func (o *owner) rollNumbers(n *node) []int32 {
 	return list
 }
 
-func (o *owner) rollFrontends() []wire.RollFrontend {
-	list := make([]wire.RollFrontend, 0, len(o.frontends))
+func (o *owner) rollFrontends() []wire.MemberFrontend {
+	list := make([]wire.MemberFrontend, 0, len(o.frontends))
 	for _, name := range slices.Sorted(maps.Keys(o.frontends)) {
 		if f := o.frontends[name]; !f.silent {
-			list = append(list, wire.RollFrontend{Name: f.id, Address: f.address, Incarnation: f.incarnation, Scheduler: f.scheduler})
+			list = append(list, wire.MemberFrontend{Name: f.id, Address: f.address, Incarnation: f.incarnation, Scheduler: f.scheduler})
 		}
 	}
 	return list

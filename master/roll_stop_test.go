@@ -21,14 +21,14 @@ func TestRollOfStoppingMaster(t *testing.T) {
 	}
 	p := daemontest.Run(t, m)
 	peer := daemontest.Dial(t, m.Addr(), daemontest.Codec())
-	r, err := peer.Roll(t.Context(), 0, 0, time.Minute)
+	r, err := peer.Membership(t.Context(), 0, 0, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked, answers := make(chan struct{}), make(chan error)
 	go func() {
 		close(asked)
-		_, err := peer.Roll(t.Context(), r.Incarnation, r.Version, time.Minute)
+		_, err := peer.Membership(t.Context(), r.Incarnation, r.Version, time.Minute)
 		answers <- err
 	}()
 	<-asked

@@ -123,8 +123,8 @@ func (m *Master) release() (err error) {
 	if m.web != nil {
 		m.web.Stop()
 	}
-	if m.mesh != nil {
-		err = errors.Join(err, m.mesh.Close())
+	if m.links != nil {
+		err = errors.Join(err, m.links.Close())
 	}
 	if m.owner != nil {
 		for _, b := range m.owner.neighbours {

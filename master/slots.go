@@ -54,7 +54,7 @@ func (o *owner) slotUp(n *node, s *wire.Slot, nodeServes []string, number int32)
 	if s.Running.Attempt > 0 {
 		o.cargo.adopt(s.Running.Job, s.JobName, s.OwnerAddress)
 		up.Job, up.First, up.Attempt = s.Running.Job, s.Running.Task, s.Running.Attempt
-		up.Class, up.App, up.Owner, up.Estimate = s.Class, s.App, o.roster.Addr(s.Owner), s.Estimate
+		up.Class, up.App, up.Owner, up.Estimate = s.Class, s.App, o.addrs.Addr(s.Owner), s.Estimate
 		if s.Ran > 0 {
 			up.More = &sched.More{Slots: []sched.Attained{{ID: s.Running, Service: s.Ran, Running: true}}}
 		}
@@ -71,7 +71,7 @@ func (o *owner) slotUp(n *node, s *wire.Slot, nodeServes []string, number int32)
 func (o *owner) holds(up sched.Message, h *wire.Held) {
 	o.cargo.adopt(h.ID.Job, h.JobName, h.OwnerAddress)
 	up.Job, up.First, up.Attempt = h.ID.Job, h.ID.Task, h.ID.Attempt
-	up.Class, up.App, up.Owner, up.Estimate = h.Class, h.App, o.roster.Addr(h.Owner), h.Estimate
+	up.Class, up.App, up.Owner, up.Estimate = h.Class, h.App, o.addrs.Addr(h.Owner), h.Estimate
 	o.stepShell(&up)
 }
 
@@ -79,8 +79,8 @@ func (o *owner) holds(up sched.Message, h *wire.Held) {
 func (o *owner) worker(ref wire.Ref, number int32) sched.Addr {
 	switch {
 	case !o.rules.numbered:
-		return o.roster.Renew(ref)
-	case number > 0 && o.roster.Set(ref, number-1):
+		return o.addrs.Renew(ref)
+	case number > 0 && o.addrs.Set(ref, number-1):
 		return sched.Addr{Role: sched.Worker, ID: number - 1}
 	default:
 		return sched.Addr{}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/mesh"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -45,17 +45,17 @@ func (n *NodeMonitor) connect(codec *wire.Codec) (err error) {
 const maxWays = 32
 
 // mingle makes the ways to frontends and other nodes, whom the roll tells.
-func (n *NodeMonitor) mingle(codec *wire.Codec, master wire.RollKeeper) {
+func (n *NodeMonitor) mingle(codec *wire.Codec, master wire.MembershipSource) {
 	o := n.owner
 	o.roll = newRoll()
-	o.ways = mesh.New(mesh.Options{
+	o.links = linkset.New(linkset.Options{
 		Self: n.self, Address: o.address, Incarnation: n.incarnation, Codec: codec, Log: n.log, Probe: -1, MaxOpen: maxWays,
 		OnRefused: func(peer wire.Ref, messages int, why error) {
 			n.log.Warn("messages were not taken by a peer", "peer", peer.String(), "messages", messages, "error", why)
 			n.do(func() { o.rebuffed(peer) })
 		},
 	})
-	n.follower = newFollower(n.log, master, n.cfg.patience(), func(r *wire.Roll) bool {
+	n.follower = newFollower(n.log, master, n.cfg.patience(), func(r *wire.Membership) bool {
 		return n.ask(func() { o.enlist(r) })
 	})
 	n.peers.roll, n.peers.hurry = o.roll, n.follower.hurry

@@ -31,7 +31,7 @@ func (o *owner) delivered(b *wire.Batch, at time.Time) {
 		it := &b.Items[i]
 		w, from, known := o.worker(it.To.Slot), o.master, true
 		if b.Sender.Role != sched.Master {
-			from, known = o.roster.Find(it.From)
+			from, known = o.addrs.Find(it.From)
 		}
 		switch kind := it.Msg.Kind; {
 		case !known || !said(b.Sender.Role, kind):

@@ -20,13 +20,13 @@ var errHasty = errors.New("it answers without waiting for a change")
 // master for each change as it comes (a long poll).
 type follower struct {
 	log      *slog.Logger
-	master   wire.RollKeeper
+	master   wire.MembershipSource
 	patience time.Duration // beyond rollWait
-	enter    func(*wire.Roll) bool
+	enter    func(*wire.Membership) bool
 	soon     chan struct{} // of size 1: somebody spoke who is not on the roll
 }
 
-func newFollower(log *slog.Logger, master wire.RollKeeper, patience time.Duration, enter func(*wire.Roll) bool) *follower {
+func newFollower(log *slog.Logger, master wire.MembershipSource, patience time.Duration, enter func(*wire.Membership) bool) *follower {
 	return &follower{log: log, master: master, patience: patience, enter: enter, soon: make(chan struct{}, 1)}
 }
 
@@ -40,7 +40,7 @@ func (f *follower) run(ctx context.Context, registered <-chan struct{}) {
 	case <-ctx.Done():
 		return
 	}
-	var have wire.Roll
+	var have wire.Membership
 	for failures := 0; ctx.Err() == nil; {
 		asked := time.Now()
 		r, err := f.ask(ctx, have)
@@ -59,17 +59,17 @@ func (f *follower) run(ctx context.Context, registered <-chan struct{}) {
 		if !news {
 			continue
 		}
-		have = wire.Roll{Incarnation: r.Incarnation, Version: r.Version}
+		have = wire.Membership{Incarnation: r.Incarnation, Version: r.Version}
 		if !f.enter(&r) {
 			return
 		}
 	}
 }
 
-func (f *follower) ask(ctx context.Context, have wire.Roll) (wire.Roll, error) {
+func (f *follower) ask(ctx context.Context, have wire.Membership) (wire.Membership, error) {
 	call, cancel := context.WithTimeout(ctx, rollWait+f.patience)
 	defer cancel()
-	return f.master.Roll(call, have.Incarnation, have.Version, rollWait)
+	return f.master.Membership(call, have.Incarnation, have.Version, rollWait)
 }
 
 func (f *follower) pause(ctx context.Context, d time.Duration) {

@@ -8,7 +8,7 @@ import (
 )
 
 // frontend is where results go. It belongs to the owner goroutine; number i of
-// the roster is entry i of the owner's list.
+// the address map is entry i of the owner's list.
 //
 //	fresh ──notice published, or call begun──▶ told ──acknowledged──▶ gone
 //	  ▲                                         │
@@ -38,7 +38,7 @@ func (o *owner) frontendOf(a sched.Addr) *frontend {
 		return nil
 	}
 	for len(o.frontends) <= int(a.ID) {
-		ref, ok := o.roster.Ref(sched.Addr{Role: sched.Distributor, ID: int32(len(o.frontends))}) //nolint:gosec // below the roster's limit
+		ref, ok := o.addrs.Ref(sched.Addr{Role: sched.Distributor, ID: int32(len(o.frontends))}) //nolint:gosec // below addrmap.Limit
 		if !ok {
 			return nil
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -97,7 +97,7 @@ func metric(t *testing.T, n *testNode, name string) []float64 {
 func TestWrongMaster(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)
-	for _, sender := range []wire.Ref{roster.MasterRef(testGroup + 1), w.frontend, {}} {
+	for _, sender := range []wire.Ref{addrmap.MasterRef(testGroup + 1), w.frontend, {}} {
 		r, err := n.peer.Deliver(context.Background(), &wire.Batch{Sender: sender, Receiver: w.node, Incarnation: 1, Sequence: 1})
 		if err != nil || !strings.Contains(r.Problem, "works for master 3, not for") {
 			t.Errorf("a batch of %v: %v, %q", sender, err, r.Problem)

@@ -10,9 +10,9 @@ import (
 	"net"
 	"sync"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -114,7 +114,7 @@ func (n *NodeMonitor) build(deps Deps) (err error) {
 		node: n.cfg.ID, incarnation: n.incarnation, master: o.masterRef, inbox: link.NewInbox(n.incarnation), logs: n.equipment.logs,
 		post: func(e event) error { return n.loop.Post(e) }, meter: o.meter,
 	}
-	codec := wire.NewCodec(o.roster, o.clock.Now)
+	codec := wire.NewCodec(o.addrs, o.clock.Now)
 	n.callers = &callers{codec: codec, ctx: n.calls, timeout: n.cfg.patience(), pools: newPools("frontend")}
 	o.reports = n.callers
 	n.relay = newRelay(n.calls, n.log, n.cfg.MaxMessages, o.meter)
@@ -129,14 +129,14 @@ func (n *NodeMonitor) build(deps Deps) (err error) {
 
 // newOwner makes what the owner goroutine has, but for its ways to others.
 func (n *NodeMonitor) newOwner(r rules) *owner {
-	names := roster.New()
+	names := addrmap.New()
 	if r.numbered {
-		names = roster.NewNumbered()
+		names = addrmap.NewNumbered()
 	}
 	return &owner{
 		log: n.log, self: n.self, incarnation: n.incarnation, rules: r, seed: n.cfg.Seed, heartbeat: sched.Time(n.cfg.Heartbeat),
-		master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, masterRef: roster.MasterRef(n.cfg.Group), //nolint:gosec // validated
-		clock: runloop.NewClock(), roster: names, urge: n.urge, meter: newMeter(),
+		master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, masterRef: addrmap.MasterRef(n.cfg.Group), //nolint:gosec // validated
+		clock: runloop.NewClock(), addrs: names, urge: n.urge, meter: newMeter(),
 		bySelf: map[sched.Addr]*worker{}, runs: map[sched.AttemptID]*attempt{}, results: newResults(n.cfg.MaxResults, n.cfg.MaxResultBytes),
 	}
 }

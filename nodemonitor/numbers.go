@@ -39,7 +39,7 @@ func (o *owner) number(numbers []int32) error {
 		if w.core != nil {
 			continue
 		}
-		o.roster.Set(w.ref, numbers[i]-1)
+		o.addrs.Set(w.ref, numbers[i]-1)
 		o.engage(w, numbers[i]-1)
 	}
 	return nil
@@ -57,7 +57,7 @@ func (o *owner) unfit(numbers []int32) error {
 			break
 		}
 		w := o.workers[i]
-		at, taken := o.roster.Ref(sched.Addr{Role: sched.Worker, ID: n - 1})
+		at, taken := o.addrs.Ref(sched.Addr{Role: sched.Worker, ID: n - 1})
 		switch {
 		case n < 1 || n > sched.MaxID || seen[n]:
 			what = fmt.Sprintf("the master gave worker %d the number %d, which cannot be", i, n-1)

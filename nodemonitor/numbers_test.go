@@ -27,7 +27,7 @@ func TestNumbers(t *testing.T) {
 	f.probe(n, 1, 1)
 	f.bind(n, 1, id, f.question(n, 1, 1), sleepFor(time.Hour))
 	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
-	other := wire.RollNode{Name: "other", Address: "127.0.0.1:1", Incarnation: 1, Numbers: []int32{61, 57}}
+	other := wire.MemberNode{Name: "other", Address: "127.0.0.1:1", Incarnation: 1, Numbers: []int32{61, 57}}
 	w.update(func() { w.roll.Nodes, w.roll.Version = append(w.roll.Nodes, other), w.roll.Version+1 })
 	n.until("it knows another node", func(o *owner) bool { return o.roll.highest == 61 })
 	w.update(func() { w.strike("other") })
@@ -90,7 +90,7 @@ func TestUnfit(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer n.Close()
-			n.owner.roster.Set(wire.Ref{Role: sched.Worker, Name: "n9"}, 7)
+			n.owner.addrs.Set(wire.Ref{Role: sched.Worker, Name: "n9"}, 7)
 			err = n.owner.registered(&wire.HelloReply{Numbers: c.numbers})
 			if (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {
 				t.Fatalf("numbers %v: %v", c.numbers, err)

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
@@ -44,13 +44,13 @@ type owner struct {
 	seed        uint64
 	rules       rules
 	clock       runloop.Clock
-	roster      *roster.Roster
+	addrs       *addrmap.Map
 	urge        func(event)
 	steps       *runloop.Stepper
 	timers      *runloop.Timers
 	backends    map[api.Backend]backend.Backend
 	toLink      sender    // to the master by Thrift, in order
-	ways        ways      // to frontends and other nodes; nil where workers do not speak to them
+	links       links     // to frontends and other nodes; nil where workers do not speak to them
 	notices     publisher // nil without NATS
 	reports     reporter  // by Thrift
 	changed     func()    // has a snapshot sent at once

@@ -90,7 +90,7 @@ func (o *owner) rebuffed(peer wire.Ref) {
 		o.bar(peer)
 		return
 	}
-	if at, known := o.roster.Find(peer); known {
+	if at, known := o.addrs.Find(peer); known {
 		o.forsaken(at)
 	}
 }

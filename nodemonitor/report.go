@@ -115,7 +115,7 @@ func (o *owner) repeat() {
 
 // heardFrom notes where a frontend serves, as it says itself.
 func (o *owner) heardFrom(b *wire.Batch) {
-	if f := o.frontendOf(o.roster.Addr(b.Sender)); f != nil {
+	if f := o.frontendOf(o.addrs.Addr(b.Sender)); f != nil {
 		o.reached(f, b.Address)
 	}
 }

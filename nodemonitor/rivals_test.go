@@ -42,19 +42,19 @@ func (w *world) enroll(h *wire.Hello, r *wire.HelloReply) {
 		r.Numbers = append(r.Numbers, s.Number)
 	}
 	w.strike(h.Sender.Name)
-	w.roll.Nodes = append(w.roll.Nodes, wire.RollNode{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation, Numbers: r.Numbers, Memory: h.Memory, Host: h.Host})
+	w.roll.Nodes = append(w.roll.Nodes, wire.MemberNode{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation, Numbers: r.Numbers, Memory: h.Memory, Host: h.Host})
 }
 
 // strike takes a daemon off the roll, which is changed by that. It needs the lock.
 func (w *world) strike(name string) {
-	w.roll.Nodes = slices.DeleteFunc(slices.Clone(w.roll.Nodes), func(n wire.RollNode) bool { return n.Name == name })
-	w.roll.Frontends = slices.DeleteFunc(slices.Clone(w.roll.Frontends), func(f wire.RollFrontend) bool { return f.Name == name })
+	w.roll.Nodes = slices.DeleteFunc(slices.Clone(w.roll.Nodes), func(n wire.MemberNode) bool { return n.Name == name })
+	w.roll.Frontends = slices.DeleteFunc(slices.Clone(w.roll.Frontends), func(f wire.MemberFrontend) bool { return f.Name == name })
 	w.roll.Incarnation = w.incarnation
 	w.roll.Version++
 }
 
 // Roll makes world a keeper of the roll.
-func (w *world) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
+func (w *world) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
 	enough := time.NewTimer(wait)
 	defer enough.Stop()
 	for {
@@ -98,7 +98,7 @@ func (w *world) front(name string) *front {
 // enlist needs the lock.
 func (f *front) enlist() {
 	f.w.strike(f.ref.Name)
-	f.w.roll.Frontends = append(f.w.roll.Frontends, wire.RollFrontend{Name: f.ref.Name, Address: f.address, Incarnation: f.incarnation})
+	f.w.roll.Frontends = append(f.w.roll.Frontends, wire.MemberFrontend{Name: f.ref.Name, Address: f.address, Incarnation: f.incarnation})
 }
 
 // Deliver keeps what nodes say.

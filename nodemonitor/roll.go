@@ -128,7 +128,7 @@ func (r *roll) strike(by time.Time) (gone []wire.Ref, left bool) {
 
 // enlist takes in the roll as the master has it now. It is entered into the
 // directory and the ways before anybody is let speak, and before the cores hear.
-func (o *owner) enlist(r *wire.Roll) {
+func (o *owner) enlist(r *wire.Membership) {
 	here := make(map[wire.Ref]bool, len(r.Nodes)+len(r.Frontends))
 	var members []sched.Member
 	for i := range r.Nodes {
@@ -139,15 +139,15 @@ func (o *owner) enlist(r *wire.Roll) {
 			continue
 		}
 		here[peer] = true
-		o.ways.Meet(peer, n.Address, n.Incarnation)
+		o.links.Add(peer, n.Address, n.Incarnation)
 		o.roll.list(peer, n.Incarnation)
 	}
 	for i := range r.Frontends {
 		f := &r.Frontends[i]
 		peer := wire.Ref{Role: sched.Distributor, Name: f.Name}
 		here[peer] = true
-		at := o.roster.Addr(peer)
-		o.ways.Meet(peer, f.Address, f.Incarnation)
+		at := o.addrs.Addr(peer)
+		o.links.Add(peer, f.Address, f.Incarnation)
 		if o.roll.list(peer, f.Incarnation) {
 			o.forsaken(at) // what its former process was asked
 		}
@@ -164,8 +164,8 @@ func (o *owner) letGo() {
 	gone, left := o.roll.strike(time.Now().Add(-patience))
 	for _, peer := range gone {
 		o.log.Debug("gone from the roll", "peer", peer.String())
-		o.ways.Forget(peer)
-		if at, ok := o.roster.Find(peer); ok && peer.Role == sched.Distributor {
+		o.links.Remove(peer)
+		if at, ok := o.addrs.Find(peer); ok && peer.Role == sched.Distributor {
 			o.forsaken(at)
 		}
 	}
@@ -181,14 +181,14 @@ func (o *owner) letGo() {
 }
 
 // enroll enters the numbers of a node's workers and adds them to the members.
-func (o *owner) enroll(n *wire.RollNode, members []sched.Member) []sched.Member {
+func (o *owner) enroll(n *wire.MemberNode, members []sched.Member) []sched.Member {
 	for slot, number := range n.Numbers {
 		if number < 1 {
 			continue // it is gone
 		}
 		ref := wire.Ref{Role: sched.Worker, Name: n.Name, Slot: int32(slot)} //nolint:gosec // few
 		o.roll.highest = max(o.roll.highest, number)
-		if !o.roster.Set(ref, number-1) {
+		if !o.addrs.Set(ref, number-1) {
 			o.log.Error("a number on the roll stands for another worker; it is left out", "worker", ref.String(), "number", number-1)
 			continue
 		}
@@ -214,7 +214,7 @@ func (o *owner) tellMembers() {
 	members := o.roll.listed
 	if len(o.roll.barred) > 0 {
 		members = slices.DeleteFunc(slices.Clone(members), func(m sched.Member) bool {
-			ref, _ := o.roster.Ref(m.Worker)
+			ref, _ := o.addrs.Ref(m.Worker)
 			return o.roll.barred[ref.Daemon()]
 		})
 	}

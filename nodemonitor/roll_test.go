@@ -98,7 +98,7 @@ func TestNodeRestarts(t *testing.T) {
 		t.Errorf("a batch of the former process was answered %+v, %v", r, err)
 	}
 	stays.look(func(o *owner) {
-		at, _ := o.roster.Find(again.ref)
+		at, _ := o.addrs.Find(again.ref)
 		if at.ID != 2 {
 			t.Errorf("the new worker is %v", at)
 		}

@@ -172,8 +172,8 @@ func (n *NodeMonitor) release() (err error) {
 	if n.link != nil {
 		err = errors.Join(err, n.link.Close())
 	}
-	if n.owner != nil && n.owner.ways != nil {
-		err = errors.Join(err, n.owner.ways.Close())
+	if n.owner != nil && n.owner.links != nil {
+		err = errors.Join(err, n.owner.links.Close())
 	}
 	if n.notices != nil {
 		n.notices.close()

@@ -13,10 +13,10 @@ type sender interface {
 	Send(items ...wire.Item) error
 }
 
-// ways are the links to other daemons, by their names; package mesh has them.
-type ways interface {
-	Meet(peer wire.Ref, address string, incarnation int64)
-	Forget(peer wire.Ref)
+// links are the links to other daemons, by their names; a *linkset.Set is one.
+type links interface {
+	Add(peer wire.Ref, address string, incarnation int64)
+	Remove(peer wire.Ref)
 	Queue(it *wire.Item) bool
 	Flush()
 	Close() error
@@ -79,8 +79,8 @@ func (o *owner) convey(w *worker, to sched.Addr, m *sched.Message) {
 		o.local = append(o.local, local{to: there, from: w.self, msg: *m})
 		return
 	}
-	ref, known := o.roster.Ref(to)
-	if known && o.ways != nil && o.ways.Queue(&wire.Item{From: w.ref, To: ref, Msg: *m}) {
+	ref, known := o.addrs.Ref(to)
+	if known && o.links != nil && o.links.Queue(&wire.Item{From: w.ref, To: ref, Msg: *m}) {
 		return
 	}
 	o.meter.unreachable.Inc()
@@ -125,8 +125,8 @@ func (o *owner) flush() {
 	o.report()
 	o.tellIdle()
 	o.sendMaster()
-	if o.ways != nil {
-		o.ways.Flush()
+	if o.links != nil {
+		o.links.Flush()
 	}
 	o.crowded.Store(!o.results.room(o.attempts) || o.attempts >= maxAttempts)
 	o.meter.publish(o)

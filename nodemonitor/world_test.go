@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/notice"
-	"github.com/pigeon-sched/pigeon/internal/roster"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -26,7 +26,7 @@ import (
 // by their handlers; a test waits for what it expects with await.
 type world struct {
 	t        testing.TB
-	names    *roster.Roster
+	names    *addrmap.Map
 	codec    *wire.Codec
 	master   wire.Ref
 	frontend wire.Ref
@@ -46,7 +46,7 @@ type world struct {
 	numbering   bool  // it numbers workers and keeps the roll
 	next        int32 // number
 	taken       bool  // claimed numbers are others' by now
-	roll        wire.Roll
+	roll        wire.Membership
 	incarnation int64
 	epoch       uint64
 	sequence    uint64
@@ -76,12 +76,12 @@ func newWorld(t testing.TB, withNATS bool) *world { return newWorldOf(t, testGro
 func newWorldOf(t testing.TB, group int, withNATS bool) *world {
 	t.Helper()
 	w := &world{
-		t: t, names: roster.New(), master: roster.MasterRef(group), group: group,
+		t: t, names: addrmap.New(), master: addrmap.MasterRef(group), group: group,
 		frontend: wire.Ref{Role: sched.Distributor, Name: "f1"}, node: wire.Ref{Role: sched.Worker, Name: "n1"},
 		changed: make(chan struct{}), incarnation: 1000, epoch: 5, ack: true,
 	}
 	w.codec = wire.NewCodec(w.names, runloop.NewClock().Now)
-	w.masterServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: w, Registrar: w, Roll: w}, w.codec), server.Options{Name: "master"})
+	w.masterServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: w, Registrar: w, Membership: w}, w.codec), server.Options{Name: "master"})
 	w.frontendServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Reports: w}, w.codec), server.Options{Name: "frontend"})
 	if withNATS {
 		w.startNATS()

@@ -51,11 +51,11 @@ func (s *Service) Run(ctx context.Context) {
 }
 
 // followRoll keeps what is known of the nodes by one master's roll.
-func (s *Service) followRoll(ctx context.Context, i int, keeper wire.RollKeeper) {
-	var last wire.Roll
+func (s *Service) followRoll(ctx context.Context, i int, keeper wire.MembershipSource) {
+	var last wire.Membership
 	for ctx.Err() == nil {
 		call, cancel := context.WithTimeout(ctx, rollWait+callTimeout)
-		roll, err := keeper.Roll(call, last.Incarnation, last.Version, rollWait)
+		roll, err := keeper.Membership(call, last.Incarnation, last.Version, rollWait)
 		cancel()
 		if err != nil {
 			s.cfg.Logger.Debug("a master did not tell its roll", "place", i, "error", err)
@@ -81,10 +81,10 @@ func rest(ctx context.Context) {
 }
 
 // enroll takes the roll of a master in.
-func (s *Service) enroll(i int, roll wire.Roll) {
+func (s *Service) enroll(i int, roll wire.Membership) {
 	s.update(func(b *book, now time.Time) {
 		s.rolls[i] = roll
-		on := map[string]*wire.RollNode{}
+		on := map[string]*wire.MemberNode{}
 		for _, r := range s.rolls {
 			for j := range r.Nodes {
 				if r.Nodes[j].Memory > 0 {
@@ -113,7 +113,7 @@ func (s *Service) enroll(i int, roll wire.Roll) {
 }
 
 // meet begins to follow a node. It needs the lock.
-func (s *Service) meet(b *book, r *wire.RollNode) {
+func (s *Service) meet(b *book, r *wire.MemberNode) {
 	way, end, err := s.cfg.Dial(r.Name, r.Address)
 	if err != nil {
 		s.cfg.Logger.Error("a node cannot be called", "node", r.Name, "address", r.Address, "error", err)

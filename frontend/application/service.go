@@ -41,7 +41,7 @@ type Config struct {
 	Refusal      string        // why no application is served, "" when they are
 	Files        *files.Store
 	Jobs         Jobs
-	Rolls        []wire.RollKeeper // of all masters
+	Rolls        []wire.MembershipSource // of all masters
 	// Dial gives a way to a node monitor and what closes it.
 	Dial   func(name, address string) (Node, func(), error)
 	Logger *slog.Logger
@@ -57,7 +57,7 @@ type Service struct {
 
 	mu        sync.Mutex
 	book      *book
-	rolls     []wire.Roll
+	rolls     []wire.Membership
 	begun     bool
 	ctx       context.Context // of Run; nil before
 	following sync.WaitGroup
@@ -78,7 +78,7 @@ func New(cfg Config) *Service {
 	}
 	b := newBook(cfg.Frontend, cfg.Address, cfg.Lease)
 	b.groups = len(cfg.Rolls)
-	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: b, rolls: make([]wire.Roll, len(cfg.Rolls))}
+	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: b, rolls: make([]wire.Membership, len(cfg.Rolls))}
 }
 
 // update changes the book and then does what follows from it. Jobs are given and

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -25,7 +25,7 @@ type Peer struct {
 	Ref         wire.Ref
 	Group       int
 	Incarnation int64
-	Names       *roster.Roster
+	Names       *addrmap.Map
 	Codec       *wire.Codec
 	address     string
 	server      *Process
@@ -60,7 +60,7 @@ func Frontend(t testing.TB, name, master string) *Peer {
 
 func newPeer(t testing.TB, ref wire.Ref, master, listen string) *Peer {
 	t.Helper()
-	names := roster.New()
+	names := addrmap.New()
 	p := &Peer{t: t, Ref: ref, Incarnation: rand.Int64N(1<<62) + 1, Names: names, Codec: wire.NewCodec(names, runloop.NewClock().Now)}
 	p.inbox = link.NewInbox(p.Incarnation)
 	p.master = Dial(t, master, p.Codec)
@@ -90,7 +90,7 @@ func (p *Peer) Close() { p.server.Stop() }
 func (p *Peer) Reopen() { p.serve(p.address) }
 
 // Codec returns a codec with a directory and a clock of its own.
-func Codec() *wire.Codec { return wire.NewCodec(roster.New(), runloop.NewClock().Now) }
+func Codec() *wire.Codec { return wire.NewCodec(addrmap.New(), runloop.NewClock().Now) }
 
 // Dial returns a client of a daemon's internal service.
 func Dial(t testing.TB, address string, codec *wire.Codec) *wire.PeerClient {
@@ -186,10 +186,10 @@ func (p *Peer) Send(items ...wire.Item) {
 		if items[i].From == (wire.Ref{}) {
 			items[i].From = p.Ref
 		}
-		items[i].To = roster.MasterRef(p.Group)
+		items[i].To = addrmap.MasterRef(p.Group)
 	}
 	b := &wire.Batch{
-		Sender: p.Ref, Receiver: roster.MasterRef(p.Group), Address: p.Address(), Incarnation: p.Incarnation,
+		Sender: p.Ref, Receiver: addrmap.MasterRef(p.Group), Address: p.Address(), Incarnation: p.Incarnation,
 		Sequence: p.sequence.Add(1), Items: items,
 	}
 	if _, err := p.master.Deliver(p.t.Context(), b); err != nil {

@@ -72,14 +72,14 @@ type AttemptLogRequest struct {
 // PeerPorts are what a daemon offers to other daemons. A nil one is refused with
 // a word on what the daemon is not.
 type PeerPorts struct {
-	Batches   BatchReceiver
-	Reports   ReportReceiver
-	Registrar Registrar
-	Group     GroupViewer
-	Roll      RollKeeper
-	Logs      LogReader
-	Executors ExecutorKeeper
-	Files     FileKeeper
+	Batches    BatchReceiver
+	Reports    ReportReceiver
+	Registrar  Registrar
+	Group      GroupViewer
+	Membership MembershipSource
+	Logs       LogReader
+	Executors  ExecutorKeeper
+	Files      FileKeeper
 }
 
 // PeerProcessor serves PeerService.

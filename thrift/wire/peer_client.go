@@ -18,12 +18,12 @@ type PeerClient struct {
 }
 
 var (
-	_ BatchReceiver  = (*PeerClient)(nil)
-	_ ReportReceiver = (*PeerClient)(nil)
-	_ Registrar      = (*PeerClient)(nil)
-	_ GroupViewer    = (*PeerClient)(nil)
-	_ RollKeeper     = (*PeerClient)(nil)
-	_ LogReader      = (*PeerClient)(nil)
+	_ BatchReceiver    = (*PeerClient)(nil)
+	_ ReportReceiver   = (*PeerClient)(nil)
+	_ Registrar        = (*PeerClient)(nil)
+	_ GroupViewer      = (*PeerClient)(nil)
+	_ MembershipSource = (*PeerClient)(nil)
+	_ LogReader        = (*PeerClient)(nil)
 )
 
 // NewPeerClient calls the daemon that the caller's connections lead to.

@@ -103,7 +103,7 @@ func TestPortsNotServed(t *testing.T) {
 		"snapshot": func() error { _, err := c.Snapshot(ctx, &wire.Snapshot{Sender: node}); return err },
 		"view":     func() error { _, err := c.JobView(ctx, sched.JobID{}, ""); return err },
 		"state":    func() error { _, err := c.MasterState(ctx); return err },
-		"roll":     func() error { _, err := c.Roll(ctx, 0, 0, 0); return err },
+		"roll":     func() error { _, err := c.Membership(ctx, 0, 0, 0); return err },
 		"log":      func() error { _, err := c.AttemptLog(ctx, wire.AttemptLogRequest{}); return err },
 	} {
 		var e *api.Error

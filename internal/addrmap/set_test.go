@@ -1,11 +1,11 @@
-package roster_test
+package addrmap_test
 
 import (
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -15,7 +15,7 @@ import (
 // numbered by appearance.
 func TestSetAgainstATable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := roster.NewNumbered()
+		r := addrmap.NewNumbered()
 		names := map[int32]wire.Ref{}
 		numbers := map[wire.Ref]int32{}
 		t.Repeat(map[string]func(*rapid.T){

@@ -10,15 +10,15 @@ import (
 )
 
 // Roll is who is registered with a master now.
-type Roll struct {
+type Membership struct {
 	Incarnation int64  // of the master's process
 	Version     uint64 // grows with each change within the incarnation
-	Nodes       []RollNode
-	Frontends   []RollFrontend
+	Nodes       []MemberNode
+	Frontends   []MemberFrontend
 }
 
-// RollNode is a live node on a roll.
-type RollNode struct {
+// MemberNode is a live node on a roll.
+type MemberNode struct {
 	Name        string
 	Address     string // where it serves other daemons
 	Incarnation int64
@@ -29,60 +29,60 @@ type RollNode struct {
 	Host    string // as applications know it
 }
 
-// RollFrontend is a live frontend on a roll.
-type RollFrontend struct {
+// MemberFrontend is a live frontend on a roll.
+type MemberFrontend struct {
 	Name        string
 	Address     string
 	Incarnation int64
 	Scheduler   string // where it serves applications
 }
 
-// RollKeeper tells who is registered; a master is one.
-type RollKeeper interface {
+// MembershipSource tells who is registered; a master is one.
+type MembershipSource interface {
 	// Roll answers when the roll is another than the one named by incarnation and
 	// version, or after the wait with the same.
-	Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Roll, error)
+	Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Membership, error)
 }
 
 func (h peerHandler) Roll(ctx context.Context, incarnation, version int64, waitMillis int32) (*peer.TRoll, error) {
-	if h.ports.Roll == nil {
+	if h.ports.Membership == nil {
 		return nil, refusal(notHere("master"))
 	}
-	r, err := h.ports.Roll.Roll(ctx, incarnation, unbits(version), time.Duration(waitMillis)*time.Millisecond)
-	return rollTo(r), refusal(err)
+	r, err := h.ports.Membership.Membership(ctx, incarnation, unbits(version), time.Duration(waitMillis)*time.Millisecond)
+	return membershipTo(r), refusal(err)
 }
 
 // Roll asks a master who is registered there.
-func (p *PeerClient) Roll(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Roll, error) {
+func (p *PeerClient) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Membership, error) {
 	t, err := ask(ctx, p.caller, "asking a master who is registered", func(ctx context.Context, c thrift.TClient) (*peer.TRoll, error) {
 		return peer.NewPeerServiceClient(c).Roll(ctx, incarnation, bits(version), n32(int(wait/time.Millisecond)))
 	})
 	if err != nil {
-		return Roll{}, err
+		return Membership{}, err
 	}
-	return rollFrom(t), nil
+	return membershipFrom(t), nil
 }
 
-func rollTo(r Roll) *peer.TRoll {
+func membershipTo(r Membership) *peer.TRoll {
 	return &peer.TRoll{
 		Incarnation: r.Incarnation, Version: bits(r.Version),
-		Nodes: mapped(r.Nodes, func(n RollNode) *peer.TRollNode {
+		Nodes: mapped(r.Nodes, func(n MemberNode) *peer.TRollNode {
 			return &peer.TRollNode{Name: n.Name, Address: n.Address, Incarnation: n.Incarnation, Numbers: n.Numbers, Memory: n.Memory, Host: n.Host}
 		}),
-		Frontends: mapped(r.Frontends, func(f RollFrontend) *peer.TRollFrontend {
+		Frontends: mapped(r.Frontends, func(f MemberFrontend) *peer.TRollFrontend {
 			return &peer.TRollFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation, SchedulerAddress: f.Scheduler}
 		}),
 	}
 }
 
-func rollFrom(t *peer.TRoll) Roll {
-	return Roll{
+func membershipFrom(t *peer.TRoll) Membership {
+	return Membership{
 		Incarnation: t.Incarnation, Version: unbits(t.Version),
-		Nodes: mapped(t.Nodes, func(n *peer.TRollNode) RollNode {
-			return RollNode{Name: n.Name, Address: n.Address, Incarnation: n.Incarnation, Numbers: n.Numbers, Memory: n.Memory, Host: n.Host}
+		Nodes: mapped(t.Nodes, func(n *peer.TRollNode) MemberNode {
+			return MemberNode{Name: n.Name, Address: n.Address, Incarnation: n.Incarnation, Numbers: n.Numbers, Memory: n.Memory, Host: n.Host}
 		}),
-		Frontends: mapped(t.Frontends, func(f *peer.TRollFrontend) RollFrontend {
-			return RollFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation, Scheduler: f.SchedulerAddress}
+		Frontends: mapped(t.Frontends, func(f *peer.TRollFrontend) MemberFrontend {
+			return MemberFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation, Scheduler: f.SchedulerAddress}
 		}),
 	}
 }

@@ -1,16 +1,16 @@
-package roster_test
+package addrmap_test
 
 import (
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // A number that was dropped may come to stand for another name.
 func TestDrop(t *testing.T) {
-	r := roster.New()
+	r := addrmap.New()
 	a, b := wire.Ref{Role: sched.Worker, Name: "a"}, wire.Ref{Role: sched.Worker, Name: "b", Slot: 3}
 	if !r.Set(a, 7) || r.Set(b, 7) {
 		t.Error("a number is given to one name at a time")

@@ -1,4 +1,4 @@
-package mesh_test
+package linkset_test
 
 import (
 	"errors"
@@ -7,15 +7,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/mesh"
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// heard is what a mesh told of its ways.
+// heard is what a set told of its links.
 type heard struct {
 	mu      sync.Mutex
 	states  []link.Status
@@ -38,11 +38,11 @@ func (h *heard) refusals() []string {
 }
 
 // newMesh returns the ways of a master; the test is their owner.
-func newMesh(t *testing.T) (*mesh.Mesh, *heard) {
+func newMesh(t *testing.T) (*linkset.Set, *heard) {
 	t.Helper()
 	h := &heard{}
-	m := mesh.New(mesh.Options{
-		Self: roster.MasterRef(0), Address: "127.0.0.1:1", Incarnation: 77, Codec: daemontest.Codec(), Log: daemontest.Log(t),
+	m := linkset.New(linkset.Options{
+		Self: addrmap.MasterRef(0), Address: "127.0.0.1:1", Incarnation: 77, Codec: daemontest.Codec(), Log: daemontest.Log(t),
 		Epoch: func() uint64 { return 5 },
 		OnState: func(_ wire.Ref, s link.State) {
 			h.mu.Lock()
@@ -69,7 +69,7 @@ const nobody = "127.0.0.1:1"
 // say returns a launch of a task for a slot of the peer.
 func say(p wire.Ref, task int32) *wire.Item {
 	p.Slot = task % 3
-	return &wire.Item{From: roster.MasterRef(0), To: p, Msg: sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 1}, First: task, Attempt: 1}}
+	return &wire.Item{From: addrmap.MasterRef(0), To: p, Msg: sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 1}, First: task, Attempt: 1}}
 }
 
 func tasksOf(items []wire.Item) (list []int32) {
@@ -85,7 +85,7 @@ func TestOrder(t *testing.T) {
 	m, _ := newMesh(t)
 	a, b := daemontest.Node(t, "a", nobody), daemontest.Node(t, "b", nobody)
 	for _, p := range []*daemontest.Peer{a, b} {
-		m.Meet(p.Ref, p.Address(), p.Incarnation)
+		m.Add(p.Ref, p.Address(), p.Incarnation)
 	}
 	for task := range int32(100) {
 		if !m.Queue(say(a.Ref, 2*task)) || !m.Queue(say(b.Ref, 2*task+1)) {
@@ -99,7 +99,7 @@ func TestOrder(t *testing.T) {
 	for k, p := range []*daemontest.Peer{a, b} {
 		got := p.AwaitGot(sched.Launch, 100)
 		for i := range got {
-			if want := int32(2*i + k); got[i].Msg.First != want || got[i].To.Slot != want%3 || got[i].From != roster.MasterRef(0) {
+			if want := int32(2*i + k); got[i].Msg.First != want || got[i].To.Slot != want%3 || got[i].From != addrmap.MasterRef(0) {
 				t.Fatalf("%s got %v", p.Ref, tasksOf(got))
 			}
 		}
@@ -116,22 +116,22 @@ func TestStrangers(t *testing.T) {
 	if _, known := m.Incarnation(p.Ref); known || m.Queue(say(p.Ref, 1)) || m.Up(p.Ref) || m.Open(p.Ref) == nil {
 		t.Error("a stranger is known")
 	}
-	m.Forget(p.Ref)
-	m.Renew(p.Ref)
+	m.Remove(p.Ref)
+	m.Reset(p.Ref)
 	m.Flush()
-	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	m.Add(p.Ref, p.Address(), p.Incarnation)
 	if now, known := m.Incarnation(p.Ref); !known || now != p.Incarnation || !m.Up(p.Ref) {
 		t.Errorf("a peer that was met: %d, %v", now, known)
 	}
 	if !m.Queue(say(p.Ref, 1)) {
 		t.Error("its message was not taken")
 	}
-	m.Forget(p.Ref) // with what was queued
+	m.Remove(p.Ref) // with what was queued
 	if _, known := m.Incarnation(p.Ref); known || m.Queue(say(p.Ref, 2)) || m.Up(p.Ref) {
 		t.Error("a forgotten peer is known")
 	}
 	m.Flush()
-	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	m.Add(p.Ref, p.Address(), p.Incarnation)
 	m.Queue(say(p.Ref, 3))
 	m.Flush()
 	if got := tasksOf(p.AwaitGot(sched.Launch, 1)); !slices.Equal(got, []int32{3}) {
@@ -145,15 +145,15 @@ func TestLostAndFound(t *testing.T) {
 	m, _ := newMesh(t)
 	p := daemontest.Node(t, "a", nobody)
 	for task := range int32(5) {
-		m.Meet(p.Ref, p.Address(), p.Incarnation)
+		m.Add(p.Ref, p.Address(), p.Incarnation)
 		m.Queue(say(p.Ref, task))
 		m.Flush()
 		p.AwaitGot(sched.Launch, int(task)+1)
-		m.Forget(p.Ref)
+		m.Remove(p.Ref)
 	}
-	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	m.Add(p.Ref, p.Address(), p.Incarnation)
 	m.Queue(say(p.Ref, 5))
-	m.Renew(p.Ref)
+	m.Reset(p.Ref)
 	m.Queue(say(p.Ref, 6))
 	m.Flush()
 	if got := tasksOf(p.AwaitGot(sched.Launch, 6)); !slices.Equal(got, []int32{0, 1, 2, 3, 4, 6}) {
@@ -167,7 +167,7 @@ func TestSuccessor(t *testing.T) {
 	for _, moved := range []bool{false, true} {
 		m, h := newMesh(t)
 		first := daemontest.Node(t, "a", nobody)
-		m.Meet(first.Ref, first.Address(), first.Incarnation)
+		m.Add(first.Ref, first.Address(), first.Incarnation)
 		if err := m.Open(first.Ref); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestSuccessor(t *testing.T) {
 			at = first.Address()
 		}
 		second := daemontest.NodeAt(t, "a", nobody, at)
-		m.Meet(second.Ref, second.Address(), second.Incarnation)
+		m.Add(second.Ref, second.Address(), second.Incarnation)
 		m.Queue(say(second.Ref, 3))
 		m.Flush()
 		if got := tasksOf(second.AwaitGot(sched.Launch, 1)); !slices.Equal(got, []int32{3}) {
@@ -190,7 +190,7 @@ func TestSuccessor(t *testing.T) {
 		}
 		daemontest.Await(t, "the way is up", func() bool { return m.Up(second.Ref) })
 		if now, known := m.Incarnation(first.Ref); !known || now != second.Incarnation {
-			t.Errorf("moved %v: the mesh knows incarnation %d", moved, now)
+			t.Errorf("moved %v: the set knows incarnation %d", moved, now)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestSuccessor(t *testing.T) {
 func TestSuccessorNotMetYet(t *testing.T) {
 	m, _ := newMesh(t)
 	first := daemontest.Node(t, "a", nobody)
-	m.Meet(first.Ref, first.Address(), first.Incarnation)
+	m.Add(first.Ref, first.Address(), first.Incarnation)
 	m.Queue(say(first.Ref, 1))
 	m.Flush()
 	first.AwaitGot(sched.Launch, 1)
@@ -211,7 +211,7 @@ func TestSuccessorNotMetYet(t *testing.T) {
 		m.Queue(say(first.Ref, 10+task))
 		m.Flush()
 	}
-	m.Meet(second.Ref, second.Address(), second.Incarnation)
+	m.Add(second.Ref, second.Address(), second.Incarnation)
 	m.Queue(say(second.Ref, 50))
 	m.Flush()
 	second.AwaitGot(sched.Launch, 1)
@@ -227,12 +227,12 @@ func TestRefusals(t *testing.T) {
 	p := daemontest.Node(t, "a", nobody)
 	no := "it does not like it"
 	p.Refuse.Store(&no)
-	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	m.Add(p.Ref, p.Address(), p.Incarnation)
 	m.Queue(say(p.Ref, 1))
 	m.Flush()
 	daemontest.Await(t, "the refusal is told", func() bool { return len(h.refusals()) == 1 })
 
-	m.Meet(wire.Ref{Role: sched.Worker, Name: "b"}, "no address", 1)
+	m.Add(wire.Ref{Role: sched.Worker, Name: "b"}, "no address", 1)
 	m.Queue(say(wire.Ref{Role: sched.Worker, Name: "b"}, 1))
 	m.Flush()
 	if told := h.refusals(); len(told) != 2 || !strings.Contains(told[0], no) || !strings.Contains(told[1], "no address") {
@@ -240,16 +240,16 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A mesh that keeps few connections reaches all its peers, in order.
+// A set that keeps few connections reaches all its peers, in order.
 func TestFewConnections(t *testing.T) {
-	m := mesh.New(mesh.Options{
-		Self: roster.MasterRef(0), Address: "127.0.0.1:1", Incarnation: 77, Codec: daemontest.Codec(), Log: daemontest.Log(t), Probe: -1, MaxOpen: 2,
+	m := linkset.New(linkset.Options{
+		Self: addrmap.MasterRef(0), Address: "127.0.0.1:1", Incarnation: 77, Codec: daemontest.Codec(), Log: daemontest.Log(t), Probe: -1, MaxOpen: 2,
 	})
 	t.Cleanup(func() { _ = m.Close() }) // it only closes connections
 	var peers []*daemontest.Peer
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		p := daemontest.Node(t, name, nobody)
-		m.Meet(p.Ref, p.Address(), p.Incarnation)
+		m.Add(p.Ref, p.Address(), p.Incarnation)
 		peers = append(peers, p)
 	}
 	for task := range int32(20) {
@@ -272,7 +272,7 @@ func TestFewConnections(t *testing.T) {
 func TestClosed(t *testing.T) {
 	m, _ := newMesh(t)
 	p := daemontest.Node(t, "a", nobody)
-	m.Meet(p.Ref, p.Address(), p.Incarnation)
+	m.Add(p.Ref, p.Address(), p.Incarnation)
 	if err := m.Open(p.Ref); err != nil {
 		t.Fatal(err)
 	}
@@ -280,6 +280,6 @@ func TestClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Queue(say(p.Ref, 1)) {
-		t.Error("a closed mesh takes messages")
+		t.Error("a closed set takes messages")
 	}
 }

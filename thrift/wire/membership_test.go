@@ -16,28 +16,28 @@ import (
 // keeper answers every question for the roll with one that has all fields.
 type keeper struct{ asked string }
 
-func (k *keeper) Roll(_ context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Roll, error) {
+func (k *keeper) Membership(_ context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
 	k.asked = fmt.Sprint(incarnation, version, wait)
 	if version == 0 {
-		return wire.Roll{}, &api.Error{Problem: api.Busy, What: "too many wait", RetryAfter: time.Second}
+		return wire.Membership{}, &api.Error{Problem: api.Busy, What: "too many wait", RetryAfter: time.Second}
 	}
-	return filled[wire.Roll](), nil
+	return filled[wire.Membership](), nil
 }
 
 func TestRoll(t *testing.T) {
 	k, ctx := &keeper{}, context.Background()
 	codec := wire.NewCodec(newNames(), at(0))
-	c := dialPeer(t, wire.PeerPorts{Roll: k}, codec)
-	got, err := c.Roll(ctx, -5, 1<<63+1, 2500*time.Millisecond)
+	c := dialPeer(t, wire.PeerPorts{Membership: k}, codec)
+	got, err := c.Membership(ctx, -5, 1<<63+1, 2500*time.Millisecond)
 	must(t, err)
-	equal(t, "roll", got, filled[wire.Roll]())
+	equal(t, "roll", got, filled[wire.Membership]())
 	equal(t, "asked", k.asked, fmt.Sprint(int64(-5), uint64(1<<63+1), 2500*time.Millisecond))
 
 	var e *api.Error
-	if _, err := c.Roll(ctx, 0, 0, 0); !errors.As(err, &e) || e.Problem != api.Busy || e.RetryAfter != time.Second {
+	if _, err := c.Membership(ctx, 0, 0, 0); !errors.As(err, &e) || e.Problem != api.Busy || e.RetryAfter != time.Second {
 		t.Errorf("a keeper that is busy answers %v", err)
 	}
-	if _, err := dialPeer(t, wire.PeerPorts{}, codec).Roll(ctx, 0, 0, 0); !errors.As(err, &e) || !strings.Contains(e.What, "no master") {
+	if _, err := dialPeer(t, wire.PeerPorts{}, codec).Membership(ctx, 0, 0, 0); !errors.As(err, &e) || !strings.Contains(e.What, "no master") {
 		t.Errorf("a daemon that keeps no roll answers %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package roster_test
+package addrmap_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pigeon-sched/pigeon/internal/roster"
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -15,7 +15,7 @@ import (
 // Masters are numbered by their group, everywhere; a name that is no group is
 // nobody.
 func TestMastersAreGroups(t *testing.T) {
-	r := roster.New()
+	r := addrmap.New()
 	for name, want := range map[string]sched.Addr{
 		"0": {Role: sched.Master}, "7": {Role: sched.Master, ID: 7}, "32767": {Role: sched.Master, ID: 32767},
 		"32768": {}, "-1": {}, "": {}, "x": {}, "1.5": {},
@@ -24,13 +24,13 @@ func TestMastersAreGroups(t *testing.T) {
 			t.Errorf("master %q is %v, want %v", name, got, want)
 		}
 	}
-	if ref, ok := r.Ref(sched.Addr{Role: sched.Master, ID: 12}); !ok || ref != roster.MasterRef(12) {
+	if ref, ok := r.Ref(sched.Addr{Role: sched.Master, ID: 12}); !ok || ref != addrmap.MasterRef(12) {
 		t.Errorf("master 12 is %v, %v", ref, ok)
 	}
 }
 
 func TestNobody(t *testing.T) {
-	r := roster.New()
+	r := addrmap.New()
 	for _, a := range []sched.Addr{{Role: sched.Worker}, {Role: sched.Distributor, ID: -1}, {Role: sched.Distributor, ID: sched.Everyone}, {Role: sched.Worker, ID: 1 << 30}} {
 		if ref, ok := r.Ref(a); ok {
 			t.Errorf("%v is %v", a, ref)
@@ -41,7 +41,7 @@ func TestNobody(t *testing.T) {
 // Against the obvious: a list of every name that was ever given a number.
 func TestAgainstAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := roster.New()
+		r := addrmap.New()
 		given := map[sched.Role][]wire.Ref{}
 		now := map[wire.Ref]int{}
 		t.Repeat(map[string]func(*rapid.T){
@@ -82,9 +82,9 @@ func someRef(t *rapid.T) wire.Ref {
 
 // Beyond the limit a new name is nobody; the known ones stay.
 func TestLimit(t *testing.T) {
-	r := roster.New()
+	r := addrmap.New()
 	first := wire.Ref{Role: sched.Worker, Name: "n"}
-	for i := range int32(roster.Limit) {
+	for i := range int32(addrmap.Limit) {
 		r.Addr(wire.Ref{Role: sched.Worker, Name: "n", Slot: i})
 	}
 	if got := r.Addr(wire.Ref{Role: sched.Worker, Name: "one more"}); got != (sched.Addr{}) {
@@ -103,7 +103,7 @@ func TestLimit(t *testing.T) {
 
 // All goroutines agree on the numbers.
 func TestConcurrently(t *testing.T) {
-	r := roster.New()
+	r := addrmap.New()
 	got := make([][100]sched.Addr, 8)
 	var all sync.WaitGroup
 	for g := range got {

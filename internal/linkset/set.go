@@ -1,0 +1,248 @@
+package linkset
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Options of a [Set].
+type Options struct {
+	Self        wire.Ref // this daemon
+	Address     string   // where it serves other daemons
+	Incarnation int64    // of this process
+	Codec       *wire.Codec
+	Log         *slog.Logger
+	// Epoch, if given, goes along with each batch; masters have one.
+	Epoch func() uint64
+	// LostAfter is how long a peer is out of reach before it is lost. Default 2 s.
+	LostAfter time.Duration
+	// Probe is the silence after which an open link is tried. Default 500 ms,
+	// negative: never.
+	Probe time.Duration
+	// MaxOpen is how many links keep their connection; beyond it the one that was
+	// not used for longest closes its own until it is used again. For daemons that
+	// send to many peers, to each seldom, and do not probe. 0: all.
+	MaxOpen int
+	// OnState, if given, is called when the state of a link changes, and OnRefused
+	// when a peer refuses messages for good; both from the link's goroutine.
+	OnState   func(peer wire.Ref, s link.State)
+	OnRefused func(peer wire.Ref, messages int, why error)
+}
+
+// Set is the links of one daemon.
+type Set struct {
+	opts  Options
+	links map[wire.Ref]*peerLink
+	dirty []*peerLink // with items to send at the next Flush
+	used  *list.List  // links that keep their connection, the last used first; empty without MaxOpen
+}
+
+// peerLink is the link to one peer; the link itself is nil until something was sent there.
+type peerLink struct {
+	peer        wire.Ref
+	address     string
+	incarnation int64
+	removed     bool // until it is added again
+	link        *link.Link
+	pool        *client.Pool
+	pending     []wire.Item
+	place       *list.Element // of used, nil for a link without a connection
+}
+
+// New returns an empty set.
+func New(o Options) *Set {
+	if o.OnState == nil {
+		o.OnState = func(wire.Ref, link.State) {}
+	}
+	if o.OnRefused == nil {
+		o.OnRefused = func(wire.Ref, int, error) {}
+	}
+	return &Set{opts: o, links: map[wire.Ref]*peerLink{}, used: list.New()}
+}
+
+// Add enters where a peer is, by its daemon's name. Another incarnation, or a peer
+// that was removed, starts with nothing queued.
+func (s *Set) Add(peer wire.Ref, address string, incarnation int64) {
+	peer = peer.Daemon()
+	w := s.links[peer]
+	switch {
+	case w == nil || w.address != address:
+		s.close(w)
+		s.links[peer] = &peerLink{peer: peer, address: address, incarnation: incarnation}
+	case w.removed || w.incarnation != incarnation:
+		w.removed, w.incarnation = false, incarnation
+		w.discard()
+	}
+}
+
+// Incarnation returns the process that the peer was last added as; false for a peer
+// that is not known, or was removed.
+func (s *Set) Incarnation(peer wire.Ref) (int64, bool) {
+	w := s.links[peer.Daemon()]
+	if w == nil || w.removed {
+		return 0, false
+	}
+	return w.incarnation, true
+}
+
+// Reset drops what is queued for a peer or under way to it; the link starts anew, as
+// after another Add.
+func (s *Set) Reset(peer wire.Ref) {
+	if w := s.links[peer.Daemon()]; w != nil {
+		w.discard()
+	}
+}
+
+// Remove drops what is queued for a peer that is lost; from now on Queue takes nothing
+// for it.
+func (s *Set) Remove(peer wire.Ref) {
+	if w := s.links[peer.Daemon()]; w != nil {
+		w.removed = true
+		w.discard()
+	}
+}
+
+// Up reports whether messages reach the peer, as far as is known.
+func (s *Set) Up(peer wire.Ref) bool {
+	w := s.links[peer.Daemon()]
+	return w != nil && !w.removed && (w.link == nil || w.link.Stats().Status == link.Up)
+}
+
+// Queue has an item sent by the next Flush; false when its receiver is not in the set.
+func (s *Set) Queue(it *wire.Item) bool {
+	w := s.links[it.To.Daemon()]
+	if w == nil || w.removed {
+		return false
+	}
+	if len(w.pending) == 0 {
+		s.dirty = append(s.dirty, w)
+	}
+	w.pending = append(w.pending, *it)
+	return true
+}
+
+// Flush hands what was queued to the links, one batch for each peer. A link whose peer
+// is another process by now drops it: the new process is added soon.
+func (s *Set) Flush() {
+	for _, w := range s.dirty {
+		items := w.pending
+		w.pending = nil
+		if len(items) == 0 {
+			continue // discarded since
+		}
+		err := s.open(w)
+		if err == nil {
+			s.use(w)
+			err = w.link.Send(items...)
+		}
+		if err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
+			s.opts.Log.Error("the link to a peer takes no messages", "peer", w.peer.String(), "messages", len(items), "error", err)
+			s.opts.OnRefused(w.peer, len(items), err)
+		}
+	}
+	clear(s.dirty)
+	s.dirty = s.dirty[:0]
+}
+
+// Open opens the link to a peer before anything is sent, so that OnState reports
+// whether it can be reached.
+func (s *Set) Open(peer wire.Ref) error {
+	w := s.links[peer.Daemon()]
+	if w == nil {
+		return fmt.Errorf("%v is not known", peer)
+	}
+	return s.open(w)
+}
+
+func (s *Set) open(w *peerLink) error {
+	if w.link != nil {
+		return nil
+	}
+	pool, err := client.New(client.Options{Name: w.peer.String(), Address: w.address, MaxConns: 2})
+	if err != nil {
+		return fmt.Errorf("%s has the address %q, which cannot be called: %w", w.peer, w.address, err)
+	}
+	o, peer := &s.opts, w.peer
+	l, err := link.New(wire.NewPeerClient(pool, o.Codec), link.Options{
+		Self: o.Self, Peer: peer, Address: o.Address, Incarnation: o.Incarnation, Epoch: o.Epoch, LostAfter: o.LostAfter, Probe: o.Probe,
+		OnState:         func(s link.State) { o.OnState(peer, s) },
+		OnReincarnation: func(_, now int64) { o.Log.Info("a peer was restarted", "peer", peer.String(), "incarnation", now) },
+		OnRefused:       func(n int, why error) { o.OnRefused(peer, n, why) },
+	})
+	if err != nil {
+		return errors.Join(err, pool.Close())
+	}
+	l.Reset(w.incarnation)
+	w.link, w.pool = l, pool
+	return nil
+}
+
+// use notes that a link is about to be used, and closes the connections of others for it.
+func (s *Set) use(w *peerLink) {
+	switch {
+	case s.opts.MaxOpen == 0:
+		return
+	case w.place == nil:
+		w.place = s.used.PushFront(w)
+	default:
+		s.used.MoveToFront(w.place)
+	}
+	for s.used.Len() > s.opts.MaxOpen {
+		s.disconnect(s.used.Back().Value.(*peerLink)) //nolint:forcetypeassert // nothing else is in it
+	}
+}
+
+// disconnect closes a link's connection until it is used again; a call under way is not
+// disturbed.
+func (s *Set) disconnect(w *peerLink) {
+	if w.place == nil {
+		return
+	}
+	s.used.Remove(w.place)
+	w.place = nil
+	w.pool.Rest()
+}
+
+// discard drops what was not sent to the peer yet.
+func (w *peerLink) discard() {
+	w.pending = nil
+	if w.link != nil {
+		w.link.Reset(w.incarnation)
+	}
+}
+
+func (s *Set) close(w *peerLink) {
+	if w == nil {
+		return
+	}
+	w.pending = nil
+	s.disconnect(w)
+	if err := w.shut(); err != nil {
+		s.opts.Log.Warn("closing the link to a peer's former address", "peer", w.peer.String(), "error", err)
+	}
+}
+
+// shut closes the link; it returns when its goroutine has ended.
+func (w *peerLink) shut() error {
+	if w.link == nil {
+		return nil
+	}
+	return errors.Join(w.link.Close(), w.pool.Close())
+}
+
+// Close closes all links and returns when their goroutines have ended. It is safe
+// twice; nothing is taken afterwards.
+func (s *Set) Close() (err error) {
+	for _, w := range s.links {
+		w.removed = true
+		err = errors.Join(err, w.shut())
+	}
+	return err
+}
