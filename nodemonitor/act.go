@@ -35,7 +35,7 @@ func (o *owner) start(w *worker, id sched.AttemptID) {
 	if a == nil {
 		a = o.admit(w) // cores start only what was launched
 	}
-	o.reached(o.frontendOf(a.owner), a.OwnerAddress)
+	o.results.Reached(a.owner, a.OwnerAddress)
 	o.enter(a, running)
 	if o.known(id) {
 		// The attempt runs in another slot, or its result is kept: a master that
@@ -57,7 +57,7 @@ func (o *owner) start(w *worker, id sched.AttemptID) {
 
 // known reports whether the attempt has started here, or has ended here a while ago.
 func (o *owner) known(id sched.AttemptID) bool {
-	if _, kept := o.results.index[id]; kept {
+	if o.results.Keeps(id) {
 		return true
 	}
 	_, runs := o.runs[id]

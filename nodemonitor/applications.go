@@ -71,7 +71,7 @@ func (n *NodeMonitor) keepExecutors(codec *wire.Codec) error {
 		Folder: folder, Slots: n.cfg.Slots, Memory: n.cfg.memory(), Runtimes: runtimes, Lease: n.cfg.ApplicationLease,
 		Guard: e.guard, Files: store, Table: n.applications.table, Logger: n.log,
 		Fetch: func(address string) (wire.FileKeeper, error) {
-			pool, err := n.callers.pools.at(address)
+			pool, err := n.frontendPools.At(address)
 			if err != nil {
 				return nil, err
 			}

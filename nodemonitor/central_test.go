@@ -141,7 +141,7 @@ func TestUnknownJobWaits(t *testing.T) {
 	n.deliver(
 		w.assign(n, 0, attemptOf(2, 0), sleepFor(0)), // its report brings the frontend's answer
 		w.assign(n, 0, attemptOf(1, 0), sleepFor(time.Hour)), w.assign(n, 0, attemptOf(1, 1), sleepFor(time.Hour)))
-	n.until("nothing is left", func(o *owner) bool { return o.attempts == 0 && len(o.results.index) == 0 })
+	n.until("nothing is left", func(o *owner) bool { return o.attempts == 0 && keptBy(o) == 0 })
 	w.await("the central scheduler knows", func() bool {
 		ended := w.told(sched.Idle)
 		return slices.Contains(ended, attemptOf(1, 0)) && slices.Contains(ended, attemptOf(1, 1))

@@ -86,6 +86,7 @@ func (n *NodeMonitor) notify(codec *wire.Codec) (err error) {
 		return err
 	}
 	n.owner.notices = n.notices
+	n.owner.results.UseNotices(n.notices)
 	n.owner.meter.watchNotices(n.notices.conn)
 	if err := n.notices.waiting(n.applications.table.OthersWait); err != nil {
 		return err

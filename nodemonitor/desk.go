@@ -1,6 +1,7 @@
 package nodemonitor
 
 import (
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -51,17 +52,14 @@ func (o *owner) nameKept(slots []wire.Slot, at []int) {
 		return
 	}
 	told := 0
-	for i := range o.results.table {
-		r := &o.results.table[i]
-		if r.list == nil {
-			continue // a free place
-		}
+	o.results.EachKept(func(r *results.Result) bool {
 		if told++; told > maxKeptTold {
-			return
+			return false
 		}
-		s := &slots[max(0, at[r.slot])]
-		s.Kept = append(s.Kept, r.id)
-	}
+		s := &slots[max(0, at[r.Slot])]
+		s.Kept = append(s.Kept, r.ID)
+		return true
+	})
 }
 
 // renew forgets what waits for a master that is gone.

@@ -16,6 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/process"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/sleep"
+	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -29,14 +30,14 @@ type equipment struct {
 	logs     *logs.Store
 	backends map[api.Backend]backend.Backend
 	registry *app.Registry
-	launches *pools // to backend processes
+	launches *connections.Pools // to backend processes
 	owned    []func() error
 }
 
 // openEquipment makes the built-in backends; the registry follows when its events
 // can be taken.
 func openEquipment(cfg Config, deps Deps, log *slog.Logger) (_ *equipment, err error) {
-	e := &equipment{cfg: cfg, log: log, tracing: deps.Tracing, guard: deps.Guard, launches: newPools("backend")}
+	e := &equipment{cfg: cfg, log: log, tracing: deps.Tracing, guard: deps.Guard, launches: connections.New("backend")}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -86,13 +87,13 @@ func (e *equipment) register(events app.Events, relay *relay, rules rules) wire.
 	})
 	e.backends[api.BackendApp] = e.registry
 	relay.meter.watchBackends(e.registry)
-	e.owns(func() error { e.registry.Close(); e.launches.close(); return nil })
+	e.owns(func() error { e.registry.Close(); e.launches.Close(); return nil })
 	return backendService{e.registry, relay, e.cfg.ID, rules}
 }
 
 // launch hands a task to the backend process at the address.
 func (e *equipment) launch(ctx context.Context, address string, t *backend.Task) error {
-	pool, err := e.launches.at(address)
+	pool, err := e.launches.At(address)
 	if err != nil {
 		return err
 	}

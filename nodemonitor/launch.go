@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -14,7 +15,7 @@ func (o *owner) launch(w *worker, from sched.Addr, it *wire.Item, at time.Time) 
 	w.launch, w.at = it, at
 	if w.judge != nil {
 		o.examine(w, it)
-	} else if o.stopping || o.frontendOf(it.Msg.Owner) == nil {
+	} else if o.stopping || !o.results.CanReport(it.Msg.Owner) {
 		w.launch = nil
 		o.meter.ignored.Inc() // whoever launched hears of the end of this node, or is no frontend
 		return
@@ -47,11 +48,11 @@ func (o *owner) objection(it *wire.Item) string {
 	switch {
 	case o.stopping:
 		return "the node monitor is stopping"
-	case o.frontendOf(it.Msg.Owner) == nil:
+	case !o.results.CanReport(it.Msg.Owner):
 		return fmt.Sprintf("node %q cannot tell whom to report to", o.self.Name)
-	case !o.results.room(o.attempts):
+	case !o.results.HasRoom(o.attempts):
 		o.full = true
-		return o.results.fullness(o.self.Name)
+		return o.results.Fullness()
 	}
 	return ""
 }
@@ -75,12 +76,11 @@ func (o *owner) refused(w *worker, to sched.Addr, m *sched.Message) {
 // are on its disk. What is said in passing is dropped while the frontend is off the
 // roll, and it would wait for that task for ever.
 func (o *owner) sendBack(w *worker, to sched.Addr, m *sched.Message) {
-	f := o.frontendOf(to)
-	if _, runs := o.runs[m.AttemptID()]; f == nil || runs {
+	if _, runs := o.runs[m.AttemptID()]; runs || !o.results.CanReport(to) {
 		return
 	}
-	o.reached(f, w.launch.OwnerAddress)
-	o.keep(f, result{id: m.AttemptID(), outcome: sched.Yielded, slot: w.number, reason: m.Reason})
+	o.results.Reached(to, w.launch.OwnerAddress)
+	o.results.Keep(to, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: w.number, Reason: m.Reason})
 }
 
 // whyRefused tells a refusal that the core has just made, in the order in which it
@@ -115,7 +115,7 @@ func (o *owner) refuseMissing(it *wire.Item) {
 
 // release tells the master of the slots that were held back, once there is room.
 func (o *owner) release() {
-	if o.stopping || !o.results.room(o.attempts) {
+	if o.stopping || !o.results.HasRoom(o.attempts) {
 		return
 	}
 	o.full = false

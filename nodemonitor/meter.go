@@ -7,6 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 )
 
 // meter counts what the owner does. Its metrics may be read by any goroutine; the
@@ -16,24 +17,19 @@ type meter struct {
 	slots   [slotKinds][slotStates]int
 	shown   [slotKinds][slotStates]int
 
-	workers      [slotKinds][]prometheus.Gauge // by state
-	kept         prometheus.Gauge
-	keptBytes    prometheus.Gauge
-	launches     prometheus.Counter
-	refusals     []prometheus.Counter  // by refusal
-	ended        []prometheus.Counter  // by outcome
-	ran          []prometheus.Observer // by class
-	reported     prometheus.Counter
-	repeated     prometheus.Counter
-	acknowledged prometheus.Counter
-	dropped      prometheus.Counter
-	idles        prometheus.Counter
-	unpublished  prometheus.Counter
-	ignored      prometheus.Counter
-	replaced     prometheus.Counter
-	unreachable  prometheus.Counter
-	asked        prometheus.Counter   // again
-	relayed      []prometheus.Counter // by fate
+	workers     [slotKinds][]prometheus.Gauge // by state
+	launches    prometheus.Counter
+	refusals    []prometheus.Counter  // by refusal
+	ended       []prometheus.Counter  // by outcome
+	ran         []prometheus.Observer // by class
+	results     *results.Metrics
+	idles       prometheus.Counter
+	unpublished prometheus.Counter
+	ignored     prometheus.Counter
+	replaced    prometheus.Counter
+	unreachable prometheus.Counter
+	asked       prometheus.Counter   // again
+	relayed     []prometheus.Counter // by fate
 }
 
 // Why launches are refused, as the label of a metric.
@@ -56,31 +52,26 @@ const (
 func newMeter() *meter {
 	m := telemetry.NewMetrics("nodemonitor")
 	e := &meter{
-		metrics:   m,
-		kept:      m.Gauge("kept_results", "Results that their frontends have not acknowledged."),
-		keptBytes: m.Gauge("kept_result_bytes", "Bytes of reasons and stderr tails among the kept results."),
-		launches:  m.Counter("launches_total", "Launches accepted."),
+		metrics:  m,
+		launches: m.Counter("launches_total", "Launches accepted."),
 		refusals: m.Counters("launches_refused_total", "Launches refused, by why: the slot is busy, the master's epoch is over, its knowledge of the slot is outdated, a long task met a reserved slot, or the node cannot take any.",
 			"reason", "busy", "epoch", "outdated", "reserved", "node"),
 		ended: m.Counters("attempts_ended_total", "Attempts that ended, by outcome.", "outcome",
 			sched.Unfinished.String(), sched.Done.String(), sched.Failed.String(), sched.Killed.String(), sched.Lost.String(), sched.Yielded.String()),
-		ran:          m.Latencies("run_seconds", "How long attempts ran.", "class", sched.Short.String(), sched.Long.String()),
-		reported:     m.Counter("reports_sent_total", "Results sent to their frontends for the first time."),
-		repeated:     m.Counter("reports_repeated_total", "Results sent again because they were not acknowledged within a heartbeat."),
-		acknowledged: m.Counter("reports_acknowledged_total", "Results that their frontends have journaled."),
-		dropped:      m.Counter("results_dropped_total", "Results forgotten because their frontend does not know the job."),
-		idles:        m.Counter("idle_notices_total", "Slots told to be idle, by NATS or Thrift."),
-		unpublished:  m.Counter("notices_unpublished_total", "Idle notices and reports that NATS did not take; they went by Thrift."),
-		ignored:      m.Counter("messages_ignored_total", "Messages of a slot or kind that means nothing here, and ends of attempts that do not run."),
-		replaced:     m.Counter("messages_of_replaced_total", "Batches of processes that the roll has replaced by others; they were taken and ignored."),
-		unreachable:  m.Counter("messages_undeliverable_total", "Messages to frontends and workers that are not on the roll any more."),
-		asked:        m.Counter("questions_repeated_total", "Workers' questions for a task that were asked again for want of an answer."),
+		ran:         m.Latencies("run_seconds", "How long attempts ran.", "class", sched.Short.String(), sched.Long.String()),
+		idles:       m.Counter("idle_notices_total", "Slots told to be idle, by NATS or Thrift."),
+		unpublished: m.Counter("notices_unpublished_total", "Idle notices and reports that NATS did not take; they went by Thrift."),
+		ignored:     m.Counter("messages_ignored_total", "Messages of a slot or kind that means nothing here, and ends of attempts that do not run."),
+		replaced:    m.Counter("messages_of_replaced_total", "Batches of processes that the roll has replaced by others; they were taken and ignored."),
+		unreachable: m.Counter("messages_undeliverable_total", "Messages to frontends and workers that are not on the roll any more."),
+		asked:       m.Counter("questions_repeated_total", "Workers' questions for a task that were asked again for want of an answer."),
 		relayed: m.Counters("messages_relayed_total", "Messages of backends to their applications, by fate.", "fate",
 			"delivered", "refused", "dropped"),
 	}
 	for kind, name := range []string{"general", "reserved"} {
 		e.workers[kind] = m.Gauges("workers_"+name, "Slots of the kind, by state.", "state", "idle", "busy")
 	}
+	e.results = results.NewMetrics(m, e.unpublished)
 	return e
 }
 
@@ -116,9 +107,7 @@ func (e *meter) count(w *worker, sign int) {
 }
 
 // publish shows the slots after a batch.
-func (e *meter) publish(o *owner) {
-	e.kept.Set(float64(len(o.results.index)))
-	e.keptBytes.Set(float64(o.results.bytes))
+func (e *meter) publish() {
 	if e.slots == e.shown {
 		return
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -44,18 +46,19 @@ type NodeMonitor struct {
 	owner       *owner // the loop's goroutine only
 	loop        *runloop.Loop[event]
 
-	peers        *peers
-	member       *member
-	follower     *follower // nil where workers do not speak to others
-	link         *link.Link
-	master       *client.Pool
-	callers      *callers
-	relay        *relay
-	notices      *notifier // nil without NATS
-	equipment    *equipment
-	applications *applications
-	calls        context.Context // of callers and relay
-	endCalls     context.CancelFunc
+	peers         *peers
+	member        *member
+	follower      *follower // nil where workers do not speak to others
+	link          *link.Link
+	master        *client.Pool
+	callers       *results.Calls
+	frontendPools *connections.Pools
+	relay         *relay
+	notices       *notifier // nil without NATS
+	equipment     *equipment
+	applications  *applications
+	calls         context.Context // of callers and relay
+	endCalls      context.CancelFunc
 
 	internal  *server.Server
 	published *server.Server
@@ -115,8 +118,12 @@ func (n *NodeMonitor) build(deps Deps) (err error) {
 		post: func(e event) error { return n.loop.Post(e) }, meter: o.meter,
 	}
 	codec := wire.NewCodec(o.addrs, o.clock.Now)
-	n.callers = &callers{codec: codec, ctx: n.calls, timeout: n.cfg.patience(), pools: newPools("frontend")}
-	o.reports = n.callers
+	n.frontendPools = connections.New("frontend")
+	n.callers = results.NewCalls(n.calls, codec, n.cfg.patience(), n.frontendPools)
+	o.results = results.New(results.Config{
+		Node: n.self, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: o.heartbeat, Names: o.addrs, Calls: n.callers,
+		Envelope: o.batch, Now: func() sched.Time { return o.now }, Post: n.do, UnknownJob: o.unknownJob, Log: n.log, Metrics: o.meter.results,
+	})
 	n.relay = newRelay(n.calls, n.log, n.cfg.MaxMessages, o.meter)
 	if err := n.services(codec); err != nil {
 		return err
@@ -137,7 +144,7 @@ func (n *NodeMonitor) newOwner(r rules) *owner {
 		log: n.log, self: n.self, incarnation: n.incarnation, rules: r, seed: n.cfg.Seed, heartbeat: sched.Time(n.cfg.Heartbeat),
 		master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, masterRef: addrmap.MasterRef(n.cfg.Group), //nolint:gosec // validated
 		clock: runloop.NewClock(), addrs: names, urge: n.urge, meter: newMeter(),
-		bySelf: map[sched.Addr]*worker{}, runs: map[sched.AttemptID]*attempt{}, results: newResults(n.cfg.MaxResults, n.cfg.MaxResultBytes),
+		bySelf: map[sched.Addr]*worker{}, runs: map[sched.AttemptID]*attempt{},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -19,7 +20,10 @@ type notifier struct {
 	buffer []byte
 }
 
-var _ publisher = (*notifier)(nil)
+var (
+	_ publisher        = (*notifier)(nil)
+	_ results.Notifier = (*notifier)(nil)
+)
 
 // errUnreachable spares the work of encoding what NATS would not take.
 var errUnreachable = errors.New("NATS is not reachable")
@@ -38,7 +42,7 @@ func (n *notifier) Idle(b *wire.Batch) error {
 	return n.publish(notice.IdleSubject(n.cfg.Cluster, n.cfg.Group), b)
 }
 
-// Report implements publisher.
+// Report implements results.Notifier.
 func (n *notifier) Report(b *wire.Batch) error {
 	return n.publish(notice.ReportSubject(n.cfg.Cluster, b.Receiver.Name), b)
 }

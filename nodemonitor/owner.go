@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -52,8 +53,8 @@ type owner struct {
 	toLink      sender    // to the master by Thrift, in order
 	links       links     // to frontends and other nodes; nil where workers do not speak to them
 	notices     publisher // nil without NATS
-	reports     reporter  // by Thrift
-	changed     func()    // has a snapshot sent at once
+	results     *results.Reporter
+	changed     func() // has a snapshot sent at once
 	meter       *meter
 	spans       *spans
 	roll        *roll       // who else there is, where workers speak to others
@@ -68,20 +69,14 @@ type owner struct {
 	runs      map[sched.AttemptID]*attempt // started, by their workers' cores
 	attempts  int                          // at all workers
 	spare     []*attempt                   // to be used again
-	results   *results
-	frontends []*frontend // by distributor number
-	dirty     []*frontend // with fresh results
-	idles     []wire.Item // to publish after the batch
-	forMaster []wire.Item // to send by Thrift after the batch, in order
-	local     []local     // to step after the batch
-	scratch   []wire.Item
-	message   sched.Message // being stepped
-	epoch     uint64        // highest seen of a master of this group
-	epochOf   int64         // the incarnation of that master
-	full      bool          // results have no room: launches were refused
+	idles     []wire.Item                  // to publish after the batch
+	forMaster []wire.Item                  // to send by Thrift after the batch, in order
+	local     []local                      // to step after the batch
+	message   sched.Message                // being stepped
+	epoch     uint64                       // highest seen of a master of this group
+	epochOf   int64                        // the incarnation of that master
+	full      bool                         // results have no room: launches were refused
 	stopping  bool
-	settled   chan struct{} // closed when the last calls have been answered
-	silent    bool          // no more calls
 }
 
 // handle is the owner goroutine's work: everything that came since the last time.
@@ -97,9 +92,17 @@ func (o *owner) handle(batch []event) {
 		case ended:
 			o.ended(e.worker, &e.result)
 		case acknowledged:
-			o.acknowledged(e.batch.Acknowledged)
-			o.heardFrom(e.batch)
+			o.results.Acknowledge(e.batch.Acknowledged)
+			o.results.Reached(o.addrs.Addr(e.batch.Sender), e.batch.Address)
 		}
 	}
 	o.flush()
+}
+
+// repeat sends, every heartbeat, what was not answered within one: results, and after
+// some heartbeats the workers' requests for tasks.
+func (o *owner) repeat() {
+	o.release()
+	o.askAgain()
+	o.results.Repeat()
 }

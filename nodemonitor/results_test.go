@@ -1,111 +1,12 @@
 package nodemonitor
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
-
-// valid returns which of the invariants of results does not hold.
-func (k *results) valid(lists ...*list) string {
-	seen, bytes := 0, int64(0)
-	for _, l := range lists {
-		place, last := l.first, int32(-1)
-		for i := range l.n {
-			r := &k.table[place]
-			switch {
-			case r.list != l:
-				return "a result does not know its list"
-			case i > 0 && r.prev != last:
-				return "a result does not know the one before it"
-			case k.index[r.id] != place:
-				return "the index has another place"
-			}
-			seen++
-			bytes += r.bytes()
-			last, place = place, r.next
-		}
-		if l.n > 0 && last != l.last {
-			return "a list does not know its end"
-		}
-	}
-	switch {
-	case seen != len(k.index) || seen+len(k.free) != len(k.table):
-		return "results, index and free places do not add up"
-	case bytes != k.bytes:
-		return "the bytes do not add up"
-	}
-	return ""
-}
-
-// TestResultsAgainstSlices: the linked table against two slices.
-func TestResultsAgainstSlices(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		k := newResults(1000, 1<<20)
-		var lists [2]list
-		var model [2][]sched.AttemptID
-		in := func(id sched.AttemptID) int {
-			for i := range model {
-				if slices.Contains(model[i], id) {
-					return i
-				}
-			}
-			return -1
-		}
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			id := attemptOf(uint64(rapid.IntRange(0, 2).Draw(t, "job")), int32(rapid.IntRange(0, 4).Draw(t, "task")))
-			which := rapid.IntRange(0, 1).Draw(t, "list")
-			at := in(id)
-			switch rapid.IntRange(0, 3).Draw(t, "act") {
-			case 0:
-				if kept := k.keep(result{id: id, reason: "why"}, &lists[which]); kept != (at < 0) {
-					t.Fatalf("keep of %v is %v", id, kept)
-				}
-				if at < 0 {
-					model[which] = append(model[which], id)
-				}
-			case 1:
-				if dropped := k.drop(id); dropped != (at >= 0) {
-					t.Fatalf("drop of %v is %v", id, dropped)
-				}
-				if at >= 0 {
-					model[at] = slices.DeleteFunc(model[at], func(o sched.AttemptID) bool { return o == id })
-				}
-			case 2:
-				if at >= 0 {
-					k.move(k.index[id], &lists[which])
-					model[at] = slices.DeleteFunc(model[at], func(o sched.AttemptID) bool { return o == id })
-					model[which] = append(model[which], id)
-				}
-			case 3:
-				n := k.dropJob(id.Job, &lists[which])
-				before := len(model[which])
-				model[which] = slices.DeleteFunc(model[which], func(o sched.AttemptID) bool { return o.Job == id.Job })
-				if n != before-len(model[which]) {
-					t.Fatalf("dropJob dropped %d, want %d", n, before-len(model[which]))
-				}
-			}
-			if fault := k.valid(&lists[0], &lists[1]); fault != "" {
-				t.Fatal(fault)
-			}
-		}
-		for i := range lists {
-			var got []sched.AttemptID
-			for place, n := lists[i].first, lists[i].n; n > 0; n-- {
-				got = append(got, k.table[place].id)
-				place = k.table[place].next
-			}
-			if !slices.Equal(got, model[i]) {
-				t.Fatalf("list %d has %v, want %v", i, got, model[i])
-			}
-		}
-	})
-}
 
 // TestResultsAreRepeated: until the frontend acknowledges them, over NATS that
 // nobody hears and calls that fail.
@@ -117,16 +18,16 @@ func TestResultsAreRepeated(t *testing.T) {
 			w.update(func() { w.ack, w.down = false, true })
 			id := attemptOf(1, 0)
 			n.deliver(w.launch(0, 0, id, sleepFor(0)))
-			n.until("calls fail", func(o *owner) bool { return len(o.frontends) == 1 && o.frontends[0].failures > 1 })
+			n.until("calls fail", func(o *owner) bool { return len(o.results.Frontends()) == 1 && o.results.Frontends()[0].Failures > 1 })
 			w.update(func() { w.down = false })
 			w.await("it is reported again and again", func() bool { return len(w.reports) >= 3 })
 			n.look(func(o *owner) {
-				if len(o.results.index) != 1 {
-					t.Errorf("%d results are kept, want 1", len(o.results.index))
+				if keptBy(o) != 1 {
+					t.Errorf("%d results are kept, want 1", keptBy(o))
 				}
 			})
 			w.update(func() { w.ack = true })
-			n.until("it is forgotten", func(o *owner) bool { return len(o.results.index) == 0 })
+			n.until("it is forgotten", func(o *owner) bool { return keptBy(o) == 0 })
 			for _, r := range w.reports {
 				if r.Msg.AttemptID() != id {
 					t.Errorf("reported %v", r.Msg.AttemptID())
@@ -145,10 +46,10 @@ func TestFrontendMoves(t *testing.T) {
 	it.OwnerAddress = "127.0.0.1:1" // where nobody listens
 	w.update(func() { w.ack = false })
 	n.deliver(it)
-	n.until("calls fail", func(o *owner) bool { return len(o.frontends) == 1 && o.frontends[0].failures > 0 })
+	n.until("calls fail", func(o *owner) bool { return len(o.results.Frontends()) == 1 && o.results.Frontends()[0].Failures > 0 })
 	w.update(func() { w.ack = true })
 	n.until("it was found by NATS", func(o *owner) bool {
-		return len(o.results.index) == 0 && o.frontends[0].address == w.frontendServer.Addr().String()
+		return keptBy(o) == 0 && o.results.Frontends()[0].Address == w.frontendServer.Addr().String()
 	})
 }
 
@@ -163,8 +64,7 @@ func TestUnknownJob(t *testing.T) {
 	w.await("one has ended", func() bool { return find(w.reports, sched.Report, ended) != nil })
 	w.update(func() { w.unknown = []sched.JobID{ended.Job} })
 	n.until("the job is gone", func(o *owner) bool {
-		_, kept := o.results.index[ended]
-		return !kept && len(o.runs) == 1
+		return !o.results.Keeps(ended) && len(o.runs) == 1
 	})
 	n.look(func(o *owner) {
 		if _, goesOn := o.runs[other]; !goesOn {

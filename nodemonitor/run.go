@@ -57,7 +57,7 @@ func (n *NodeMonitor) Run(ctx context.Context) error {
 	stopServing()
 	servers.Wait()
 	n.endCalls()
-	n.callers.busy.Wait()
+	n.callers.Wait()
 	n.relay.close()
 	err := n.link.Close()
 	stopLoop()
@@ -128,7 +128,7 @@ func (n *NodeMonitor) pulse(ctx context.Context) {
 func (n *NodeMonitor) stopTasks() {
 	o := n.owner
 	var last *wire.Snapshot
-	settled := make(chan struct{})
+	var drained <-chan struct{}
 	n.ask(func() {
 		o.stopping = true
 		last = o.snapshot()
@@ -140,17 +140,14 @@ func (n *NodeMonitor) stopTasks() {
 	for left := true; left && enough.Err() == nil; { // what waited is started by each end, and ends at once
 		n.ask(func() { left = o.attempts > 0 })
 	}
-	n.ask(func() {
-		o.settled = settled
-		o.handOver()
-	})
+	n.ask(func() { drained = o.results.HandOver() })
 	select {
-	case <-settled:
+	case <-drained:
 	case <-enough.Done():
 	}
 	n.ask(func() {
-		o.silent = true
-		if kept := len(o.results.index); kept > 0 {
+		o.results.Mute()
+		if kept, _ := o.results.Kept(); kept > 0 {
 			n.log.Warn("results were not acknowledged; their tasks are tried again", "results", kept)
 		}
 	})
@@ -182,7 +179,8 @@ func (n *NodeMonitor) release() (err error) {
 		err = errors.Join(err, n.master.Close())
 	}
 	if n.callers != nil {
-		n.callers.close()
+		n.callers.Wait()
+		n.frontendPools.Close()
 	}
 	if n.equipment != nil {
 		err = errors.Join(err, n.equipment.close())

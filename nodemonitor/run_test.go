@@ -23,7 +23,7 @@ func TestWayOfATask(t *testing.T) {
 	w.await("the slot is told idle", func() bool {
 		return len(w.idles) == 1 && w.idles[0].From.Slot == 1 && w.idles[0].Msg.Seq == 2
 	})
-	n.until("the result is forgotten", func(o *owner) bool { return len(o.results.index) == 0 })
+	n.until("the result is forgotten", func(o *owner) bool { return keptBy(o) == 0 })
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +75,7 @@ func TestWithoutNATS(t *testing.T) {
 					return free.Msg.Kind == sched.Idle && free.Msg.Seq == uint64(2*task+2)
 				})
 			}
-			n.until("the results are forgotten", func(o *owner) bool { return len(o.results.index) == 0 })
+			n.until("the results are forgotten", func(o *owner) bool { return keptBy(o) == 0 })
 		})
 	}
 }

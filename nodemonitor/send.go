@@ -22,6 +22,12 @@ type links interface {
 	Close() error
 }
 
+// publisher sends idle notices. An error means that nothing was sent; success does not
+// mean that the receiver got it.
+type publisher interface {
+	Idle(b *wire.Batch) error // to the receiver, a master
+}
+
 // send puts a core's message on its way, after the batch.
 func (o *owner) send(w *worker, act *sched.Action) {
 	m := &act.Msg
@@ -122,14 +128,14 @@ func (o *owner) flush() {
 	if o.full {
 		o.release()
 	}
-	o.report()
+	o.results.Flush()
 	o.tellIdle()
 	o.sendMaster()
 	if o.links != nil {
 		o.links.Flush()
 	}
-	o.crowded.Store(!o.results.room(o.attempts) || o.attempts >= maxAttempts)
-	o.meter.publish(o)
+	o.crowded.Store(!o.results.HasRoom(o.attempts) || o.attempts >= maxAttempts)
+	o.meter.publish()
 }
 
 // sendMaster sends what goes by Thrift. What a full link does not take is sent

@@ -7,28 +7,29 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 )
 
 // state is what /status shows.
 type state struct {
-	Node        string          `json:"node"`
-	Policy      string          `json:"policy"`
-	Group       int             `json:"group"`
-	Incarnation int64           `json:"incarnation"`
-	Address     string          `json:"address"`
-	Master      string          `json:"master"`
-	Standing    standing        `json:"standing"`
-	NATS        bool            `json:"nats"` // connected
-	Epoch       uint64          `json:"epoch"`
-	Serves      []string        `json:"serves"`
-	Slots       []slotState     `json:"slots"`
-	Kept        int             `json:"kept_results"`
-	KeptBytes   int64           `json:"kept_result_bytes"`
-	Frontends   []frontendState `json:"frontends"`
-	Backends    app.Stats       `json:"backends"`
-	Memory      memoryState     `json:"memory"` // for executors
-	Executors   []executorState `json:"executors,omitempty"`
-	Grants      grants.Stats    `json:"grants"`
+	Node        string             `json:"node"`
+	Policy      string             `json:"policy"`
+	Group       int                `json:"group"`
+	Incarnation int64              `json:"incarnation"`
+	Address     string             `json:"address"`
+	Master      string             `json:"master"`
+	Standing    standing           `json:"standing"`
+	NATS        bool               `json:"nats"` // connected
+	Epoch       uint64             `json:"epoch"`
+	Serves      []string           `json:"serves"`
+	Slots       []slotState        `json:"slots"`
+	Kept        int                `json:"kept_results"`
+	KeptBytes   int64              `json:"kept_result_bytes"`
+	Frontends   []results.Frontend `json:"frontends"`
+	Backends    app.Stats          `json:"backends"`
+	Memory      memoryState        `json:"memory"` // for executors
+	Executors   []executorState    `json:"executors,omitempty"`
+	Grants      grants.Stats       `json:"grants"`
 }
 
 // memoryState is in MB.
@@ -64,13 +65,6 @@ type heldState struct {
 	State   string `json:"state"`
 }
 
-type frontendState struct {
-	Frontend string `json:"frontend"`
-	Address  string `json:"address"`
-	Kept     int    `json:"kept_results"`
-	Failures int    `json:"failures,omitempty"` // calls without an answer since the last good one
-}
-
 // state draws what /status shows, on the owner goroutine.
 func (n *NodeMonitor) state(ctx context.Context) (any, error) {
 	drawn := make(chan state, 1)
@@ -90,7 +84,7 @@ func (n *NodeMonitor) draw() state {
 	s := state{
 		Node: n.cfg.ID, Policy: o.rules.name, Group: n.cfg.Group, Incarnation: n.incarnation, Address: o.address, Master: n.cfg.Master,
 		Standing: *n.member.standing.Load(), NATS: n.notices != nil && n.notices.conn.Connected(), Epoch: o.epoch, Serves: o.serves,
-		Kept: len(o.results.index), KeptBytes: o.results.bytes, Backends: n.equipment.registry.Stats(),
+		Backends: n.equipment.registry.Stats(),
 	}
 	held := n.applications.keeper.Look()
 	s.Grants, s.Memory = n.applications.table.Stats(), memoryState{held.Memory, held.Used}
@@ -102,9 +96,8 @@ func (n *NodeMonitor) draw() state {
 	for _, w := range o.live() {
 		s.Slots = append(s.Slots, o.drawWorker(w))
 	}
-	for _, f := range o.frontends {
-		s.Frontends = append(s.Frontends, frontendState{f.ref.Name, f.address, f.fresh.n + f.told.n, f.failures})
-	}
+	s.Kept, s.KeptBytes = o.results.Kept()
+	s.Frontends = o.results.Frontends()
 	return s
 }
 

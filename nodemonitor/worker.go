@@ -114,4 +114,4 @@ func (o *owner) describe(w *worker) wire.Slot {
 }
 
 // nameOf returns the name of a frontend; launches of others are not taken.
-func (o *owner) nameOf(a sched.Addr) wire.Ref { return o.frontends[a.ID].ref }
+func (o *owner) nameOf(a sched.Addr) wire.Ref { return o.results.Frontend(a) }

@@ -369,6 +369,12 @@ func (n *testNode) look(f func(o *owner)) {
 	}
 }
 
+// keptBy returns how many results the owner keeps.
+func keptBy(o *owner) int {
+	n, _ := o.results.Kept()
+	return n
+}
+
 // until polls for what the owner shows.
 func (n *testNode) until(what string, holds func(o *owner) bool) {
 	n.w.t.Helper()

@@ -1,0 +1,80 @@
+// Package connections keeps connections to processes that a node monitor calls at
+// addresses it was given: frontends, and backend processes of applications.
+package connections
+
+import (
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/thrift/client"
+)
+
+// maxPools bounds the addresses to which connections are kept; one more evicts the
+// pool that has been idle the longest.
+const maxPools = 1024
+
+// Pools keeps one pool of connections for each address. It is safe for concurrent
+// use. Make one with [New].
+type Pools struct {
+	name string // of the processes called, in errors
+
+	mu     sync.Mutex
+	byAddr map[string]*usedPool
+	closed bool
+	ending sync.WaitGroup // pools that were evicted
+}
+
+type usedPool struct {
+	*client.Pool
+	lastUse time.Time
+}
+
+// New returns an empty set of pools; errors call the processes by the name.
+func New(name string) *Pools { return &Pools{name: name, byAddr: map[string]*usedPool{}} }
+
+// At returns the connections to an address.
+func (p *Pools) At(address string) (*client.Pool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u := p.byAddr[address]; u != nil {
+		u.lastUse = time.Now()
+		return u.Pool, nil
+	}
+	if len(p.byAddr) >= maxPools {
+		p.evict()
+	}
+	pool, err := client.New(client.Options{Name: p.name, Address: address, FailFast: true, MaxFrame: 8 << 20})
+	if err != nil {
+		return nil, err
+	}
+	p.byAddr[address] = &usedPool{pool, time.Now()}
+	if p.closed {
+		_ = pool.Close() // calls fail at once; it has no error
+	}
+	return pool, nil
+}
+
+// evict closes the pool that was not used for the longest. A call under way on it
+// fails, as it may at any time. It needs the lock.
+func (p *Pools) evict() {
+	idlest := ""
+	for address, u := range p.byAddr {
+		if idlest == "" || u.lastUse.Before(p.byAddr[idlest].lastUse) {
+			idlest = address
+		}
+	}
+	u := p.byAddr[idlest]
+	delete(p.byAddr, idlest)
+	p.ending.Go(func() { _ = u.Close() }) // it waits for its calls; it has no error
+}
+
+// Close ends the calls under way. It is safe twice.
+func (p *Pools) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, u := range p.byAddr {
+		_ = u.Close() // it has no error
+	}
+	p.ending.Wait()
+}

@@ -1,0 +1,150 @@
+package results
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// One message holds this many reports at most, and bytes by wire.Item's bound: a
+// NATS server takes 1 MiB.
+const (
+	maxReports     = 1000
+	maxReportBytes = 900_000
+)
+
+// take returns one message of results that are due, the fresh ones before those sent a
+// heartbeat ago, and marks them as sent now. It reuses items.
+func (r *Reporter) take(f *frontend, items []wire.Item) []wire.Item {
+	items = items[:0]
+	size, now := 0, r.cfg.Now()
+	take := func(place int32) {
+		e := &r.store.table[place]
+		e.sentAt = now
+		items = append(items, wire.Item{})
+		it := &items[len(items)-1]
+		e.item(r.cfg.Node, it)
+		size += it.Size()
+		r.store.move(place, &f.sent)
+	}
+	hasRoom := func() bool { return len(items) < maxReports && size < maxReportBytes }
+	for f.fresh.n > 0 && hasRoom() {
+		take(f.fresh.first)
+	}
+	fresh := len(items)
+	r.cfg.Metrics.sent[first].Add(float64(fresh))
+	for f.sent.n > fresh && hasRoom() && r.isDue(f) {
+		take(f.sent.first)
+	}
+	r.cfg.Metrics.sent[repeated].Add(float64(len(items) - fresh))
+	return items
+}
+
+// isDue reports whether the result sent the longest ago is to be sent again.
+func (r *Reporter) isDue(f *frontend) bool {
+	return f.sent.n > 0 && r.cfg.Now()-r.store.table[f.sent.first].sentAt >= r.cfg.Heartbeat
+}
+
+// publish sends one notice of what is due; false when notices do not go.
+func (r *Reporter) publish(f *frontend) bool {
+	if r.notices == nil {
+		return false
+	}
+	r.scratch = r.take(f, r.scratch)
+	err := r.notices.Report(r.cfg.Envelope(f.ref, r.scratch))
+	if err != nil {
+		r.cfg.Metrics.unpublished.Add(float64(len(r.scratch)))
+		for i := range r.scratch {
+			r.store.move(r.store.index[r.scratch[i].Msg.AttemptID()], &f.fresh)
+		}
+	}
+	clear(r.scratch)
+	return err == nil
+}
+
+// call sends one message of what is due by Thrift, unless a call is under way or the
+// frontend did not answer a moment ago; then the answer or the next heartbeat leads
+// back here.
+func (r *Reporter) call(f *frontend) {
+	if f.calling || r.muted || f.address == "" || r.cfg.Now() < f.notBefore {
+		return
+	}
+	items := r.take(f, nil)
+	if len(items) == 0 {
+		return
+	}
+	f.calling = true
+	r.cfg.Calls.Report(f.address, r.cfg.Envelope(f.ref, items), func(reply wire.ReportsReply, err error) {
+		r.cfg.Post(func() { r.answered(f, reply, err) })
+	})
+}
+
+// answered handles the answer to a call.
+func (r *Reporter) answered(f *frontend, reply wire.ReportsReply, err error) {
+	f.calling = false
+	defer r.checkDrained()
+	if err != nil {
+		f.failures++
+		f.notBefore = r.cfg.Now() + pauseAfter(f.failures)
+		if f.failures == 1 {
+			r.cfg.Log.Warn("results could not be reported; they are kept and sent again", "frontend", f.ref.Name, "address", f.address, "kept", f.fresh.n+f.sent.n, "error", err)
+		}
+		return
+	}
+	f.failures, f.notBefore = 0, 0
+	r.Acknowledge(reply.Acknowledged)
+	for _, job := range reply.Unknown {
+		r.forget(f, job)
+	}
+	if f.fresh.n > 0 || r.isDue(f) {
+		r.call(f)
+	}
+}
+
+// forget drops the results of a job that its frontend does not know.
+func (r *Reporter) forget(f *frontend, job sched.JobID) {
+	r.cfg.Metrics.dropped.Add(float64(r.store.dropJob(job, &f.fresh, &f.sent)))
+	for i := range r.frontends {
+		if r.frontends[i] == f {
+			r.cfg.UnknownJob(sched.Addr{Role: sched.Distributor, ID: int32(i)}, job) //nolint:gosec // below the directory's limit
+		}
+	}
+}
+
+// Calls is the Caller by Thrift, each call on a goroutine of its own; a Reporter makes
+// one at a time for each frontend.
+type Calls struct {
+	ctx     context.Context // ends the calls
+	codec   *wire.Codec
+	timeout time.Duration
+	pools   *connections.Pools
+	busy    sync.WaitGroup
+}
+
+var _ Caller = (*Calls)(nil)
+
+// NewCalls returns a caller whose calls end with ctx, or after the timeout.
+func NewCalls(ctx context.Context, codec *wire.Codec, timeout time.Duration, pools *connections.Pools) *Calls {
+	return &Calls{ctx: ctx, codec: codec, timeout: timeout, pools: pools}
+}
+
+// Report implements Caller.
+func (c *Calls) Report(address string, b *wire.Batch, back func(wire.ReportsReply, error)) {
+	c.busy.Go(func() {
+		pool, err := c.pools.At(address)
+		if err != nil {
+			back(wire.ReportsReply{}, err)
+			return
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
+		defer cancel()
+		back(wire.NewPeerClient(pool, c.codec).Reports(ctx, b))
+	})
+}
+
+// Wait returns when no call is under way.
+func (c *Calls) Wait() { c.busy.Wait() }

@@ -1,0 +1,70 @@
+package results
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// frontend is a receiver of results. Number i of the directory is entry i of the
+// reporter's list.
+type frontend struct {
+	ref     wire.Ref
+	address string // where it serves other daemons, by its own last message
+	fresh   list   // not sent yet
+	sent    list   // the longest ago first
+	dirty   bool   // in the reporter's list of those with fresh results
+
+	calling   bool // a Reports call is under way
+	failures  int  // calls without an answer since the last good one
+	notBefore sched.Time
+}
+
+// Frontend is what the status page shows of a receiver of results.
+type Frontend struct {
+	Frontend string `json:"frontend"`
+	Address  string `json:"address"`
+	Kept     int    `json:"kept_results"`
+	Failures int    `json:"failures,omitempty"` // calls without an answer since the last good one
+}
+
+// Directory names the frontends by their numbers.
+type Directory interface {
+	Ref(a sched.Addr) (ref wire.Ref, known bool)
+}
+
+// frontend returns the record of a distributor, nil when there cannot be one.
+func (r *Reporter) frontend(a sched.Addr) *frontend {
+	if a.Role != sched.Distributor || a.ID < 0 {
+		return nil
+	}
+	for len(r.frontends) <= int(a.ID) {
+		ref, ok := r.cfg.Names.Ref(sched.Addr{Role: sched.Distributor, ID: int32(len(r.frontends))}) //nolint:gosec // below the directory's limit
+		if !ok {
+			return nil
+		}
+		r.frontends = append(r.frontends, &frontend{ref: ref})
+	}
+	return r.frontends[a.ID]
+}
+
+// CanReport reports whether results of a distributor's tasks have a receiver.
+func (r *Reporter) CanReport(to sched.Addr) bool { return r.frontend(to) != nil }
+
+// Frontend returns the name of a distributor with which CanReport holds.
+func (r *Reporter) Frontend(a sched.Addr) wire.Ref { return r.frontends[a.ID].ref }
+
+// Frontends returns what the status page shows.
+func (r *Reporter) Frontends() (list []Frontend) {
+	for _, f := range r.frontends {
+		list = append(list, Frontend{f.ref.Name, f.address, f.fresh.n + f.sent.n, f.failures})
+	}
+	return list
+}
+
+// Reached records an address at which a frontend is worth a call at once; "" is
+// ignored.
+func (r *Reporter) Reached(a sched.Addr, address string) {
+	if f := r.frontend(a); f != nil && address != "" && address != f.address {
+		f.address, f.failures, f.notBefore = address, 0, 0
+	}
+}

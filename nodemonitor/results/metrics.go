@@ -1,0 +1,35 @@
+package results
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+)
+
+// Metrics counts what a Reporter does.
+type Metrics struct {
+	kept         prometheus.Gauge
+	keptBytes    prometheus.Gauge
+	sent         []prometheus.Counter // by first, repeated
+	acknowledged prometheus.Counter
+	dropped      prometheus.Counter
+	unpublished  prometheus.Counter
+}
+
+// How often a result was sent, as the label of a metric.
+const (
+	first = iota
+	repeated
+)
+
+// NewMetrics registers the metrics; unpublished counts what NATS did not take.
+func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
+	return &Metrics{
+		kept:         m.Gauge("kept_results", "Results that their frontends have not acknowledged."),
+		keptBytes:    m.Gauge("kept_result_bytes", "Bytes of reasons and stderr tails among the kept results."),
+		sent:         m.Counters("reports_sent_total", "Results sent to their frontends: for the first time, or again because they were not acknowledged within a heartbeat.", "sending", "first", "repeated"),
+		acknowledged: m.Counter("reports_acknowledged_total", "Results that their frontends have journaled."),
+		dropped:      m.Counter("results_dropped_total", "Results forgotten because their frontend does not know the job."),
+		unpublished:  unpublished,
+	}
+}

@@ -1,0 +1,208 @@
+package results
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Notifier publishes notices. An error means that nothing was sent; success does not
+// mean that the receiver got it.
+type Notifier interface {
+	Report(b *wire.Batch) error // to the receiver, a frontend
+}
+
+// Caller makes Reports calls.
+type Caller interface {
+	// Report calls the frontend at the address and then back, from a goroutine of
+	// its own, once.
+	Report(address string, b *wire.Batch, back func(wire.ReportsReply, error))
+}
+
+// Config is what a Reporter needs.
+type Config struct {
+	Node      wire.Ref
+	Limit     int   // results kept and attempts running
+	MaxBytes  int64 // of reasons and tails
+	Heartbeat sched.Time
+	Names     Directory
+	Calls     Caller
+	Envelope  func(to wire.Ref, items []wire.Item) *wire.Batch
+	Now       func() sched.Time
+	// Post runs a function later on the goroutine that owns the reporter; it may be
+	// called from any.
+	Post func(func())
+	// UnknownJob is called when a frontend does not know a job; the results of the
+	// job are forgotten by then.
+	UnknownJob func(frontend sched.Addr, job sched.JobID)
+	Log        *slog.Logger
+	Metrics    *Metrics
+}
+
+// Reporter keeps results and reports them. It belongs to one goroutine. Make one with
+// [New].
+type Reporter struct {
+	cfg       Config
+	notices   Notifier // nil without NATS
+	store     *store
+	frontends []*frontend   // by distributor number
+	dirty     []*frontend   // with fresh results
+	scratch   []wire.Item   // of a notice
+	muted     bool          // no more calls
+	drained   chan struct{} // closed when the last calls have been answered; nil before HandOver
+}
+
+// New returns a reporter that keeps nothing.
+func New(cfg Config) *Reporter {
+	return &Reporter{cfg: cfg, store: newStore(cfg.Limit, cfg.MaxBytes)}
+}
+
+// UseNotices has results travel as notices from now on.
+func (r *Reporter) UseNotices(n Notifier) { r.notices = n }
+
+// Keep adds the end of an attempt to the results that are owed to a frontend with
+// which CanReport holds. An attempt whose result is kept already has that one sent
+// once more.
+func (r *Reporter) Keep(to sched.Addr, result Result) {
+	f := r.frontend(to)
+	if !r.store.keep(result, f, &f.fresh) {
+		r.Resend(result.ID)
+		return
+	}
+	r.markDirty(f)
+}
+
+// Resend sends a kept result once more.
+func (r *Reporter) Resend(id sched.AttemptID) {
+	place, kept := r.store.index[id]
+	if !kept {
+		return
+	}
+	e := &r.store.table[place]
+	r.store.move(place, &e.owner.fresh)
+	r.markDirty(e.owner)
+}
+
+// Keeps reports whether the result of an attempt is kept.
+func (r *Reporter) Keeps(id sched.AttemptID) bool {
+	_, kept := r.store.index[id]
+	return kept
+}
+
+// Kept returns how many results are kept, and the bytes of their texts.
+func (r *Reporter) Kept() (results int, bytes int64) { return len(r.store.index), r.store.bytes }
+
+// EachKept calls visit for every kept result until it returns false.
+func (r *Reporter) EachKept(visit func(*Result) bool) {
+	for i := range r.store.table {
+		if e := &r.store.table[i]; e.list != nil && !visit(&e.Result) {
+			return
+		}
+	}
+}
+
+// HasRoom reports whether one more attempt may start beside those that run.
+func (r *Reporter) HasRoom(running int) bool { return r.store.hasRoom(running) }
+
+// Fullness returns why HasRoom is false, in words.
+func (r *Reporter) Fullness() string { return r.store.fullness(r.cfg.Node.Name) }
+
+// Acknowledge forgets results that a frontend has journaled.
+func (r *Reporter) Acknowledge(ids []sched.AttemptID) {
+	n := 0
+	for _, id := range ids {
+		if r.store.drop(id) {
+			n++
+		}
+	}
+	r.cfg.Metrics.acknowledged.Add(float64(n))
+}
+
+func (r *Reporter) markDirty(f *frontend) {
+	if !f.dirty {
+		f.dirty = true
+		r.dirty = append(r.dirty, f)
+	}
+}
+
+// Flush sends the fresh results of a batch: one notice for each frontend, or a call
+// where notices do not go.
+func (r *Reporter) Flush() {
+	for _, f := range r.dirty {
+		f.dirty = false
+		for f.fresh.n > 0 && r.publish(f) {
+		}
+		if f.fresh.n > 0 {
+			r.call(f)
+		}
+	}
+	clear(r.dirty)
+	r.dirty = r.dirty[:0]
+	r.cfg.Metrics.kept.Set(float64(len(r.store.index)))
+	r.cfg.Metrics.keptBytes.Set(float64(r.store.bytes))
+}
+
+// Repeat sends, every heartbeat, the results that were not acknowledged within one. A
+// frontend that does not answer at its last address may have come back at another,
+// which its answer to a notice carries.
+func (r *Reporter) Repeat() {
+	for _, f := range r.frontends {
+		switch {
+		case f.dirty: // Flush sees to it
+		case f.fresh.n == 0 && !r.isDue(f):
+		case f.failures%2 == 1 && r.publish(f):
+			f.failures++
+		default:
+			r.call(f)
+		}
+	}
+}
+
+// HandOver sends every kept result once more, before the node monitor ends. The
+// channel is closed when the last calls have been answered.
+func (r *Reporter) HandOver() <-chan struct{} {
+	drained := make(chan struct{})
+	r.drained = drained
+	for _, f := range r.frontends {
+		for f.sent.n > 0 {
+			r.store.move(f.sent.first, &f.fresh)
+		}
+		f.notBefore = 0
+		r.call(f)
+	}
+	r.checkDrained()
+	return drained
+}
+
+// Mute ends all calls, for good.
+func (r *Reporter) Mute() { r.muted = true }
+
+// checkDrained closes drained, once there is one, when no call is under way any more.
+func (r *Reporter) checkDrained() {
+	if r.drained == nil {
+		return
+	}
+	for _, f := range r.frontends {
+		if f.calling {
+			return
+		}
+	}
+	close(r.drained)
+	r.drained = nil
+}
+
+// Pauses after calls without an answer.
+const (
+	pauseFirst = 20 * time.Millisecond
+	pauseMost  = 2 * time.Second
+)
+
+// pauseAfter doubles with each failure, less up to half of it by chance, so that nodes
+// that lost the same frontend do not come back together.
+func pauseAfter(failures int) sched.Time {
+	d := min(pauseFirst<<min(failures-1, 10), pauseMost)
+	return sched.Time(d - rand.N(d/2+1)) //nolint:gosec // no secret
+}

@@ -1,0 +1,170 @@
+package results
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// maxReason bounds the reason of a result, which a backend may have written.
+const maxReason = 4096
+
+// Result is how an attempt ended.
+type Result struct {
+	ID       sched.AttemptID
+	Outcome  sched.Outcome
+	Slot     int32
+	Reason   string
+	Tail     []byte    // end of stderr
+	Trace    api.Trace // of the span "running"
+	Elapsed  time.Duration
+	Exit     int // status of a process
+	Started  time.Time
+	Finished time.Time
+}
+
+func (r *Result) bytes() int64 { return int64(len(r.Reason) + len(r.Tail)) }
+
+// entry is a kept result.
+type entry struct {
+	Result
+	owner      *frontend
+	sentAt     sched.Time
+	list       *list // the one it is in; nil in a free place
+	prev, next int32
+}
+
+// list is a doubly linked list of entries by their places in the table.
+type list struct {
+	first, last int32 // meaningless while n is 0
+	n           int
+}
+
+// store is every kept result. The table and its free places are reused, so keeping
+// one allocates nothing in the long run.
+//
+// Invariant: index has exactly the places of table that are in a list.
+type store struct {
+	limit    int
+	maxBytes int64
+	bytes    int64
+	table    []entry
+	free     []int32
+	index    map[sched.AttemptID]int32
+}
+
+func newStore(limit int, maxBytes int64) *store {
+	return &store{limit: limit, maxBytes: maxBytes, index: map[sched.AttemptID]int32{}}
+}
+
+// hasRoom reports whether one more attempt may start beside those that run: its
+// result must find a place.
+func (s *store) hasRoom(running int) bool {
+	return len(s.index)+running < s.limit && s.bytes < s.maxBytes
+}
+
+// fullness returns what there is no room for.
+func (s *store) fullness(node string) string {
+	return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes)",
+		node, len(s.index), s.bytes)
+}
+
+// keep adds a result of a frontend's to the list; false when the attempt has one
+// already, which stays.
+func (s *store) keep(r Result, owner *frontend, l *list) bool {
+	if _, known := s.index[r.ID]; known {
+		return false
+	}
+	if len(r.Reason) > maxReason {
+		r.Reason = r.Reason[:maxReason] + "..."
+	}
+	place := int32(len(s.table)) //nolint:gosec // below the limit and the slots
+	e := entry{Result: r, owner: owner}
+	if n := len(s.free); n > 0 {
+		place = s.free[n-1]
+		s.free = s.free[:n-1]
+		s.table[place] = e
+	} else {
+		s.table = append(s.table, e)
+	}
+	s.index[r.ID] = place
+	s.bytes += r.bytes()
+	s.push(place, l)
+	return true
+}
+
+// drop forgets the result of an attempt; false when there is none.
+func (s *store) drop(id sched.AttemptID) bool {
+	place, ok := s.index[id]
+	if !ok {
+		return false
+	}
+	s.unlink(place)
+	s.bytes -= s.table[place].bytes()
+	s.table[place] = entry{}
+	s.free = append(s.free, place)
+	delete(s.index, id)
+	return true
+}
+
+// dropJob forgets the results of a job in the lists.
+func (s *store) dropJob(job sched.JobID, lists ...*list) (dropped int) {
+	for _, l := range lists {
+		for place, n := l.first, l.n; n > 0; n-- {
+			e := &s.table[place]
+			place = e.next
+			if e.ID.Job == job && s.drop(e.ID) {
+				dropped++
+			}
+		}
+	}
+	return dropped
+}
+
+// move puts a result at the end of another list, or of its own.
+func (s *store) move(place int32, to *list) {
+	s.unlink(place)
+	s.push(place, to)
+}
+
+func (s *store) push(place int32, l *list) {
+	e := &s.table[place]
+	e.list, e.prev, e.next = l, l.last, 0
+	if l.n == 0 {
+		l.first = place
+	} else {
+		s.table[l.last].next = place
+	}
+	l.last = place
+	l.n++
+}
+
+func (s *store) unlink(place int32) {
+	e := &s.table[place]
+	l := e.list
+	if place == l.first {
+		l.first = e.next
+	} else {
+		s.table[e.prev].next = e.next
+	}
+	if place == l.last {
+		l.last = e.prev
+	} else {
+		s.table[e.next].prev = e.prev
+	}
+	l.n--
+}
+
+// item writes the report of a result.
+func (e *entry) item(node wire.Ref, it *wire.Item) {
+	it.From, it.To = node, e.owner.ref
+	it.From.Slot = e.Slot
+	m := &it.Msg
+	m.Kind, m.Job, m.First, m.Attempt = sched.Report, e.ID.Job, e.ID.Task, e.ID.Attempt
+	m.Outcome, m.Reason = e.Outcome, e.Reason
+	it.Elapsed, it.Started, it.Finished = e.Elapsed, e.Started, e.Finished
+	it.Tail, it.Exit, it.Trace = e.Tail, e.Exit, e.Trace
+}
