@@ -73,12 +73,18 @@ func (s *schema) collect(t reflect.Type, prefix string, index []int) error {
 		if name == "-" {
 			continue
 		}
+		at := append(append([]int(nil), index...), i)
+		if f.Anonymous && name == ",squash" {
+			if err := s.collect(f.Type, prefix, at); err != nil {
+				return err
+			}
+			continue
+		}
 		doc := f.Tag.Get("doc")
 		if !f.IsExported() || !keyShape.MatchString(name) || doc == "" {
 			return fmt.Errorf("configuration %v: field %s needs to be exported, with the tags mapstructure (lower case, %v) and doc, or mapstructure:\"-\"", t, f.Name, keyShape)
 		}
 		path := prefix + name
-		at := append(append([]int(nil), index...), i)
 		if f.Type.Kind() == reflect.Struct {
 			s.sections = append(s.sections, section{path, doc})
 			if err := s.collect(f.Type, path+".", at); err != nil {

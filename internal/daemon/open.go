@@ -1,0 +1,107 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+)
+
+// exportTimeout bounds how long a daemon that stops waits for its last spans to
+// be exported.
+const exportTimeout = 2 * time.Second
+
+// Listen opens a Thrift service. Its address is known at once; callers are
+// answered while Run runs.
+func (l *Lifecycle) Listen(p thrift.TProcessor, o server.Options) (*server.Server, error) {
+	o.Log = l.log
+	s, err := server.New(p, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Listen(); err != nil {
+		return nil, err
+	}
+	l.OnClose(s.Close)
+	l.servers = append(l.servers, s)
+	return s, nil
+}
+
+// Status opens the HTTP server of /metrics, /healthz, /readyz and what handle adds.
+// ready returns why the daemon is of no use at the moment; nil stands for "it has
+// not marked itself ready". Without an address there is no server, and the result
+// is nil.
+func (l *Lifecycle) Status(address string, m *telemetry.Metrics, ready func() error, handle func(*telemetry.Server)) (*telemetry.Server, error) {
+	if address == "" {
+		return nil, nil
+	}
+	if ready == nil {
+		ready = l.readiness
+	}
+	s := telemetry.NewServer(telemetry.ServerOptions{Addr: address, Gatherer: m.Registry, Ready: ready, Logger: l.log})
+	handle(s)
+	if err := s.Start(); err != nil {
+		return nil, err
+	}
+	l.OnClose(func() error { s.Stop(); return nil })
+	return s, nil
+}
+
+func (l *Lifecycle) readiness() error {
+	select {
+	case <-l.ready:
+		return nil
+	default:
+		return errors.New("starting")
+	}
+}
+
+// Tracing sets tracing up, with its counts among the metrics.
+func (l *Lifecycle) Tracing(o telemetry.Options, m *telemetry.Metrics) (*telemetry.Tracing, error) {
+	o.Logger = l.log
+	t, err := telemetry.Setup(context.Background(), o)
+	if err != nil {
+		return nil, err
+	}
+	l.OnClose(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
+		defer cancel()
+		return t.Shutdown(ctx)
+	})
+	m.WatchTracing(t)
+	return t, nil
+}
+
+// Record opens the recording of the daemon's cores, <folder>/<name>.jsonl. Without
+// a folder there is none, and the result is nil.
+func (l *Lifecycle) Record(folder, name string) (*runloop.Recorder, error) {
+	if folder == "" {
+		return nil, nil
+	}
+	r, end, err := runloop.RecordTo(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	l.OnClose(end)
+	return r, nil
+}
+
+// Notices begins to connect to the NATS server of the URL. Without one the result
+// is nil.
+func (l *Lifecycle) Notices(url, name string) (*notice.Conn, error) {
+	if url == "" {
+		return nil, nil
+	}
+	c, err := notice.Connect(notice.Options{URL: url, Name: name, Log: l.log})
+	if err != nil {
+		return nil, err
+	}
+	l.OnClose(c.Close)
+	return c, nil
+}

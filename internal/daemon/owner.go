@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+)
+
+// retryAfter is when a caller may try again whom a full inbox refused.
+const retryAfter = 100 * time.Millisecond
+
+// Owner is how others reach the goroutine that alone touches a daemon's state.
+type Owner struct {
+	// Name is the daemon in errors: "frontend f-0".
+	Name string
+	// Post runs do on the owner goroutine; the error is one of package runloop.
+	Post func(do func()) error
+}
+
+// Ask runs a question on the owner goroutine and returns its answer. The error
+// says that the inbox is full, that the daemon is stopping or that ctx ended
+// first; tried says in it what for: "looking job X up".
+func Ask[T any](ctx context.Context, o Owner, tried string, question func() T) (answer T, err error) {
+	done := make(chan T, 1)
+	if err := o.Post(func() { done <- question() }); err != nil {
+		return answer, o.Refusal(err, tried)
+	}
+	return Await(ctx, o, tried, done)
+}
+
+// Await returns the answer to a question that was posted before.
+func Await[T any](ctx context.Context, o Owner, tried string, done <-chan T) (answer T, err error) {
+	select {
+	case answer = <-done:
+		return answer, nil
+	case <-ctx.Done():
+		return answer, &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: o.Name, Tried: tried, Next: "try again"}
+	}
+}
+
+// Refusal turns an error of Post into one for users.
+func (o Owner) Refusal(err error, tried string) error {
+	if errors.Is(err, runloop.ErrClosed) {
+		return o.Stopping(tried)
+	}
+	return &api.Error{Problem: api.Busy, What: err.Error(), Subject: o.Name, Tried: tried, Next: "try again", RetryAfter: retryAfter}
+}
+
+// Stopping is the answer of a daemon that stops.
+func (o Owner) Stopping(tried string) error {
+	return &api.Error{Problem: api.NotReady, What: runloop.ErrClosed.Error(), Subject: o.Name, Tried: tried, Next: "try again when it is back"}
+}

@@ -1,0 +1,79 @@
+package daemon
+
+import (
+	"net"
+	"regexp"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Settings are those that all daemons have. A daemon's configuration embeds them,
+// and its Validate checks them among its own.
+type Settings struct {
+	Cluster  string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
+	HTTP     string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
+	NATS     string        `mapstructure:"nats" doc:"URL of the NATS server that carries notices; empty: none, everything then goes by Thrift"`
+	Policy   string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
+	Cutoff   time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
+	Reserved float64       `mapstructure:"reserved" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`
+	Seed     uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
+	OTLP     string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
+	Record   string        `mapstructure:"record" doc:"folder for a recording of every input and action of the cores; empty: none"`
+}
+
+// DefaultSettings returns those of a daemon on one machine.
+func DefaultSettings() Settings {
+	return Settings{Cluster: "pigeon", HTTP: "127.0.0.1:0", Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, Seed: 1}
+}
+
+// Configure returns the policy of the settings and its parameters, of which the
+// master's weight is none of the common settings.
+func (s Settings) Configure(weight int) (sched.Policy, sched.Params, error) {
+	return policy.Configure(s.Policy, sched.Params{Cutoff: sched.Time(s.Cutoff), Reserved: s.Reserved, Weight: weight})
+}
+
+// Rule is what a setting must satisfy.
+type Rule struct {
+	Key     string
+	Broken  bool
+	Problem string // what would be right
+}
+
+// Rules are those of the common settings. policyFault is why the daemon cannot run
+// the policy, "" when it can.
+func (s Settings) Rules(policyFault string) []Rule {
+	return []Rule{
+		{"cluster", !IsName(s.Cluster), NameRule},
+		{"http", s.HTTP != "" && !IsAddress(s.HTTP), "give host:port, or nothing to switch it off"},
+		{"cutoff", s.Cutoff <= 0, "use a duration above zero"},
+		{"reserved", !(s.Reserved >= 0 && s.Reserved < 1), "use a share from 0 to below 1"},
+		{"policy", policyFault != "", policyFault},
+	}
+}
+
+// Check returns the first broken rule as a *config.FieldError.
+func Check(rules ...Rule) error {
+	for _, r := range rules {
+		if r.Broken {
+			return &config.FieldError{Key: r.Key, Problem: r.Problem}
+		}
+	}
+	return nil
+}
+
+var nameShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// IsName reports whether s can be part of a NATS subject and of a file's name.
+func IsName(s string) bool { return nameShape.MatchString(s) }
+
+// NameRule says what IsName wants.
+const NameRule = "use 1 to 128 letters, digits, dots, dashes and underscores, a letter or digit first"
+
+// IsAddress reports whether s is host:port.
+func IsAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	return err == nil && port != ""
+}

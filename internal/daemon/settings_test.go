@@ -1,0 +1,58 @@
+package daemon_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+)
+
+// settings are those of a daemon that has one of its own.
+type settings struct {
+	ID              string `mapstructure:"id" doc:"name"`
+	daemon.Settings `mapstructure:",squash"`
+}
+
+func (s settings) Validate() error { return daemon.Check(s.Rules("")...) }
+
+// The keys of embedded settings are those of the daemon, without a section.
+func TestSettingsAreTheDaemonsOwn(t *testing.T) {
+	cfg, origins, err := config.Load(settings{"x", daemon.DefaultSettings()}, config.Source{Environ: []string{"PIGEON_NATS=nats://h:1"}})
+	if err != nil || cfg.NATS != "nats://h:1" || cfg.Cluster != "pigeon" {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+	if len(origins) != 10 || origins[0].Key != "id" || origins[1].Key != "cluster" {
+		t.Errorf("keys: %+v", origins)
+	}
+	_, _, err = config.Load(settings{"x", daemon.DefaultSettings()}, config.Source{Environ: []string{"PIGEON_CUTOFF=0s"}})
+	if field, ok := errors.AsType[*config.FieldError](err); !ok || field.Key != "cutoff" {
+		t.Errorf("a cutoff of nothing: %v", err)
+	}
+}
+
+func TestRules(t *testing.T) {
+	if err := daemon.Check(daemon.DefaultSettings().Rules("")...); err != nil {
+		t.Error(err)
+	}
+	for key, change := range map[string]func(*daemon.Settings){
+		"cluster":  func(s *daemon.Settings) { s.Cluster = "a b" },
+		"http":     func(s *daemon.Settings) { s.HTTP = "80" },
+		"cutoff":   func(s *daemon.Settings) { s.Cutoff = -1 },
+		"reserved": func(s *daemon.Settings) { s.Reserved = math.NaN() },
+	} {
+		s := daemon.DefaultSettings()
+		change(&s)
+		field, ok := errors.AsType[*config.FieldError](daemon.Check(s.Rules("")...))
+		if !ok || field.Key != key || field.Problem == "" {
+			t.Errorf("%s: %+v", key, field)
+		}
+	}
+	if field, ok := errors.AsType[*config.FieldError](daemon.Check(daemon.DefaultSettings().Rules("no such policy")...)); !ok || field.Key != "policy" {
+		t.Errorf("policy: %+v", field)
+	}
+	if _, _, err := daemon.DefaultSettings().Configure(20); err != nil {
+		t.Error(err)
+	}
+}
