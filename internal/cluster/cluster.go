@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
+
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
 
 // Cluster is a running cluster. Its methods may be called from any goroutine.
@@ -23,22 +24,22 @@ type Cluster struct {
 
 // body is a cluster in one of the isolations.
 type body interface {
-	// start starts everything and returns when it is ready.
+	// start starts all daemons and returns when they are ready.
 	start(ctx context.Context) error
-	// frontends are where applications reach them, host:port.
+	// frontends returns the addresses for applications, host:port.
 	frontends() []string
-	// web are where frontends serve HTTP, "" when off.
+	// web returns where frontends serve HTTP, "" when off.
 	web() []string
-	// backends are where backend processes register, by node.
+	// backends returns where backend processes register, by node.
 	backends() []Place
 	usage() (Usage, error)
 	messages(ctx context.Context) (uint64, error)
-	// stop ends everything; it is called once, also after a failed start.
+	// stop ends all daemons; it is called once, also after a failed start.
 	stop() error
 }
 
-// Start starts a cluster and returns when it is ready. The error says which
-// daemon could not be started; nothing of it is left then.
+// Start starts a cluster and returns when it is ready. After an error, which
+// names the daemon that could not be started, nothing is left running.
 func Start(ctx context.Context, spec Spec) (*Cluster, error) {
 	spec = spec.withDefaults()
 	if err := spec.check(); err != nil {
@@ -76,10 +77,10 @@ func (c *Cluster) folder() (err error) {
 	return nil
 }
 
-// Frontends are where applications reach the frontends, host:port, by number.
+// Frontends returns the addresses of the frontends for applications, host:port, by number.
 func (c *Cluster) Frontends() []string { return c.body.frontends() }
 
-// Web is where the frontends serve their status, host:port, by number; "" when
+// Web returns where the frontends serve their status, host:port, by number; "" when
 // off.
 func (c *Cluster) Web() []string { return c.body.web() }
 
@@ -89,17 +90,17 @@ type Place struct {
 	Address string `json:"address"` // host:port
 }
 
-// Backends are where backend processes of applications register, by node. A
-// cluster of processes has none to tell: its nodes take free ports.
+// Backends returns where backend processes of applications register, by node. It is
+// nil for a cluster of processes, whose nodes take free ports.
 func (c *Cluster) Backends() []Place { return c.body.backends() }
 
-// NATS is the URL of the cluster's NATS server.
+// NATS returns the URL of the cluster's NATS server.
 func (c *Cluster) NATS() string { return c.places.nats }
 
-// Dir is the cluster's folder.
+// Dir returns the cluster's folder.
 func (c *Cluster) Dir() string { return c.places.dir }
 
-// Histories are the files that the frontends write, by number; nil unless the
+// Histories returns the files that the frontends write, by number; nil unless the
 // spec asks for them.
 func (c *Cluster) Histories() []string {
 	if !c.spec.History {
@@ -112,7 +113,7 @@ func (c *Cluster) Histories() []string {
 	return files
 }
 
-// Failed tells of the first daemon that ended by itself.
+// Failed receives the error of the first daemon that ended without being stopped.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
 func (c *Cluster) fail(err error) {
@@ -122,30 +123,30 @@ func (c *Cluster) fail(err error) {
 	}
 }
 
-// Kill ends a process at once, without warning, and returns when it is gone:
+// Kill ends a process at once, without warning, and returns when it has ended:
 // SIGKILL to number i of a role. Nodes are numbered through the groups. Only
 // processes can be killed.
-func (c *Cluster) Kill(r Role, i int) error { return c.member(r, i, (*process).kill) }
+func (c *Cluster) Kill(r Role, i int) error { return c.member(r, i, (*member).kill) }
 
 // Restart starts a process again that was killed, with its former settings. It
 // does not wait until it is ready.
 func (c *Cluster) Restart(r Role, i int) error {
-	return c.member(r, i, func(p *process) error { return p.start(c.body.(*processes).spawner, c.fail) })
+	return c.member(r, i, func(m *member) error { return m.start(c.body.(*processes).group, c.fail) })
 }
 
-// Pause stops a process where it is, as a machine does that hangs: SIGSTOP to
-// number i of a role. What it has started runs on. Only processes can be paused.
+// Pause suspends a process, as if its machine hung: SIGSTOP to
+// number i of a role. What it has started keeps running. Only processes can be paused.
 func (c *Cluster) Pause(r Role, i int) error {
-	return c.member(r, i, func(p *process) error { return p.freeze(true) })
+	return c.member(r, i, (*member).pause)
 }
 
-// Resume has a paused process go on.
+// Resume continues a paused process.
 func (c *Cluster) Resume(r Role, i int) error {
-	return c.member(r, i, func(p *process) error { return p.freeze(false) })
+	return c.member(r, i, (*member).resume)
 }
 
-// member does something to the process that is number i of a role.
-func (c *Cluster) member(r Role, i int, do func(*process) error) error {
+// member calls do with the process that is number i of a role.
+func (c *Cluster) member(r Role, i int, do func(*member) error) error {
 	p, ok := c.body.(*processes)
 	if !ok {
 		return errOneProcess
@@ -156,39 +157,38 @@ func (c *Cluster) member(r Role, i int, do func(*process) error) error {
 	return do(p.members[r][i])
 }
 
-// HTTP is where number i of a role serves its status, host:port; "" when that is
+// HTTP returns where number i of a role serves its status, host:port; "" when that is
 // off, or in another isolation than Process.
 func (c *Cluster) HTTP(r Role, i int) (at string) {
-	_ = c.member(r, i, func(p *process) error { at = p.http; return nil }) // what is not there serves nothing
+	_ = c.member(r, i, func(m *member) error { at = m.http; return nil }) // a member that does not exist serves nothing
 	return at
 }
 
-// Attend starts a process that uses the cluster, in a process group of its own, and
-// has it die with this program. Who starts it waits for its end, before Close. Only
-// a cluster of processes attends.
-func (c *Cluster) Attend(cmd *exec.Cmd) error {
+// StartClient starts a process that uses the cluster. It must have ended before Close.
+// Only a cluster of processes starts clients.
+func (c *Cluster) StartClient(command childproc.Command) (*childproc.Process, error) {
 	p, ok := c.body.(*processes)
 	if !ok {
-		return errOneProcess
+		return nil, errOneProcess
 	}
-	cmd.SysProcAttr = attributes()
-	return p.spawner.start(cmd)
+	return p.group.Start(command)
 }
 
 // Usage returns what the daemons used since their start.
 func (c *Cluster) Usage() (Usage, error) { return c.body.usage() }
 
-// Close ends the cluster and returns when nothing of it is left. It is safe to
-// call twice.
+// Close ends the cluster and returns when no process and no temporary file of it is
+// left. It is safe to call twice.
 func (c *Cluster) Close() error { return c.Finish(nil) }
 
-// Finish is Close with a look at what the daemons wrote, complete by then, before
-// a temporary folder is removed. look may be nil; a second call does nothing.
-func (c *Cluster) Finish(look func() error) error {
+// Finish is Close; in between, when the files of the daemons are complete and a
+// temporary folder is not yet removed, it calls read. read may be nil; a second call
+// does nothing.
+func (c *Cluster) Finish(read func() error) error {
 	c.closing.Do(func() {
 		c.closeErr = c.body.stop()
-		if look != nil {
-			c.closeErr = errors.Join(c.closeErr, look())
+		if read != nil {
+			c.closeErr = errors.Join(c.closeErr, read())
 		}
 		if c.temp {
 			c.closeErr = errors.Join(c.closeErr, os.RemoveAll(c.places.dir))

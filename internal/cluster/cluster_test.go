@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -135,9 +135,10 @@ func TestKilledFrontendResumes(t *testing.T) {
 	}
 }
 
-// TestPausedDaemonGoesOn: a frontend that is paused answers nothing, and all when it
-// goes on; and a process that attends dies by itself only.
-func TestPausedDaemonGoesOn(t *testing.T) {
+// TestPausedDaemonContinues: a frontend that is paused answers no request, and answers
+// again when it
+// is resumed.
+func TestPausedDaemonContinues(t *testing.T) {
 	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process, HTTP: true})
 	ready := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -167,30 +168,28 @@ func TestPausedDaemonGoesOn(t *testing.T) {
 	}
 	for deadline := time.Now().Add(30 * time.Second); ready() != nil; {
 		if time.Now().After(deadline) {
-			t.Fatal("the frontend does not go on")
+			t.Fatal("the frontend does not continue")
 		}
 	}
 	if c.Pause(cluster.Master, 1) == nil || c.HTTP(cluster.Master, 1) != "" {
 		t.Error("there is a second master")
 	}
-	cmd := exec.Command("cat")
-	in, err := cmd.StdinPipe()
+}
+
+// TestClientOfACluster: a client is a process of its own that ends by itself.
+func TestClientOfACluster(t *testing.T) {
+	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process})
+	p, err := c.StartClient(childproc.Command{Name: "client", Argv: []string{"true"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Attend(cmd); err != nil {
-		t.Fatal(err)
-	}
-	if group, err := syscall.Getpgid(cmd.Process.Pid); err != nil || group != cmd.Process.Pid {
-		t.Errorf("it is in group %d, not its own, %v", group, err)
-	}
-	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+	if err := p.Err(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestUnexpectedEndIsTold: a daemon that ends by itself is reported with its log.
-func TestUnexpectedEndIsTold(t *testing.T) {
+// TestUnexpectedEndIsReported: a daemon that ends by itself is reported with its log.
+func TestUnexpectedEndIsReported(t *testing.T) {
 	c := start(t, cluster.Spec{Groups: []int{1}, Isolation: cluster.Process, Dir: t.TempDir()})
 	// Behind the cluster's back: the process whose configuration is the master's.
 	pid := pidOf(t, filepath.Join(c.Dir(), "config", "master-0.yaml"))
@@ -250,8 +249,11 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	c := start(t, cluster.Spec{Groups: []int{1}})
-	if c.Kill(cluster.Master, 0) == nil || c.Restart(cluster.Master, 0) == nil || c.Pause(cluster.Master, 0) == nil || c.Attend(exec.Command("true")) == nil {
+	if c.Kill(cluster.Master, 0) == nil || c.Restart(cluster.Master, 0) == nil || c.Pause(cluster.Master, 0) == nil {
 		t.Error("a goroutine was killed")
+	}
+	if _, err := c.StartClient(childproc.Command{Argv: []string{"true"}}); err == nil {
+		t.Error("a cluster without processes started one")
 	}
 }
 

@@ -3,29 +3,26 @@
 //
 //	NATS ◀── masters (one a group) ◀── node monitors ── frontends
 //
-// Under a policy with one master all nodes are its; masters that help each other are
-// told of each other.
+// Under a policy with one master that master has all nodes; where masters send tasks to
+// each other, each is configured with the addresses of all.
 //
-// All of it in this process (Goroutine: every port a free one), or one process
-// for each daemon (Process: the program started again with the daemon's verb and
-// a configuration file in the cluster's folder; every node on an address of its
-// own, 127.0.<group+1>.<node+1>).
+// All daemons run in this process (Goroutine: every port a free one), or each in a
+// process (Process: the program is started again with the daemon's verb and a
+// configuration file in the cluster's folder; every node has an address, 127.0.<group+1>.<node+1>).
 //
 // # States
 //
-//	Start ──all daemons ready──▶ running ──Close──▶ gone
-//	                                └─ a daemon ends by itself ──▶ Failed tells why; Close follows
+//	Start ──all daemons ready──▶ running ──Close──▶ ended
+//	                                └─ a daemon ends by itself ──▶ Failed receives why; Close follows
 //
 // Start returns when every frontend is ready and every master has all its nodes.
-// Kill and Restart end and start one process, as faults do; what was killed is
-// not a failure. Pause and Resume stop one where it is and have it go on.
+// Kill and Restart end and start one process, as faults do; a daemon that was killed
+// has not failed. Pause and Resume suspend and continue one.
 //
-// # Nothing stays behind
+// # Nothing is left
 //
 // Close asks the nodes to stop, then frontends and masters, then NATS, each within
-// a bound, and kills what does not. Processes die with this one, whatever ends it:
-// each is told by the kernel (a parent-death signal, on Linux), and is in a
-// process group of its own, so that a Ctrl-C reaches them through Close only.
-// Without a folder of its own a cluster keeps its data in a temporary one and
-// removes it.
+// a bound, and kills those that do not. Processes end with this one, whatever ends it
+// (internal/childproc). A cluster without a configured folder keeps its data in a
+// temporary one and removes it.
 package cluster

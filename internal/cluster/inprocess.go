@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -61,7 +62,7 @@ func (p *inProcess) run(tier int, name string, d daemon) {
 	t.running.Go(func() {
 		err := d.Run(t.ctx)
 		if t.ctx.Err() == nil {
-			p.c.fail(fmt.Errorf("%s ended by itself: %w", name, errors.Join(err, errUnasked)))
+			p.c.fail(fmt.Errorf("%s ended by itself: %w", name, errors.Join(err, childproc.ErrUnasked)))
 			return
 		}
 		t.mu.Lock()
@@ -69,8 +70,6 @@ func (p *inProcess) run(tier int, name string, d daemon) {
 		t.mu.Unlock()
 	})
 }
-
-var errUnasked = errors.New("nobody had asked it to stop")
 
 func (p *inProcess) start(ctx context.Context) (err error) {
 	s, at := &p.c.spec, &p.c.places
@@ -93,8 +92,8 @@ func (p *inProcess) start(ctx context.Context) (err error) {
 			p.run(nodeTier, fmt.Sprintf("node %d of group %d", k, g), n)
 		}
 	}
-	// Frontends greet masters every second: a master that has its nodes by then
-	// tells at once what it serves.
+	// Frontends connect to masters every second: a master that has its nodes by then
+	// reports at once what it serves.
 	if err := p.await(ctx); err != nil {
 		return err
 	}
@@ -109,8 +108,8 @@ func (p *inProcess) start(ctx context.Context) (err error) {
 	return p.await(ctx)
 }
 
-// startMasters starts them on free ports. Masters that know each other are told all
-// addresses at their start, so these are looked for before.
+// startMasters starts them on free ports. Where masters send tasks to each other they
+// are configured with all addresses, so the ports are chosen first.
 func (p *inProcess) startMasters() (err error) {
 	s, at := &p.c.spec, &p.c.places
 	groups := len(s.masters())
@@ -188,3 +187,5 @@ func (p *inProcess) stop() (err error) {
 	}
 	return err
 }
+
+func (p *inProcess) usage() (Usage, error) { return OwnUsage() }

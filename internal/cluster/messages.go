@@ -12,8 +12,8 @@ import (
 )
 
 // Messages counts what the cores of all daemons sent to each other since their start,
-// as the papers do: a batch of k tasks counts k. Processes are asked by HTTP, which
-// the spec must want; those that do not run are left out.
+// as the papers do: a batch of k tasks counts k. Processes report it by HTTP, which
+// the spec must enable; those that do not run are left out.
 func (c *Cluster) Messages(ctx context.Context) (uint64, error) { return c.body.messages(ctx) }
 
 func (p *inProcess) messages(context.Context) (sum uint64, err error) {
@@ -29,12 +29,12 @@ func (p *processes) messages(ctx context.Context) (sum uint64, err error) {
 	}
 	for r, list := range p.members {
 		for _, m := range list {
-			if r == NATS || !m.alive() {
+			if r == NATS || !m.running() {
 				continue
 			}
 			n, err := messagesOf(ctx, m.http)
 			if err != nil {
-				return 0, fmt.Errorf("%s does not tell how many messages it sent: %w", m.name, err)
+				return 0, fmt.Errorf("%s does not report how many messages it sent: %w", m.command.Name, err)
 			}
 			sum += n
 		}
@@ -52,7 +52,7 @@ func messagesOf(ctx context.Context, at string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	q.Close = true // it is asked once in a while
+	q.Close = true // requests are rare
 	answer, err := http.DefaultClient.Do(q)
 	if err != nil {
 		return 0, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -25,15 +26,15 @@ const stopWithin = 8 * time.Second
 // processes is a cluster of processes.
 type processes struct {
 	c       *Cluster
-	spawner *spawner
+	group   *childproc.Group
 	ports   *ports // nil before they were taken
-	members map[Role][]*process
+	members map[Role][]*member
 	fronts  []string // host:port
 	status  []string // where frontends serve HTTP
 }
 
 func newProcesses(c *Cluster) *processes {
-	return &processes{c: c, spawner: newSpawner(), members: map[Role][]*process{}}
+	return &processes{c: c, group: childproc.NewGroup(), members: map[Role][]*member{}}
 }
 
 func (p *processes) start(ctx context.Context) error {
@@ -109,24 +110,15 @@ func addConfigured[T any](p *processes, r Role, d daemonSpec, c, defaults T) err
 	return p.add(r, d, "--config", path)
 }
 
-func (p *processes) add(r Role, d daemonSpec, args ...string) error {
-	m := &process{
-		name: d.name, http: d.http, args: append(append(p.c.spec.command(), string(r)), args...), env: p.c.spec.environment(),
-		log: filepath.Join(p.c.places.dir, "logs", d.name+".log"), dir: p.c.places.dir,
-	}
-	p.members[r] = append(p.members[r], m)
-	return m.start(p.spawner, p.c.fail)
-}
-
-// pollEvery is the pause between two questions to processes that start.
+// pollEvery is the pause between two requests to processes that start.
 const pollEvery = 20 * time.Millisecond
 
-// await waits until every frontend says that it is ready and every master has
+// await waits until every frontend reports that it is ready and every master has
 // all its nodes.
 func (p *processes) await(ctx context.Context) error {
 	for i, at := range p.status {
 		if err := p.poll(ctx, func() error { return readyz(ctx, at) }); err != nil {
-			return fmt.Errorf("frontend %d: %w; its log is %s", i, err, p.members[Frontend][i].log)
+			return fmt.Errorf("frontend %d: %w; its log is %s", i, err, p.members[Frontend][i].command.Log)
 		}
 	}
 	pool, err := client.New(client.Options{Name: "frontend 0", Address: p.fronts[0]})
@@ -149,7 +141,7 @@ func (p *processes) await(ctx context.Context) error {
 	})
 }
 
-// poll repeats a question until it is answered well.
+// poll repeats a request until it succeeds.
 func (p *processes) poll(ctx context.Context, ask func() error) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -175,12 +167,12 @@ func readyz(ctx context.Context, at string) error {
 	if err != nil {
 		return err
 	}
-	q.Close = true // it is asked once in a while
+	q.Close = true // requests are rare
 	answer, err := http.DefaultClient.Do(q)
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() //nolint:errcheck // it is read or not needed
+	defer answer.Body.Close() //nolint:errcheck // it was read or is not needed
 	if answer.StatusCode != http.StatusOK {
 		why, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
 		return errors.Join(fmt.Errorf("not ready: %s %s", answer.Status, why), err)
@@ -193,31 +185,19 @@ func (p *processes) web() []string       { return p.status }
 
 func (p *processes) backends() []Place { return nil }
 
-func (p *processes) usage() (sum Usage, err error) {
-	for _, list := range p.members {
-		for _, m := range list {
-			u, e := m.usage()
-			err = errors.Join(err, e)
-			sum.CPU += u.CPU
-			sum.RSSMax += u.RSSMax
-		}
-	}
-	return sum, err
-}
-
 // stop ends the roles one after another: nodes hand their results to frontends
 // that are still there.
 func (p *processes) stop() (err error) {
 	for _, r := range []Role{NodeMonitor, Frontend, Master, NATS} {
 		for _, m := range p.members[r] {
-			m.ask()
+			m.stop()
 		}
 		deadline := time.Now().Add(stopWithin)
 		for _, m := range p.members[r] {
-			err = errors.Join(err, m.gone(time.Until(deadline)))
+			err = errors.Join(err, m.awaitStop(deadline))
 		}
 	}
-	p.spawner.close()
+	p.group.Close(stopWithin)
 	if p.ports != nil {
 		p.ports.release()
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
 
-// Isolation says what separates the daemons.
+// Isolation is what separates the daemons.
 type Isolation string
 
 // The isolations.
@@ -37,7 +37,7 @@ const (
 // Spec describes a cluster. The zero value of a field takes the default given.
 type Spec struct {
 	// Groups holds the number of nodes of each group. At least one. Under a policy
-	// with one master (policy.OneMaster) all nodes are its, as simulated.
+	// with one master (policy.OneMaster) that has all nodes, as simulated.
 	Groups []int
 	// Slots of each node; default 1.
 	Slots int
@@ -45,7 +45,7 @@ type Spec struct {
 	Frontends int
 
 	// Policy, Reserved, Weight, Cutoff and Seed are the scheduler's settings;
-	// defaults as those of the daemons, but Reserved is taken as it is.
+	// defaults as those of the daemons, except that Reserved 0 means none.
 	Policy   string
 	Reserved float64
 	Weight   int
@@ -68,14 +68,14 @@ type Spec struct {
 	// of jobs that are traced.
 	OTLP       string
 	TraceRatio float64
-	// Log gets what daemons of this process log; nil discards. Processes log to
+	// Log receives what daemons of this process log; nil discards it. Processes log to
 	// files in Dir/logs.
 	Log *slog.Logger
 
 	// Command starts this program in processes; default is the running binary.
 	Command []string
-	// Env is added to the environment of processes, from which PIGEON_* is left
-	// out.
+	// Env is added to the environment of processes, from which PIGEON_* variables
+	// are removed.
 	Env []string
 	// StartTimeout bounds the start; default 20 s, and 0.5 s for each process.
 	StartTimeout time.Duration
@@ -114,7 +114,7 @@ func (s *Spec) nodes() (n int) {
 	return n
 }
 
-// policy reads the policy that was asked for.
+// policy returns the policy of the spec.
 func (s *Spec) policy() (sched.Policy, error) {
 	p, _, err := policy.Configure(cmp.Or(s.Policy, frontend.Default().Policy), sched.Params{
 		Cutoff: sched.Time(cmp.Or(s.Cutoff, frontend.Default().Cutoff)), Weight: s.Weight, Reserved: s.Reserved,
@@ -130,7 +130,7 @@ func (s *Spec) masters() []int {
 	return s.Groups
 }
 
-// helping reports whether masters are told of each other.
+// helping reports whether masters send tasks to each other.
 func (s *Spec) helping() bool {
 	p, err := s.policy()
 	return err == nil && p.Helping
@@ -167,8 +167,8 @@ func (s Spec) check() error {
 	return nil
 }
 
-// places is where the daemons of a cluster find each other. In one process the
-// ports are free ones, told as they are opened.
+// places is where the daemons of a cluster reach each other. In one process the
+// ports are free ones, known when they are opened.
 type places struct {
 	dir     string
 	nats    string   // URL
@@ -189,8 +189,8 @@ func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	return c
 }
 
-// node returns node number of a group of the spec. Where one master has all nodes they
-// keep their names and are of its group.
+// node returns the configuration of a node of a group of the spec. Where one master has
+// all nodes they keep their names and belong to its group.
 func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config {
 	c := nodemonitor.Default()
 	c.ID = fmt.Sprintf("node-%d-%03d", group, number)

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
 
 // Job is an application to be run. The zero value of a field takes the default
@@ -68,11 +68,10 @@ func (j *Job) command(program, master string) []string {
 
 // Driver is an application's own process, of which others may be children.
 type Driver struct {
-	Name   string
-	Folder string // it works there; gone with the cluster
-	cmd    *exec.Cmd
-	began  time.Time
-	exited chan struct{} // closed when it is gone
+	Name               string
+	Folder             string // it works there; gone with the cluster
+	*childproc.Process        // Spark's launcher becomes it: of Java, also in PySpark
+	began              time.Time
 }
 
 // Submit starts an application and returns when its process has begun.
@@ -81,7 +80,7 @@ func (c *Cluster) Submit(s Spark, j Job) (*Driver, error) {
 	name := fmt.Sprintf("driver-%d", c.drivers)
 	c.drivers++
 	c.mu.Unlock()
-	d := &Driver{Name: name, Folder: filepath.Join(c.dir, name), exited: make(chan struct{})}
+	d := &Driver{Name: name, Folder: filepath.Join(c.dir, name)}
 	if err := os.MkdirAll(filepath.Join(d.Folder, "local"), 0o755); err != nil {
 		return nil, err
 	}
@@ -92,76 +91,31 @@ func (c *Cluster) Submit(s Spark, j Job) (*Driver, error) {
 	}
 	defer out.Close()  //nolint:errcheck // the process has its own
 	defer errs.Close() //nolint:errcheck // as above
-	words := j.command(c.program, c.Master())
-	d.cmd = exec.Command(words[0], words[1:]...)
-	d.cmd.Dir, d.cmd.Stdout, d.cmd.Stderr = d.Folder, out, errs
-	d.cmd.Env = s.environment(append([]string{"SPARK_LOCAL_DIRS=" + filepath.Join(d.Folder, "local")}, j.Env...)...)
+	command := childproc.Command{
+		Name: name, Argv: j.command(c.program, c.Master()), Dir: d.Folder, Stdout: out, Stderr: errs, Watchdog: true,
+		Env: s.environment(append([]string{"SPARK_LOCAL_DIRS=" + filepath.Join(d.Folder, "local")}, j.Env...)...),
+	}
 	if j.Stdin != "" {
-		d.cmd.Stdin = strings.NewReader(j.Stdin)
+		command.Stdin = strings.NewReader(j.Stdin)
 	}
 	d.began = time.Now()
-	if err := c.daemons.Attend(d.cmd); err != nil {
-		return nil, fmt.Errorf("%s was not started: %w", name, err)
-	}
-	reaper, err := reap(d.Pid())
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("nobody would end %s: %w", name, err), d.cmd.Process.Kill(), d.cmd.Wait())
-	}
-	go func() {
-		defer close(d.exited)
-		_ = d.cmd.Wait()   // its state says how it ended
-		_ = reaper.letGo() // nobody is left to be told
-	}()
-	return d, nil
+	var err error
+	d.Process, err = c.daemons.StartClient(command)
+	return d, err
 }
 
 func (d *Driver) file(name string) string { return filepath.Join(d.Folder, name) }
 
-// Pid is its process, which Spark's launcher becomes: of Java, also in PySpark.
-func (d *Driver) Pid() int { return d.cmd.Process.Pid }
-
-// Signal sends a signal to that process alone.
-func (d *Driver) Signal(s syscall.Signal) error { return d.cmd.Process.Signal(s) }
-
-// Kill ends it and all of its process group at once, and returns when it is gone.
-func (d *Driver) Kill() {
-	_ = syscall.Kill(-d.Pid(), syscall.SIGKILL) // it may have ended
-	<-d.exited
-}
-
 // Ended reports whether it is gone.
-func (d *Driver) Ended() bool {
-	select {
-	case <-d.exited:
-		return true
-	default:
-		return false
-	}
-}
+func (d *Driver) Ended() bool { return !d.Running() }
 
-// End waits for its end and gives its exit status, 128 + n after signal n. The
-// error says that it has not ended within the time; it is left as it is.
+// End waits for its end and returns its exit status, 128 + n after signal n. After an
+// error it has not ended within the time, and runs on.
 func (d *Driver) End(within time.Duration) (int, error) {
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	select {
-	case <-d.exited:
-		return d.Status(), nil
-	case <-timer.C:
+	if !d.Process.Wait(within) {
 		return 0, fmt.Errorf("%s has not ended within %v; its stderr ends:\n%s", d.Name, within, d.Tail(4000))
 	}
-}
-
-// Status is its exit status, 128 + n after signal n; -1 while it lives.
-func (d *Driver) Status() int {
-	if !d.Ended() {
-		return -1
-	}
-	w, ok := d.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if ok && w.Signaled() {
-		return 128 + int(w.Signal())
-	}
-	return d.cmd.ProcessState.ExitCode()
+	return d.Status(), nil
 }
 
 // Took is the time since its start.

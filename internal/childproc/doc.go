@@ -1,0 +1,20 @@
+// Package childproc starts processes that end with this program: daemons of a
+// cluster on this machine, drivers and daemons of Spark.
+//
+//	Group ──Start──▶ Process ──exits, Signal, Stop, Kill──▶ Exited, Err
+//
+// # No process is left
+//
+// Every process is the leader of a process group, so that a Ctrl-C at the terminal
+// reaches it only through this program, and what it has started is ended with it
+// (Stop, Close). The kernel kills it when this program is gone, whatever ended that
+// (a parent-death signal, on Linux). The kernel sends that signal when the thread ends
+// that started the process, so one thread, which lives as long as the Group, starts all.
+// A program that replaces itself several times can lose the signal: Command.Watchdog
+// has a small shell kill its process group instead.
+//
+// # Output
+//
+// What a process writes goes to a log file, or to the writers of its Command; Tail
+// keeps the end of it, for errors.
+package childproc

@@ -1,0 +1,111 @@
+package childproc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// Command describes a process.
+type Command struct {
+	Name string // what errors call it
+	Argv []string
+	Env  []string // the whole environment; nil is that of this program
+	Dir  string   // its working directory; "" is that of this program
+	// Log is a file to which standard output and standard error are appended, as far
+	// as they have no writer; "" discards them.
+	Log            string
+	Stdin          io.Reader // nil: empty
+	Stdout, Stderr io.Writer
+	// Watchdog has a second process kill the process group when this program is gone:
+	// for programs that replace themselves, and lose the parent-death signal.
+	Watchdog bool
+}
+
+// waitDelay bounds how long outputs are read after the end of a process: what it has
+// started may hold them open.
+const waitDelay = time.Second
+
+// Group starts processes, and ends with Close those that still run. Its methods may
+// be called from any goroutine.
+type Group struct {
+	spawner *spawner
+	mu      sync.Mutex
+	all     []*Process
+}
+
+// NewGroup returns a new group without processes.
+func NewGroup() *Group { return &Group{spawner: newSpawner()} }
+
+// Start starts a process.
+func (g *Group) Start(c Command) (*Process, error) {
+	cmd := exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:gosec,noctx // the caller's program; Stop ends it
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Env, c.Dir, c.Stdin, c.Stdout, c.Stderr
+	cmd.SysProcAttr, cmd.WaitDelay = attributes(), waitDelay
+	if c.Log != "" {
+		log, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("%s was not started: %w", c.Name, err)
+		}
+		defer log.Close() //nolint:errcheck // the process has its own descriptor
+		if cmd.Stdout == nil {
+			cmd.Stdout = log
+		}
+		if cmd.Stderr == nil {
+			cmd.Stderr = log
+		}
+	}
+	if err := g.spawner.start(cmd); err != nil {
+		return nil, fmt.Errorf("%s was not started: %w", c.Name, err)
+	}
+	p := &Process{name: c.Name, log: c.Log, cmd: cmd, exited: make(chan struct{})}
+	if c.Watchdog {
+		if err := p.watch(); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s was not started: no process would end it: %w", c.Name, err), p.cmd.Process.Kill(), cmd.Wait())
+		}
+	}
+	g.mu.Lock()
+	g.all = append(g.all, p)
+	g.mu.Unlock()
+	go g.wait(p)
+	return p, nil
+}
+
+// wait waits for the end of a process.
+func (g *Group) wait(p *Process) {
+	p.err = p.cmd.Wait()
+	if p.watchdog != nil {
+		_ = p.watchdog.release() // its only work was to wait for this program's end
+	}
+	g.mu.Lock()
+	for i, other := range g.all {
+		if other == p {
+			g.all = append(g.all[:i], g.all[i+1:]...)
+			break
+		}
+	}
+	g.mu.Unlock()
+	close(p.exited)
+}
+
+// Close stops the processes that still run, the last one first, and returns when they
+// have ended. Each has the time given before it is killed. Nothing may be started
+// afterwards.
+func (g *Group) Close(within time.Duration) {
+	for {
+		g.mu.Lock()
+		n := len(g.all)
+		if n == 0 {
+			g.mu.Unlock()
+			g.spawner.close()
+			return
+		}
+		last := g.all[n-1]
+		g.mu.Unlock()
+		last.Stop(within)
+	}
+}

@@ -1,0 +1,136 @@
+package childproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+// Process is a process that was started. Its methods may be called from any goroutine.
+type Process struct {
+	name     string
+	log      string // file, "" for none
+	cmd      *exec.Cmd
+	watchdog *watchdog     // nil: none
+	exited   chan struct{} // closed when it has ended
+	err      error         // of its end; read it after exited
+}
+
+// Pid returns the number of the process.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Exited is closed when the process has ended and its outputs are complete.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Running reports whether the process has not ended.
+func (p *Process) Running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// Err waits for the end of the process and returns what is wrong with it; nil for
+// status 0.
+func (p *Process) Err() error {
+	<-p.exited
+	return p.err
+}
+
+// Status returns the exit status, 128 + n after signal n, and -1 while the process runs.
+func (p *Process) Status() int {
+	if p.Running() {
+		return -1
+	}
+	if w, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Signal sends a signal to the process alone. One that has ended gets none.
+func (p *Process) Signal(s syscall.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	return nil
+}
+
+// SignalGroup sends a signal to the process and to what it has started.
+func (p *Process) SignalGroup(s syscall.Signal) {
+	_ = syscall.Kill(-p.Pid(), s) // the group may have ended
+}
+
+// Kill kills the process and what it has started, and returns when it has ended.
+func (p *Process) Kill() {
+	p.SignalGroup(syscall.SIGKILL)
+	<-p.exited
+}
+
+// Stop asks the process group to stop, and kills what is left of it when the process
+// has ended or the time is over.
+func (p *Process) Stop(within time.Duration) {
+	p.SignalGroup(syscall.SIGTERM)
+	p.Wait(within)
+	p.Kill()
+}
+
+// Wait waits for the end of the process, and reports whether it came within the time.
+func (p *Process) Wait(within time.Duration) bool {
+	timer := time.NewTimer(max(within, 0))
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// Failure waits for the end of a process that was to run on, and returns how it ended,
+// with the end of its log.
+func (p *Process) Failure() error {
+	return fmt.Errorf("%s ended by itself (%w); its log %s ends: %s", p.name, errors.Join(p.Err(), ErrUnasked), p.log, p.LogTail())
+}
+
+// ErrUnasked is in the error of a process that ended without being stopped.
+var ErrUnasked = errors.New("it was not asked to stop")
+
+// LogTail returns the end of the log.
+func (p *Process) LogTail() string { return FileTail(p.log) }
+
+// Log returns the path of the log.
+func (p *Process) Log() string { return p.log }
+
+// logPollEvery is the pause between two looks at a log.
+const logPollEvery = 50 * time.Millisecond
+
+// AwaitLog waits until the log matches the pattern, and returns the pattern's last
+// group, or the whole match where it has none.
+func (p *Process) AwaitLog(ctx context.Context, pattern *regexp.Regexp) (string, error) {
+	tick := time.NewTicker(logPollEvery)
+	defer tick.Stop()
+	for {
+		text, err := os.ReadFile(p.log)
+		if err != nil {
+			return "", err
+		}
+		if found := pattern.FindSubmatch(text); found != nil {
+			return string(found[len(found)-1]), nil
+		}
+		select {
+		case <-tick.C:
+		case <-p.exited:
+			return "", p.Failure()
+		case <-ctx.Done():
+			return "", fmt.Errorf("%s: %w; its log %s ends: %s", p.name, context.Cause(ctx), p.log, p.LogTail())
+		}
+	}
+}
