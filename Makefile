@@ -15,7 +15,7 @@ MVN     ?= mvn
 
 # The packages whose benchmarks make the table of results: cores and queues, the
 # simulator, the journal, the wire.
-BENCHED ?= ./internal/... ./bench/sim ./frontend/... ./master/... ./nodemonitor/... ./thrift/...
+BENCHED ?= ./internal/... ./internal/sim ./frontend/... ./master/... ./nodemonitor/... ./thrift/...
 
 # A test that hangs is stopped, with the stacks of all goroutines.
 TESTFLAGS ?= -timeout 20m
@@ -67,7 +67,7 @@ model: build ## figures 3 and 4 of the paper, the formulas beside simulation, to
 	$(BIN) model --simulate 10000 --out $(OUT)/model
 
 table: need-go ## what pigeon-sort and pigeon-x gain over pigeon, simulated with 15 seeds (five minutes)
-	$(GO) test ./bench/sim -run 'OverPigeon|NearTheBound|Variants' -count=1 -v -seeds 15 -timeout 60m
+	$(GO) test ./internal/sim -run 'OverPigeon|NearTheBound|Variants' -count=1 -v -seeds 15 -timeout 60m
 
 test: need-go fmt-check vet ## all tests, with the race detector where a C compiler is and with Spark where a JDK is
 	@GO="$(GO)" TESTFLAGS="$(TESTFLAGS)" sh tools/test.sh

@@ -5,7 +5,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -112,7 +112,7 @@ func watch(ctx context.Context, run *experiment.Run, w *workload.Workload, delay
 		task += len(w.Jobs[i].Durations)
 	}
 	peak := measure.NewStatePeak(len(w.Jobs))
-	out, err := sim.Run(ctx, w, sim.Config{
+	out, err := sim.Run(ctx, w.Simulated(), sim.Config{
 		Policy: run.Cores, Params: run.Params, Groups: d.Groups, Frontends: d.Frontends,
 		Delay: delay, Seed: run.Seed, Observer: f, Inspector: peak,
 	})

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/sim"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -33,12 +32,10 @@ func (r *Run) tolerance(ctx context.Context, delay time.Duration) (byClass [2]in
 // cluster that has nothing else to do.
 func (r *Run) alone(ctx context.Context, delay time.Duration, long bool) (int64, error) {
 	const duration = int64(sched.Second)
-	w := &workload.Workload{Name: "alone", Jobs: []workload.Job{{
-		Line: 1, Estimate: duration, Durations: []int64{duration}, DeclaredLong: long, TrueLong: long,
-	}}}
+	job := sim.Job{Line: 1, Estimate: sched.Time(duration), Durations: []int64{duration}, Long: long}
 	params := r.Params
 	params.Reserved = 0 // some worker must take a long task, however few there are
-	out, err := sim.Run(ctx, w, sim.Config{
+	out, err := sim.Run(ctx, []sim.Job{job}, sim.Config{
 		Policy: r.Cores, Params: params, Groups: slices.Repeat([]int{8 * max(1, r.Cores.Cores)}, 2), Frontends: 1,
 		Delay: sched.Time(delay), Seed: r.Seed,
 	})

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 	"github.com/pigeon-sched/pigeon/internal/policy"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -32,7 +32,7 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 		life = newLife(w, o.History)
 		cfg.Observer = life
 	}
-	got, err := sim.Run(ctx, w, cfg)
+	got, err := sim.Run(ctx, w.Simulated(), cfg)
 	if err == nil && life != nil {
 		err = life.end()
 	}

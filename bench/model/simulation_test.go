@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/model"
-	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
@@ -31,7 +31,7 @@ func (c cluster) servedAtOnce(t *testing.T, skip int) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := sim.Run(context.Background(), w, sim.Config{
+	o, err := sim.Run(context.Background(), w.Simulated(), sim.Config{
 		Policy: pigeon.Policy(), Params: sched.Params{Cutoff: sched.Second}, Groups: slices.Repeat([]int{c.n}, c.groups),
 		Frontends: 1, Delay: c.delay, Seed: 1,
 	})
@@ -105,7 +105,7 @@ func TestSparrowSimulated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := sim.Run(context.Background(), w, sim.Config{
+		o, err := sim.Run(context.Background(), w.Simulated(), sim.Config{
 			Policy: sparrow.Policy(sparrow.Defaults()), Params: sched.Params{Cutoff: sched.Second}, Groups: []int{workers}, Frontends: 1, Seed: 1,
 		})
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/bench/workload/tracetest"
 	"github.com/pigeon-sched/pigeon/internal/policy/fifo"
@@ -33,7 +33,7 @@ func cluster(p sched.Policy) sim.Config {
 // its longest task.
 func simulate(t *testing.T, w *workload.Workload, p sched.Policy) *sim.Outcome {
 	t.Helper()
-	o, err := sim.Run(context.Background(), w, cluster(p))
+	o, err := sim.Run(context.Background(), w.Simulated(), cluster(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestNodesOfSeveralCores(t *testing.T) {
 	o.Cores = 4
 	simulate(t, w, kairos.Policy(o))
 	o.Cores = 7
-	if _, err := sim.Run(context.Background(), w, cluster(kairos.Policy(o))); err == nil {
+	if _, err := sim.Run(context.Background(), w.Simulated(), cluster(kairos.Policy(o))); err == nil {
 		t.Error("120 workers make nodes of 7 cores")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/bench/workload/tracetest"
 	"github.com/pigeon-sched/pigeon/internal/policy/peacock"
@@ -26,7 +26,7 @@ func trace(t *testing.T, name string) *workload.Workload {
 // every policy: each task runs once, and no job ends before its longest task.
 func simulate(t *testing.T, w *workload.Workload, p sched.Policy) *sim.Outcome {
 	t.Helper()
-	o, err := sim.Run(context.Background(), w, sim.Config{
+	o, err := sim.Run(context.Background(), w.Simulated(), sim.Config{
 		Policy: p, Params: sched.Params{Cutoff: sched.Second}, Groups: []int{40, 40, 40}, Frontends: 10, Delay: 500 * sched.Microsecond, Seed: 1,
 	})
 	if err != nil {

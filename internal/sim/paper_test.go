@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/bench/workload/tracetest"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
@@ -24,7 +24,7 @@ func ec2(groups ...int) sim.Config {
 
 func run(t testing.TB, w *workload.Workload, cfg sim.Config) *sim.Outcome {
 	t.Helper()
-	o, err := sim.Run(context.Background(), w, cfg)
+	o, err := sim.Run(context.Background(), w.Simulated(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func (e *engine) start(self sched.Addr, m *sched.Message) {
 	i := e.runs.add(self)
 	r := &e.runs.slab[i]
 	r.msg, r.worker = *m, self
-	r.left = sched.Time(e.work.Jobs[job].Durations[m.First])
+	r.left = sched.Time(e.work[job].Durations[m.First])
 	e.result.Attempts++
 	if at := &e.result.Starts[e.result.Jobs[job].FirstTask+int(m.First)]; *at < 0 {
 		*at = max(e.now, e.runs.ready[self.ID])

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -37,6 +36,16 @@ type Inspector interface {
 	Arrived(jobs int, cores func(sched.Role) []sched.Core)
 }
 
+// Job is one job of a workload. Its key is its line: what is drawn for a job is drawn
+// from (seed, key), simulated and live alike.
+type Job struct {
+	Line      int
+	Arrival   sched.Time
+	Estimate  sched.Time // of one task, as the submitter states it
+	Long      bool       // the class that the scheduler is told
+	Durations []int64    // of each task, in nanoseconds; read, never written
+}
+
 // Outcome is what a run gave.
 type Outcome struct {
 	Jobs        []JobOutcome
@@ -61,7 +70,7 @@ type JobOutcome struct {
 
 type engine struct {
 	cfg      Config
-	work     *workload.Workload
+	work     []Job
 	ids      map[sched.JobID]int32
 	cores    [4][]sched.Core // by role
 	group    []int32         // master of each worker
@@ -79,7 +88,7 @@ type engine struct {
 
 // Run simulates the workload to its end. It fails when the cores come to rest
 // with jobs unfinished, or when ctx is done.
-func Run(ctx context.Context, w *workload.Workload, cfg Config) (*Outcome, error) {
+func Run(ctx context.Context, w []Job, cfg Config) (*Outcome, error) {
 	if err := cfg.Valid(); err != nil {
 		return nil, err
 	}
@@ -95,8 +104,8 @@ func Run(ctx context.Context, w *workload.Workload, cfg Config) (*Outcome, error
 			return nil, fmt.Errorf("writing the actions: %w", err)
 		}
 	}
-	if ended := e.result.Completed + e.result.Failed; ended < len(w.Jobs) {
-		return nil, fmt.Errorf("policy %s came to rest at %.3f s with %d of %d jobs unfinished", cfg.Policy.Name, float64(e.now)/1e9, len(w.Jobs)-ended, len(w.Jobs))
+	if ended := e.result.Completed + e.result.Failed; ended < len(w) {
+		return nil, fmt.Errorf("policy %s came to rest at %.3f s with %d of %d jobs unfinished", cfg.Policy.Name, float64(e.now)/1e9, len(w)-ended, len(w))
 	}
 	return &e.result, nil
 }
@@ -121,13 +130,13 @@ func (c *Config) Valid() error {
 	return c.whole()
 }
 
-func newEngine(w *workload.Workload, cfg Config) *engine {
-	e := &engine{cfg: cfg, work: w, ids: make(map[sched.JobID]int32, len(w.Jobs))}
-	e.result.Jobs = make([]JobOutcome, len(w.Jobs))
+func newEngine(w []Job, cfg Config) *engine {
+	e := &engine{cfg: cfg, work: w, ids: make(map[sched.JobID]int32, len(w))}
+	e.result.Jobs = make([]JobOutcome, len(w))
 	tasks := 0
-	for i := range w.Jobs {
+	for i := range w {
 		e.result.Jobs[i].FirstTask = tasks
-		tasks += len(w.Jobs[i].Durations)
+		tasks += len(w[i].Durations)
 	}
 	e.result.Starts = make([]sched.Time, tasks)
 	for i := range e.result.Starts {
@@ -250,8 +259,8 @@ func (e *engine) acquaint() {
 func (e *engine) step() bool {
 	const arrival, message, due, none = 0, 1, 2, 3
 	next, best := none, stamp{}
-	if e.arrivals < len(e.work.Jobs) {
-		next, best = arrival, stamp{sched.Time(e.work.Jobs[e.arrivals].Arrival), 0}
+	if e.arrivals < len(e.work) {
+		next, best = arrival, stamp{e.work[e.arrivals].Arrival, 0}
 	}
 	if e.mail.size > 0 && (next == none || e.mail.head().before(best)) {
 		next, best = message, e.mail.head().stamp
@@ -278,11 +287,11 @@ func (e *engine) step() bool {
 func (e *engine) submit() {
 	i := e.arrivals
 	e.arrivals++
-	j := &e.work.Jobs[i]
+	j := &e.work[i]
 	frontend := j.Line % e.cfg.Frontends
 	m := sched.Message{
 		Kind: sched.Submit, Job: sched.NewJobID(fmt.Sprintf("frontend-%d", frontend), fmt.Sprint(j.Line)),
-		Key: uint64(j.Line), Class: class(j.DeclaredLong), Estimate: sched.Time(j.Estimate), Count: int32(len(j.Durations)),
+		Key: uint64(j.Line), Class: class(j.Long), Estimate: j.Estimate, Count: int32(len(j.Durations)),
 	}
 	if e.cfg.Policy.Suspending {
 		m.Marks = sched.Stoppable | sched.Restartable
@@ -384,7 +393,7 @@ func (e *engine) persist(self sched.Addr, m *sched.Message) {
 	case sched.JobEnded:
 		i := e.ids[m.Job]
 		j := &e.result.Jobs[i]
-		j.Ended, j.Completion = true, e.now-sched.Time(e.work.Jobs[i].Arrival)
+		j.Ended, j.Completion = true, e.now-e.work[i].Arrival
 		e.result.Makespan = e.now
 		if m.Outcome == sched.Done {
 			e.result.Completed++

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
@@ -123,7 +123,7 @@ func TestVariantsKeepTheirInvariants(t *testing.T) {
 		master := p.NewMaster
 		p.NewMaster = func(c sched.MasterConfig) sched.Core { return watched{master(c).(*pigeon.Master), by} }
 		w := drawWorkload(t)
-		o, err := sim.Run(context.Background(), w, sim.Config{
+		o, err := sim.Run(context.Background(), w.Simulated(), sim.Config{
 			Policy: p, Params: params, Groups: rapid.SliceOfN(rapid.IntRange(1, 4), 1, 4).Draw(t, "groups"), Frontends: 2,
 			Delay: sched.Time(rapid.Int64Range(0, int64(sched.Second)).Draw(t, "delay")), Observer: by,
 		})

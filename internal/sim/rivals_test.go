@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/sim"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"

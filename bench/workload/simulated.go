@@ -1,0 +1,18 @@
+package workload
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim"
+)
+
+// Simulated returns the jobs in the form in which the simulator takes them.
+func (w *Workload) Simulated() []sim.Job {
+	jobs := make([]sim.Job, len(w.Jobs))
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		jobs[i] = sim.Job{
+			Line: j.Line, Arrival: sched.Time(j.Arrival), Estimate: sched.Time(j.Estimate), Long: j.DeclaredLong, Durations: j.Durations,
+		}
+	}
+	return jobs
+}
