@@ -5,9 +5,9 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
 // Quantities that are followed over time.

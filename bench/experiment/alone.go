@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
 // slack is what a completion time may differ by rounding, in ns.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
 // Description is what the workload and cluster flags say: one run for every

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
 // SimOptions are the settings that exist only in simulation.
