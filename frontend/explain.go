@@ -18,13 +18,13 @@ func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, 
 		}
 		return e, nil
 	}
-	s, err := f.look(ctx, "explaining it", name)
+	s, err := f.look(ctx, "explaining", name)
 	if err != nil {
 		return nil, err
 	}
 	views := f.running(ctx, &s)
 	id := sched.NewJobID(f.cfg.ID, name)
-	e, err := ask(ctx, f, "explaining it", name, func(o *owner) *api.Explanation { return o.reasons(id) })
+	e, err := ask(ctx, f, fmt.Sprintf("explaining job %q", name), func(o *owner) *api.Explanation { return o.reasons(id) })
 	if err != nil {
 		return nil, err
 	}

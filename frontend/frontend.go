@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
-	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -26,6 +24,8 @@ var _ wire.Scheduler = (*Frontend)(nil)
 // Frontend is the daemon. New makes it, reads its journal and opens its
 // listeners; Run serves until its context ends.
 type Frontend struct {
+	life         *daemon.Lifecycle
+	door         daemon.Owner // to the owner goroutine
 	cfg          Config
 	log          *slog.Logger
 	self         wire.Ref
@@ -36,20 +36,12 @@ type Frontend struct {
 	owner        *owner
 	journal      *journal.Journal
 	masters      []*master // peer and address of each may be read anywhere
-	pools        []*client.Pool
 	relay        *relay
 	applications *application.Service // with executors of their own
 	hurry        chan struct{}        // of size 1: a stranger called, so the roll is asked for at once
 	scheduler    *server.Server
 	internal     *server.Server
 	web          *telemetry.Server // nil when off
-	tracing      *telemetry.Tracing
-	recording    func() error
-	ready        chan struct{}
-	settled      sync.Once     // guards closing ready
-	stopping     chan struct{} // closed when Run begins to end
-	claimed      atomic.Bool   // Run or Close was called
-	failed       chan error
 }
 
 // New returns a frontend that listens and does not serve yet. The error names the
@@ -63,12 +55,13 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 	if err != nil {
 		return nil, err
 	}
+	log = log.With("role", "frontend", "frontend", cfg.ID)
 	f := &Frontend{
-		cfg: cfg, log: log.With("role", "frontend", "frontend", cfg.ID), self: wire.Ref{Role: sched.Distributor, Name: cfg.ID},
-		hurry: make(chan struct{}, 1), ready: make(chan struct{}), stopping: make(chan struct{}), failed: make(chan error, 1),
+		life: daemon.New("frontend", log), cfg: cfg, log: log, self: wire.Ref{Role: sched.Distributor, Name: cfg.ID}, hurry: make(chan struct{}, 1),
 	}
+	f.door = daemon.Owner{Name: "frontend " + cfg.ID, Post: f.post}
 	if err := f.assemble(p); err != nil {
-		return nil, errors.Join(err, f.release())
+		return nil, errors.Join(err, f.life.Close())
 	}
 	return f, nil
 }
@@ -84,22 +77,22 @@ func (f *Frontend) assemble(p plan) (err error) {
 	if !ok {
 		return fmt.Errorf("the distributor of policy %s keeps no ledger, so it cannot run live", p.Name)
 	}
-	if f.tracing, err = telemetry.Setup(context.Background(), telemetry.Options{
-		Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio, Logger: f.log,
-	}); err != nil {
+	meter := newMeter()
+	tracing, err := f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, meter.metrics)
+	if err != nil {
 		return err
 	}
 	o := &owner{
 		cfg: f.cfg, log: f.log, self: f.self, addr: addr, plan: p, core: core, books: led, clock: clock, addrs: names, peers: newPeers(),
-		urge: f.loopUrge, fail: f.fail, ready: func() { f.settled.Do(func() { close(f.ready) }) },
-		jobs: map[sched.JobID]*job{}, nodes: newNodeNames(), meter: newMeter(), spans: &spans{f.tracing},
+		urge: f.loopUrge, fail: f.life.Fail, ready: f.life.MarkReady,
+		jobs: map[sched.JobID]*job{}, nodes: newNodeNames(), meter: meter, spans: &spans{tracing},
 	}
 	f.owner = o
 	f.relay = newRelay(f.log)
+	f.life.OnClose(func() error { f.relay.close(); return nil })
 	o.relay = f.relay
 	o.meter.watchRelay(f.relay)
-	o.meter.metrics.WatchTracing(f.tracing)
-	record, err := f.record()
+	record, err := f.life.Record(f.cfg.Record, f.cfg.ID)
 	if err != nil {
 		return err
 	}
@@ -109,6 +102,7 @@ func (f *Frontend) assemble(p plan) (err error) {
 		if o.history, err = openHistory(f.cfg.History, f.cfg.ID); err != nil {
 			return err
 		}
+		f.life.OnClose(o.history.close)
 	}
 	o.timers = runloop.NewTimers(clock, func(_ sched.Addr, token uint64) {
 		_ = f.urge(func() { o.stepShell(&sched.Message{Kind: sched.Timeout, Token: token}) })
@@ -138,26 +132,18 @@ func (f *Frontend) resume() error {
 		return err
 	}
 	f.journal, o.journal = j, j
+	f.life.OnClose(j.Close)
 	f.incarnation = incarnation(rep)
 	o.incarnation = f.incarnation
 	f.inbox = link.NewInbox(f.incarnation)
 	o.peers.links = f.openLinkSet()
+	f.life.OnClose(o.peers.links.Close)
 	o.acker = &acker{log: f.log, self: f.self, address: o.internal, number: f.incarnation, codec: f.codec}
 	o.restored(rep)
 	if err := f.serveApplications(); err != nil {
 		return err
 	}
 	return f.openLinks()
-}
-
-// record opens the recording, when one is wanted.
-func (f *Frontend) record() (*runloop.Recorder, error) {
-	if f.cfg.Record == "" {
-		return nil, nil
-	}
-	r, end, err := runloop.RecordTo(f.cfg.Record, f.cfg.ID)
-	f.recording = end
-	return r, err
 }
 
 // handle is one batch of the owner goroutine.
@@ -168,20 +154,22 @@ func (f *Frontend) handle(batch []func()) {
 	f.owner.flush()
 }
 
+// ask runs a question on the owner goroutine and waits for its answer. tried says in
+// errors what for.
+func ask[T any](ctx context.Context, f *Frontend, tried string, question func(*owner) T) (T, error) {
+	return daemon.Ask(ctx, f.door, tried, func() T { return question(f.owner) })
+}
+
 func (f *Frontend) post(do func()) error        { return f.loop.Post(do) }
 func (f *Frontend) urge(do func()) error        { return f.loop.Urge(do) }
 func (f *Frontend) loopUrge(do ...func()) error { return f.loop.Urge(do...) }
 
-// fail ends the daemon; the first reason counts.
-func (f *Frontend) fail(err error) {
-	select {
-	case f.failed <- err:
-	default:
-	}
-}
-
 // Ready is closed when the frontend serves and its masters were asked.
-func (f *Frontend) Ready() <-chan struct{} { return f.ready }
+func (f *Frontend) Ready() <-chan struct{} { return f.life.Ready() }
+
+// Close frees what New opened when Run was never called. It is safe twice, and
+// does nothing after Run.
+func (f *Frontend) Close() error { return f.life.Close() }
 
 // Addr is where applications reach it, host:port.
 func (f *Frontend) Addr() string { return f.scheduler.Addr().String() }

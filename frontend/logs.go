@@ -20,7 +20,7 @@ func (f *Frontend) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChun
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
-	address, err := f.nodeAddress(ctx, r.Job, where)
+	address, err := f.nodeAddress(ctx, where)
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
@@ -74,7 +74,7 @@ func (o *owner) boundTo(id sched.JobID, task int32) string {
 
 // whereRan returns the node that runs or ran the task.
 func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequest) (node string, err error) {
-	at, err := ask(ctx, f, "finding its node", r.Job, func(o *owner) ran { return o.ran(id, r.Task) })
+	at, err := ask(ctx, f, fmt.Sprintf("finding the node of task %d of job %q", r.Task, r.Job), func(o *owner) ran { return o.ran(id, r.Task) })
 	if err != nil {
 		return "", err
 	}
@@ -103,8 +103,8 @@ func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequ
 }
 
 // nodeAddress returns where a node serves, by the roll or else by the masters.
-func (f *Frontend) nodeAddress(ctx context.Context, job, node string) (string, error) {
-	address, err := ask(ctx, f, "finding the address of its node", job, func(o *owner) string {
+func (f *Frontend) nodeAddress(ctx context.Context, node string) (string, error) {
+	address, err := ask(ctx, f, "finding the address of node "+node, func(o *owner) string {
 		if n := o.peers.nodes[node]; n != nil {
 			return n.Address
 		}

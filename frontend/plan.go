@@ -24,7 +24,7 @@ type plan struct {
 // planOf reads the policy. The error names what cannot work, the number of masters
 // included.
 func planOf(cfg *Config) (plan, error) {
-	p, params, err := policy.Configure(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Reserved: cfg.Reserved})
+	p, params, err := cfg.Configure(0)
 	return plan{p, params}, err
 }
 

@@ -2,8 +2,9 @@ package frontend
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -54,6 +55,7 @@ func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsRepl
 		reply wire.ReportsReply
 		err   error
 	}
+	tried := "journaling results of node " + b.Sender.Name
 	done := make(chan answer, 1)
 	if err := f.post(func() {
 		o := f.owner
@@ -64,12 +66,8 @@ func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsRepl
 		o.meter.repeatedReports(len(b.Items))
 		o.batch.replies = append(o.batch.replies, func(err error) { done <- answer{reply, err} })
 	}); err != nil {
-		return wire.ReportsReply{}, f.busy(err)
+		return wire.ReportsReply{}, f.door.Refusal(err, tried)
 	}
-	select {
-	case a := <-done:
-		return a.reply, a.err
-	case <-ctx.Done():
-		return wire.ReportsReply{}, f.late("journaling its results", fmt.Sprintf("reports of node %s", b.Sender.Name))
-	}
+	a, err := daemon.Await(ctx, f.door, tried, done)
+	return a.reply, errors.Join(err, a.err)
 }

@@ -54,7 +54,7 @@ func (o *owner) see(id sched.JobID) seen {
 // look returns what is known of a job, in memory or in the journal.
 func (f *Frontend) look(ctx context.Context, tried, name string) (seen, error) {
 	id := sched.NewJobID(f.cfg.ID, name)
-	s, err := ask(ctx, f, tried, name, func(o *owner) seen { return o.see(id) })
+	s, err := ask(ctx, f, fmt.Sprintf("%s job %q", tried, name), func(o *owner) seen { return o.see(id) })
 	if err == nil && !s.known {
 		s.status, err = f.endedStatus(id, name)
 	}
@@ -63,7 +63,7 @@ func (f *Frontend) look(ctx context.Context, tried, name string) (seen, error) {
 
 // Status returns where a job stands; the masters are asked what runs of it.
 func (f *Frontend) Status(ctx context.Context, name string) (api.Status, error) {
-	s, err := f.look(ctx, "looking it up", name)
+	s, err := f.look(ctx, "looking up", name)
 	if err == nil {
 		f.running(ctx, &s)
 	}
@@ -116,7 +116,7 @@ func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 	if limit <= 0 {
 		limit = listDefault
 	}
-	list, err := ask(ctx, f, "listing jobs", "*", (*owner).seeAll)
+	list, err := ask(ctx, f, "listing jobs", (*owner).seeAll)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (o *owner) seeAll() []seen {
 
 // Wait answers when the job has ended or the time is up.
 func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration) (api.Status, error) {
-	id := sched.NewJobID(f.cfg.ID, name)
+	id, tried := sched.NewJobID(f.cfg.ID, name), fmt.Sprintf("waiting for the end of job %q", name)
 	done := make(chan api.Status, 1)
 	unknown := make(chan struct{})
 	if err := f.post(func() {
@@ -169,7 +169,7 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 			j.waiting = append(j.waiting, done)
 		}
 	}); err != nil {
-		return api.Status{}, f.busy(err)
+		return api.Status{}, f.door.Refusal(err, tried)
 	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -180,8 +180,8 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 		return f.endedStatus(id, name)
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-f.stopping:
-		return api.Status{}, f.leaving(fmt.Sprintf("waiting for the end of job %q", name))
+	case <-f.life.Stopping():
+		return api.Status{}, f.door.Stopping(tried)
 	}
 	f.unwait(id, done)
 	return f.Status(context.WithoutCancel(ctx), name)

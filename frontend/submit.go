@@ -36,7 +36,7 @@ func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, dupli
 	if err := f.post(func() {
 		f.owner.accept(sub, func(duplicate bool, err error) { done <- answer{duplicate, err} })
 	}); err != nil {
-		return "", false, f.busy(err)
+		return "", false, f.door.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
 	}
 	select {
 	case a := <-done:
@@ -151,7 +151,7 @@ func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) 
 	if v, ok := f.applications.Cancel(name, "cancelled by its user"); ok {
 		return api.Status{Job: name, App: name, State: api.StateCancelled, Running: len(v.Executors)}, nil
 	}
-	id := sched.NewJobID(f.cfg.ID, name)
+	id, tried := sched.NewJobID(f.cfg.ID, name), fmt.Sprintf("cancelling job %q", name)
 	done := make(chan api.Status, 1)
 	if err := f.post(func() {
 		j := f.owner.known(id)
@@ -165,7 +165,7 @@ func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) 
 			f.owner.stepShell(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "cancelled by its user"})
 		}
 	}); err != nil {
-		return api.Status{}, f.busy(err)
+		return api.Status{}, f.door.Refusal(err, tried)
 	}
 	select {
 	case s, known := <-done:
@@ -174,7 +174,7 @@ func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) 
 		}
 		return s, nil
 	case <-ctx.Done():
-		return api.Status{}, f.late("cancelling it", name)
+		return api.Status{}, f.door.Late(tried)
 	}
 }
 

@@ -18,7 +18,7 @@ func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, e
 			return "", f.unknown(b.Sender)
 		}
 		if err := f.post(func() { f.owner.take(b) }); err != nil {
-			return "", f.busy(err)
+			return "", f.door.Refusal(err, "taking messages of "+b.Sender.String())
 		}
 		return "", nil
 	})

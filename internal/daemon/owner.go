@@ -37,7 +37,7 @@ func Await[T any](ctx context.Context, o Owner, tried string, done <-chan T) (an
 	case answer = <-done:
 		return answer, nil
 	case <-ctx.Done():
-		return answer, &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: o.Name, Tried: tried, Next: "try again"}
+		return answer, o.Late(tried)
 	}
 }
 
@@ -52,4 +52,9 @@ func (o Owner) Refusal(err error, tried string) error {
 // Stopping is the answer of a daemon that stops.
 func (o Owner) Stopping(tried string) error {
 	return &api.Error{Problem: api.NotReady, What: runloop.ErrClosed.Error(), Subject: o.Name, Tried: tried, Next: "try again when it is back"}
+}
+
+// Late is the answer to a caller who could not wait.
+func (o Owner) Late(tried string) error {
+	return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: o.Name, Tried: tried, Next: "try again"}
 }

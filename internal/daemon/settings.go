@@ -37,28 +37,31 @@ func (s Settings) Configure(weight int) (sched.Policy, sched.Params, error) {
 
 // Rule is what a setting must satisfy.
 type Rule struct {
-	Key     string
-	Broken  bool
-	Problem string // what would be right
+	key     string
+	broken  bool
+	problem string
 }
 
-// Rules are those of the common settings. policyFault is why the daemon cannot run
-// the policy, "" when it can.
+// Refuse returns a rule: when it is broken, problem says what would be right.
+func Refuse(key string, broken bool, problem string) Rule { return Rule{key, broken, problem} }
+
+// Rules returns those of the common settings. policyFault is why the daemon cannot
+// run the policy, "" when it can.
 func (s Settings) Rules(policyFault string) []Rule {
 	return []Rule{
-		{"cluster", !IsName(s.Cluster), NameRule},
-		{"http", s.HTTP != "" && !IsAddress(s.HTTP), "give host:port, or nothing to switch it off"},
-		{"cutoff", s.Cutoff <= 0, "use a duration above zero"},
-		{"reserved", !(s.Reserved >= 0 && s.Reserved < 1), "use a share from 0 to below 1"},
-		{"policy", policyFault != "", policyFault},
+		Refuse("cluster", !IsName(s.Cluster), NameRule),
+		Refuse("http", s.HTTP != "" && !IsAddress(s.HTTP), "give host:port, or nothing to switch it off"),
+		Refuse("cutoff", s.Cutoff <= 0, "use a duration above zero"),
+		Refuse("reserved", !(s.Reserved >= 0 && s.Reserved < 1), "use a share from 0 to below 1"),
+		Refuse("policy", policyFault != "", policyFault),
 	}
 }
 
 // Check returns the first broken rule as a *config.FieldError.
 func Check(rules ...Rule) error {
 	for _, r := range rules {
-		if r.Broken {
-			return &config.FieldError{Key: r.Key, Problem: r.Problem}
+		if r.broken {
+			return &config.FieldError{Key: r.key, Problem: r.problem}
 		}
 	}
 	return nil

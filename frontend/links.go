@@ -19,7 +19,7 @@ func (f *Frontend) knowMasters() error {
 		if err != nil {
 			return fmt.Errorf("masters: the address %q of group %d: %w", address, g, err)
 		}
-		f.pools = append(f.pools, pool)
+		f.life.OnClose(pool.Close)
 		f.masters = append(f.masters, &master{group: g, address: address, peer: wire.NewPeerClient(pool, f.codec), heard: time.Now()})
 	}
 	f.owner.masters = f.masters
@@ -40,6 +40,7 @@ func (f *Frontend) openLinks() error {
 			return err
 		}
 		m.out = l
+		f.life.OnClose(l.Close)
 	}
 	return nil
 }
