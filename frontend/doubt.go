@@ -26,12 +26,12 @@ const (
 
 // doubt puts the jobs with unbound tasks in doubt.
 func (o *owner) doubt() {
-	if _, late := o.core.(lateBinder); !late {
+	if !o.plan.LateBinding {
 		return
 	}
 	found := false
 	for id, j := range o.jobs { // nothing is sent
-		if v, late := bound(o.core, id, 0); late && v.Unbound > 0 {
+		if v, _ := o.core.JobView(id, 0); v.Late && v.Unbound > 0 {
 			j.probes.patience, found = cmp.Or(j.probes.patience, o.peers.patience), true
 		}
 	}
@@ -57,14 +57,14 @@ func (o *owner) look() {
 	more := false
 	for id, j := range o.jobs {
 		p := &j.probes
-		v, _ := bound(o.core, id, 0)
+		v, _ := o.core.JobView(id, 0)
 		switch {
 		case p.patience == 0:
 		case v.Unbound == 0:
 			p.patience = 0
 		default:
 			more = true
-			if !v.Waiting && time.Since(p.heard) >= p.patience {
+			if !v.NoWorker && time.Since(p.heard) >= p.patience {
 				late = append(late, j)
 			}
 		}

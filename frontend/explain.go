@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/ledger"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -55,11 +54,11 @@ func (o *owner) reasons(id sched.JobID) *api.Explanation {
 	if j.sub != nil {
 		e.Why = append(e.Why, fmt.Sprintf("It is a %s job: %s.", j.sub.Class, j.sub.Why))
 	}
-	if v, late := bound(o.core, id, explainedTasks); late {
+	if v, _ := o.core.JobView(id, explainedTasks); v.Late {
 		e.Why = append(e.Why, o.bindingSentences(j, &v)...)
 		e.Tasks = o.boundTasks(&v)
-	} else if l := o.books.job(id); l != nil && l.Unplaced > 0 {
-		e.Why = append(e.Why, fmt.Sprintf("%d of its tasks are held at frontend %s: %s They go out as soon as one has.", l.Unplaced, o.cfg.ID, o.plan.heldBecause(l)))
+	} else if v.Unbound > 0 {
+		e.Why = append(e.Why, fmt.Sprintf("%d of its tasks are held at frontend %s: %s They go out as soon as one has.", v.Unbound, o.cfg.ID, o.plan.heldBecause(v.App)))
 	}
 	for t := range j.reports {
 		if r := &j.reports[t]; r.failed && len(e.Tasks) < explainedTasks {
@@ -70,10 +69,10 @@ func (o *owner) reasons(id sched.JobID) *api.Explanation {
 }
 
 // heldBecause returns why the tasks of a job are placed nowhere.
-func (p *plan) heldBecause(l *ledger.Job) string {
+func (p *plan) heldBecause(app string) string {
 	work := "the built-in backends"
-	if l.App != "" {
-		work = fmt.Sprintf("application %q", l.App)
+	if app != "" {
+		work = fmt.Sprintf("application %q", app)
 	}
 	if p.rolled() {
 		return "the central master cannot be reached, or has no live worker."

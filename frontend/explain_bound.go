@@ -4,15 +4,15 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/policy/probing"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // bindingSentences returns what late binding has come to for a job.
-func (o *owner) bindingSentences(j *job, v *probing.View) []string {
+func (o *owner) bindingSentences(j *job, v *sched.JobView) []string {
 	switch {
 	case v.Unbound == 0:
 		return []string{fmt.Sprintf("All of its %d unfinished tasks are at workers.", v.Bound)}
-	case v.Waiting:
+	case v.NoWorker:
 		return []string{fmt.Sprintf("%d of its tasks wait at frontend %s: no worker is registered. Workers are asked as soon as one is.", v.Unbound, o.cfg.ID)}
 	}
 	probes := fmt.Sprintf("%d of its tasks are bound to no worker yet: %d reservations went out to %d live workers, and %d questions for a task have come back.",
@@ -27,7 +27,7 @@ func (o *owner) bindingSentences(j *job, v *probing.View) []string {
 }
 
 // boundTasks lists the tasks that are at workers.
-func (o *owner) boundTasks(v *probing.View) []api.TaskStatus {
+func (o *owner) boundTasks(v *sched.JobView) []api.TaskStatus {
 	tasks := make([]api.TaskStatus, 0, len(v.Tasks))
 	for _, b := range v.Tasks {
 		t := api.TaskStatus{Task: int(b.Task), Attempt: int(b.Attempt), State: "running"}

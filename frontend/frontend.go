@@ -73,17 +73,13 @@ func (f *Frontend) assemble(p plan) (err error) {
 	f.codec = wire.NewCodec(names, clock.Now)
 	addr := names.Addr(f.self)
 	core := p.NewDistributor(sched.DistributorConfig{Self: addr, Seed: f.cfg.Seed, Params: p.params})
-	led, ok := booksOf(core)
-	if !ok {
-		return fmt.Errorf("the distributor of policy %s keeps no ledger, so it cannot run live", p.Name)
-	}
 	meter := newMeter()
 	tracing, err := f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, meter.metrics)
 	if err != nil {
 		return err
 	}
 	o := &owner{
-		cfg: f.cfg, log: f.log, self: f.self, addr: addr, plan: p, core: core, books: led, clock: clock, addrs: names, peers: newPeers(),
+		cfg: f.cfg, log: f.log, self: f.self, addr: addr, plan: p, core: core, clock: clock, addrs: names, peers: newPeers(),
 		urge: f.loopUrge, fail: f.life.Fail, ready: f.life.MarkReady,
 		jobs: map[sched.JobID]*job{}, nodes: newNodeNames(), meter: meter, spans: &spans{tracing},
 	}

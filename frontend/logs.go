@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -63,8 +62,8 @@ func (o *owner) ran(id sched.JobID, task int) ran {
 
 // boundTo returns the node that was handed a task from here, "" for none.
 func (o *owner) boundTo(id sched.JobID, task int32) string {
-	v, _ := bound(o.core, id, int(sched.MaxTasks))
-	i := slices.IndexFunc(v.Tasks, func(b probing.Binding) bool { return b.Task == task })
+	v, _ := o.core.JobView(id, int(sched.MaxTasks))
+	i := slices.IndexFunc(v.Tasks, func(b sched.TaskView) bool { return b.Task == task })
 	if i < 0 {
 		return ""
 	}

@@ -61,10 +61,10 @@ func (e *meter) reported()             { e.reports.Inc() }
 func (e *meter) repeatedReports(n int) { e.again.Add(float64(n)) }
 func (e *meter) garbled()              { e.unread.Inc() }
 func (e *meter) publish(o *owner) {
-	jobs, tasks, repeated := o.books.sums()
-	e.tasks.Store(int64(tasks))
-	e.unfinished.Store(int64(jobs))
-	e.repeated.Store(repeated)
+	owed := o.core.Owed()
+	e.tasks.Store(int64(owed.Tasks))
+	e.unfinished.Store(int64(owed.Jobs))
+	e.repeated.Store(owed.Repeated)
 }
 
 func (e *meter) retried(why sched.Outcome) {

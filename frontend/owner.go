@@ -18,8 +18,7 @@ type owner struct {
 	addr        sched.Addr
 	incarnation int64
 	plan        plan
-	core        sched.Core
-	books       books
+	core        sched.DistributorCore
 	steps       *runloop.Stepper
 	clock       runloop.Clock
 	timers      *runloop.Timers

@@ -19,8 +19,9 @@ import (
 // stood for when it was told of members.
 type enrolling struct {
 	*owner
-	t    *rapid.T
-	told []map[int32]string
+	sched.DistributorCore // nil: only Step is called
+	t                     *rapid.T
+	told                  []map[int32]string
 }
 
 func newEnrolling(t *rapid.T) *enrolling {

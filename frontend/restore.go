@@ -70,7 +70,7 @@ func (o *owner) restoreEvent(j *job, r *journal.Record) {
 func (o *owner) cancelUnfit() {
 	var unfit []*job
 	for _, j := range o.jobs {
-		if j.sub != nil && o.books.job(j.id) != nil && o.plan.refuses(&j.sub.Request) != nil {
+		if _, unfinished := o.core.JobView(j.id, 0); unfinished && j.sub != nil && o.plan.refuses(&j.sub.Request) != nil {
 			unfit = append(unfit, j)
 		}
 	}

@@ -46,8 +46,9 @@ func (o *owner) see(id sched.JobID) seen {
 	if j.sub != nil {
 		s.app = needs(&j.sub.Request)
 	}
-	v, _ := bound(o.core, id, 0)
-	s.bound = v.Bound
+	if v, _ := o.core.JobView(id, 0); v.Late {
+		s.bound = v.Bound
+	}
 	return s
 }
 

@@ -114,7 +114,7 @@ func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err 
 
 // room returns why a job has no place beside the unfinished ones, nil when it has.
 func (o *owner) room(sub *journal.Submission) error {
-	_, n, _ := o.books.sums()
+	n := o.core.Owed().Tasks
 	more := len(sub.Request.Tasks)
 	if n+more <= o.cfg.MaxTasks {
 		return nil

@@ -77,7 +77,7 @@ func (c Config) policyFault() string {
 	switch {
 	case err != nil:
 		return err.Error()
-	case policy.OneMaster(p) && c.Group != 0:
+	case p.SingleMaster() && c.Group != 0:
 		return fmt.Sprintf("policy %s has one master, of group 0, and this one is configured for group %d; start one master, with group 0", p.Name, c.Group)
 	}
 	return ""

@@ -77,9 +77,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) (err error) {
 		meter: newMeter(clock.Now), board: newBoard(m.cfg.Group, m.incarnation, m.cfg.LostAfter),
 	}
 	m.owner = o
-	if o.core, o.view, err = hosted(p, sched.MasterConfig{Self: o.addr, Seed: m.cfg.Seed, Params: params, MaxTasks: m.cfg.MaxTasks, Recover: true}, o); err != nil {
-		return err
-	}
+	o.core, o.view = hosted(p, sched.MasterConfig{Self: o.addr, Seed: m.cfg.Seed, Params: params, MaxTasks: m.cfg.MaxTasks, Recover: true}, o)
 	record, err := m.record()
 	if err != nil {
 		return err

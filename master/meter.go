@@ -9,8 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
-	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
@@ -30,7 +28,7 @@ type meter struct {
 
 // picture is one look at the group.
 type picture struct {
-	groupview.Totals
+	sched.GroupTotals
 	epoch      uint64
 	nodes      int
 	neighbours int
@@ -50,11 +48,11 @@ func newMeter(now func() sched.Time) *meter {
 		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
 		garbled:  m.Counter("garbled_notices_total", "Notices that could not be read."),
 	}
-	e.picture.Store(&picture{Totals: groupview.Totals{Oldest: [sched.NumClasses]sched.Time{groupview.Unknown, groupview.Unknown}}})
+	e.picture.Store(&picture{GroupTotals: sched.GroupTotals{Oldest: [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}}})
 	for c, name := range classes {
 		m.GaugeFunc("queued_tasks_"+name, "Tasks of the class that wait.", func() float64 { return float64(e.picture.Load().Queued[c]) })
 		m.GaugeFunc("oldest_wait_seconds_"+name, "How long the first waiting task of the class has waited.", func() float64 {
-			if since := e.picture.Load().Oldest[c]; since != groupview.Unknown {
+			if since := e.picture.Load().Oldest[c]; since != sched.Unknown {
 				return (now() - since).Seconds()
 			}
 			return 0
@@ -95,7 +93,7 @@ func (e *meter) publish(o *owner) {
 		return
 	}
 	e.drawn = time.Now()
-	p := &picture{Totals: o.view.Totals(), epoch: o.epoch, nodes: len(o.nodes)}
+	p := &picture{GroupTotals: o.view.Totals(), epoch: o.epoch, nodes: len(o.nodes)}
 	for _, b := range o.neighbours {
 		if b.up {
 			p.neighbours++
@@ -112,34 +110,34 @@ func (o *owner) state() api.MasterState {
 		OldestShort: o.waited(t.Oldest[sched.Short]), OldestLong: o.waited(t.Oldest[sched.Long]),
 		Launches: t.Launches, Lost: t.Lost, RefusedLaunch: t.Refused, Nodes: []api.Node{},
 	}
-	var idle, workers [queue.NumKinds]int
+	var idle, workers [sched.NumWorkerKinds]int
 	for _, name := range slices.Sorted(maps.Keys(o.nodes)) {
 		s.Nodes = append(s.Nodes, o.shown(o.nodes[name], &idle, &workers))
 	}
 	for k := range idle {
-		if t.Idle[k] != groupview.Unknown {
+		if t.Idle[k] != sched.Unknown {
 			idle[k] = t.Idle[k] * o.rules.cores
 		}
 	}
-	s.IdleGeneral, s.IdleReserved = idle[queue.General], idle[queue.Reserved]
-	s.Workers = workers[queue.General] + workers[queue.Reserved]
-	s.BusyGeneral, s.BusyReserved = workers[queue.General]-s.IdleGeneral, workers[queue.Reserved]-s.IdleReserved
+	s.IdleGeneral, s.IdleReserved = idle[sched.General], idle[sched.Reserved]
+	s.Workers = workers[sched.General] + workers[sched.Reserved]
+	s.BusyGeneral, s.BusyReserved = workers[sched.General]-s.IdleGeneral, workers[sched.Reserved]-s.IdleReserved
 	return s
 }
 
 // shown is one node. Where workers get tasks from others than this master, what the
 // node told last counts. A worker of several slots may be busy in some, and hold more
 // attempts than it has slots.
-func (o *owner) shown(n *node, idle, workers *[queue.NumKinds]int) api.Node {
+func (o *owner) shown(n *node, idle, workers *[sched.NumWorkerKinds]int) api.Node {
 	v := api.Node{ID: n.id, Group: o.cfg.Group, Address: n.address, Up: n.up}
 	for _, slot := range sortedSlots(n.slots) {
-		w := o.view.Shown(n.slots[slot].worker)
-		if w.Tasks == groupview.Unknown {
+		w := o.view.WorkerView(n.slots[slot].worker)
+		if w.Tasks == sched.Unknown {
 			w.Tasks = n.slots[slot].busy
 		}
-		kind, busy := queue.General, min(w.Tasks, o.rules.cores)
+		kind, busy := sched.General, min(w.Tasks, o.rules.cores)
 		if w.Reserved {
-			kind = queue.Reserved
+			kind = sched.Reserved
 			v.Reserved += o.rules.cores
 		}
 		v.Slots += o.rules.cores
@@ -154,7 +152,7 @@ func (o *owner) shown(n *node, idle, workers *[queue.NumKinds]int) api.Node {
 // waited returns how long something has waited since an instant, seconds; 0 when
 // nothing waits.
 func (o *owner) waited(since sched.Time) float64 {
-	if since == groupview.Unknown {
+	if since == sched.Unknown {
 		return 0
 	}
 	return (o.clock.Now() - since).Seconds()

@@ -21,7 +21,7 @@ type owner struct {
 	incarnation int64
 	epoch       uint64     // 0: nobody has said hello yet
 	core        sched.Core // nil under a policy without masters
-	view        view
+	view        sched.GroupView
 	steps       *runloop.Stepper
 	clock       runloop.Clock
 	timers      *runloop.Timers
@@ -152,8 +152,8 @@ func (o *owner) load(it *wire.Item, to wire.Ref) {
 	id := it.Msg.AttemptID()
 	extra, arrived := o.cargo.unload(id)
 	it.Extra = extra
-	if c, ok := o.view.(contest); ok && it.Msg.App != "" {
-		if it.Contended = c.Contended(it.Msg.App, it.Msg.Class); !it.Contended {
+	if it.Msg.App != "" {
+		if it.Contended = o.view.Contended(it.Msg.App, it.Msg.Class); !it.Contended {
 			o.crier.launched(&it.Msg)
 		}
 	}

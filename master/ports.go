@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -86,7 +85,7 @@ func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
 	v := wire.JobView{Share: api.GroupShare{
 		Group: o.cfg.Group, Reachable: true,
 		AheadShort: t.Queued[sched.Short], AheadLong: t.Queued[sched.Long],
-		IdleGeneral: max(0, t.Idle[queue.General]), IdleReserve: max(0, t.Idle[queue.Reserved]),
+		IdleGeneral: max(0, t.Idle[sched.General]), IdleReserve: max(0, t.Idle[sched.Reserved]),
 		OldestWait: max(o.waited(t.Oldest[sched.Short]), o.waited(t.Oldest[sched.Long])),
 		Serving:    o.view.Serving(app), Queued: held.Queued, Running: held.Running,
 	}}

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
-	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -13,16 +11,16 @@ import (
 // of its workers what their nodes told last.
 type registrar struct{ o *owner }
 
-var _ view = (*registrar)(nil)
+var _ sched.GroupView = (*registrar)(nil)
 
 // Totals counts workers; frontends and workers have all else.
-func (r *registrar) Totals() (t groupview.Totals) {
-	t.Oldest = [sched.NumClasses]sched.Time{groupview.Unknown, groupview.Unknown}
+func (r *registrar) Totals() (t sched.GroupTotals) {
+	t.Oldest = [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}
 	for _, n := range r.o.nodes {
 		for _, s := range n.slots {
-			t.Workers[queue.General]++
+			t.Workers[sched.General]++
 			if s.busy == 0 {
-				t.Idle[queue.General]++
+				t.Idle[sched.General]++
 			}
 		}
 	}
@@ -54,10 +52,13 @@ func (r *registrar) Serving(app string) (workers int) {
 	return workers
 }
 
-// Shown knows nothing beyond what the nodes tell.
-func (r *registrar) Shown(sched.Addr) groupview.Worker {
-	return groupview.Worker{Tasks: groupview.Unknown}
+// WorkerView knows nothing beyond what the nodes tell.
+func (r *registrar) WorkerView(sched.Addr) sched.WorkerView {
+	return sched.WorkerView{Tasks: sched.Unknown}
 }
 
 // Share is empty: jobs are between frontends and workers.
-func (r *registrar) Share(sched.JobID, int) groupview.Job { return groupview.Job{} }
+func (r *registrar) Share(sched.JobID, int) sched.JobShare { return sched.JobShare{} }
+
+// Contended reports false: nothing waits here.
+func (r *registrar) Contended(string, sched.Class) bool { return false }

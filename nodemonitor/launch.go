@@ -13,7 +13,7 @@ import (
 // or keeps silent because it came again.
 func (o *owner) launch(w *worker, from sched.Addr, it *wire.Item, at time.Time) {
 	w.launch, w.at = it, at
-	if w.judge != nil {
+	if o.rules.sequenced {
 		o.examine(w, it)
 	} else if o.stopping || !o.results.CanReport(it.Msg.Owner) {
 		w.launch = nil
@@ -22,24 +22,22 @@ func (o *owner) launch(w *worker, from sched.Addr, it *wire.Item, at time.Time) 
 	}
 	o.step(w, from, &it.Msg)
 	id := it.Msg.AttemptID()
-	if w.judge == nil && w.find(id) == nil && w.core.Holds(id) {
+	if !o.rules.sequenced && w.find(id) == nil && w.core.Holds(id) {
 		o.admit(w) // it waits its turn
 	}
 	w.launch, w.refusal, w.refused = nil, "", false
 }
 
-// examine puts what only the shell can know against a launch as a launch made on
-// outdated knowledge, which the core refuses; so the slot's sequence number moves
-// on and a recording tells all.
+// examine denies a launch for what only the shell can know, so that the core refuses
+// it: the slot's sequence number advances, and a recording has the reason.
 func (o *owner) examine(w *worker, it *wire.Item) {
-	if id, busy := w.judge.Running(); !busy || id != it.Msg.AttemptID() {
+	slot := w.core.Slot()
+	if it.Msg.Reason = ""; slot.Running != it.Msg.AttemptID() {
 		w.refusal = o.objection(it)
 	}
-	if w.refusal != "" {
-		it.Msg.Seq = ^w.judge.Seq()
-	}
+	it.Msg.Deny(w.refusal)
 	if !w.heldBack {
-		w.frozen = w.judge.Seq()
+		w.frozen = slot.Seq
 	}
 }
 
@@ -59,10 +57,7 @@ func (o *owner) objection(it *wire.Item) string {
 
 // refused sends a launch back to whom it came from.
 func (o *owner) refused(w *worker, to sched.Addr, m *sched.Message) {
-	if w.refusal != "" {
-		m.Reason = w.refusal
-	}
-	o.meter.refusals[w.whyRefused(m)].Inc()
+	o.meter.refusals[whyRefused(m)].Inc()
 	w.refused = true
 	if to.Role == sched.Master {
 		o.toMaster(w, m)
@@ -83,24 +78,19 @@ func (o *owner) sendBack(w *worker, to sched.Addr, m *sched.Message) {
 	o.results.Keep(to, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: w.number, Reason: m.Reason})
 }
 
-// whyRefused tells a refusal that the core has just made, in the order in which it
-// looks.
-func (w *worker) whyRefused(m *sched.Message) int {
-	switch {
-	case w.refusal != "":
-		return refusedByNode
-	case w.judge == nil && w.running == w.slots:
+// whyRefused returns the label under which a refusal is counted.
+func whyRefused(m *sched.Message) int {
+	switch sched.RefusalOf(m) {
+	case sched.RefusedBusy, sched.RefusedBusyOther, sched.RefusedFull:
 		return refusedBusy
-	case w.judge == nil:
-		return refusedSeq
-	case w.launch.Msg.Epoch < w.judge.Epoch():
+	case sched.RefusedEpoch:
 		return refusedEpoch
-	case w.running > 0:
-		return refusedBusy
-	case w.launch.Msg.Seq+1 != m.Seq:
+	case sched.RefusedChanged, sched.RefusedWorkerChanged, sched.RefusedUnasked, sched.RefusedLate:
 		return refusedSeq
-	default:
+	case sched.RefusedReserved:
 		return refusedReserved
+	default:
+		return refusedByNode
 	}
 }
 
@@ -122,7 +112,7 @@ func (o *owner) release() {
 	for _, w := range o.live() {
 		if w.heldBack {
 			w.heldBack = false
-			o.toMaster(w, &sched.Message{Kind: sched.Idle, Seq: w.judge.Seq()})
+			o.toMaster(w, &sched.Message{Kind: sched.Idle, Seq: w.core.Slot().Seq})
 		}
 	}
 }

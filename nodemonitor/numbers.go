@@ -22,8 +22,8 @@ func (o *owner) registered(r *wire.HelloReply) error {
 	}
 	o.epoch, o.epochOf = r.Epoch, r.Incarnation
 	for _, w := range o.live() {
-		if w.judge != nil {
-			o.step(w, o.master, &sched.Message{Kind: sched.SetReserved, Reserved: w.judge.Reserved(), Epoch: r.Epoch})
+		if o.rules.sequenced && w.core != nil {
+			o.step(w, o.master, &sched.Message{Kind: sched.SetReserved, Reserved: w.reserved(), Epoch: r.Epoch})
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func (o *owner) send(w *worker, act *sched.Action) {
 		o.refused(w, act.To, m)
 	case act.To.Role != sched.Master:
 		o.tell(w, act.To, m)
-	case m.Kind == sched.Idle && w.judge != nil:
+	case m.Kind == sched.Idle && o.rules.sequenced:
 		o.idle(w, m)
 	default:
 		o.toMaster(w, m)

@@ -18,8 +18,7 @@ type worker struct {
 	self   sched.Addr // what its core is called: the number here, or the cluster's
 	ref    wire.Ref
 	slots  int
-	core   core                 // nil until the master has numbered it
-	judge  judge                // the core, if it is one
+	core   sched.WorkerCore     // nil until the master has numbered it
 	done   func(backend.Result) // posts the end of an attempt; made once, not per task
 
 	// Of a slot that a classic backend brought.
@@ -51,14 +50,14 @@ func (w *worker) seq() uint64 {
 	if w.heldBack {
 		return w.frozen
 	}
-	if c, ok := w.core.(interface{ Seq() uint64 }); ok {
-		return c.Seq()
+	if w.core == nil {
+		return 0
 	}
-	return 0
+	return w.core.Slot().Seq
 }
 
 // reserved reports whether the worker serves short tasks only, as far as it knows.
-func (w *worker) reserved() bool { return w.judge != nil && w.judge.Reserved() }
+func (w *worker) reserved() bool { return w.core != nil && w.core.Slot().Reserved }
 
 // claim is the worker's number in the cluster plus one, 0 while it has none.
 func (w *worker) claim(numbered bool) int32 {

@@ -28,7 +28,6 @@ func (o *owner) addWorker() *worker {
 func (o *owner) engage(w *worker, number int32) {
 	w.self = sched.Addr{Role: sched.Worker, ID: number}
 	w.core = o.rules.newCore(sched.WorkerConfig{Self: w.self, Seed: o.seed, Master: o.master})
-	w.judge = judgeOf(w.core)
 	o.bySelf[w.self] = w
 }
 

@@ -36,7 +36,7 @@ func (r *Run) alone(ctx context.Context, delay time.Duration, long bool) (int64,
 	params := r.Params
 	params.Reserved = 0 // some worker must take a long task, however few there are
 	out, err := sim.Run(ctx, []sim.Job{job}, sim.Config{
-		Policy: r.Cores, Params: params, Groups: slices.Repeat([]int{8 * max(1, r.Cores.Cores)}, 2), Frontends: 1,
+		Policy: r.Cores, Params: params, Groups: slices.Repeat([]int{8 * r.Cores.SlotsPerWorker()}, 2), Frontends: 1,
 		Delay: sched.Time(delay), Seed: r.Seed,
 	})
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
-	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -132,7 +131,7 @@ func faultWorkload(t *testing.T, policy string) (*experiment.Run, *workload.Work
 
 // groupsOf returns the number of workers of each master.
 func groupsOf(run *experiment.Run) []int {
-	if policy.OneMaster(run.Cores) {
+	if run.Cores.SingleMaster() {
 		return []int{run.Description.Workers()}
 	}
 	return run.Description.Groups

@@ -10,7 +10,6 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
-	"github.com/pigeon-sched/pigeon/internal/policy"
 )
 
 // Own says how to replay on a cluster of one's own.
@@ -63,13 +62,13 @@ func OnOwn(ctx context.Context, run *experiment.Run, w *workload.Workload, o Own
 // Spec returns the cluster of a run: nodes of one slot each, or of as many as one
 // worker of the policy has.
 func Spec(run *experiment.Run) cluster.Spec {
-	d, slots := run.Description, max(1, run.Cores.Cores)
+	d, slots := run.Description, run.Cores.SlotsPerWorker()
 	spec := cluster.Spec{
 		Slots: slots, Frontends: d.Frontends, Policy: run.Policy, Reserved: d.Reserved, Weight: d.Weight,
 		Cutoff: time.Duration(run.Params.Cutoff), Seed: run.Seed,
 	}
 	groups := d.Groups
-	if policy.OneMaster(run.Cores) && slots > 1 {
+	if run.Cores.SingleMaster() && slots > 1 {
 		groups = []int{d.Workers()} // what does not divide a group may divide the cluster
 	}
 	for _, workers := range groups {

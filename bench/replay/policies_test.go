@@ -74,7 +74,7 @@ func verifyRecordings(t *testing.T, run *experiment.Run, dir string) {
 	for _, n := range spec.Groups {
 		nodes += n
 	}
-	if policy.OneMaster(p) {
+	if p.SingleMaster() {
 		masters = 1
 	}
 	if p.NewMaster == nil {
@@ -92,7 +92,7 @@ func verifyRecordings(t *testing.T, run *experiment.Run, dir string) {
 		}},
 		"node-": {nodes, func(file string, self sched.Addr) sched.Core {
 			group := int32(0)
-			if _, rest, ok := strings.Cut(file, "node-node-"); ok && !policy.OneMaster(p) {
+			if _, rest, ok := strings.Cut(file, "node-node-"); ok && !p.SingleMaster() {
 				group = int32(rest[0] - '0')
 			}
 			return p.NewWorker(sched.WorkerConfig{Self: self, Seed: run.Seed, Params: params, Master: sched.Addr{Role: sched.Master, ID: group}})

@@ -14,7 +14,6 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	local "github.com/pigeon-sched/pigeon/internal/cluster"
-	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/spf13/cobra"
 )
 
@@ -256,7 +255,7 @@ func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) 
 		return
 	}
 	masters := len(d.Groups)
-	if policy.OneMaster(run.Cores) {
+	if run.Cores.SingleMaster() {
 		masters = 1
 	}
 	where := fmt.Sprintf("under policy %s on a cluster of %d frontends, %d masters and %d workers", run.Policy, d.Frontends, masters, d.Workers())

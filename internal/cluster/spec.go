@@ -37,7 +37,7 @@ const (
 // Spec describes a cluster. The zero value of a field takes the default given.
 type Spec struct {
 	// Groups holds the number of nodes of each group. At least one. Under a policy
-	// with one master (policy.OneMaster) that has all nodes, as simulated.
+	// with one master (Policy.SingleMaster) that has all nodes, as simulated.
 	Groups []int
 	// Slots of each node; default 1.
 	Slots int
@@ -124,7 +124,7 @@ func (s *Spec) policy() (sched.Policy, error) {
 
 // masters returns the number of nodes of each master.
 func (s *Spec) masters() []int {
-	if p, err := s.policy(); err == nil && policy.OneMaster(p) {
+	if p, err := s.policy(); err == nil && p.SingleMaster() {
 		return []int{s.nodes()}
 	}
 	return s.Groups
@@ -133,7 +133,7 @@ func (s *Spec) masters() []int {
 // helping reports whether masters send tasks to each other.
 func (s *Spec) helping() bool {
 	p, err := s.policy()
-	return err == nil && p.Helping
+	return err == nil && p.CrossGroup
 }
 
 // Bounds of a cluster on one machine.

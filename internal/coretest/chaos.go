@@ -55,7 +55,7 @@ func (c *chaos) acts() []act {
 		{2, c.killDistributor}, {3, c.startDistributor}, {2, c.crash},
 		{3, c.cancel}, {4, func() { c.Advance(sched.Second / 2) }}, {1, c.burst},
 	}
-	if c.cfg.Policy.Helping {
+	if c.cfg.Policy.CrossGroup {
 		acts = append(acts, act{2, c.losePeer}, act{2, c.reintroducePeer})
 	}
 	return acts

@@ -6,15 +6,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// slotCore is what a node's shell reads of a worker between steps.
-type slotCore interface {
-	sched.Core
-	Seq() uint64
-	Reserved() bool
-	Running() (sched.AttemptID, bool)
-	Holds(sched.AttemptID) bool
-}
-
 // node is a machine with its node monitor.
 type node struct {
 	place
@@ -27,7 +18,7 @@ type node struct {
 
 type slot struct {
 	core      *recorded
-	worker    slotCore
+	worker    sched.WorkerCore
 	running   *sched.Message // as started; nil when the backend runs nothing
 	suspended *sched.Message // as started
 	accepted  map[sched.AttemptID]sched.Message
@@ -53,8 +44,9 @@ func (n *node) acknowledge(id sched.AttemptID) {
 func (n *node) state() []slotState {
 	states := make([]slotState, len(n.slots))
 	for i, s := range n.slots {
-		states[i] = slotState{seq: s.worker.Seq(), reserved: s.worker.Reserved()}
-		if id, busy := s.worker.Running(); busy {
+		at := s.worker.Slot()
+		states[i] = slotState{seq: at.Seq, reserved: at.Reserved}
+		if id := at.Running; id.Attempt > 0 {
 			launch := s.accepted[id]
 			states[i].running = &launch
 		}
@@ -80,12 +72,8 @@ func (c *Cluster) StartNode(i int) {
 			Self: sched.Addr{Role: sched.Worker, ID: int32(i*100 + k)}, Seed: c.cfg.Seed, Params: c.cfg.Params,
 			Master: sched.Addr{Role: sched.Master, ID: int32(n.group)}, Reserved: n.is.Fixed && n.is.Reserved,
 		}
-		r := c.record(func() sched.Core { return c.cfg.Policy.NewWorker(cfg) })
-		w, ok := r.core.(slotCore)
-		if !ok {
-			c.failf("the worker of policy %s does not tell its state", c.cfg.Policy.Name)
-			return
-		}
+		w := c.cfg.Policy.NewWorker(cfg)
+		r := c.record(w, func() sched.Core { return c.cfg.Policy.NewWorker(cfg) })
 		n.slots = append(n.slots, &slot{core: r, worker: w, accepted: map[sched.AttemptID]sched.Message{}})
 	}
 	c.hello(n)

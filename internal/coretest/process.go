@@ -14,7 +14,7 @@ func (c *Cluster) StartMaster(g int) {
 		Self: sched.Addr{Role: sched.Master, ID: int32(g)}, Seed: c.cfg.Seed, Params: c.cfg.Params,
 		MaxTasks: c.cfg.MaxTasks, Recover: m.incarnation > 1,
 	}
-	m.core = c.record(func() sched.Core { return c.cfg.Policy.NewMaster(cfg) })
+	m.core = c.record(c.cfg.Policy.NewMaster(cfg), func() sched.Core { return c.cfg.Policy.NewMaster(cfg) })
 	c.step(m, sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: m.epoch})
 	for _, n := range c.nodes {
 		if n.group == g && n.alive {
@@ -25,7 +25,7 @@ func (c *Cluster) StartMaster(g int) {
 		c.introduce(m, d)
 	}
 	for _, o := range c.masters {
-		if o != m && c.cfg.Policy.Helping {
+		if o != m && c.cfg.Policy.CrossGroup {
 			c.introduce(m, o)
 			c.introduce(o, m)
 		}
@@ -71,7 +71,7 @@ func (c *Cluster) StartDistributor(i int) {
 	d.incarnation++
 	d.alive = true
 	cfg := sched.DistributorConfig{Self: sched.Addr{Role: sched.Distributor, ID: int32(i)}, Seed: c.cfg.Seed, Params: c.cfg.Params}
-	d.core = c.record(func() sched.Core { return c.cfg.Policy.NewDistributor(cfg) })
+	d.core = c.record(c.cfg.Policy.NewDistributor(cfg), func() sched.Core { return c.cfg.Policy.NewDistributor(cfg) })
 	ended := map[sched.JobID]bool{}
 	for k := range d.journal {
 		if d.journal[k].Kind == sched.JobEnded {

@@ -8,9 +8,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
+// checked is a core of any role.
+type checked interface {
+	sched.Core
+	Valid() error
+}
+
 // recorded is a core with everything it was told and did.
 type recorded struct {
-	core   sched.Core
+	core   checked
 	make   func() sched.Core
 	inputs []input
 	lines  []string
@@ -25,8 +31,8 @@ type input struct {
 	done int // how many lines the core had written after it
 }
 
-func (c *Cluster) record(newCore func() sched.Core) *recorded {
-	r := &recorded{core: newCore(), make: newCore}
+func (c *Cluster) record(core checked, fresh func() sched.Core) *recorded {
+	r := &recorded{core: core, make: fresh}
 	c.cores = append(c.cores, r)
 	return r
 }
@@ -42,10 +48,8 @@ func (c *Cluster) take(r *recorded, at place, from sched.Addr, m *sched.Message)
 	}
 	in.done = len(r.lines)
 	r.inputs = append(r.inputs, in)
-	if v, ok := r.core.(interface{ Valid() error }); ok {
-		if err := v.Valid(); err != nil {
-			c.failf("%s, after %s: %w", at, sched.Describe(&in.msg), err)
-		}
+	if err := r.core.Valid(); err != nil {
+		c.failf("%s, after %s: %w", at, sched.Describe(&in.msg), err)
 	}
 	return out.List()
 }

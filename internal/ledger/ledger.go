@@ -79,6 +79,11 @@ func (l *Ledger) Tasks() int { return l.tasks }
 // Repeated returns how many results came again, or for a task that had ended.
 func (l *Ledger) Repeated() uint64 { return l.repeated }
 
+// Owed returns the sums over all unfinished jobs.
+func (l *Ledger) Owed() sched.Owed {
+	return sched.Owed{Jobs: l.Jobs(), Tasks: l.tasks, Repeated: l.repeated}
+}
+
 // Each calls f for every unfinished job in order of arrival. f may end the job
 // it is called with.
 func (l *Ledger) Each(f func(*Job)) {

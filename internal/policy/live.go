@@ -9,18 +9,12 @@ import (
 // What a policy asks of a live cluster beside its parameters, refused before anything
 // is started by whoever knows of it.
 
-// OneMaster reports whether a cluster has one master daemon under the policy, of group
-// 0, rather than one for each group: because one master core holds all workers, or
-// because there is none, and the daemon only keeps the roll and numbers the
-// workers (docs/adr/0008-single-master.md).
-func OneMaster(p sched.Policy) bool { return p.Central || p.NewMaster == nil }
-
 // CheckMasters refuses a number of masters that the policy cannot have.
 func CheckMasters(p sched.Policy, masters int) error {
 	switch {
 	case masters < 1:
 		return fmt.Errorf("policy %s needs a master, and none is configured; name one", p.Name)
-	case masters == 1 || !OneMaster(p):
+	case masters == 1 || !p.SingleMaster():
 		return nil
 	case p.Central:
 		return fmt.Errorf("policy %s has one central master, %d are configured; leave one", p.Name, masters)
@@ -32,7 +26,7 @@ func CheckMasters(p sched.Policy, masters int) error {
 // CheckSlots refuses a number of slots of a node that does not make whole workers
 // of the policy.
 func CheckSlots(p sched.Policy, slots int) error {
-	if cores := max(1, p.Cores); slots < cores || slots%cores != 0 {
+	if cores := p.SlotsPerWorker(); slots < cores || slots%cores != 0 {
 		return fmt.Errorf("policy %s makes workers of %d slots, and a node of %d slots cannot be divided so; give it a multiple, or set the policy's cores", p.Name, cores, slots)
 	}
 	return nil

@@ -113,7 +113,7 @@ func TestLive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if one := policy.OneMaster(p); one != (c.most == 1) {
+		if one := p.SingleMaster(); one != (c.most == 1) {
 			t.Errorf("%s has one master: %v", c.spec, one)
 		}
 		err = errors.Join(policy.CheckMasters(p, c.masters), policy.CheckSlots(p, c.slots))

@@ -299,7 +299,7 @@ func (n *net) acquaint() {
 	for d := range frontends {
 		n.tell(sched.Addr{Role: sched.Distributor, ID: int32(d)}, m)
 	}
-	if n.policy.Acquainted {
+	if n.policy.PeerAware {
 		for _, w := range slices.Clone(n.workers) {
 			n.tell(w, m)
 		}
@@ -363,7 +363,7 @@ func (n *net) chaos(job *uint64) {
 		}
 	case "doubt":
 		w, by := n.workers[index(len(n.workers))], sched.Addr{Role: sched.Distributor, ID: int32(index(frontends))}
-		if n.policy.Acquainted && rapid.Bool().Draw(n.t, "a worker doubts") {
+		if n.policy.PeerAware && rapid.Bool().Draw(n.t, "a worker doubts") {
 			by = n.workers[index(len(n.workers))]
 		}
 		if by != w {

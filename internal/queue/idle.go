@@ -1,10 +1,12 @@
 package queue
 
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
 // Idler is a worker's entry in the idle lists; a worker embeds one.
 type Idler struct {
 	seq        int64
 	list       *idleList
-	kind       Kind
+	kind       sched.WorkerKind
 	prev, next *Idler
 	Owner      int32 // id of the worker
 }
@@ -16,7 +18,7 @@ type idleList struct{ first, last *Idler }
 
 // PushIdle puts the worker at the tail of the idle workers of its service and
 // kind.
-func (x *Index) PushIdle(e *Idler, s *Service, k Kind) {
+func (x *Index) PushIdle(e *Idler, s *Service, k sched.WorkerKind) {
 	e.seq, e.kind, e.list = x.tail, k, &s.idle[k]
 	x.tail++
 	e.prev, e.next = e.list.last, nil
@@ -51,7 +53,7 @@ func (x *Index) RemoveIdle(e *Idler) {
 
 // TakeIdle takes out the worker of that kind that has been idle longest among
 // those that serve the application, nil when there is none.
-func (x *Index) TakeIdle(a *App, k Kind) *Idler {
+func (x *Index) TakeIdle(a *App, k sched.WorkerKind) *Idler {
 	var best *Idler
 	for _, s := range a.services {
 		if e := s.idle[k].first; e != nil && (best == nil || e.seq < best.seq) {

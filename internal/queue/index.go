@@ -8,17 +8,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Kind is a kind of worker.
-type Kind uint8
-
-// The kinds: a general worker takes both classes, a reserved one only short
-// tasks.
-const (
-	General Kind = iota
-	Reserved
-	NumKinds = 2
-)
-
 // App is one application, or the built-in backends under the name "". It exists
 // while a worker serves it or a job names it.
 type App struct {
@@ -38,7 +27,7 @@ type Service struct {
 	key     string
 	workers int
 	apps    []*App // in the order of Names
-	idle    [NumKinds]idleList
+	idle    [sched.NumWorkerKinds]idleList
 }
 
 // Index finds applications and services by name and counts what waits. The zero
@@ -50,7 +39,7 @@ type Index struct {
 	tail     int64  // next sequence number at the tail
 	head     int64  // next at the head, going down
 	queued   [sched.NumClasses]int
-	idle     [NumKinds]int
+	idle     [sched.NumWorkerKinds]int
 	orders   Orders
 	now      sched.Time // of the last Renew
 }
@@ -174,7 +163,7 @@ func (x *Index) OthersWait(app string, c sched.Class) bool {
 }
 
 // Idle returns how many workers of the kind are idle.
-func (x *Index) Idle(k Kind) int { return x.idle[k] }
+func (x *Index) Idle(k sched.WorkerKind) int { return x.idle[k] }
 
 // Oldest returns when the first waiting task of the class was queued; false when
 // none waits. It looks at every application: for reports, not for decisions.

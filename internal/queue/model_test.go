@@ -22,7 +22,7 @@ type task struct {
 type slot struct {
 	queue.Idler
 	service *queue.Service
-	kind    queue.Kind
+	kind    sched.WorkerKind
 }
 
 // model does what an Index does by looking at everything.
@@ -148,7 +148,7 @@ func (m *model) join(t *rapid.T) {
 	if fresh == slices.Equal(before, m.index.Served()) {
 		t.Fatalf("fresh %v, served before %q and after %q", fresh, before, m.index.Served())
 	}
-	m.workers = append(m.workers, &slot{service: s, kind: queue.Kind(rapid.IntRange(0, 1).Draw(t, "kind"))})
+	m.workers = append(m.workers, &slot{service: s, kind: sched.WorkerKind(rapid.IntRange(0, 1).Draw(t, "kind"))})
 }
 
 // leave takes a worker out; tasks that nobody serves any more are taken out as
@@ -197,7 +197,7 @@ func (m *model) takeIdle(t *rapid.T) {
 	if a == nil {
 		return
 	}
-	kind := queue.Kind(rapid.IntRange(0, 1).Draw(t, "kind"))
+	kind := sched.WorkerKind(rapid.IntRange(0, 1).Draw(t, "kind"))
 	at := slices.IndexFunc(m.idle, func(w *slot) bool { return w.kind == kind && slices.Contains(w.service.Names, a.Name) })
 	e := m.index.TakeIdle(a, kind)
 	if (e == nil) != (at < 0) || (e != nil && e != &m.idle[at].Idler) {
@@ -250,14 +250,14 @@ func (m *model) check(t *rapid.T) {
 			t.Fatalf("Oldest gives %d, %v with %d tasks waiting", oldest, found, len(q))
 		}
 	}
-	for k := range queue.NumKinds {
+	for k := range sched.NumWorkerKinds {
 		want := 0
 		for _, w := range m.idle {
-			if w.kind == queue.Kind(k) {
+			if w.kind == sched.WorkerKind(k) {
 				want++
 			}
 		}
-		if got := m.index.Idle(queue.Kind(k)); got != want {
+		if got := m.index.Idle(sched.WorkerKind(k)); got != want {
 			t.Fatalf("%d workers are idle, the index counts %d", want, got)
 		}
 	}

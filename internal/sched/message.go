@@ -19,7 +19,7 @@ const (
 	Cancel
 	// MasterUp: a master was reached, for the first time or in a new
 	// incarnation. Peer, Serves. What was sent to an earlier one is sent again.
-	// A master whose group helps others (Policy.Helping) is told of them as well.
+	// A master whose group helps others (Policy.CrossGroup) is told of them as well.
 	MasterUp
 	// MasterLost: a group was without a master for too long. Peer.
 	MasterLost

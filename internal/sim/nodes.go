@@ -3,7 +3,7 @@ package sim
 import "fmt"
 
 // cores is how many workers (slots) one worker core stands for.
-func (c *Config) cores() int { return max(1, c.Policy.Cores) }
+func (c *Config) cores() int { return c.Policy.SlotsPerWorker() }
 
 // whole says that the workers make up whole nodes.
 func (c *Config) whole() error {

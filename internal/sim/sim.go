@@ -216,7 +216,7 @@ func (e *engine) boot() {
 
 // introduce tells the masters of each other, where they hand each other tasks.
 func (e *engine) introduce() {
-	if !e.cfg.Policy.Helping {
+	if !e.cfg.Policy.CrossGroup {
 		return
 	}
 	for self := range e.cores[sched.Master] {
@@ -245,7 +245,7 @@ func (e *engine) acquaint() {
 	}
 	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: members}}
 	told := []sched.Role{sched.Distributor}
-	if p.Acquainted {
+	if p.PeerAware {
 		told = append(told, sched.Worker)
 	}
 	for _, role := range told {

@@ -121,7 +121,7 @@ func TestVariantsKeepTheirInvariants(t *testing.T) {
 		}
 		by := &witness{started: map[[2]int]int{}, held: map[sched.Addr]int{}, moved: map[[2]uint64]int{}, stopped: map[sched.JobID]int{}, turns: map[sched.JobID]int{}}
 		master := p.NewMaster
-		p.NewMaster = func(c sched.MasterConfig) sched.Core { return watched{master(c).(*pigeon.Master), by} }
+		p.NewMaster = func(c sched.MasterConfig) sched.MasterCore { return watched{master(c).(*pigeon.Master), by} }
 		w := drawWorkload(t)
 		o, err := sim.Run(context.Background(), w.Simulated(), sim.Config{
 			Policy: p, Params: params, Groups: rapid.SliceOfN(rapid.IntRange(1, 4), 1, 4).Draw(t, "groups"), Frontends: 2,

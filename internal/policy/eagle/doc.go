@@ -55,16 +55,16 @@ func Defaults() Options { return Options{Ratio: 2, Least: 20, Slack: 5} }
 // Policy returns the policy's cores.
 func Policy(o Options) sched.Policy {
 	return sched.Policy{
-		Name: Name, Central: true,
-		NewDistributor: func(c sched.DistributorConfig) sched.Core {
+		Name: Name, Central: true, LateBinding: true, Explain: leastwait.Explain,
+		NewDistributor: func(c sched.DistributorConfig) sched.DistributorCore {
 			return leastwait.NewDistributor(c, NewDistributor(c, o))
 		},
-		NewMaster: func(c sched.MasterConfig) sched.Core { return leastwait.New(c, true) },
-		NewWorker: func(c sched.WorkerConfig) sched.Core { return NewWorker(c, o) },
+		NewMaster: func(c sched.MasterConfig) sched.MasterCore { return leastwait.New(c, true) },
+		NewWorker: func(c sched.WorkerConfig) sched.WorkerCore { return NewWorker(c, o) },
 	}
 }
 
 var (
-	_ sched.Core = (*Distributor)(nil)
-	_ sched.Core = (*Worker)(nil)
+	_ sched.DistributorCore = (*Distributor)(nil)
+	_ sched.WorkerCore      = (*Worker)(nil)
 )

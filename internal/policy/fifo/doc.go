@@ -10,6 +10,8 @@
 package fifo
 
 import (
+	"fmt"
+
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -20,15 +22,21 @@ const Name = "fifo"
 // Policy returns the policy's cores.
 func Policy() sched.Policy {
 	p := pigeon.Policy()
-	p.Name, p.Central = Name, true
-	p.NewMaster = func(c sched.MasterConfig) sched.Core { return NewMaster(c) }
+	p.Name, p.Central, p.Explain = Name, true, explain
+	p.NewMaster = func(c sched.MasterConfig) sched.MasterCore { return NewMaster(c) }
 	return p
+}
+
+// explain returns why tasks wait.
+func explain(w *sched.Waiting) string {
+	return fmt.Sprintf("%d of its tasks wait among %d at the central master, in order of arrival; all %d workers are busy. The oldest waits %.3f s.",
+		w.Queued, w.QueuedAll[sched.Short]+w.QueuedAll[sched.Long], w.Workers, w.OldestWait)
 }
 
 // Master is Pigeon's, blind to the classes.
 type Master struct{ *pigeon.Master }
 
-var _ sched.Core = Master{}
+var _ sched.MasterCore = Master{}
 
 // NewMaster returns a master without workers.
 func NewMaster(c sched.MasterConfig) Master {

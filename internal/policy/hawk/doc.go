@@ -45,13 +45,13 @@ func Defaults() Options { return Options{Ratio: 2, Tries: 10} }
 // Policy returns the policy's cores.
 func Policy(o Options) sched.Policy {
 	return sched.Policy{
-		Name: Name, Central: true, Acquainted: true,
-		NewDistributor: func(c sched.DistributorConfig) sched.Core {
+		Name: Name, Central: true, PeerAware: true, LateBinding: true, Explain: leastwait.Explain,
+		NewDistributor: func(c sched.DistributorConfig) sched.DistributorCore {
 			return leastwait.NewDistributor(c, probing.NewDistributor(c, probing.Options{Ratio: o.Ratio, Repeated: true}))
 		},
-		NewMaster: func(c sched.MasterConfig) sched.Core { return leastwait.New(c, false) },
-		NewWorker: func(c sched.WorkerConfig) sched.Core { return NewWorker(c, o) },
+		NewMaster: func(c sched.MasterConfig) sched.MasterCore { return leastwait.New(c, false) },
+		NewWorker: func(c sched.WorkerConfig) sched.WorkerCore { return NewWorker(c, o) },
 	}
 }
 
-var _ sched.Core = (*Worker)(nil)
+var _ sched.WorkerCore = (*Worker)(nil)

@@ -65,14 +65,15 @@ func Policy(o Options) sched.Policy {
 	return sched.Policy{
 		Name:           Name,
 		Central:        true,
-		Cores:          max(1, o.Cores),
-		NewDistributor: func(c sched.DistributorConfig) sched.Core { return pigeon.NewDistributor(c) },
-		NewMaster:      func(c sched.MasterConfig) sched.Core { return NewMaster(c, o) },
-		NewWorker:      func(c sched.WorkerConfig) sched.Core { return NewNode(c, o) },
+		Slots:          o.Cores,
+		Explain:        explain,
+		NewDistributor: func(c sched.DistributorConfig) sched.DistributorCore { return pigeon.NewDistributor(c) },
+		NewMaster:      func(c sched.MasterConfig) sched.MasterCore { return NewMaster(c, o) },
+		NewWorker:      func(c sched.WorkerConfig) sched.WorkerCore { return NewNode(c, o) },
 	}
 }
 
 var (
-	_ sched.Core = (*Master)(nil)
-	_ sched.Core = (*Node)(nil)
+	_ sched.MasterCore = (*Master)(nil)
+	_ sched.WorkerCore = (*Node)(nil)
 )

@@ -47,14 +47,8 @@ func NewNode(cfg sched.WorkerConfig, o Options) *Node {
 	return &Node{cfg: cfg, o: o.resolved(cfg.Params), received: cfg.Seq}
 }
 
-// Seq returns the number of the last launch that came.
-func (n *Node) Seq() uint64 { return n.received }
-
-// Epoch returns the highest epoch a master spoke with.
-func (n *Node) Epoch() uint64 { return n.epoch }
-
-// Reserved says no: the policy reserves nothing.
-func (n *Node) Reserved() bool { return false }
+// Slot implements [sched.WorkerCore]; the number is that of the last launch.
+func (n *Node) Slot() sched.SlotView { return sched.SlotView{Seq: n.received} }
 
 // Tasks returns how many tasks run here and how many wait.
 func (n *Node) Tasks() (running, waiting int) { return n.running, len(n.tasks) - n.running }
@@ -106,15 +100,15 @@ func (n *Node) launch(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	switch {
 	case m.Attempt < 1 || n.find(m.AttemptID()) != nil:
 	case m.Epoch < n.epoch:
-		n.refuse(from, m, "the master's epoch is over", out)
+		n.refuse(from, m, sched.RefusedEpoch, out)
 	case m.Seq <= n.received && m.Epoch == n.epoch:
 		// It came before, and has ended.
 	case m.Seq <= n.received:
 		n.epoch = m.Epoch
-		n.refuse(from, m, "the node has changed since", out)
+		n.refuse(from, m, sched.RefusedWorkerChanged, out)
 	case len(n.tasks) >= n.o.room():
 		n.epoch, n.received = m.Epoch, m.Seq
-		n.refuse(from, m, "the node is full", out)
+		n.refuse(from, m, sched.RefusedFull, out)
 	default:
 		n.epoch, n.received = m.Epoch, m.Seq
 		n.beat.changed = true
@@ -129,9 +123,9 @@ func (n *Node) launch(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 
 // refuse sends a launch back and says what is here, for the master took the node
 // for something else.
-func (n *Node) refuse(to sched.Addr, m *sched.Message, reason string, out *sched.Actions) {
+func (n *Node) refuse(to sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
 	r := out.Send(to, sched.Refused)
-	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, n.received, reason
+	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, n.received, why.String()
 	n.beat.owed = true
 }
 

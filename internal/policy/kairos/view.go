@@ -1,8 +1,6 @@
 package kairos
 
 import (
-	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
-	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -10,19 +8,19 @@ import (
 // worker is a node of several slots.
 
 // Totals returns the figures of the cluster; a worker is idle when nothing is there.
-func (s *Master) Totals() groupview.Totals {
-	t := groupview.Totals{Launches: s.launches, Lost: s.lost, Refused: s.refusals}
+func (s *Master) Totals() sched.GroupTotals {
+	t := sched.GroupTotals{Launches: s.launches, Lost: s.lost, Refused: s.refusals}
 	t.Queued[sched.Short] = s.Queued()
 	for c := range t.Oldest {
-		t.Oldest[c] = groupview.Unknown
+		t.Oldest[c] = sched.Unknown
 	}
 	if since, waits := s.index.Oldest(sched.Short); waits {
 		t.Oldest[sched.Short] = since
 	}
-	t.Workers[queue.General] = s.alive
+	t.Workers[sched.General] = s.alive
 	for _, n := range s.nodes {
 		if n != nil && len(n.tasks) == 0 {
-			t.Idle[queue.General]++
+			t.Idle[sched.General]++
 		}
 	}
 	return t
@@ -44,8 +42,8 @@ func (s *Master) Serving(app string) int {
 	return 0
 }
 
-// Shown returns what is known of a node.
-func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
+// WorkerView returns what is known of a node.
+func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 	if n := s.node(a); n != nil {
 		v.Tasks = len(n.tasks)
 	}
@@ -53,7 +51,7 @@ func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
 }
 
 // Share returns what there is of a job, with at most so many of the tasks at nodes.
-func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
+func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	v.Queued = s.recovery.Of(id)
 	j := s.jobs[id]
 	if j == nil {
@@ -67,9 +65,12 @@ func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
 		}
 		for _, p := range n.tasks {
 			if p.job == j && len(v.Tasks) < most {
-				v.Tasks = append(v.Tasks, groupview.Task{Task: p.task, Attempt: p.attempt, Worker: n.addr})
+				v.Tasks = append(v.Tasks, sched.TaskView{Task: p.task, Attempt: p.attempt, Worker: n.addr})
 			}
 		}
 	}
 	return v
 }
+
+// Contended implements [sched.GroupView]: there is one application.
+func (s *Master) Contended(string, sched.Class) bool { return false }

@@ -1,29 +1,22 @@
 package leastwait
 
-import (
-	"github.com/pigeon-sched/pigeon/internal/ledger"
-	"github.com/pigeon-sched/pigeon/internal/policy/probing"
-	"github.com/pigeon-sched/pigeon/internal/sched"
-)
+import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// What a distributor's shell may read between steps.
-
-// Ledgers returns the books of what is owed, one for each class.
-func (d *Distributor) Ledgers() []*ledger.Ledger {
-	books := make([]*ledger.Ledger, len(d.by))
-	for class, o := range d.by {
-		books[class] = o.Ledger()
+// Owed implements [sched.DistributorCore]: the sums over both classes.
+func (d *Distributor) Owed() (sum sched.Owed) {
+	for _, class := range d.by {
+		o := class.Owed()
+		sum.Jobs, sum.Tasks, sum.Repeated = sum.Jobs+o.Jobs, sum.Tasks+o.Tasks, sum.Repeated+o.Repeated
 	}
-	return books
+	return sum
 }
 
-// View returns what is known of a job that is probed for, with at most so many of
-// its bound tasks.
-func (d *Distributor) View(id sched.JobID, most int) (v probing.View, ok bool) {
-	if p, probes := d.by[sched.Short].(interface {
-		View(id sched.JobID, most int) (probing.View, bool)
-	}); probes {
-		return p.View(id, most)
+// JobView implements [sched.DistributorCore].
+func (d *Distributor) JobView(id sched.JobID, most int) (v sched.JobView, ok bool) {
+	for _, class := range d.by {
+		if v, ok = class.JobView(id, most); ok {
+			return v, true
+		}
 	}
 	return v, false
 }

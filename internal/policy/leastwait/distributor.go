@@ -11,11 +11,10 @@ import (
 // a ledger of its own; a job is in one of them.
 type Distributor struct{ by [sched.NumClasses]owner }
 
-// owner is a distributor with its book.
+// owner is a distributor of jobs of one class.
 type owner interface {
-	sched.Core
+	sched.DistributorCore
 	Ledger() *ledger.Ledger
-	Valid() error
 }
 
 // NewDistributor returns a distributor with the given one for short jobs.

@@ -3,8 +3,6 @@ package leastwait
 import (
 	"slices"
 
-	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
-	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -12,16 +10,16 @@ import (
 // here, and short ones come to these from elsewhere.
 
 // Totals returns the figures of the cluster.
-func (s *Master) Totals() groupview.Totals {
-	t := groupview.Totals{Launches: s.launches, Lost: s.lost}
+func (s *Master) Totals() sched.GroupTotals {
+	t := sched.GroupTotals{Launches: s.launches, Lost: s.lost}
 	for c := range t.Oldest {
-		t.Oldest[c] = groupview.Unknown
+		t.Oldest[c] = sched.Unknown
 	}
 	for k := range t.Idle {
-		t.Idle[k] = groupview.Unknown
+		t.Idle[k] = sched.Unknown
 	}
 	reserved := s.reserved()
-	t.Workers[queue.General], t.Workers[queue.Reserved] = s.alive-reserved, reserved
+	t.Workers[sched.General], t.Workers[sched.Reserved] = s.alive-reserved, reserved
 	for _, w := range s.workers {
 		if w != nil {
 			t.Queued[sched.Long] += len(w.assigned)
@@ -41,9 +39,9 @@ func (s *Master) Serving(app string) int {
 	return 0
 }
 
-// Shown returns what is known of a worker.
-func (s *Master) Shown(a sched.Addr) groupview.Worker {
-	v := groupview.Worker{Tasks: groupview.Unknown}
+// WorkerView returns what is known of a worker.
+func (s *Master) WorkerView(a sched.Addr) sched.WorkerView {
+	v := sched.WorkerView{Tasks: sched.Unknown}
 	if a.ID < 0 || int(a.ID) >= len(s.workers) || s.workers[a.ID] == nil {
 		return v
 	}
@@ -63,7 +61,7 @@ func (s *Master) Shown(a sched.Addr) groupview.Worker {
 
 // Share returns what the workers have of a long job, with at most so many of the
 // tasks that run.
-func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
+func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	if s.jobs[id] == 0 {
 		return v
 	}
@@ -79,9 +77,12 @@ func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
 		if t := w.running; t != nil && t.msg.Job == id {
 			v.Running++
 			if len(v.Tasks) < most {
-				v.Tasks = append(v.Tasks, groupview.Task{Task: t.msg.First, Attempt: t.msg.Attempt, Worker: w.addr})
+				v.Tasks = append(v.Tasks, sched.TaskView{Task: t.msg.First, Attempt: t.msg.Attempt, Worker: w.addr})
 			}
 		}
 	}
 	return v
 }
+
+// Contended implements [sched.GroupView]: there is one application.
+func (s *Master) Contended(string, sched.Class) bool { return false }

@@ -74,13 +74,14 @@ type Options struct {
 func Policy(o Options) sched.Policy {
 	return sched.Policy{
 		Name:           Name,
-		Acquainted:     true,
-		NewDistributor: func(c sched.DistributorConfig) sched.Core { return NewDistributor(c) },
-		NewWorker:      func(c sched.WorkerConfig) sched.Core { return NewWorker(c, o) },
+		PeerAware:      true,
+		LateBinding:    true,
+		NewDistributor: func(c sched.DistributorConfig) sched.DistributorCore { return NewDistributor(c) },
+		NewWorker:      func(c sched.WorkerConfig) sched.WorkerCore { return NewWorker(c, o) },
 	}
 }
 
 var (
-	_ sched.Core = (*Distributor)(nil)
-	_ sched.Core = (*Worker)(nil)
+	_ sched.DistributorCore = (*Distributor)(nil)
+	_ sched.WorkerCore      = (*Worker)(nil)
 )

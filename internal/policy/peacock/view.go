@@ -1,12 +1,11 @@
 package peacock
 
-import (
-	"github.com/pigeon-sched/pigeon/internal/policy/probing"
-	"github.com/pigeon-sched/pigeon/internal/sched"
-)
+import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// View returns what is known of an unfinished job, for the shell to read between
-// steps, with at most so many of its bound tasks.
-func (d *Distributor) View(id sched.JobID, most int) (probing.View, bool) {
-	return d.inner.View(id, most)
+// Owed implements [sched.DistributorCore].
+func (d *Distributor) Owed() sched.Owed { return d.inner.Owed() }
+
+// JobView implements [sched.DistributorCore].
+func (d *Distributor) JobView(id sched.JobID, most int) (sched.JobView, bool) {
+	return d.inner.JobView(id, most)
 }

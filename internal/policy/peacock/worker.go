@@ -37,14 +37,8 @@ func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	return &Worker{cfg: cfg, interval: o.interval(cfg.Params), seq: cfg.Seq, state: state{workers: 1}}
 }
 
-// Seq returns the slot's sequence number.
-func (w *Worker) Seq() uint64 { return w.seq }
-
-// Reserved says no: the policy reserves nothing.
-func (w *Worker) Reserved() bool { return false }
-
-// Running returns the attempt the slot runs; false when it runs none.
-func (w *Worker) Running() (sched.AttemptID, bool) { return w.current, w.phase == running }
+// Slot implements [sched.WorkerCore].
+func (w *Worker) Slot() sched.SlotView { return sched.SlotView{Seq: w.seq} }
 
 // Waiting returns how many probes wait here, and how many are marked to move on.
 func (w *Worker) Waiting() (waiting, marked int) {
@@ -156,7 +150,7 @@ func (w *Worker) launch(now sched.Time, from sched.Addr, m *sched.Message, out *
 		w.act(sched.Start, out)
 	case w.current != m.AttemptID(): // else it came again
 		r := out.Send(from, sched.Refused)
-		r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, "the slot did not ask for it, or does no more"
+		r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, sched.RefusedLate.String()
 	}
 }
 

@@ -91,7 +91,7 @@ func TestLateBinding(t *testing.T) {
 	s.does(sched.Addr{}, ended(7), "Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000008")
 	s.does(sched.Addr{}, ended(7)) // came twice
 	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 8}, Seq: 1})
-	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 8}, Seq: s.w.Seq()})
+	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 8}, Seq: s.w.Slot().Seq})
 	if s.w.phase != idle {
 		t.Errorf("the worker is in phase %d, want idle", s.w.phase)
 	}
@@ -181,7 +181,7 @@ func TestComesBackToAFreeSlot(t *testing.T) {
 	}
 	s.does(sched.Addr{}, tick(1), "Send to worker 2: Rotated")
 	s.does(sched.Addr{}, ended(1), "Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
-	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 2}, Seq: s.w.Seq()})
+	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 2}, Seq: s.w.Slot().Seq})
 	s.does(sched.Addr{}, ring(0, 1), "Send to distributor 4: GetTask job=00000000000000000000000000000003")
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/coretest"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
-	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -72,7 +71,7 @@ func (w *weightWatch) observe(master sched.Core, in *sched.Message, out []sched.
 // busy.
 func atRest(master sched.Core, workers int) error {
 	m := master.(*pigeon.Master)
-	idle := m.Index().Idle(queue.General) + m.Index().Idle(queue.Reserved)
+	idle := m.Index().Idle(sched.General) + m.Index().Idle(sched.Reserved)
 	if idle != workers || m.Queued() != 0 {
 		return fmt.Errorf("%d of %d workers are idle, %d tasks wait", idle, workers, m.Queued())
 	}

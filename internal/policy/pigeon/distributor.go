@@ -44,6 +44,18 @@ func NewDistributorWith(cfg sched.DistributorConfig, o Options) *Distributor {
 // Ledger returns the book of what is owed, for the shell to read between steps.
 func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
 
+// Owed implements [sched.DistributorCore].
+func (d *Distributor) Owed() sched.Owed { return d.led.Owed() }
+
+// JobView implements [sched.DistributorCore].
+func (d *Distributor) JobView(id sched.JobID, _ int) (v sched.JobView, ok bool) {
+	j := d.led.Job(id)
+	if j == nil {
+		return v, false
+	}
+	return sched.JobView{App: j.App, Unbound: int(j.Unplaced), Bound: j.Unfinished() - int(j.Unplaced)}, true
+}
+
 // Step implements [sched.Core].
 func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if !m.Valid() {

@@ -84,15 +84,15 @@ const Name = "pigeon"
 // Policy returns the policy's cores.
 func Policy() sched.Policy {
 	return sched.Policy{
-		Name:           Name,
-		NewDistributor: func(c sched.DistributorConfig) sched.Core { return NewDistributor(c) },
-		NewMaster:      func(c sched.MasterConfig) sched.Core { return NewMaster(c) },
-		NewWorker:      func(c sched.WorkerConfig) sched.Core { return NewWorker(c) },
+		Name: Name, Sequenced: true, Explain: explain,
+		NewDistributor: func(c sched.DistributorConfig) sched.DistributorCore { return NewDistributor(c) },
+		NewMaster:      func(c sched.MasterConfig) sched.MasterCore { return NewMaster(c) },
+		NewWorker:      func(c sched.WorkerConfig) sched.WorkerCore { return NewWorker(c) },
 	}
 }
 
 var (
-	_ sched.Core = (*Distributor)(nil)
-	_ sched.Core = (*Master)(nil)
-	_ sched.Core = (*Worker)(nil)
+	_ sched.DistributorCore = (*Distributor)(nil)
+	_ sched.MasterCore      = (*Master)(nil)
+	_ sched.WorkerCore      = (*Worker)(nil)
 )

@@ -1,7 +1,6 @@
 package pigeon_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/coretest"
@@ -45,17 +44,6 @@ func FuzzWorker(f *testing.F) {
 		{Kind: sched.Yield, Job: jobTwo, Attempt: 1}, {Kind: sched.Continue, Job: jobOne, Attempt: 1},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		coretest.Drive(t, slotCore{pigeon.NewWorkerWith(sched.WorkerConfig{}, pigeon.XOptions())}, data, 1, plausible...)
+		coretest.Drive(t, pigeon.NewWorkerWith(sched.WorkerConfig{}, pigeon.XOptions()), data, 1, plausible...)
 	})
-}
-
-// slotCore gives a worker the method that Drive asks for.
-type slotCore struct{ *pigeon.Worker }
-
-// Valid: a busy slot runs an attempt.
-func (w slotCore) Valid() error {
-	if id, busy := w.Running(); busy && id.Attempt < 1 {
-		return fmt.Errorf("the slot runs %s", id)
-	}
-	return nil
 }

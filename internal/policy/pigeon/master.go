@@ -8,9 +8,9 @@ import (
 
 // mayUse lists the kinds of workers that may take a task at its arrival, in the
 // order in which they are tried (section 3.2).
-var mayUse = [sched.NumClasses][]queue.Kind{
-	sched.Short: {queue.General, queue.Reserved},
-	sched.Long:  {queue.General},
+var mayUse = [sched.NumClasses][]sched.WorkerKind{
+	sched.Short: {sched.General, sched.Reserved},
+	sched.Long:  {sched.General},
 }
 
 // Master keeps one queue per class and the idle workers of one group.
@@ -68,11 +68,11 @@ func (x *work) id() sched.AttemptID {
 	return sched.AttemptID{Job: x.job.ID, Task: x.task, Attempt: x.attempt}
 }
 
-func (w *worker) kind() queue.Kind {
+func (w *worker) kind() sched.WorkerKind {
 	if w.reserved {
-		return queue.Reserved
+		return sched.Reserved
 	}
-	return queue.General
+	return sched.General
 }
 
 // NewMaster returns a master without workers.

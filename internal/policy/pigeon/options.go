@@ -49,9 +49,11 @@ func XOptions() Options {
 // SortPolicy returns the cores of pigeon-sort: Pigeon's, with these options.
 func SortPolicy(o Options) sched.Policy {
 	p := Policy()
-	p.Name, p.Helping = NameSort, true
-	p.NewDistributor = func(c sched.DistributorConfig) sched.Core { return NewDistributorWith(c, Options{Tail: o.Tail}) }
-	p.NewMaster = func(c sched.MasterConfig) sched.Core { return NewMasterWith(c, o) }
+	p.Name, p.CrossGroup, p.Explain = NameSort, true, explainSorted
+	p.NewDistributor = func(c sched.DistributorConfig) sched.DistributorCore {
+		return NewDistributorWith(c, Options{Tail: o.Tail})
+	}
+	p.NewMaster = func(c sched.MasterConfig) sched.MasterCore { return NewMasterWith(c, o) }
 	return p
 }
 
@@ -61,11 +63,11 @@ func XPolicy(o Options) sched.Policy {
 	p := SortPolicy(o)
 	p.Name, p.Suspending = NameX, true
 	o.Suspend = true
-	p.NewDistributor = func(c sched.DistributorConfig) sched.Core { return NewDistributorWith(c, o) }
-	p.NewMaster = func(c sched.MasterConfig) sched.Core {
+	p.NewDistributor = func(c sched.DistributorConfig) sched.DistributorCore { return NewDistributorWith(c, o) }
+	p.NewMaster = func(c sched.MasterConfig) sched.MasterCore {
 		c.Params.Reserved, c.Params.Weight = 0, 0
 		return NewMasterWith(c, o)
 	}
-	p.NewWorker = func(c sched.WorkerConfig) sched.Core { return NewWorkerWith(c, o) }
+	p.NewWorker = func(c sched.WorkerConfig) sched.WorkerCore { return NewWorkerWith(c, o) }
 	return p
 }

@@ -100,7 +100,7 @@ func TestKnownSpareIsNotTold(t *testing.T) {
 	}
 	ends := func() int {
 		for id := range int32(3) {
-			if s := r.master.Shown(worker(id)); s.Tasks > 0 {
+			if s := r.master.WorkerView(worker(id)); s.Tasks > 0 {
 				r.seq[id]++
 				return told(r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id]}))
 			}

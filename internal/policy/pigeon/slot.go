@@ -17,17 +17,17 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 		}
 		return
 	case m.Epoch < w.epoch:
-		w.refuse(from, m, "the master's epoch is over", out)
+		w.refuse(from, m, sched.RefusedEpoch, out)
 		return
-	case w.busy && w.current == m.Kept[0] && m.Seq+1 == w.seq && w.held.Attempt == 0:
+	case m.Reason == "" && w.busy && w.current == m.Kept[0] && m.Seq+1 == w.seq && w.held.Attempt == 0:
 		w.held = suspended{w.current, w.owner}
 		w.act(sched.Suspend, out)
-	case !w.busy && w.current == m.Kept[0] && m.Seq+2 == w.seq:
+	case m.Reason == "" && !w.busy && w.current == m.Kept[0] && m.Seq+2 == w.seq:
 	case w.busy:
-		w.refuse(from, m, "the slot is busy with another task", out)
+		w.refuse(from, m, sched.RefusedBusyOther, out)
 		return
 	default:
-		w.turnDown(from, m, "the slot has changed since", out)
+		w.turnDown(from, m, sched.RefusedChanged, out)
 		return
 	}
 	w.epoch = m.Epoch

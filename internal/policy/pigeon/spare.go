@@ -67,7 +67,7 @@ func (s *Master) flagTaken(from sched.Addr) {
 // offerAgain sets the flag anew that a task from that group took, if a worker is
 // idle still.
 func (s *Master) offerAgain(to sched.Addr, out *sched.Actions) {
-	if s.peer(to) == nil || s.index.Idle(queue.General)+s.index.Idle(queue.Reserved) == 0 {
+	if s.peer(to) == nil || s.index.Idle(sched.General)+s.index.Idle(sched.Reserved) == 0 {
 		return
 	}
 	var spare *worker

@@ -11,7 +11,7 @@ import (
 // It looks at everything the master holds.
 func (s *Master) Valid() error {
 	slots, reserved := 0, 0
-	var idle [queue.NumKinds]int
+	var idle [sched.NumWorkerKinds]int
 	for id, w := range s.workers {
 		if w == nil {
 			continue
@@ -33,7 +33,7 @@ func (s *Master) Valid() error {
 		}
 	}
 	for k := range idle {
-		if got := s.index.Idle(queue.Kind(k)); got != idle[k] {
+		if got := s.index.Idle(sched.WorkerKind(k)); got != idle[k] {
 			return fmt.Errorf("%d workers of kind %d are idle, the index counts %d", idle[k], k, got)
 		}
 	}
@@ -159,6 +159,14 @@ func (s *Master) validJobs() error {
 		if got := s.index.Queued(sched.Class(c)); got != queued[c] {
 			return fmt.Errorf("%d tasks of class %d wait, the index counts %d", queued[c], c, got)
 		}
+	}
+	return nil
+}
+
+// Valid implements [sched.WorkerCore]: a busy slot runs an attempt.
+func (w *Worker) Valid() error {
+	if w.busy && w.current.Attempt < 1 {
+		return fmt.Errorf("the slot runs %s", w.current)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package pigeon
 
 import (
-	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -34,16 +33,16 @@ func (s *Master) Job(id sched.JobID) (queued, running int) {
 }
 
 // Totals returns the figures of the group.
-func (s *Master) Totals() groupview.Totals {
-	t := groupview.Totals{Launches: s.counts.Launches, Lost: s.counts.Lost, Refused: s.counts.Refused}
+func (s *Master) Totals() sched.GroupTotals {
+	t := sched.GroupTotals{Launches: s.counts.Launches, Lost: s.counts.Lost, Refused: s.counts.Refused}
 	for c := range t.Queued {
-		t.Queued[c], t.Oldest[c] = s.index.Queued(sched.Class(c)), groupview.Unknown
+		t.Queued[c], t.Oldest[c] = s.index.Queued(sched.Class(c)), sched.Unknown
 		if since, waits := s.index.Oldest(sched.Class(c)); waits {
 			t.Oldest[c] = since
 		}
 	}
 	for k := range t.Idle {
-		t.Idle[k] = s.index.Idle(queue.Kind(k))
+		t.Idle[k] = s.index.Idle(sched.WorkerKind(k))
 	}
 	for _, n := range s.nodes {
 		for _, w := range n.slots {
@@ -68,9 +67,9 @@ func (s *Master) Serving(app string) int {
 // of this application and class.
 func (s *Master) Contended(app string, c sched.Class) bool { return s.index.OthersWait(app, c) }
 
-// Shown returns what is known of a worker; one that is not idle has a task, or is
+// WorkerView returns what is known of a worker; one that is not idle has a task, or is
 // about to say that it has not.
-func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
+func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 	w := s.worker(a.ID)
 	if w == nil {
 		return v
@@ -87,14 +86,14 @@ func (s *Master) Shown(a sched.Addr) (v groupview.Worker) {
 
 // Share returns what the group holds of a job, with at most so many of the tasks that
 // run, in order of launch.
-func (s *Master) Share(id sched.JobID, most int) (v groupview.Job) {
+func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	v.Queued, v.Running = s.Job(id)
 	j := s.jobs[id]
 	if j == nil {
 		return v
 	}
 	for w := s.firstOf(j); w != nil && len(v.Tasks) < most; w = w.next {
-		v.Tasks = append(v.Tasks, groupview.Task{Task: w.task, Attempt: w.attempt, Worker: w.addr})
+		v.Tasks = append(v.Tasks, sched.TaskView{Task: w.task, Attempt: w.attempt, Worker: w.addr})
 	}
 	return v
 }

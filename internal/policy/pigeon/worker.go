@@ -46,17 +46,14 @@ func NewWorkerWith(cfg sched.WorkerConfig, o Options) *Worker {
 	return w
 }
 
-// Seq returns the slot's sequence number.
-func (w *Worker) Seq() uint64 { return w.seq }
-
-// Epoch returns the highest epoch a master spoke with.
-func (w *Worker) Epoch() uint64 { return w.epoch }
-
-// Reserved reports whether the slot serves short tasks only.
-func (w *Worker) Reserved() bool { return w.reserved }
-
-// Running returns the attempt the slot runs; false when it is idle.
-func (w *Worker) Running() (sched.AttemptID, bool) { return w.current, w.busy }
+// Slot implements [sched.WorkerCore].
+func (w *Worker) Slot() sched.SlotView {
+	v := sched.SlotView{Seq: w.seq, Epoch: w.epoch, Reserved: w.reserved}
+	if w.busy {
+		v.Running = w.current
+	}
+	return v
+}
 
 // Step implements [sched.Core].
 func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
@@ -114,13 +111,13 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	case w.cameAgain(m):
 		return
 	case m.Epoch < w.epoch:
-		w.refuse(from, m, "the master's epoch is over", out)
+		w.refuse(from, m, sched.RefusedEpoch, out)
 	case w.busy:
-		w.refuse(from, m, "the slot is busy", out)
-	case m.Seq != w.seq:
-		w.turnDown(from, m, "the slot has changed since", out)
+		w.refuse(from, m, sched.RefusedBusy, out)
+	case m.Seq != w.seq || m.Reason != "":
+		w.turnDown(from, m, sched.RefusedChanged, out)
 	case w.reserved && m.Class != sched.Short:
-		w.turnDown(from, m, "the slot is reserved for short tasks", out)
+		w.turnDown(from, m, sched.RefusedReserved, out)
 	default:
 		w.epoch = m.Epoch
 		w.seq++
@@ -135,17 +132,21 @@ func (w *Worker) cameAgain(m *sched.Message) bool {
 	return (id == w.current && (w.busy || m.Seq < w.seq)) || w.holds(id)
 }
 
-// refuse sends a launch back.
-func (w *Worker) refuse(from sched.Addr, m *sched.Message, reason string, out *sched.Actions) {
+// refuse sends a launch back: for the reason of the shell ([sched.Message.Deny]), if
+// it has one.
+func (w *Worker) refuse(from sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
 	r := out.Send(from, sched.Refused)
-	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, reason
+	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, m.Reason
+	if m.Reason == "" {
+		r.Reason = why.String()
+	}
 }
 
 // turnDown refuses for a slot that is idle: a fresh idle notice follows, since
 // the master took it for busy.
-func (w *Worker) turnDown(from sched.Addr, m *sched.Message, reason string, out *sched.Actions) {
+func (w *Worker) turnDown(from sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
 	w.seq++
-	w.refuse(from, m, reason, out)
+	w.refuse(from, m, why, out)
 	w.idle(from, sched.AttemptID{}, out)
 }
 

@@ -19,7 +19,7 @@ const Name = "priority"
 func Policy() sched.Policy {
 	p := pigeon.Policy()
 	p.Name, p.Central = Name, true
-	p.NewMaster = func(c sched.MasterConfig) sched.Core {
+	p.NewMaster = func(c sched.MasterConfig) sched.MasterCore {
 		c.Params.Weight = 0
 		return pigeon.NewMaster(c)
 	}

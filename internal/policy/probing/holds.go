@@ -2,6 +2,9 @@ package probing
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
+// Slot implements [sched.WorkerCore]: the worker keeps no state that its master follows.
+func (w *Worker) Slot() sched.SlotView { return sched.SlotView{} }
+
 // Holds reports whether the slot runs the attempt, or that it waits there: assigned by
 // a central scheduler and not started. It looks at the whole queue.
 func (w *Worker) Holds(id sched.AttemptID) bool {

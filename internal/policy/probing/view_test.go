@@ -12,7 +12,7 @@ import (
 func TestView(t *testing.T) {
 	f := newFrontend(t, probing.Options{Ratio: 2}, 0)
 	f.submit(4)
-	if v, ok := f.core.View(one, 9); !ok || !v.Waiting || v.Unbound != 4 || v.Bound != 0 || len(v.Tasks) != 0 {
+	if v, ok := f.core.JobView(one, 9); !ok || !v.NoWorker || v.Unbound != 4 || v.Bound != 0 || len(v.Tasks) != 0 {
 		t.Errorf("without workers: %+v, %v", v, ok)
 	}
 	f.step(sched.Addr{}, members(upTo(3)...))
@@ -22,18 +22,18 @@ func TestView(t *testing.T) {
 	f.step(worker(0), &sched.Message{Kind: sched.Report, Job: one, First: 0, Attempt: 1, Outcome: sched.Done})
 	f.step(worker(1), &sched.Message{Kind: sched.Report, Job: one, First: 1, Attempt: 1, Outcome: sched.Failed})
 	f.ask(0) // task 1 again
-	v, ok := f.core.View(one, 9)
-	if !ok || v.Waiting || v.Unbound != 1 || v.Bound != 2 || len(v.Tasks) != 2 {
+	v, ok := f.core.JobView(one, 9)
+	if !ok || v.NoWorker || v.Unbound != 1 || v.Bound != 2 || len(v.Tasks) != 2 {
 		t.Fatalf("%+v, %v", v, ok)
 	}
-	if v.Tasks[0] != (probing.Binding{Task: 1, Attempt: 2, Worker: worker(0)}) || v.Tasks[1] != (probing.Binding{Task: 2, Attempt: 1, Worker: worker(2)}) {
+	if v.Tasks[0] != (sched.TaskView{Task: 1, Attempt: 2, Worker: worker(0)}) || v.Tasks[1] != (sched.TaskView{Task: 2, Attempt: 1, Worker: worker(2)}) {
 		t.Errorf("bound are %+v", v.Tasks)
 	}
-	if v, _ := f.core.View(one, 1); v.Bound != 2 || len(v.Tasks) != 1 {
+	if v, _ := f.core.JobView(one, 1); v.Bound != 2 || len(v.Tasks) != 1 {
 		t.Errorf("one of them: %+v", v)
 	}
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.Cancel, Job: one})
-	if _, ok := f.core.View(one, 9); ok {
+	if _, ok := f.core.JobView(one, 9); ok {
 		t.Error("a cancelled job is shown")
 	}
 }

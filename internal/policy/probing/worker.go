@@ -139,7 +139,7 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 		w.assign(m, out)
 	case !w.asking || m.Seq != w.seq || w.queue.At(w.at).Job != m.Job:
 		r := out.Send(from, sched.Refused)
-		r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, "the slot did not wait for it"
+		r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, sched.RefusedUnasked.String()
 	default:
 		w.asking, w.central = false, false
 		w.rules.Took(&w.queue, w.at)

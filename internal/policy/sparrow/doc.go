@@ -35,10 +35,10 @@ func Defaults() Options { return Options{Ratio: 2} }
 // Policy returns the policy's cores.
 func Policy(o Options) sched.Policy {
 	return sched.Policy{
-		Name: Name,
-		NewDistributor: func(c sched.DistributorConfig) sched.Core {
+		Name: Name, LateBinding: true,
+		NewDistributor: func(c sched.DistributorConfig) sched.DistributorCore {
 			return probing.NewDistributor(c, probing.Options{Ratio: o.Ratio, Cancel: o.Cancel})
 		},
-		NewWorker: func(c sched.WorkerConfig) sched.Core { return probing.NewWorker(c, probing.Rules{}) },
+		NewWorker: func(c sched.WorkerConfig) sched.WorkerCore { return probing.NewWorker(c, probing.Rules{}) },
 	}
 }

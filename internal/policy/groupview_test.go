@@ -1,23 +1,11 @@
-package groupview_test
+package policy_test
 
 import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/policy"
-	"github.com/pigeon-sched/pigeon/internal/policy/groupview"
-	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
-
-// shown is what the daemon asks of a master core.
-type shown interface {
-	sched.Core
-	Totals() groupview.Totals
-	Serves() []string
-	Serving(app string) int
-	Shown(sched.Addr) groupview.Worker
-	Share(id sched.JobID, most int) groupview.Job
-}
 
 func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id} }
 
@@ -29,7 +17,7 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 		queued, running, reserved int
 		waits                     sched.Class // the queue that the rest waits in
 		oldest                    sched.Time
-		idle                      [queue.NumKinds]int
+		idle                      [sched.NumWorkerKinds]int
 		tasks                     int // at a worker
 	}{
 		"pigeon:reserved=0.25":     {3, 3, 1, sched.Long, sched.Second, [2]int{0, 1}, 1},
@@ -37,20 +25,16 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 		"pigeon-x":                 {2, 4, 0, sched.Long, sched.Second, [2]int{}, 1},
 		"fifo":                     {2, 4, 0, sched.Short, sched.Second, [2]int{}, 1},
 		"priority:reserved=0.25":   {3, 3, 1, sched.Long, sched.Second, [2]int{0, 1}, 1},
-		"kairos:q=1":               {0, 6, 0, sched.Short, groupview.Unknown, [2]int{}, 2},
-		"hawk:reserved=0.25":       {6, 0, 1, sched.Long, groupview.Unknown, [2]int{-1, -1}, groupview.Unknown},
-		"eagle:reserved=0.25":      {6, 0, 1, sched.Long, groupview.Unknown, [2]int{-1, -1}, groupview.Unknown},
-		"eagle:reserved=0,slack=1": {6, 0, 0, sched.Long, groupview.Unknown, [2]int{-1, -1}, groupview.Unknown},
+		"kairos:q=1":               {0, 6, 0, sched.Short, sched.Unknown, [2]int{}, 2},
+		"hawk:reserved=0.25":       {6, 0, 1, sched.Long, sched.Unknown, [2]int{-1, -1}, sched.Unknown},
+		"eagle:reserved=0.25":      {6, 0, 1, sched.Long, sched.Unknown, [2]int{-1, -1}, sched.Unknown},
+		"eagle:reserved=0,slack=1": {6, 0, 0, sched.Long, sched.Unknown, [2]int{-1, -1}, sched.Unknown},
 	} {
 		p, params, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, ok := p.NewMaster(sched.MasterConfig{Self: sched.Addr{Role: sched.Master}, Seed: 1, Params: params}).(shown)
-		if !ok {
-			t.Errorf("%s: its master cannot be shown", spec)
-			continue
-		}
+		m := p.NewMaster(sched.MasterConfig{Self: sched.Addr{Role: sched.Master}, Seed: 1, Params: params})
 		var out sched.Actions
 		for id := range int32(4) {
 			m.Step(0, sched.Addr{}, &sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Node: string('a' + id), Serves: []string{""}}, &out)
@@ -59,7 +43,7 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 
 		got := m.Totals()
 		if got.Workers != [2]int{4 - want.reserved, want.reserved} || got.Idle != want.idle || got.Queued[want.waits] != want.queued ||
-			got.Queued[1-want.waits] != 0 || got.Oldest[want.waits] != want.oldest || got.Oldest[1-want.waits] != groupview.Unknown {
+			got.Queued[1-want.waits] != 0 || got.Oldest[want.waits] != want.oldest || got.Oldest[1-want.waits] != sched.Unknown {
 			t.Errorf("%s: %+v", spec, got)
 		}
 		if n := int(got.Launches); n != want.running && n != 6 {
@@ -77,7 +61,7 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 		}
 		reserved := 0
 		for id := range int32(4) {
-			v := m.Shown(worker(id))
+			v := m.WorkerView(worker(id))
 			if v.Reserved {
 				reserved++
 			}
@@ -88,7 +72,7 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 		if reserved != want.reserved {
 			t.Errorf("%s: %d workers are shown as reserved", spec, reserved)
 		}
-		m.Shown(worker(99))
+		m.WorkerView(worker(99))
 		m.Step(2*sched.Second, sched.Addr{}, &sched.Message{Kind: sched.WorkerLost, Peer: worker(3)}, &out)
 		if after := m.Totals(); after.Workers[0]+after.Workers[1] != 3 || (want.running > 0 && after.Lost == 0) {
 			t.Errorf("%s: after a loss %+v", spec, after)

@@ -1,0 +1,24 @@
+package pigeon
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// explain returns why tasks wait in a queue that is served first come, first served.
+func explain(w *sched.Waiting) string { return explainOrder(w, "first come, first served") }
+
+// explainSorted returns why tasks wait in a sorted queue.
+func explainSorted(w *sched.Waiting) string {
+	return explainOrder(w, "those of the job with the least work left first")
+}
+
+func explainOrder(w *sched.Waiting, order string) string {
+	if w.Class == sched.Long {
+		return fmt.Sprintf("%s: %d of its tasks wait among %d long ones; long tasks run on general workers only, none of which is idle, and %d short tasks there may go first. More workers, or fewer short jobs, would start them sooner.",
+			w.Place, w.Queued, w.QueuedAll[sched.Long], w.QueuedAll[sched.Short])
+	}
+	return fmt.Sprintf("%s: %d of its tasks wait among %d short ones, %s; all %d workers that serve it are busy. The oldest waits %.3f s.",
+		w.Place, w.Queued, w.QueuedAll[sched.Short], order, w.Workers, w.OldestWait)
+}

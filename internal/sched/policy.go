@@ -1,0 +1,90 @@
+package sched
+
+// Policy makes the cores of one scheduling policy and declares everything else that
+// the shells around them need to know. A nil constructor means that the policy has
+// no such role.
+type Policy struct {
+	Name string
+
+	// Central is set when one master schedules the workers of all groups.
+	Central bool
+	// Slots is how many slots one worker has; 0 is one. See [Policy.SlotsPerWorker].
+	Slots int
+	// LateBinding is set when workers ask frontends for tasks, of all jobs or of one
+	// class: a task is bound to a worker when that is free, and not before.
+	LateBinding bool
+	// Sequenced is set when a worker numbers the states of its slot and a launch names
+	// the state that it was made for. The worker refuses a launch made for an earlier
+	// one, and offers its slot again.
+	Sequenced bool
+	// PeerAware is set when workers send messages to each other: they get Members, as
+	// distributors do.
+	PeerAware bool
+	// CrossGroup is set when masters hand tasks to each other: they get MasterUp and
+	// MasterLost of the others, as distributors do.
+	CrossGroup bool
+	// Suspending is set when tasks are suspended and continued. Simulated, each of the
+	// two costs 0.005 cutoffs.
+	Suspending bool
+
+	NewDistributor func(DistributorConfig) DistributorCore
+	NewMaster      func(MasterConfig) MasterCore
+	NewWorker      func(WorkerConfig) WorkerCore
+
+	// Explain returns the sentence that `pigeon explain` prints for tasks that wait at
+	// a master: in which order they are served, and what would start them sooner. A
+	// policy without masters needs none.
+	Explain func(*Waiting) string
+}
+
+// SingleMaster reports whether a cluster has one master daemon under the policy, of
+// group 0, which numbers all workers, and not one for each group: either one master
+// core schedules all workers, or there is none and the daemon only publishes the
+// membership (docs/adr/0012-live-rivals.md).
+func (p *Policy) SingleMaster() bool { return p.Central || p.NewMaster == nil }
+
+// SlotsPerWorker returns how many slots one worker has, at least one.
+func (p *Policy) SlotsPerWorker() int { return max(1, p.Slots) }
+
+// Waiting describes tasks of one job that wait at one master.
+type Waiting struct {
+	Place      string // "Group 3" or "The central master", to begin a sentence with
+	Class      Class  // of the job
+	Queued     int    // tasks of the job that wait there
+	QueuedAll  [NumClasses]int
+	Workers    int     // that serve the job's application
+	OldestWait float64 // of any task of the class there, in seconds
+}
+
+// Params are the numbers of a policy, the same for all its roles.
+type Params struct {
+	Cutoff   Time    // a mean task duration up to this is short
+	Weight   int     // W; 0 is infinite (strict priority)
+	Reserved float64 // share of each group's slots that serve short tasks only
+}
+
+// DistributorConfig is what a distributor knows from the start.
+type DistributorConfig struct {
+	Self   Addr
+	Seed   uint64 // of the run; a job's draws come from it and the job's key
+	Params Params
+}
+
+// MasterConfig is what a master knows from the start.
+type MasterConfig struct {
+	Self     Addr
+	Seed     uint64
+	Params   Params
+	MaxTasks int  // tasks queued at most, 0 for no limit
+	Recover  bool // wait for nodes before launching tasks sent again (docs/design.md, section 2)
+}
+
+// WorkerConfig is what a worker knows from the start.
+type WorkerConfig struct {
+	Self     Addr
+	Seed     uint64
+	Params   Params
+	Master   Addr   // of its group
+	Seq      uint64 // slot sequence number to continue from
+	Reserved bool   // the slot's owner chose that it serves short tasks only
+}

@@ -1,0 +1,72 @@
+package sched
+
+// Unknown stands for a number, or an instant, that a core does not know.
+const Unknown = -1
+
+// WorkerKind is whether a worker serves both classes or short tasks only.
+type WorkerKind uint8
+
+// The kinds of workers.
+const (
+	General WorkerKind = iota
+	Reserved
+	NumWorkerKinds
+)
+
+// Owed are the sums over what a distributor has accepted and not finished.
+type Owed struct {
+	Jobs, Tasks int
+	Repeated    uint64 // results that came again, or for a task that had ended
+}
+
+// JobView is an unfinished job as its distributor knows it.
+type JobView struct {
+	App     string
+	Late    bool // its tasks are bound late: workers ask for them
+	Unbound int  // unfinished tasks that neither a master nor a worker holds
+	Bound   int  // unfinished tasks that one of them holds
+
+	// Of a job that is bound late.
+	NoWorker bool       // there was no worker to send a reservation to
+	Tasks    []TaskView // the first of the bound tasks, in order
+}
+
+// TaskView is an attempt at a worker.
+type TaskView struct {
+	Task, Attempt int32
+	Worker        Addr
+}
+
+// GroupTotals are the figures of a master's whole group. A policy without classes or
+// reserved workers leaves the second of a pair at zero.
+type GroupTotals struct {
+	Queued   [NumClasses]int  // tasks that wait for a worker
+	Oldest   [NumClasses]Time // since when the first of them waits, Unknown without one
+	Workers  [NumWorkerKinds]int
+	Idle     [NumWorkerKinds]int // Unknown where workers get tasks from others as well
+	Launches uint64
+	Lost     uint64 // attempts whose worker was lost
+	Refused  uint64 // launches that a worker refused
+}
+
+// WorkerView is one worker as its master knows it.
+type WorkerView struct {
+	Reserved bool
+	Tasks    int // running, suspended or queued at it; Unknown as in GroupTotals.Idle
+}
+
+// JobShare is what a group holds of a job.
+type JobShare struct {
+	Queued  int
+	Running int        // tasks at workers
+	Tasks   []TaskView // the first of those
+}
+
+// SlotView is a worker's own state. All but Seq is zero where launches are not
+// sequenced ([Policy.Sequenced]).
+type SlotView struct {
+	Seq      uint64    // sequence number of the slot's state; 0 of a worker that keeps none
+	Epoch    uint64    // highest under which a master has spoken
+	Reserved bool      // serves short tasks only
+	Running  AttemptID // Attempt 0 when it runs nothing
+}
