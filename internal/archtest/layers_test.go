@@ -93,6 +93,8 @@ func forbiddenDirection(from, to string) string {
 		return "generated Thrift types stay below thrift/, where one place translates them; a change of the wire must not reach a daemon"
 	case layerOf(to) > layerOf(from):
 		return fmt.Sprintf("imports point down, and this goes from layer %d up to layer %d; declare an interface where it is used, and let the caller pass it in", layerOf(from), layerOf(to))
+	case under(to, "internal/policy") && to != "internal/policy" && !under(from, "internal/policy"):
+		return "shells, bench and the program see policies through the table in internal/policy and what sched.Policy declares, so that adding a policy is a folder and a line"
 	}
 	for _, a := range daemons {
 		for _, b := range daemons {
@@ -145,7 +147,9 @@ func TestDirectionRules(t *testing.T) {
 		fault    string // part of the message, "" when allowed
 	}{
 		{"cmd/pigeon", "frontend", ""},
-		{"frontend", "internal/policy/pigeon", ""},
+		{"frontend", "internal/policy", ""},
+		{"frontend", "internal/policy/pigeon", "a folder and a line"},
+		{"internal/sim", "internal/policy/eagle", "a folder and a line"},
 		{"frontend", "thrift/client", ""},
 		{"bench/live", "frontend", ""},
 		{"internal/runloop", "internal/sched", ""},
