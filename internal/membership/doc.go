@@ -1,0 +1,20 @@
+// Package membership is how daemons know which other daemons are alive. A membership is
+// the list of live nodes and frontends, with their incarnations, addresses and worker
+// numbers, that a master publishes; package state has its rules, this package the
+// goroutines around them.
+//
+//	node, frontend                     master                    frontend, node
+//	Heartbeat ──hello, snapshot──▶ its registry ─▶ Publisher ◀──long poll── Follower
+//	                                                                          │
+//	                                    batch of a process ──▶ Sessions ◀─────┘
+//	                                                 unknown, current or superseded
+//
+// A Follower asks for whatever is newer than what it has, and the Publisher answers when
+// there is something, or after the follower's wait with what it has. A question that
+// fails is repeated after a pause; the last membership holds meanwhile. A follower takes
+// in each answer before it asks again, so many changes come as one.
+//
+// A master that is restarted knows no daemon at first. Followers of the earlier master
+// are answered when its daemons have had the time to register with the new one, since
+// to be missing from a membership is to be lost.
+package membership

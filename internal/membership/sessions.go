@@ -1,0 +1,77 @@
+package membership
+
+import (
+	"sync"
+
+	"github.com/pigeon-sched/pigeon/internal/membership/state"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Sessions are [state.Sessions] by wire names, safe for concurrent use: the owner
+// goroutine changes them, and every goroutine that receives a batch looks its sender up.
+type Sessions struct {
+	mu    sync.RWMutex
+	table *state.Sessions
+}
+
+// NewSessions returns an empty table.
+func NewSessions(p state.Patience) *Sessions { return &Sessions{table: state.NewSessions(p)} }
+
+// Status returns what a process is to this daemon.
+func (s *Sessions) Status(peer wire.Ref, incarnation int64) state.Status {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.table.Status(key(peer), incarnation)
+}
+
+// NewMaster notes whose membership comes next, and reports whether it is the successor of
+// another one.
+func (s *Sessions) NewMaster(incarnation int64, now sched.Time) (successor bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.table.NewMaster(incarnation, now)
+}
+
+// Enter makes a process current, and reports whether that changes anything.
+func (s *Sessions) Enter(peer wire.Ref, incarnation int64) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.table.Enter(key(peer), incarnation)
+}
+
+// Retain removes the peers that have been missing from the membership for too long, and
+// returns them in order.
+func (s *Sessions) Retain(members map[wire.Ref]bool, now sched.Time) (left []wire.Ref) {
+	named := make(map[state.Peer]bool, len(members))
+	for peer := range members {
+		named[key(peer)] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return refs(s.table.Retain(named, now))
+}
+
+// Expire removes the peers that have been missing for too long by now.
+func (s *Sessions) Expire(now sched.Time) (left []wire.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return refs(s.table.Expire(now))
+}
+
+// Next returns when Expire has to be called at the latest; false while nobody is missing.
+func (s *Sessions) Next() (at sched.Time, some bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.table.Next()
+}
+
+func key(peer wire.Ref) state.Peer { return state.Peer{Role: peer.Role, Name: peer.Name} }
+
+func refs(peers []state.Peer) []wire.Ref {
+	list := make([]wire.Ref, len(peers))
+	for i, p := range peers {
+		list[i] = wire.Ref{Role: p.Role, Name: p.Name}
+	}
+	return list
+}

@@ -1,0 +1,27 @@
+package state
+
+// Epoch is the highest that the masters of a group were seen with, and the process that
+// has it.
+type Epoch struct {
+	Number uint64
+	Of     int64 // incarnation of the master, 0 when it is not known
+}
+
+// Observe takes what a master answered with.
+func (e *Epoch) Observe(seen Epoch) {
+	if seen.Number > e.Number {
+		*e = seen
+	}
+}
+
+// Raise has a master of the incarnation work under an epoch above the one that a peer
+// reports of an earlier master, and reports whether it changed. An equal number raises
+// it too unless it is this master's own: a peer has it from a predecessor that did not
+// live long enough to tell others.
+func (e *Epoch) Raise(incarnation int64, reported Epoch) (changed bool) {
+	if e.Number > 0 && (reported.Number < e.Number || reported.Number == e.Number && reported.Of == incarnation) {
+		return false
+	}
+	*e = Epoch{Number: reported.Number + 1, Of: incarnation}
+	return true
+}

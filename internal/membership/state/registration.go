@@ -1,0 +1,42 @@
+package state
+
+// Registration is where a node stands with its master.
+//
+//	unregistered ──Accepted──▶ registered ──Answered──▶ registered
+//	      ▲                        │
+//	      └─Withdraw, or an answer─┘
+//	        that does not know it
+type Registration struct {
+	master     int64 // incarnation of the one that accepted this node last, 0 before
+	registered bool
+	silent     bool // the last snapshot was not answered
+}
+
+// Registered reports whether the node is to send snapshots; else it says hello.
+func (r *Registration) Registered() bool { return r.registered }
+
+// Ever reports whether the node was registered at least once.
+func (r *Registration) Ever() bool { return r.master != 0 }
+
+// Accepted notes that a master of the incarnation has accepted a hello.
+func (r *Registration) Accepted(master int64) {
+	*r = Registration{master: master, registered: true}
+}
+
+// Withdraw has the node say hello next.
+func (r *Registration) Withdraw() { r.registered = false }
+
+// Answered notes the answer to a snapshot: known when the master has this node. It
+// reports whether the node is still registered, which it is with one process only.
+func (r *Registration) Answered(master int64, known bool) bool {
+	r.silent = false
+	r.registered = known && master == r.master
+	return r.registered
+}
+
+// Unanswered notes a snapshot without an answer and reports whether it is the first since
+// the last answer.
+func (r *Registration) Unanswered() (first bool) {
+	first, r.silent = !r.silent, true
+	return first
+}

@@ -1,0 +1,385 @@
+package state
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// lostAfter is how long the daemons of the world may be silent, and tick its heartbeat.
+const (
+	lostAfter = 2 * second
+	tick      = second / 2
+)
+
+// world is a master, nodes and frontends joined by a network that loses, repeats, delays
+// and reorders messages, and any of which may be restarted. Every daemon is nothing but
+// the state machines of this package.
+type world struct {
+	t       *rapid.T
+	now     sched.Time
+	born    int64 // incarnations so far
+	master  *masterProcess
+	nodes   map[string]*nodeProcess
+	readers map[string]*reader
+	network []func() // messages under way
+}
+
+// masterProcess is one life of the master.
+type masterProcess struct {
+	incarnation int64
+	epoch       Epoch
+	numbers     *Numbers
+	nodes       *Registry
+	known       map[string]memberNode
+	publication Publication
+	pace        Pace
+	list        map[string]memberNode // published
+}
+
+// memberNode is a node on a membership.
+type memberNode struct {
+	incarnation int64
+	numbers     []int32
+}
+
+// nodeProcess is one life of a node.
+type nodeProcess struct {
+	name         string
+	incarnation  int64
+	registration Registration
+	epoch        Epoch
+	numbers      []int32 // of its slots, plus one; 0 before the first registration
+	ended        bool    // others have its numbers: it is started again
+}
+
+// reader is one life of a frontend: what it knows of nodes.
+type reader struct {
+	name        string
+	incarnation int64
+	follower    Follower
+	sessions    *Sessions
+	list        map[string]memberNode // of the last membership
+	highest     int32
+	seen        []Position
+	entered     map[Peer]int64 // each peer's last process
+}
+
+func newWorld(t *rapid.T) *world {
+	w := &world{t: t, nodes: map[string]*nodeProcess{}, readers: map[string]*reader{}}
+	w.startMaster()
+	for _, name := range []string{"a", "b", "c"} {
+		w.startNode(name)
+	}
+	for _, name := range []string{"x", "y"} {
+		w.startReader(name)
+	}
+	return w
+}
+
+func (w *world) incarnation() int64 { w.born++; return w.born }
+
+func (w *world) startMaster() {
+	i := w.incarnation()
+	w.master = &masterProcess{
+		incarnation: i, numbers: NewNumbers(limit), nodes: NewRegistry(lostAfter/SweepsToLoss, lostAfter),
+		known: map[string]memberNode{}, publication: NewPublication(i, lostAfter, w.now), list: map[string]memberNode{},
+	}
+}
+
+func (w *world) startNode(name string) {
+	w.nodes[name] = &nodeProcess{name: name, incarnation: w.incarnation(), numbers: make([]int32, 2)}
+}
+
+func (w *world) startReader(name string) {
+	w.readers[name] = &reader{
+		name: name, incarnation: w.incarnation(), sessions: NewSessions(Patience{NewMaster: 2 * second}),
+		list: map[string]memberNode{}, entered: map[Peer]int64{},
+	}
+}
+
+// send puts a message on the network.
+func (w *world) send(deliver func()) { w.network = append(w.network, deliver) }
+
+// beat has a node send what is due, and the master answer, both by the network.
+func (w *world) beat(n *nodeProcess) {
+	if n == nil {
+		return // it is down
+	}
+	if n.ended {
+		w.startNode(n.name)
+		return
+	}
+	snapshot := n.registration.Registered()
+	list, epoch := claims(n.numbers...), n.epoch
+	w.send(func() {
+		m := w.master
+		if snapshot {
+			known := m.nodes.Heard(n.name, n.incarnation, w.now)
+			w.send(func() {
+				if n.registration.Registered() {
+					n.registration.Answered(m.incarnation, known)
+				}
+			})
+			return
+		}
+		if m.epoch.Raise(m.incarnation, epoch); epoch.Number > 0 {
+			m.numbers.FollowsAnother(w.now)
+		}
+		accepted, a := m.hello(n, list, w.now)
+		w.send(func() { n.answered(m, accepted, a) })
+	})
+}
+
+// hello registers a node.
+func (m *masterProcess) hello(n *nodeProcess, list []Claim, now sched.Time) (bool, Assignment) {
+	verdict := m.nodes.Judge(n.name, n.incarnation, n.name, lostAfter, now, true)
+	if verdict == Restarted {
+		m.lose(n.name)
+	}
+	a := m.numbers.Assign(n.name, n.incarnation, list, now)
+	if a.Numbers == nil {
+		return false, a
+	}
+	m.nodes.Enter(n.name, n.incarnation, n.name, now)
+	if verdict != Renewed {
+		m.known[n.name] = memberNode{n.incarnation, a.Numbers}
+		m.pace.Changed()
+	}
+	return true, a
+}
+
+func (m *masterProcess) lose(name string) {
+	m.nodes.Remove(name)
+	delete(m.known, name)
+	m.pace.Changed()
+}
+
+// answered takes the answer to a hello.
+func (n *nodeProcess) answered(m *masterProcess, accepted bool, a Assignment) {
+	switch {
+	case accepted && (n.numbers[0] == 0 || slices.Equal(n.numbers, a.Numbers)):
+		n.numbers = a.Numbers
+		n.registration.Accepted(m.incarnation)
+		n.epoch.Observe(m.epoch)
+	case len(a.Conflicts) > 0:
+		n.ended = true
+	}
+}
+
+// read has a frontend tell the master what it knows and ask for something newer.
+func (w *world) read(r *reader) {
+	highest, have := r.highest, r.follower.Position()
+	w.send(func() {
+		m := w.master
+		if m.numbers.Reserve(highest, w.now); m.publication.Held(have, w.now) > 0 {
+			return
+		}
+		at, list := m.publication.Position(), maps.Clone(m.list)
+		w.send(func() { r.take(w, at, list) })
+	})
+}
+
+// take takes a membership in, late as it may be.
+func (r *reader) take(w *world, at Position, list map[string]memberNode) {
+	if !r.follower.Accept(at) {
+		return
+	}
+	r.seen, r.list = append(r.seen, at), list
+	r.sessions.NewMaster(at.Incarnation, w.now)
+	members := map[Peer]bool{}
+	for name, n := range list {
+		members[Peer{sched.Worker, name}] = true
+		r.highest = max(r.highest, slices.Max(n.numbers))
+	}
+	r.sessions.Retain(members, w.now)
+	for name, n := range list {
+		peer := Peer{sched.Worker, name}
+		r.sessions.Enter(peer, n.incarnation)
+		r.entered[peer] = n.incarnation
+	}
+}
+
+// pass lets time pass, with what the daemons do then.
+func (w *world) pass(d sched.Time) {
+	w.now += d
+	for _, name := range w.master.nodes.Sweep(w.now) {
+		w.master.lose(name)
+	}
+	w.master.pace.Elapsed()
+	if publish, _ := w.master.pace.Next(5, w.now); publish {
+		w.master.publication.Publish()
+		w.master.list = maps.Clone(w.master.known)
+	}
+	for _, r := range w.readers {
+		r.sessions.Expire(w.now)
+	}
+}
+
+// deliver has one message arrive, which then is gone, unless it is repeated.
+func (w *world) deliver(at int, repeated bool) {
+	message := w.network[at]
+	if !repeated {
+		w.network = slices.Delete(w.network, at, at+1)
+	}
+	message()
+}
+
+// check holds the invariants after every step.
+func (w *world) check() {
+	holders := map[int32]string{}
+	for name, n := range w.master.known {
+		for slot, number := range n.numbers {
+			h := fmt.Sprintf("%s/%d of process %d", name, slot, n.incarnation)
+			if other, taken := holders[number]; taken || number < 1 {
+				w.t.Fatalf("number %d is that of %s and of %s", number-1, h, other)
+			}
+			holders[number] = h
+		}
+	}
+	for _, r := range w.readers {
+		r.check(w.t)
+	}
+}
+
+func (r *reader) check(t *rapid.T) {
+	left := map[int64]bool{}
+	for i := 1; i < len(r.seen); i++ {
+		before, now := r.seen[i-1], r.seen[i]
+		if before.Incarnation == now.Incarnation && now.Version <= before.Version {
+			t.Fatalf("a follower went back from %v to %v", before, now)
+		}
+		if before.Incarnation != now.Incarnation {
+			left[before.Incarnation] = true
+		}
+		if left[now.Incarnation] {
+			t.Fatalf("a follower came back to master %d: %v", now.Incarnation, r.seen)
+		}
+	}
+	for peer, last := range r.entered {
+		for incarnation := range last + 3 {
+			if got := r.sessions.Status(peer, incarnation); got == Current && incarnation != last || got == Superseded && incarnation == last {
+				t.Fatalf("%v as %d is %v, and was entered last as %d", peer, incarnation, got, last)
+			}
+		}
+		if n, listed := r.list[peer.Name]; listed && r.sessions.Status(peer, n.incarnation) != Current {
+			t.Fatalf("%v is on the last membership as %d and is %v", peer, n.incarnation, r.sessions.Status(peer, n.incarnation))
+		}
+	}
+}
+
+// calm lets every daemon call and be answered for a while, the late messages first.
+func (w *world) calm() {
+	for range 30 {
+		for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
+			w.beat(w.nodes[name])
+		}
+		for _, name := range slices.Sorted(maps.Keys(w.readers)) {
+			w.read(w.readers[name])
+		}
+		for len(w.network) > 0 {
+			w.deliver(0, false)
+			w.check()
+		}
+		w.pass(tick)
+	}
+}
+
+// checkAgreed checks that every frontend knows each live node by its numbers, and no other.
+func (w *world) checkAgreed() {
+	owners := map[int32]string{}
+	for name, n := range w.nodes {
+		for _, number := range n.numbers {
+			if other, taken := owners[number]; taken || number < 1 {
+				w.t.Fatalf("in the end number %d is one of %s and of %s", number-1, name, other)
+			}
+			owners[number] = name
+		}
+		for _, r := range w.readers {
+			if got := r.sessions.Status(Peer{sched.Worker, name}, n.incarnation); got != Current {
+				w.t.Fatalf("node %s says hello as %d, and frontend %s takes it for %v", name, n.incarnation, r.name, got)
+			}
+			if !slices.Equal(r.list[name].numbers, n.numbers) {
+				w.t.Fatalf("node %s has the numbers %v, frontend %s read %v", name, n.numbers, r.name, r.list[name].numbers)
+			}
+		}
+	}
+	for _, r := range w.readers {
+		if len(r.list) != len(w.nodes) {
+			w.t.Fatalf("frontend %s has read %v", r.name, r.list)
+		}
+		for peer, last := range r.entered {
+			if w.nodes[peer.Name] == nil && r.sessions.Status(peer, last) == Current {
+				w.t.Fatalf("%v is down, and frontend %s takes it for current", peer, r.name)
+			}
+		}
+	}
+}
+
+// steps are what may happen in a world.
+func (w *world) steps() map[string]func(*rapid.T) {
+	node := func(t *rapid.T) string { return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "node") }
+	frontend := func(t *rapid.T) string { return rapid.SampledFrom([]string{"x", "y"}).Draw(t, "frontend") }
+	arrive := func(t *rapid.T, repeated bool) {
+		if len(w.network) > 0 {
+			w.deliver(rapid.IntRange(0, len(w.network)-1).Draw(t, "message"), repeated)
+		}
+	}
+	first := func() {
+		if len(w.network) > 0 {
+			w.deliver(0, false)
+		}
+	}
+	return map[string]func(*rapid.T){
+		"":               func(*rapid.T) { w.check() },
+		"node speaks":    func(t *rapid.T) { w.beat(w.nodes[node(t)]) },
+		"frontend reads": func(t *rapid.T) { w.read(w.readers[frontend(t)]) },
+		"node speaks and is heard": func(t *rapid.T) {
+			if n := w.nodes[node(t)]; n != nil && !n.ended {
+				w.beat(n)
+				w.deliver(len(w.network)-1, false)
+			}
+		},
+		"frontend is answered, and the answer is under way": func(t *rapid.T) {
+			w.read(w.readers[frontend(t)])
+			w.deliver(len(w.network)-1, false)
+		},
+		"first arrives":   func(*rapid.T) { first() },
+		"any arrives":     func(t *rapid.T) { arrive(t, false) },
+		"any is repeated": func(t *rapid.T) { arrive(t, true) },
+		"all arrive": func(*rapid.T) {
+			for len(w.network) > 0 {
+				first()
+			}
+		},
+		"first is lost": func(*rapid.T) { w.network = w.network[min(1, len(w.network)):] },
+		"time passes": func(t *rapid.T) {
+			w.pass(sched.Time(rapid.IntRange(1, 8).Draw(t, "ticks")) * tick / 4)
+		},
+		"master restarts":   func(*rapid.T) { w.startMaster() },
+		"node is down":      func(t *rapid.T) { delete(w.nodes, node(t)) },
+		"node restarts":     func(t *rapid.T) { w.startNode(node(t)) },
+		"frontend restarts": func(t *rapid.T) { w.startReader(frontend(t)) },
+	}
+}
+
+// TestWorld: whatever is lost, repeated, late or out of order and whoever restarts, the
+// invariants hold, and once messages arrive again all agree.
+func TestWorld(t *testing.T) { rapid.Check(t, liveWorld) }
+
+func liveWorld(t *rapid.T) {
+	w := newWorld(t)
+	for range 4 {
+		t.Repeat(w.steps())
+	}
+	w.calm()
+	w.checkAgreed()
+}
+
+// FuzzWorld is TestWorld with steps that the fuzzer chooses.
+func FuzzWorld(f *testing.F) { f.Fuzz(rapid.MakeFuzz(liveWorld)) }
