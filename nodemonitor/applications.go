@@ -47,7 +47,7 @@ func (n *NodeMonitor) newApplications() {
 		Node: n.cfg.ID, Slots: n.cfg.Slots, Lease: n.cfg.GrantLease, Changed: n.servingChanged,
 	})}
 	e.backends[api.BackendApp] = n.applications
-	n.owner.meter.watchGrants(n.applications.table)
+	n.metrics.watchGrants(n.applications.table.Stats)
 	e.owns(func() error { n.applications.Close(); return nil })
 }
 
@@ -127,7 +127,7 @@ func (n *NodeMonitor) servingChanged() {
 	n.do(func() {
 		serving := slices.Concat(n.equipment.registry.Serves(), n.applications.table.Serving())
 		slices.Sort(serving)
-		n.owner.servesChanged(slices.Compact(serving))
+		n.owner.workers.SetServes(slices.Compact(serving))
 	})
 }
 
@@ -179,22 +179,4 @@ func (a *applications) AwaitGrants(ctx context.Context, e wire.ExecutorID, after
 // EndGrants frees slots.
 func (a *applications) EndGrants(ctx context.Context, e wire.ExecutorID, ends []api.GrantEnd) error {
 	return a.table.EndGrants(ctx, e, ends)
-}
-
-// watchGrants exports what the table of grants counts.
-func (e *meter) watchGrants(t *grants.Table) {
-	for _, c := range []struct {
-		name, help string
-		read       func(s grants.Stats) uint64
-	}{
-		{"grants_total", "Grants that reached an executor.", func(s grants.Stats) uint64 { return s.Granted }},
-		{"grants_used_total", "Grants under which a piece of work ran.", func(s grants.Stats) uint64 { return s.Used }},
-		{"grants_declined_total", "Grants that their application handed back unused.", func(s grants.Stats) uint64 { return s.Declined }},
-		{"grants_unfit_total", "Grants that their executor could not use.", func(s grants.Stats) uint64 { return s.Unfit }},
-		{"grants_lost_total", "Grants that no executor fetched in time.", func(s grants.Stats) uint64 { return s.Lost }},
-		{"grants_failed_total", "Grants whose executor ended.", func(s grants.Stats) uint64 { return s.Failed }},
-	} {
-		e.metrics.CounterFunc(c.name, c.help, func() float64 { return float64(c.read(t.Stats())) })
-	}
-	e.metrics.GaugeFunc("grants_held", "Grants that executors hold now.", func() float64 { return float64(t.Stats().Held) })
 }

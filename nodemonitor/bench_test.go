@@ -43,8 +43,8 @@ func BenchmarkOwner(b *testing.B) {
 	defer n.Close()
 	o := n.owner
 	var ends []event
-	o.urge = func(e event) { ends = append(ends, e) }
-	o.notices = swallow{}
+	o.post = func(e event) { ends = append(ends, e) }
+	o.workers.UseNotices(swallow{})
 	o.results.UseNotices(swallow{})
 	batch := &wire.Batch{Sender: w.master, Epoch: 5, Items: make([]wire.Item, slots)}
 	acks := &wire.Batch{Sender: w.frontend, Acknowledged: make([]sched.AttemptID, slots)}

@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -50,7 +51,7 @@ func TestAssigned(t *testing.T) {
 			kill := first
 			kill.Msg.Kind, kill.Msg.First, kill.Extra = sched.Kill, ids[3].Task, wire.Extra{}
 			n.deliver(kill)
-			n.until("what waited last is forgotten", func(o *owner) bool { return o.attempts == 3 })
+			n.until("what waited last is forgotten", func(o *owner) bool { return o.workers.Attempts() == 3 })
 			kill.Msg.First = ids[0].Task
 			n.deliver(kill)
 			for i, want := range []struct {
@@ -66,7 +67,7 @@ func TestAssigned(t *testing.T) {
 				t.Errorf("told the starts of %v", w.told(sched.Started))
 			}
 			w.mu.Unlock()
-			n.until("it rests", func(o *owner) bool { return o.attempts == 0 && len(o.workers[0].attempts) == 0 })
+			n.until("it rests", func(o *owner) bool { return o.workers.Attempts() == 0 })
 		})
 	}
 }
@@ -95,7 +96,7 @@ func TestStopWithQueue(t *testing.T) {
 		items = append(items, w.assign(n, 0, attemptOf(1, task), sleepFor(time.Hour)))
 	}
 	n.deliver(items...)
-	n.until("they are here", func(o *owner) bool { return o.attempts == 50 })
+	n.until("they are here", func(o *owner) bool { return o.workers.Attempts() == 50 })
 	if err := n.stop(); err != nil {
 		t.Error(err)
 	}
@@ -111,12 +112,12 @@ func TestStopWithQueue(t *testing.T) {
 func TestAttemptsAreBounded(t *testing.T) {
 	w, f := newRivals(t)
 	n := w.under("hawk", func(c *Config) { c.Slots = 1; c.Heartbeat = time.Minute }, "n1")[0]
-	items := make([]wire.Item, maxAttempts)
+	items := make([]wire.Item, slots.MaxAttempts)
 	for i := range items {
 		items[i] = w.assign(n, 0, attemptOf(1, int32(i)), sleepFor(time.Hour))
 	}
 	n.deliver(items...)
-	n.until("they are here", func(o *owner) bool { return o.attempts == maxAttempts })
+	n.until("they are here", func(o *owner) bool { return o.workers.Attempts() == slots.MaxAttempts })
 	more := w.assign(n, 0, attemptOf(2, 0), sleepFor(0))
 	b := &wire.Batch{Sender: w.master, Receiver: n.ref, Incarnation: w.incarnation, Epoch: w.epoch, Sequence: 1 << 40, Items: []wire.Item{more}}
 	var busy *api.Error
@@ -127,9 +128,9 @@ func TestAttemptsAreBounded(t *testing.T) {
 	kill := more
 	kill.Msg.Kind, kill.Msg.Job, kill.Msg.First, kill.Extra = sched.Kill, attemptOf(1, 0).Job, 5, wire.Extra{}
 	n.deliver(kill)
-	n.until("there is room", func(o *owner) bool { return o.attempts == maxAttempts-1 })
+	n.until("there is room", func(o *owner) bool { return o.workers.Attempts() == slots.MaxAttempts-1 })
 	n.deliver(more)
-	n.until("it was taken", func(o *owner) bool { return o.workers[0].find(attemptOf(2, 0)) != nil })
+	n.until("it was taken", func(o *owner) bool { return o.workers.Attempts() == slots.MaxAttempts })
 }
 
 // TestUnknownJobWaits: of a job that its frontend does not know nothing stays,
@@ -141,7 +142,7 @@ func TestUnknownJobWaits(t *testing.T) {
 	n.deliver(
 		w.assign(n, 0, attemptOf(2, 0), sleepFor(0)), // its report brings the frontend's answer
 		w.assign(n, 0, attemptOf(1, 0), sleepFor(time.Hour)), w.assign(n, 0, attemptOf(1, 1), sleepFor(time.Hour)))
-	n.until("nothing is left", func(o *owner) bool { return o.attempts == 0 && keptBy(o) == 0 })
+	n.until("nothing is left", func(o *owner) bool { return o.workers.Attempts() == 0 && keptBy(o) == 0 })
 	w.await("the central scheduler knows", func() bool {
 		ended := w.told(sched.Idle)
 		return slices.Contains(ended, attemptOf(1, 0)) && slices.Contains(ended, attemptOf(1, 1))
@@ -156,14 +157,14 @@ func TestRejected(t *testing.T) {
 	it := w.assign(n, 0, attemptOf(1, 0), sleepFor(time.Hour))
 	it.Msg.More = &sched.More{Bits: []uint64{5}, Stamp: 9}
 	n.deliver(it)
-	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	n.until("it runs", func(o *owner) bool { return started(o) == 1 })
 	f.probe(n, 0, 2)
 	w.await("it is rejected", func() bool {
 		r := last(f.got)
 		return r.Msg.Kind == sched.ProbeRejected && r.Msg.Job == attemptOf(2, 0).Job && r.Msg.More != nil && r.Msg.More.Stamp == 9 && slices.Equal(r.Msg.More.Bits, []uint64{5})
 	})
 	f.probe(n, 0, 3, func(m *sched.Message) { m.Attempt = 3 }) // the third time it is not
-	n.until("it waits", func(o *owner) bool { return o.attempts == 1 })
+	n.until("it waits", func(o *owner) bool { return o.workers.Attempts() == 1 })
 }
 
 // TestSteal: an idle worker steals from another node's, and from another of its
@@ -181,7 +182,7 @@ func TestSteal(t *testing.T) {
 				n.until("it knows both workers", func(o *owner) bool { return len(o.roll.members) == 2 })
 			}
 			victim.deliver(w.assign(victim, 0, attemptOf(1, 0), sleepFor(time.Hour)))
-			victim.until("it is busy", func(o *owner) bool { return len(o.runs) == 1 })
+			victim.until("it is busy", func(o *owner) bool { return started(o) == 1 })
 			f.probe(victim, 0, 2)
 			f.probe(thief, idle, 3) // to have a turn to idle
 			f.say(thief, idle, sched.Message{Kind: sched.NoTask, Job: attemptOf(3, 0).Job, Seq: f.question(thief, idle, 3)}, wire.Extra{})
@@ -200,7 +201,7 @@ func TestBackendsOfApplications(t *testing.T) {
 	for _, policy := range []string{"sparrow", "kairos", "fifo"} {
 		w, _ := newRivals(t)
 		n := w.start(func(c *Config) { c.Policy = policy })
-		service := backendService{n.equipment.registry, n.relay, n.cfg.ID, n.owner.rules}
+		service := backendService{n.equipment.registry, n.relay, n.cfg.ID, policy, true}
 		err := service.Register(t.Context(), "spark", "127.0.0.1:1", 0)
 		var refused *api.Error
 		if !errors.As(err, &refused) || refused.Problem != api.Invalid || refused.What != "policy "+policy+" runs sleep and exec tasks only" {
@@ -218,7 +219,7 @@ func TestOneQueue(t *testing.T) {
 		w.front("f1")
 		n := w.under(policy, nil, "n1")[0]
 		n.until("the node has reached NATS", func(*owner) bool { return n.notices.conn.Connected() })
-		n.until("it is registered", func(o *owner) bool { return o.epoch == 5 })
+		n.until("it is registered", func(o *owner) bool { return epochOf(o) == 5 })
 		id := attemptOf(1, 0)
 		n.deliver(w.launch(1, 0, id, sleepFor(0)))
 		w.await("the slot is told idle", func() bool { return len(w.idles) == 1 && w.idles[0].From.Slot == 1 && w.idles[0].Msg.Seq == 2 })

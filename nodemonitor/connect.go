@@ -6,6 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -30,9 +31,11 @@ func (n *NodeMonitor) connect(codec *wire.Codec) (err error) {
 	if err != nil {
 		return err
 	}
-	o.toLink = n.link
-	if o.rules.numbered {
-		n.mingle(codec, peer)
+	if o.policy.SingleMaster() {
+		n.connectPeers(codec, peer)
+		o.workers.Connect(n.link, o.links)
+	} else {
+		o.workers.Connect(n.link, nil)
 	}
 	if err := n.watch(); err != nil {
 		return err
@@ -44,15 +47,15 @@ func (n *NodeMonitor) connect(codec *wire.Codec) (err error) {
 // speak to all of them, and does to each of its fellows seldom (policy hawk).
 const maxWays = 32
 
-// mingle makes the ways to frontends and other nodes, whom the roll tells.
-func (n *NodeMonitor) mingle(codec *wire.Codec, master wire.MembershipSource) {
+// connectPeers makes the links to frontends and other nodes, which the roll names.
+func (n *NodeMonitor) connectPeers(codec *wire.Codec, master wire.MembershipSource) {
 	o := n.owner
 	o.roll = newRoll()
 	o.links = linkset.New(linkset.Options{
 		Self: n.self, Address: o.address, Incarnation: n.incarnation, Codec: codec, Log: n.log, Probe: -1, MaxOpen: maxWays,
 		OnRefused: func(peer wire.Ref, messages int, why error) {
 			n.log.Warn("messages were not taken by a peer", "peer", peer.String(), "messages", messages, "error", why)
-			n.do(func() { o.rebuffed(peer) })
+			n.do(func() { o.peerRefused(peer) })
 		},
 	})
 	n.follower = newFollower(n.log, master, n.cfg.patience(), func(r *wire.Membership) bool {
@@ -61,7 +64,7 @@ func (n *NodeMonitor) mingle(codec *wire.Codec, master wire.MembershipSource) {
 	n.peers.roll, n.peers.hurry = o.roll, n.follower.hurry
 	n.peers.crowded = func() string {
 		if o.crowded.Load() {
-			return fmt.Sprintf("it keeps as many attempts or results as it may (%d attempts; max_results %d, max_result_bytes %d)", maxAttempts, n.cfg.MaxResults, n.cfg.MaxResultBytes)
+			return fmt.Sprintf("it keeps as many attempts or results as it may (%d attempts; max_results %d, max_result_bytes %d)", slots.MaxAttempts, n.cfg.MaxResults, n.cfg.MaxResultBytes)
 		}
 		return ""
 	}
@@ -72,7 +75,7 @@ func (n *NodeMonitor) watch() error {
 	if n.cfg.HTTP == "" {
 		return nil
 	}
-	n.status = telemetry.NewServer(telemetry.ServerOptions{Addr: n.cfg.HTTP, Gatherer: n.owner.meter.metrics.Registry, Ready: n.readiness, Logger: n.log})
+	n.status = telemetry.NewServer(telemetry.ServerOptions{Addr: n.cfg.HTTP, Gatherer: n.metrics.Registry, Ready: n.readiness, Logger: n.log})
 	n.status.Handle("GET /status", telemetry.JSON(n.state))
 	return n.status.Start()
 }
@@ -85,9 +88,9 @@ func (n *NodeMonitor) notify(codec *wire.Codec) (err error) {
 	if n.notices, err = openNotices(n.cfg, codec, n.applications.table.Hears, n.log); err != nil {
 		return err
 	}
-	n.owner.notices = n.notices
+	n.owner.workers.UseNotices(n.notices)
 	n.owner.results.UseNotices(n.notices)
-	n.owner.meter.watchNotices(n.notices.conn)
+	n.metrics.watchNotices(n.notices.conn.Stats, n.notices.conn.Connected)
 	if err := n.notices.waiting(n.applications.table.OthersWait); err != nil {
 		return err
 	}

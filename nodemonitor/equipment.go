@@ -80,15 +80,14 @@ func (e *equipment) endTracing() error {
 }
 
 // register makes the registry of backend processes and gives what it offers them.
-func (e *equipment) register(events app.Events, relay *relay, rules rules) wire.BackendRegistry {
+func (e *equipment) register(events app.Events, relay *relay, policy string, numbered bool) wire.BackendRegistry {
 	e.registry = app.New(app.Config{
 		Launch: e.launch, Events: events, Node: e.cfg.ID, FirstSlot: int32(e.cfg.Slots), //nolint:gosec // validated
 		MaxBackends: e.cfg.MaxBackends, Logger: e.log,
 	})
 	e.backends[api.BackendApp] = e.registry
-	relay.meter.watchBackends(e.registry)
 	e.owns(func() error { e.registry.Close(); e.launches.Close(); return nil })
-	return backendService{e.registry, relay, e.cfg.ID, rules}
+	return backendService{e.registry, relay, e.cfg.ID, policy, numbered}
 }
 
 // launch hands a task to the backend process at the address.
@@ -127,17 +126,18 @@ func (e *equipment) close() (err error) {
 type backendService struct {
 	registry *app.Registry
 	wire.MessageRelay
-	node  string
-	rules rules
+	node     string
+	policy   string
+	numbered bool
 }
 
 var _ wire.BackendRegistry = backendService{}
 
 // Register takes note of a backend process, under a policy that knows them.
 func (b backendService) Register(_ context.Context, application, address string, kind wire.BackendKind) error {
-	if b.rules.numbered {
+	if b.numbered {
 		return &api.Error{
-			Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only", b.rules.name),
+			Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only", b.policy),
 			Subject: fmt.Sprintf("backend %s of application %q", address, application), Tried: fmt.Sprintf("registering it with node %q", b.node),
 			Next: "run the cluster under policy pigeon, pigeon-sort or pigeon-x",
 		}

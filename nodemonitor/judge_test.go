@@ -23,17 +23,17 @@ func TestLastJudge(t *testing.T) {
 		slot   int32
 		change func(*wire.Item)
 		reason string // of the refusal; "" for none
-		why    int    // as the metrics have it
+		why    string // as the metrics have it
 		idle   bool   // the slot is offered again
 	}{
 		"again":           {slot: 0, change: func(it *wire.Item) { it.Msg.Job, it.Msg.First = runs.Job, runs.Task }},
-		"busy":            {slot: 0, change: func(it *wire.Item) { it.Msg.Seq = 1 }, reason: "busy", why: refusedBusy},
-		"busy, old epoch": {slot: 0, change: func(it *wire.Item) { it.Msg.Epoch = 4 }, reason: "epoch is over", why: refusedEpoch},
-		"free, old epoch": {slot: 1, change: func(it *wire.Item) { it.Msg.Epoch = 4 }, reason: "epoch is over", why: refusedEpoch},
-		"wrong number":    {slot: 1, change: func(it *wire.Item) { it.Msg.Seq = 7 }, reason: "has changed", why: refusedSeq, idle: true},
-		"long, reserved":  {slot: 2, change: func(it *wire.Item) { it.Msg.Class = sched.Long }, reason: "reserved", why: refusedReserved, idle: true},
-		"no such slot":    {slot: 9, reason: `node "n1" has no slot 9`, why: refusedByNode},
-		"no frontend":     {slot: 1, change: func(it *wire.Item) { it.Msg.Owner = sched.Addr{} }, reason: "whom to report to", why: refusedByNode, idle: true},
+		"busy":            {slot: 0, change: func(it *wire.Item) { it.Msg.Seq = 1 }, reason: "busy", why: "busy"},
+		"busy, old epoch": {slot: 0, change: func(it *wire.Item) { it.Msg.Epoch = 4 }, reason: "epoch is over", why: "epoch"},
+		"free, old epoch": {slot: 1, change: func(it *wire.Item) { it.Msg.Epoch = 4 }, reason: "epoch is over", why: "epoch"},
+		"wrong number":    {slot: 1, change: func(it *wire.Item) { it.Msg.Seq = 7 }, reason: "has changed", why: "outdated", idle: true},
+		"long, reserved":  {slot: 2, change: func(it *wire.Item) { it.Msg.Class = sched.Long }, reason: "reserved", why: "reserved", idle: true},
+		"no such slot":    {slot: 9, reason: `node "n1" has no slot 9`, why: "node"},
+		"no frontend":     {slot: 1, change: func(it *wire.Item) { it.Msg.Owner = sched.Addr{} }, reason: "whom to report to", why: "node", idle: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, true)
@@ -51,10 +51,15 @@ func TestLastJudge(t *testing.T) {
 			n.deliver(it)
 			if c.reason == "" {
 				n.look(func(o *owner) {
-					if len(o.runs) != 1 || len(o.forMaster) != 0 {
-						t.Errorf("%d run, %d messages to the master", len(o.runs), len(o.forMaster))
+					if started(o) != 1 {
+						t.Errorf("%d run, want 1", started(o))
 					}
 				})
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if len(w.linked) > 0 || len(w.idles) > 0 {
+					t.Errorf("the master was sent %v and %v", kinds(w.linked), kinds(w.idles))
+				}
 				return
 			}
 			w.await("the refusal", func() bool { return find(w.linked, sched.Refused, id) != nil })
@@ -68,29 +73,28 @@ func TestLastJudge(t *testing.T) {
 				t.Errorf("an idle notice may overtake the refusal: %v", kinds(w.idles))
 			}
 			if got := metric(t, n, "launches_refused_total"); got[c.why] != 1 {
-				t.Errorf("the metrics count the refusals as %v, want one at %d", got, c.why)
+				t.Errorf("the metrics count the refusals as %v, want one of %s", got, c.why)
 			}
 		})
 	}
 }
 
-// metric returns the values of a metric's children, in the order in which they were
-// made.
-func metric(t *testing.T, n *testNode, name string) []float64 {
+// metric returns the values of a metric by its label reason.
+func metric(t *testing.T, n *testNode, name string) map[string]float64 {
 	t.Helper()
 	_, page := n.get("/metrics")
-	labels := []string{"busy", "epoch", "outdated", "reserved", "node"}
-	out := make([]float64, len(labels))
+	values := map[string]float64{}
 	for line := range strings.Lines(page) {
-		for i, l := range labels {
-			if strings.HasPrefix(line, fmt.Sprintf("pigeon_nodemonitor_%s{reason=%q} ", name, l)) {
-				if _, err := fmt.Sscan(line[strings.LastIndexByte(line, ' '):], &out[i]); err != nil {
-					t.Fatal(err)
-				}
+		if rest, ok := strings.CutPrefix(line, "pigeon_nodemonitor_"+name+"{reason="); ok {
+			var reason string
+			var value float64
+			if _, err := fmt.Sscanf(rest, "%q} %g", &reason, &value); err != nil {
+				t.Fatalf("%s: %v", line, err)
 			}
+			values[reason] = value
 		}
 	}
-	return out
+	return values
 }
 
 // TestWrongMaster: another group's master has no say, nor has a frontend.
@@ -124,7 +128,7 @@ func TestMasterRestarts(t *testing.T) {
 	late := w.launch(1, 2, attemptOf(1, 2), sleepFor(0))
 	w.update(func() { w.incarnation, w.epoch = 2000, 6 })
 	w.await("the node introduces itself again", func() bool { return len(w.hellos) == 2 })
-	n.until("it is registered", func(o *owner) bool { return o.epoch == 6 })
+	n.until("it is registered", func(o *owner) bool { return epochOf(o) == 6 })
 	w.mu.Lock()
 	h := w.hellos[1]
 	w.mu.Unlock()

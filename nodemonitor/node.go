@@ -13,12 +13,14 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
+	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -51,6 +53,8 @@ type NodeMonitor struct {
 	follower      *follower // nil where workers do not speak to others
 	link          *link.Link
 	master        *client.Pool
+	metrics       *metrics
+	codec         *wire.Codec
 	callers       *results.Calls
 	frontendPools *connections.Pools
 	relay         *relay
@@ -94,65 +98,75 @@ func New(cfg Config, deps Deps) (*NodeMonitor, error) {
 
 // build makes the parts, in the order in which they need each other.
 func (n *NodeMonitor) build(deps Deps) (err error) {
-	rules, err := n.cfg.rules()
-	if err != nil {
-		return err
-	}
-	o := n.newOwner(rules)
-	n.owner = o
-	n.loop = runloop.New(inboxLimit, o.handle)
 	recorder, err := n.record()
 	if err != nil {
 		return err
 	}
-	o.steps = runloop.NewStepper(o.act, recorder)
-	o.timers = runloop.NewTimers(o.clock, func(self sched.Addr, token uint64) { n.do(func() { o.timeout(self, token) }) })
 	if n.equipment, err = openEquipment(n.cfg, deps, n.log); err != nil {
 		return err
 	}
-	o.spans = &spans{n.equipment.tracing}
-	o.meter.metrics.WatchTracing(n.equipment.tracing)
-	o.meter.metrics.WatchMessages(o.steps.Messages)
+	n.metrics = newMetrics()
+	o, err := n.newOwner(recorder)
+	if err != nil {
+		return err
+	}
+	n.owner = o
+	n.loop = runloop.New(inboxLimit, o.handle)
+	n.metrics.WatchTracing(n.equipment.tracing)
+	n.metrics.WatchMessages(o.workers.Messages)
 	n.peers = &peers{
 		node: n.cfg.ID, incarnation: n.incarnation, master: o.masterRef, inbox: link.NewInbox(n.incarnation), logs: n.equipment.logs,
-		post: func(e event) error { return n.loop.Post(e) }, meter: o.meter,
+		post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
 	}
-	codec := wire.NewCodec(o.addrs, o.clock.Now)
-	n.frontendPools = connections.New("frontend")
-	n.callers = results.NewCalls(n.calls, codec, n.cfg.patience(), n.frontendPools)
-	o.results = results.New(results.Config{
-		Node: n.self, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: o.heartbeat, Names: o.addrs, Calls: n.callers,
-		Envelope: o.batch, Now: func() sched.Time { return o.now }, Post: n.do, UnknownJob: o.unknownJob, Log: n.log, Metrics: o.meter.results,
-	})
-	n.relay = newRelay(n.calls, n.log, n.cfg.MaxMessages, o.meter)
-	if err := n.services(codec); err != nil {
+	n.relay = newRelay(n.calls, n.log, n.cfg.MaxMessages, n.metrics.relayed)
+	if err := n.services(n.codec); err != nil {
 		return err
 	}
-	if err := n.connect(codec); err != nil {
+	if err := n.connect(n.codec); err != nil {
 		return err
 	}
-	return n.keepExecutors(codec)
+	return n.keepExecutors(n.codec)
 }
 
-// newOwner makes what the owner goroutine has, but for its ways to others.
-func (n *NodeMonitor) newOwner(r rules) *owner {
+// newOwner makes what the owner goroutine has, but for its links to others.
+func (n *NodeMonitor) newOwner(recorder *runloop.Recorder) (*owner, error) {
+	policy, params, err := policy.Configure(n.cfg.Policy, n.cfg.params())
+	if err != nil {
+		return nil, err
+	}
 	names := addrmap.New()
-	if r.numbered {
+	if policy.SingleMaster() {
 		names = addrmap.NewNumbered()
 	}
-	return &owner{
-		log: n.log, self: n.self, incarnation: n.incarnation, rules: r, seed: n.cfg.Seed, heartbeat: sched.Time(n.cfg.Heartbeat),
+	o := &owner{
+		log: n.log, self: n.self, incarnation: n.incarnation, policy: policy, heartbeat: sched.Time(n.cfg.Heartbeat),
 		master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, masterRef: addrmap.MasterRef(n.cfg.Group), //nolint:gosec // validated
-		clock: runloop.NewClock(), addrs: names, urge: n.urge, meter: newMeter(),
-		bySelf: map[sched.Addr]*worker{}, runs: map[sched.AttemptID]*attempt{},
+		clock: runloop.NewClock(), addrs: names, post: n.post,
 	}
+	n.codec = wire.NewCodec(names, o.clock.Now)
+	n.frontendPools = connections.New("frontend")
+	n.callers = results.NewCalls(n.calls, n.codec, n.cfg.patience(), n.frontendPools)
+	o.results = results.New(results.Config{
+		Node: n.self, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: o.heartbeat, Names: names, Calls: n.callers,
+		Envelope: o.envelope, Now: func() sched.Time { return o.workers.Now() }, Post: n.do, Log: n.log, Metrics: n.metrics.results,
+		UnknownJob: func(frontend sched.Addr, job sched.JobID) { o.workers.KillJob(frontend, job) },
+	})
+	o.workers = slots.New(slots.Config{
+		Node: n.self, Seed: n.cfg.Seed, Policy: policy, Params: params, Master: o.master, MasterRef: o.masterRef, Heartbeat: o.heartbeat,
+		Clock: o.clock, Backends: n.equipment.backends, Results: o.results, Kept: o.results, Names: names, Envelope: o.envelope,
+		Ended:   func(e slots.End) { o.post(event{kind: ended, end: e}) },
+		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
+		Changed: func() { o.changed() }, Recorder: recorder, Tracing: n.equipment.tracing, Log: n.log, Metrics: n.metrics.slots,
+	})
+	return o, nil
 }
 
 // services makes the slots and opens the ports. Callers are answered once Run
 // runs.
 func (n *NodeMonitor) services(codec *wire.Codec) (err error) {
 	o := n.owner
-	backends := n.equipment.register(backendEvents{n}, n.relay, o.rules)
+	backends := n.equipment.register(backendEvents{n}, n.relay, o.policy.Name, o.policy.SingleMaster())
+	n.metrics.watchBackends(n.equipment.registry.Stats)
 	n.newApplications()
 	n.internal, err = server.New(wire.PeerProcessor(wire.PeerPorts{Batches: n.peers, Logs: n.peers, Executors: n.applications}, codec), server.Options{
 		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20, Log: n.log,
@@ -166,10 +180,8 @@ func (n *NodeMonitor) services(codec *wire.Codec) (err error) {
 	if err != nil {
 		return err
 	}
-	o.backends = n.equipment.backends
-	o.serves = []string{""}
-	for range n.cfg.Slots / o.rules.cores {
-		o.addWorker()
+	for range n.cfg.Slots / o.policy.SlotsPerWorker() {
+		o.workers.Add()
 	}
 	if err := errors.Join(n.internal.Listen(), n.published.Listen()); err != nil {
 		return err
@@ -215,12 +227,16 @@ func (n *NodeMonitor) Addrs() Addrs {
 // Ready is closed once the node monitor serves and its master has accepted it.
 func (n *NodeMonitor) Ready() <-chan struct{} { return n.member.ready }
 
-// urge gives the owner what this node has under way itself; when the owner is
-// gone nobody waits for it any more.
-func (n *NodeMonitor) urge(e event) { _ = n.loop.Urge(e) }
+// Messages counts what its cores sent to others so far, as the papers do: a batch of
+// k tasks counts k. It may be called from anywhere.
+func (n *NodeMonitor) Messages() uint64 { return n.owner.workers.Messages() }
+
+// post puts what this node itself has under way into the owner's inbox; when the owner
+// is gone it is of no use any more.
+func (n *NodeMonitor) post(e event) { _ = n.loop.Urge(e) }
 
 // do runs a function on the owner goroutine, if there is one still.
-func (n *NodeMonitor) do(f func()) { n.urge(event{do: f}) }
+func (n *NodeMonitor) do(f func()) { n.post(event{do: f}) }
 
 // ask runs a function on the owner goroutine and waits for it; false when the
 // owner is gone.

@@ -7,6 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
+	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -21,7 +22,7 @@ type notifier struct {
 }
 
 var (
-	_ publisher        = (*notifier)(nil)
+	_ slots.Notifier   = (*notifier)(nil)
 	_ results.Notifier = (*notifier)(nil)
 )
 
@@ -37,7 +38,7 @@ func openNotices(cfg Config, codec *wire.Codec, reached func(bool), log *slog.Lo
 	return &notifier{cfg: cfg, codec: codec, conn: conn, log: log}, nil
 }
 
-// Idle implements publisher.
+// Idle implements slots.Notifier.
 func (n *notifier) Idle(b *wire.Batch) error {
 	return n.publish(notice.IdleSubject(n.cfg.Cluster, n.cfg.Group), b)
 }

@@ -18,15 +18,15 @@ func TestNumbers(t *testing.T) {
 	n := w.under("sparrow", func(c *Config) { c.Memory, c.Host = 512, "rack-7" }, "n1")[0]
 	n.look(func(o *owner) {
 		for i, want := range []int32{40, 41} {
-			if self := o.workers[i].self; self != (sched.Addr{Role: sched.Worker, ID: want}) || o.bySelf[self] != o.workers[i] {
-				t.Errorf("worker %d is %v", i, self)
+			if number := o.workers.Status()[i].Worker; number == nil || *number != want {
+				t.Errorf("worker %d has number %v, want %d", i, number, want)
 			}
 		}
 	})
 	id := attemptOf(1, 0)
 	f.probe(n, 1, 1)
 	f.bind(n, 1, id, f.question(n, 1, 1), sleepFor(time.Hour))
-	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	n.until("it runs", func(o *owner) bool { return started(o) == 1 })
 	other := wire.MemberNode{Name: "other", Address: "127.0.0.1:1", Incarnation: 1, Numbers: []int32{61, 57}}
 	w.update(func() { w.roll.Nodes, w.roll.Version = append(w.roll.Nodes, other), w.roll.Version+1 })
 	n.until("it knows another node", func(o *owner) bool { return o.roll.highest == 61 })
@@ -42,10 +42,10 @@ func TestNumbers(t *testing.T) {
 	if h.Slots[0].Number != 41 || h.Slots[1].Number != 42 || h.Slots[1].Running != id || h.Slots[1].Owner != f.ref || h.Slots[1].Ran <= 0 || h.Highest != 61 {
 		t.Errorf("the second hello is %+v", h)
 	}
-	n.until("it is registered", func(o *owner) bool { return o.epoch == 6 })
+	n.until("it is registered", func(o *owner) bool { return epochOf(o) == 6 })
 	n.look(func(o *owner) {
-		if o.workers[1].self.ID != 41 || len(o.runs) != 1 {
-			t.Errorf("worker 1 is %v, %d run", o.workers[1].self, len(o.runs))
+		if number := *o.workers.Status()[1].Worker; number != 41 || started(o) != 1 {
+			t.Errorf("worker 1 has number %d, %d run", number, started(o))
 		}
 	})
 }
@@ -91,18 +91,18 @@ func TestUnfit(t *testing.T) {
 			}
 			defer n.Close()
 			n.owner.addrs.Set(wire.Ref{Role: sched.Worker, Name: "n9"}, 7)
-			err = n.owner.registered(&wire.HelloReply{Numbers: c.numbers})
+			err = n.owner.workers.Registered(0, 0, c.numbers)
 			if (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {
 				t.Fatalf("numbers %v: %v", c.numbers, err)
 			}
 			if err != nil {
 				return
 			}
-			if err := n.owner.registered(&wire.HelloReply{Numbers: slices.Clone(c.numbers)}); err != nil {
+			if err := n.owner.workers.Registered(0, 0, slices.Clone(c.numbers)); err != nil {
 				t.Errorf("the same again: %v", err)
 			}
 			c.numbers[1] += 9
-			if err := n.owner.registered(&wire.HelloReply{Numbers: c.numbers}); err == nil || !strings.Contains(err.Error(), "and it has") {
+			if err := n.owner.workers.Registered(0, 0, c.numbers); err == nil || !strings.Contains(err.Error(), "and it has") {
 				t.Errorf("other numbers: %v", err)
 			}
 		})

@@ -38,7 +38,7 @@ func TestRecording(t *testing.T) {
 	p.register("spark", 1)
 	w.slotsTold(3, "")
 	n.deliver(w.launch(2, 0, attemptOf(1, 2), sleepFor(time.Hour)))
-	n.until("both run", func(o *owner) bool { return len(o.runs) == 2 })
+	n.until("both run", func(o *owner) bool { return started(o) == 2 })
 	if err := n.stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -138,10 +138,10 @@ func TestMetrics(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
 	n.deliver(w.launch(0, 0, attemptOf(1, 0), sleepFor(time.Hour)), w.launch(1, 0, attemptOf(1, 1), sleepFor(0)))
-	n.until("one is done", func(o *owner) bool { return len(o.runs) == 1 && keptBy(o) == 0 })
+	n.until("one is done", func(o *owner) bool { return started(o) == 1 && keptBy(o) == 0 })
 	_, page := n.get("/metrics")
 	for _, line := range []string{
-		`workers_general{state="busy"} 1`, `workers_general{state="idle"} 1`, `workers_reserved{state="idle"} 0`,
+		`workers{kind="general",state="busy"} 1`, `workers{kind="general",state="idle"} 1`, `workers{kind="reserved",state="idle"} 0`,
 		`launches_total 2`, `attempts_ended_total{outcome="done"} 1`, `reports_sent_total{sending="first"} 1`, `reports_acknowledged_total 1`,
 		`kept_results 0`, `run_seconds_count{class="short"} 1`, `backends 0`, `nats_connected 1`, `nats_unsent_total 0`,
 	} {

@@ -6,22 +6,20 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
+	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // event is one entry of the owner's inbox.
 type event struct {
-	kind   eventKind
-	worker *worker        // ended
-	result backend.Result // ended
-	batch  *wire.Batch    // delivered, acknowledged
-	at     time.Time      // delivered: when it came
-	do     func()         // called: anything rare
+	kind  eventKind
+	end   slots.End   // ended
+	batch *wire.Batch // delivered, acknowledged
+	at    time.Time   // delivered: when it came
+	do    func()      // called: anything rare
 }
 
 type eventKind uint8
@@ -42,67 +40,57 @@ type owner struct {
 	master      sched.Addr
 	masterRef   wire.Ref
 	heartbeat   sched.Time
-	seed        uint64
-	rules       rules
+	policy      sched.Policy
 	clock       runloop.Clock
 	addrs       *addrmap.Map
-	urge        func(event)
-	steps       *runloop.Stepper
-	timers      *runloop.Timers
-	backends    map[api.Backend]backend.Backend
-	toLink      sender    // to the master by Thrift, in order
-	links       links     // to frontends and other nodes; nil where workers do not speak to them
-	notices     publisher // nil without NATS
+	post        func(event)
+	workers     *slots.Workers
 	results     *results.Reporter
-	changed     func() // has a snapshot sent at once
-	meter       *meter
-	spans       *spans
+	links       links       // to frontends and other nodes; nil where workers do not speak to them
+	changed     func()      // has a snapshot sent at once
 	roll        *roll       // who else there is, where workers speak to others
 	crowded     atomic.Bool // no room for more work; read when batches come in
+}
 
-	now       sched.Time // of the batch being handled
-	workers   []*worker  // by number on this node; nil where a backend's is gone
-	gaps      bool       // some are nil
-	bySelf    map[sched.Addr]*worker
-	stepping  *worker                      // whose core's actions are carried out
-	serves    []string                     // by the node's own slots; replaced, never changed
-	runs      map[sched.AttemptID]*attempt // started, by their workers' cores
-	attempts  int                          // at all workers
-	spare     []*attempt                   // to be used again
-	idles     []wire.Item                  // to publish after the batch
-	forMaster []wire.Item                  // to send by Thrift after the batch, in order
-	local     []local                      // to step after the batch
-	message   sched.Message                // being stepped
-	epoch     uint64                       // highest seen of a master of this group
-	epochOf   int64                        // the incarnation of that master
-	full      bool                         // results have no room: launches were refused
-	stopping  bool
+// links are the links to other daemons, by their names; a *linkset.Set is one.
+type links interface {
+	Add(peer wire.Ref, address string, incarnation int64)
+	Remove(peer wire.Ref)
+	Close() error
+	slots.Peers
 }
 
 // handle is the owner goroutine's work: everything that came since the last time.
 func (o *owner) handle(batch []event) {
-	o.now = o.clock.Now()
+	o.workers.Begin(o.clock.Now())
 	for i := range batch {
 		e := &batch[i]
 		switch e.kind {
 		case called:
 			e.do()
 		case delivered:
-			o.delivered(e.batch, e.at)
+			o.workers.Deliver(e.batch, e.at)
 		case ended:
-			o.ended(e.worker, &e.result)
+			o.workers.Ended(&e.end)
 		case acknowledged:
 			o.results.Acknowledge(e.batch.Acknowledged)
 			o.results.Reached(o.addrs.Addr(e.batch.Sender), e.batch.Address)
 		}
 	}
-	o.flush()
+	o.workers.Flush(o.results.Flush)
+	o.crowded.Store(o.workers.IsCrowded())
 }
 
 // repeat sends, every heartbeat, what was not answered within one: results, and after
 // some heartbeats the workers' requests for tasks.
 func (o *owner) repeat() {
-	o.release()
-	o.askAgain()
+	o.workers.Repeat()
 	o.results.Repeat()
+}
+
+// envelope puts items into a batch.
+func (o *owner) envelope(to wire.Ref, items []wire.Item) *wire.Batch {
+	return &wire.Batch{
+		Sender: o.self, Receiver: to.Daemon(), Address: o.address, Incarnation: o.incarnation, Items: items,
+	}
 }

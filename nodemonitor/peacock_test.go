@@ -36,7 +36,7 @@ func TestRotation(t *testing.T) {
 			// it is more than the worker's share.
 			f.probe(first, 0, 1, rich)
 			f.bind(first, 0, attemptOf(1, 0), f.question(first, 0, 1), sleepFor(time.Hour))
-			first.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+			first.until("it runs", func(o *owner) bool { return started(o) == 1 })
 			f.probe(first, 0, 2, rich)
 			f.probe(first, 0, 3, poor)
 			id := attemptOf(2, 0)
@@ -54,7 +54,7 @@ func (f *front) crowd(n *testNode) {
 	f.w.t.Helper()
 	f.probe(n, 0, 1, rich)
 	f.bind(n, 0, attemptOf(1, 0), f.question(n, 0, 1), sleepFor(time.Hour))
-	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	n.until("it runs", func(o *owner) bool { return started(o) == 1 })
 	f.probe(n, 0, 2, rich)
 	f.probe(n, 0, 3, poor)
 }

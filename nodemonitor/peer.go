@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -22,7 +24,7 @@ type peers struct {
 	inbox       *link.Inbox
 	logs        *logs.Store
 	post        func(event) error
-	meter       *meter
+	superseded  prometheus.Counter
 
 	// Where workers speak to frontends and other nodes.
 	roll    *roll         // nil: the master is the only one whose messages count
@@ -63,7 +65,7 @@ func (p *peers) strange(b *wire.Batch) (r wire.BatchReply, answered bool, err er
 	case listed:
 		return r, false, nil
 	case replaced:
-		p.meter.replaced.Inc()
+		p.superseded.Inc()
 		return wire.BatchReply{Incarnation: p.incarnation, Sequence: b.Sequence}, true, nil
 	default:
 		p.hurry()

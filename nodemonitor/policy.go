@@ -8,39 +8,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// rules are what the shell has to know of the policy.
-type rules struct {
-	name  string
-	cores int // slots of one worker core
-	// numbered says that one master has all workers and numbers them: all daemons
-	// know a worker by the same number, and talk to it themselves.
-	numbered   bool
-	central    bool // that master schedules as well
-	acquainted bool // workers are told of each other
-	sequenced  bool // launches name the state of the slot that they were made for
-	newCore    func(sched.WorkerConfig) sched.WorkerCore
-}
-
 // params are the numbers of the policy that come from the settings.
 func (c Config) params() sched.Params {
 	return sched.Params{Cutoff: sched.Time(c.Cutoff), Reserved: c.Reserved}
-}
-
-// rules reads the policy that was asked for, or says why its workers cannot run
-// live.
-func (c Config) rules() (rules, error) {
-	chosen, params, err := policy.Configure(c.Policy, c.params())
-	if err != nil {
-		return rules{}, err
-	}
-	return rules{
-		name: chosen.Name, cores: chosen.SlotsPerWorker(), numbered: chosen.SingleMaster(),
-		central: chosen.Central, acquainted: chosen.PeerAware, sequenced: chosen.Sequenced,
-		newCore: func(w sched.WorkerConfig) sched.WorkerCore {
-			w.Params = params
-			return chosen.NewWorker(w)
-		},
-	}, nil
 }
 
 // policyFault returns why the node cannot work under the policy, "" when it can.

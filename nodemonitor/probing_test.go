@@ -31,7 +31,7 @@ func TestLateBinding(t *testing.T) {
 			}
 			f.say(n, 1, sched.Message{Kind: sched.NoTask, Job: attemptOf(2, 0).Job, Seq: f.question(n, 1, 2)}, wire.Extra{})
 			n.until("it rests", func(o *owner) bool {
-				return o.workers[1].question == (question{}) && o.attempts == 0 && len(o.runs) == 0
+				return o.workers.Status()[1].Request == nil && o.workers.Attempts() == 0 && started(o) == 0
 			})
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -55,8 +55,8 @@ func TestLateAnswer(t *testing.T) {
 		t.Errorf("it is sent back as %s", sched.Describe(&r.Msg))
 	}
 	n.look(func(o *owner) {
-		if q := o.workers[0].question; q.job != id.Job || o.attempts != 0 {
-			t.Errorf("the question is %+v, %d attempts are here", q, o.attempts)
+		if r := o.workers.Status()[0].Request; r == nil || r.Job != id.Job.String() || o.workers.Attempts() != 0 {
+			t.Errorf("the request is %+v, %d attempts are here", r, o.workers.Attempts())
 		}
 	})
 	id.Attempt++
@@ -167,7 +167,7 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("a batch of a replaced process was answered %v", err)
 	}
 	_, page := n.get("/metrics")
-	if !strings.Contains(page, "messages_of_replaced_total 1\n") {
+	if !strings.Contains(page, "batches_superseded_total 1\n") {
 		t.Error("the batch of a replaced process was not counted")
 	}
 	w.update(func() { f.incarnation++ })
@@ -227,7 +227,7 @@ func TestStopWhileAsking(t *testing.T) {
 	}
 	id := attemptOf(0, 0)
 	f.bind(n, 0, id, f.question(n, 0, 0), sleepFor(time.Hour))
-	n.until("it runs", func(o *owner) bool { return len(o.runs) == 1 })
+	n.until("it runs", func(o *owner) bool { return started(o) == 1 })
 	if err := n.stop(); err != nil {
 		t.Error(err)
 	}
@@ -264,8 +264,8 @@ func TestAskedAgain(t *testing.T) {
 				return asked >= 3
 			})
 			n.look(func(o *owner) {
-				if q := o.workers[0].question; q.repeat < 4*askAgainFirst*o.heartbeat {
-					t.Errorf("after two repeats the pause is %v", q.repeat)
+				if r := o.workers.Status()[0].Request; r == nil || r.Repeat < 4*4*o.heartbeat {
+					t.Errorf("after two repeats the request is %+v", r)
 				}
 			})
 			f.bind(n, 0, attemptOf(1, 0), seq, sleepFor(time.Hour))
@@ -274,8 +274,8 @@ func TestAskedAgain(t *testing.T) {
 				t.Errorf("the second task is sent back as %s", sched.Describe(&r.Msg))
 			}
 			n.look(func(o *owner) {
-				if w := o.workers[0]; w.question != (question{}) || len(o.runs) != 1 {
-					t.Errorf("the question is %+v, %d attempts run", w.question, len(o.runs))
+				if r := o.workers.Status()[0].Request; r != nil || started(o) != 1 {
+					t.Errorf("the request is %+v, %d attempts run", r, started(o))
 				}
 			})
 		})

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -32,7 +34,7 @@ const (
 type relay struct {
 	log   *slog.Logger
 	limit int
-	meter *meter
+	fates []prometheus.Counter
 	ctx   context.Context // ends the deliveries
 	busy  sync.WaitGroup  // their goroutines, one for each queue that is not empty
 
@@ -56,8 +58,8 @@ type relayed struct {
 
 var _ wire.MessageRelay = (*relay)(nil)
 
-func newRelay(ctx context.Context, log *slog.Logger, limit int, m *meter) *relay {
-	return &relay{ctx: ctx, log: log, limit: limit, meter: m, queues: map[string]*relayQueue{}}
+func newRelay(ctx context.Context, log *slog.Logger, limit int, fates []prometheus.Counter) *relay {
+	return &relay{ctx: ctx, log: log, limit: limit, fates: fates, queues: map[string]*relayQueue{}}
 }
 
 // FrontendMessage queues a message for the task's frontend.
@@ -66,7 +68,7 @@ func (r *relay) FrontendMessage(_ context.Context, app string, task wire.TaskRef
 	defer r.mu.Unlock()
 	q := r.queues[task.Scheduler]
 	if what, next := r.objection(q, task, len(message)); what != "" {
-		r.meter.relayed[messageRefused].Inc()
+		r.fates[messageRefused].Inc()
 		return &api.Error{
 			Problem: api.Busy, What: what, Subject: fmt.Sprintf("message about task %q of job %q of application %q", task.Task, task.Job, app),
 			Tried: "relaying it to the frontend " + task.Scheduler, Next: next,
@@ -124,12 +126,12 @@ func (r *relay) send(frontend *wire.SchedulerClient, m relayed) error {
 		var unanswered *client.CallError
 		switch {
 		case err == nil:
-			r.meter.relayed[messageDelivered].Inc()
+			r.fates[messageDelivered].Inc()
 			return nil
 		case r.ctx.Err() != nil:
 			return r.ctx.Err()
 		case !errors.As(err, &unanswered) || unanswered.Sent:
-			r.meter.relayed[messageDropped].Inc()
+			r.fates[messageDropped].Inc()
 			r.log.Warn("a backend's message was not delivered to its application, or may not have been; it is not sent again",
 				"application", m.app, "task", m.task.Task, "job", m.task.Job, "frontend", m.task.Scheduler, "error", err)
 			return nil
@@ -170,7 +172,7 @@ func (r *relay) giveUp(q *relayQueue, err error) {
 	delete(r.queues, q.address)
 	n := len(q.messages)
 	r.mu.Unlock()
-	r.meter.relayed[messageDropped].Add(float64(n))
+	r.fates[messageDropped].Add(float64(n))
 	if n > 0 {
 		r.log.Warn("messages of backends were dropped: their frontend did not take them", "frontend", q.address, "messages", n, "error", err)
 	}

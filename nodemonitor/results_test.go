@@ -64,10 +64,10 @@ func TestUnknownJob(t *testing.T) {
 	w.await("one has ended", func() bool { return find(w.reports, sched.Report, ended) != nil })
 	w.update(func() { w.unknown = []sched.JobID{ended.Job} })
 	n.until("the job is gone", func(o *owner) bool {
-		return !o.results.Keeps(ended) && len(o.runs) == 1
+		return !o.results.Keeps(ended) && started(o) == 1
 	})
 	n.look(func(o *owner) {
-		if _, goesOn := o.runs[other]; !goesOn {
+		if o.workers.Describe(false)[1].Running != other {
 			t.Error("an attempt of another job was killed")
 		}
 	})
@@ -93,7 +93,7 @@ func TestFullOfResults(t *testing.T) {
 				return r != nil && strings.Contains(r.Msg.Reason, "its limit (max_results")
 			})
 			n.look(func(o *owner) {
-				if !o.workers[1].heldBack || o.slots(false)[1].Seq != 0 {
+				if o.workers.Describe(false)[1].Seq != 0 {
 					t.Error("the slot is offered although there is no room")
 				}
 			})
@@ -134,7 +134,7 @@ func TestKnownAttempt(t *testing.T) {
 		t.Error("the attempt that runs was reported")
 	}
 	n.look(func(o *owner) {
-		if o.runs[runs].worker != o.workers[1] {
+		if o.workers.Describe(false)[1].Running != runs {
 			t.Error("the attempt does not run in its slot any more")
 		}
 	})

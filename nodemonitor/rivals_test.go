@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -237,12 +238,12 @@ func (w *world) verify(c Config, n *testNode) {
 		w.t.Fatal(err)
 	}
 	defer f.Close()
-	r, err := c.rules()
+	chosen, params, err := policy.Configure(c.Policy, c.params())
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	steps, err := runloop.Verify(f, func(a sched.Addr) sched.Core {
-		return r.newCore(sched.WorkerConfig{Self: a, Seed: c.Seed, Master: sched.Addr{Role: sched.Master, ID: int32(c.Group)}})
+		return chosen.NewWorker(sched.WorkerConfig{Self: a, Seed: c.Seed, Params: params, Master: sched.Addr{Role: sched.Master, ID: int32(c.Group)}})
 	})
 	if err != nil || steps == 0 {
 		w.t.Errorf("policy %s, node %s: after %d recorded inputs: %v", c.Policy, c.ID, steps, err)

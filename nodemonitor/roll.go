@@ -149,7 +149,7 @@ func (o *owner) enlist(r *wire.Membership) {
 		at := o.addrs.Addr(peer)
 		o.links.Add(peer, f.Address, f.Incarnation)
 		if o.roll.list(peer, f.Incarnation) {
-			o.forsaken(at) // what its former process was asked
+			o.workers.FrontendGone(at) // what its former process was asked
 		}
 	}
 	o.roll.call(here, time.Now())
@@ -166,13 +166,13 @@ func (o *owner) letGo() {
 		o.log.Debug("gone from the roll", "peer", peer.String())
 		o.links.Remove(peer)
 		if at, ok := o.addrs.Find(peer); ok && peer.Role == sched.Distributor {
-			o.forsaken(at)
+			o.workers.FrontendGone(at)
 		}
 	}
 	if left && !o.roll.waiting {
 		o.roll.waiting = true
 		time.AfterFunc(patience, func() {
-			o.urge(event{do: func() { // nobody when the daemon has stopped
+			o.post(event{do: func() { // nobody when the daemon has stopped
 				o.roll.waiting = false
 				o.letGo()
 			}})
@@ -193,7 +193,7 @@ func (o *owner) enroll(n *wire.MemberNode, members []sched.Member) []sched.Membe
 			continue
 		}
 		m := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}}
-		if o.rules.central {
+		if o.policy.Central {
 			m.Master = o.master
 		}
 		members = append(members, m)
@@ -218,16 +218,11 @@ func (o *owner) tellMembers() {
 			return o.roll.barred[ref.Daemon()]
 		})
 	}
-	if !o.rules.acquainted || slices.Equal(members, o.roll.members) {
+	if !o.policy.PeerAware || slices.Equal(members, o.roll.members) {
 		return
 	}
 	o.roll.members = members
-	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: members}}
-	for _, w := range o.live() {
-		if w.core != nil {
-			o.step(w, sched.Addr{}, &m)
-		}
-	}
+	o.workers.SetMembers(members)
 }
 
 // barredFor is how long a node that refused messages passes for lost here.
@@ -241,9 +236,22 @@ func (o *owner) bar(peer wire.Ref) {
 	o.roll.barred[peer] = true
 	o.tellMembers()
 	time.AfterFunc(barredFor, func() {
-		o.urge(event{do: func() { // nobody when the daemon has stopped
+		o.post(event{do: func() { // nobody when the daemon has stopped
 			delete(o.roll.barred, peer)
 			o.tellMembers()
 		}})
 	})
+}
+
+// peerRefused gives up the requests to a frontend that does not accept messages. A node
+// that does not passes for lost for a while: what cores have sent to its workers moves
+// on to others.
+func (o *owner) peerRefused(peer wire.Ref) {
+	if peer.Role == sched.Worker {
+		o.bar(peer)
+		return
+	}
+	if at, known := o.addrs.Find(peer); known {
+		o.workers.FrontendGone(at)
+	}
 }

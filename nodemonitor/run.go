@@ -130,7 +130,7 @@ func (n *NodeMonitor) stopTasks() {
 	var last *wire.Snapshot
 	var drained <-chan struct{}
 	n.ask(func() {
-		o.stopping = true
+		o.workers.Stop()
 		last = o.snapshot()
 	})
 	n.member.withdraw(last)
@@ -138,7 +138,7 @@ func (n *NodeMonitor) stopTasks() {
 	enough, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
 	for left := true; left && enough.Err() == nil; { // what waited is started by each end, and ends at once
-		n.ask(func() { left = o.attempts > 0 })
+		n.ask(func() { left = o.workers.Attempts() > 0 })
 	}
 	n.ask(func() { drained = o.results.HandOver() })
 	select {
@@ -208,7 +208,7 @@ func (d ownerDesk) introduce(fresh bool) (h *wire.Hello, ok bool) {
 	o := d.n.owner
 	ok = d.n.ask(func() {
 		if fresh {
-			o.renew()
+			o.workers.ForgetMaster()
 			d.n.link.Reset(0)
 		}
 		h = o.introduce(d.n.cfg)
@@ -217,7 +217,7 @@ func (d ownerDesk) introduce(fresh bool) (h *wire.Hello, ok bool) {
 }
 
 func (d ownerDesk) accepted(r *wire.HelloReply) (err error, ok bool) {
-	ok = d.n.ask(func() { err = d.n.owner.registered(r) })
+	ok = d.n.ask(func() { err = d.n.owner.workers.Registered(r.Epoch, r.Incarnation, r.Numbers) })
 	return err, ok
 }
 
@@ -231,10 +231,10 @@ type backendEvents struct{ n *NodeMonitor }
 
 var _ app.Events = backendEvents{}
 
-func (e backendEvents) SlotAdded(s app.Slot) { e.n.do(func() { e.n.owner.slotAdded(s) }) }
+func (e backendEvents) SlotAdded(s app.Slot) { e.n.do(func() { e.n.owner.workers.AddClassic(s) }) }
 
 func (e backendEvents) SlotGone(s app.Slot, reason string) {
-	e.n.do(func() { e.n.owner.slotGone(s, reason) })
+	e.n.do(func() { e.n.owner.workers.RemoveClassic(s, reason) })
 }
 
 func (e backendEvents) ServesChanged([]string) { e.n.servingChanged() }

@@ -141,7 +141,7 @@ func TestStop(t *testing.T) {
 	n := w.start(nil)
 	ids := []sched.AttemptID{attemptOf(1, 0), attemptOf(1, 1)}
 	n.deliver(w.launch(0, 0, ids[0], sleepFor(time.Hour)), w.launch(1, 0, ids[1], shell("exec sleep 1000")))
-	n.until("both run", func(o *owner) bool { return len(o.runs) == 2 })
+	n.until("both run", func(o *owner) bool { return started(o) == 2 })
 	if err := n.stop(); err != nil {
 		t.Error(err)
 	}

@@ -13,20 +13,25 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// phases returns what the attempts at a worker do, in the order in which they came.
-func (w *worker) phases() (list []string) {
-	for _, a := range w.attempts {
-		list = append(list, fmt.Sprintf("%d %v", a.id.Task, a.phase))
+// phases returns what the attempts at a worker do, by their tasks.
+func phases(s slots.Status) (list []string) {
+	if s.Attempt > 0 {
+		list = append(list, fmt.Sprintf("%d running", s.Task))
 	}
+	for _, h := range s.Held {
+		list = append(list, fmt.Sprintf("%d %s", h.Task, h.State))
+	}
+	slices.Sort(list)
 	return list
 }
 
 func (n *testNode) untilPhases(slot int32, want ...string) {
 	n.w.t.Helper()
-	n.until(fmt.Sprintf("worker %d has %v", slot, want), func(o *owner) bool { return slices.Equal(o.workers[slot].phases(), want) })
+	n.until(fmt.Sprintf("worker %d has %v", slot, want), func(o *owner) bool { return slices.Equal(phases(o.workers.Status()[slot]), want) })
 }
 
 // holds are tasks that run for as long as a test lasts, by backend.
@@ -103,7 +108,7 @@ func TestPreempt(t *testing.T) {
 			if r := w.reported(long); r.Msg.Outcome != sched.Yielded {
 				t.Errorf("report %s", sched.Describe(&r.Msg))
 			}
-			n.until("nothing is left", func(o *owner) bool { return o.attempts == 0 && len(o.runs) == 0 })
+			n.until("nothing is left", func(o *owner) bool { return o.workers.Attempts() == 0 && started(o) == 0 })
 		})
 	}
 }
@@ -153,7 +158,7 @@ func TestKairos(t *testing.T) {
 				s := w.slotTold(0)
 				return b.Msg.Kind == sched.Beat && len(b.Msg.More.Slots) == 4 && s.Running == attemptOf(1, 2) && len(s.Held) == 3 && s.Held[0].Suspended && !s.Held[2].Suspended && s.Seq == 4
 			})
-			if _, page := n.get("/metrics"); !strings.Contains(page, `workers_general{state="busy"} 2`) || !strings.Contains(page, `workers_general{state="idle"} 0`) {
+			if _, page := n.get("/metrics"); !strings.Contains(page, `workers{kind="general",state="busy"} 2`) || !strings.Contains(page, `workers{kind="general",state="idle"} 0`) {
 				t.Error("the metrics do not have two busy slots")
 			}
 			if _, page := n.get("/status"); strings.Count(page, `"state":"suspended"`) != 2 || !strings.Contains(page, `"worker":0`) {
@@ -168,11 +173,11 @@ func TestKairos(t *testing.T) {
 			w.reported(attemptOf(1, 3))
 			held := int32(0) // or the other, whichever has run longer
 			n.until("one of the two goes on", func(o *owner) bool {
-				list := o.workers[0].attempts
-				if len(list) == 3 && list[1].phase == suspended {
+				list := phases(o.workers.Status()[0])
+				if len(list) == 3 && list[1] == "1 suspended" {
 					held = 1
 				}
-				return len(list) == 3 && o.workers[0].running == 2
+				return len(list) == 3 && strings.Count(strings.Join(list, ","), "running") == 2
 			})
 			n.stoppedAs(attemptOf(1, 1-held), backend, false)
 			n.stoppedAs(attemptOf(1, held), backend, true)

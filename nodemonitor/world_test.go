@@ -375,6 +375,26 @@ func keptBy(o *owner) int {
 	return n
 }
 
+// started returns how many attempts have started and not ended.
+func started(o *owner) (n int) {
+	for _, s := range o.workers.Status() {
+		if s.Attempt > 0 {
+			n++
+		}
+		for _, h := range s.Held {
+			if h.State != "waiting" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func epochOf(o *owner) uint64 {
+	epoch, _ := o.workers.Epoch()
+	return epoch
+}
+
 // until polls for what the owner shows.
 func (n *testNode) until(what string, holds func(o *owner) bool) {
 	n.w.t.Helper()

@@ -1,4 +1,4 @@
-package nodemonitor
+package slots
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 // that an attempt in flight costs nothing.
 type spans struct{ tracing *telemetry.Tracing }
 
-// ran records an attempt that ended and gives the context of the last stage it
-// reached, for the frontend to go on from. Jobs that are not sampled cost a look
-// at a flag.
-func (p *spans) ran(node string, run *attempt, r *backend.Result) api.Trace {
+// record records an attempt that ended and returns the context of the last stage it
+// reached, for the frontend to go on from. Jobs that are not sampled cost one test
+// of a flag.
+func (p *spans) record(node string, run *attempt, r *backend.Result) api.Trace {
 	parent := telemetry.Carrier(run.Trace)
 	if !parent.Sampled() {
 		return api.Trace{}

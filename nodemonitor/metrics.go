@@ -1,0 +1,88 @@
+package nodemonitor
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
+	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
+)
+
+// metrics are the metrics of a node monitor, by the part that counts.
+type metrics struct {
+	*telemetry.Metrics
+	slots      *slots.Metrics
+	results    *results.Metrics
+	superseded prometheus.Counter
+	relayed    []prometheus.Counter // by fate
+}
+
+// Fates of a backend's message to its application.
+const (
+	messageDelivered = iota
+	messageRefused
+	messageDropped
+)
+
+func newMetrics() *metrics {
+	m := telemetry.NewMetrics("nodemonitor")
+	unpublished := m.Counter("notices_unpublished_total", "Idle notices and reports that NATS did not take; they were sent by Thrift.")
+	return &metrics{
+		Metrics: m, slots: slots.NewMetrics(m, unpublished), results: results.NewMetrics(m, unpublished),
+		superseded: m.Counter("batches_superseded_total", "Batches of processes that others have superseded under their name; they were answered and ignored."),
+		relayed: m.Counters("messages_relayed_total", "Messages of backends to their applications, by fate.", "fate",
+			"delivered", "refused", "dropped"),
+	}
+}
+
+// Metrics returns the metrics that a node monitor exports, all at zero, for their
+// documentation.
+func Metrics() *telemetry.Metrics {
+	m := newMetrics()
+	m.WatchTracing(nil)
+	m.WatchMessages(func() uint64 { return 0 })
+	m.watchNotices(func() notice.Stats { return notice.Stats{} }, func() bool { return false })
+	m.watchBackends(func() app.Stats { return app.Stats{} })
+	m.watchGrants(func() grants.Stats { return grants.Stats{} })
+	return m.Metrics
+}
+
+// watchNotices exports what became of notices.
+func (m *metrics) watchNotices(stats func() notice.Stats, connected func() bool) {
+	m.CounterFunc("nats_unsent_total", "Notices that NATS did not take or that were dropped from its queue.", func() float64 { return float64(stats().Unsent) })
+	m.CounterFunc("nats_overrun_total", "Acknowledgements dropped because too many waited.", func() float64 { return float64(stats().Overrun) })
+	m.GaugeFunc("nats_connected", "1 while the NATS server is reachable.", func() float64 {
+		if connected() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// watchBackends exports what the registry of backends counts.
+func (m *metrics) watchBackends(stats func() app.Stats) {
+	m.GaugeFunc("backends", "Backend processes of applications registered now.", func() float64 {
+		s := stats()
+		return float64(s.Registered - s.Gone)
+	})
+	m.CounterFunc("backend_launches_total", "Tasks launched in backend processes.", func() float64 { return float64(stats().Launches) })
+	m.CounterFunc("backend_reports_ignored_total", "Ends that backends reported of tasks they did not run, or reported twice.", func() float64 {
+		s := stats()
+		return float64(s.Unknown + s.Repeated)
+	})
+}
+
+// watchGrants exports what the table of grants counts.
+func (m *metrics) watchGrants(stats func() grants.Stats) {
+	m.CounterFunc("grants_total", "Grants that reached an executor.", func() float64 { return float64(stats().Granted) })
+	ends := []func(grants.Stats) uint64{
+		func(s grants.Stats) uint64 { return s.Used }, func(s grants.Stats) uint64 { return s.Declined }, func(s grants.Stats) uint64 { return s.Unfit },
+		func(s grants.Stats) uint64 { return s.Lost }, func(s grants.Stats) uint64 { return s.Failed },
+	}
+	m.CounterFuncs("grants_ended_total", "Grants that ended, by how: a piece of work ran, the application returned it unused, its executor could not use it, no executor fetched it in time, or its executor ended.",
+		telemetry.Label{Name: "how", Values: []string{"used", "declined", "unfit", "lost", "failed"}}, func(i int) float64 { return float64(ends[i](stats())) })
+	m.GaugeFunc("grants_held", "Grants that executors hold now.", func() float64 { return float64(stats().Held) })
+}

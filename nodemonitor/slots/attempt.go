@@ -1,0 +1,69 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// attempt is an attempt at a worker, from its launch to its end, with what the core
+// does not know of it.
+//
+//	launched ──Start──▶ running ──Suspend──▶ suspended
+//	    │                │    ◀────Resume───────┘  │
+//	    ▼                └──────── ended ◀─────────┘
+//	 waiting ──Start──▶ running; or killed before that, and forgotten
+type attempt struct {
+	wire.Extra // of the launch
+	id         sched.AttemptID
+	class      sched.Class
+	app        string
+	owner      sched.Addr
+	estimate   sched.Time
+	received   time.Time
+	since      time.Time     // when it began to run, while it runs
+	ran        time.Duration // before that
+	worker     *worker
+	phase      phase
+	backend    backend.Backend // once it has started; nil for a duplicate
+	duplicate  bool            // it is here already, elsewhere: nothing was started
+	killed     bool            // its end was asked for
+}
+
+// phase is what an attempt does.
+type phase uint8
+
+const (
+	waiting   phase = iota // in the worker's own queue
+	running                // in a slot
+	suspended              // started, and stopped for now
+)
+
+// String returns the phase's word.
+func (p phase) String() string { return [...]string{"waiting", "running", "suspended"}[p] }
+
+// service returns how long the attempt has run so far.
+func (a *attempt) service() time.Duration {
+	if a.phase == running {
+		return a.ran + time.Since(a.since)
+	}
+	return a.ran
+}
+
+// task returns what a backend is to run.
+func (a *attempt) task() backend.Task {
+	return backend.Task{
+		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, User: a.User,
+		HT: a.class == sched.Short, Owner: a.SchedulerAddress, Slot: a.worker.number, Payload: a.Payload(0), Contended: a.Contended,
+	}
+}
+
+// kill has the backend end what has started; the end comes as an event.
+func (a *attempt) kill() {
+	if a.backend != nil {
+		a.killed = true
+		a.backend.Kill(a.id)
+	}
+}

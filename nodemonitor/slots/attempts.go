@@ -1,0 +1,113 @@
+package slots
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// attempts counts the attempts at all workers and reuses their records.
+type attempts struct {
+	n       int
+	started map[sched.AttemptID]*attempt // by their workers' cores
+	unused  []*attempt                   // so that a task costs no allocation
+	metrics *Metrics
+}
+
+// admit makes an attempt of the launch that is being stepped.
+func (s *attempts) admit(w *worker) *attempt {
+	var a *attempt
+	if n := len(s.unused); n > 0 {
+		a = s.unused[n-1]
+		s.unused = s.unused[:n-1]
+	} else {
+		a = new(attempt)
+	}
+	it := w.launch
+	*a = attempt{
+		Extra: it.Extra, id: it.Msg.AttemptID(), class: it.Msg.Class, app: it.Msg.App, owner: it.Msg.Owner, estimate: it.Msg.Estimate,
+		received: w.at, worker: w,
+	}
+	w.attempts.add(a)
+	s.n++
+	s.metrics.launches.Inc()
+	return a
+}
+
+// drop forgets an attempt that is not at its worker any more. At most keep records are
+// kept for reuse.
+func (s *attempts) drop(a *attempt, keep int) {
+	s.enter(a, waiting)
+	if s.started[a.id] == a {
+		delete(s.started, a.id)
+	}
+	a.worker.attempts.remove(a)
+	s.n--
+	*a = attempt{}
+	if len(s.unused) < keep {
+		s.unused = append(s.unused, a)
+	}
+}
+
+// enter puts the attempt into a phase and keeps count of the slots by state.
+func (s *attempts) enter(a *attempt, p phase) {
+	w := a.worker
+	before := w.running
+	if a.phase == running {
+		w.running--
+		a.ran = a.service()
+	}
+	if p == running {
+		w.running++
+		a.since = time.Now()
+	}
+	s.metrics.slots[w.counted][busy] += w.running - before
+	s.metrics.slots[w.counted][idle] -= w.running - before
+	a.phase = p
+}
+
+// manyAttempts is how many attempts a worker searches one by one; beyond, it has an
+// index.
+const manyAttempts = 16
+
+// attemptList is the attempts at one worker: few, except where a central scheduler
+// queues long work at the workers.
+type attemptList struct {
+	list []*attempt                   // in the order in which they came
+	byID map[sched.AttemptID]*attempt // of them; nil while there are few
+}
+
+// find returns the attempt of that id, nil when it is not here.
+func (l *attemptList) find(id sched.AttemptID) *attempt {
+	if l.byID != nil {
+		return l.byID[id]
+	}
+	for _, a := range l.list {
+		if a.id == id {
+			return a
+		}
+	}
+	return nil
+}
+
+func (l *attemptList) add(a *attempt) {
+	l.list = append(l.list, a)
+	switch {
+	case l.byID != nil:
+		l.byID[a.id] = a
+	case len(l.list) > manyAttempts:
+		l.byID = make(map[sched.AttemptID]*attempt, 2*len(l.list))
+		for _, a := range l.list {
+			l.byID[a.id] = a
+		}
+	}
+}
+
+func (l *attemptList) remove(a *attempt) {
+	i := slices.Index(l.list, a)
+	l.list = slices.Delete(l.list, i, i+1)
+	if delete(l.byID, a.id); len(l.list) == 0 {
+		l.byID = nil
+	}
+}

@@ -1,0 +1,64 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// maySend reports whether a core of the role may send a worker messages of the kind. Its
+// master may send any: cores ignore what is not for them.
+func maySend(by sched.Role, k sched.Kind) bool {
+	switch by {
+	case sched.Master:
+		return true
+	case sched.Distributor:
+		return k == sched.Probe || k == sched.CancelProbe || k == sched.Launch || k == sched.NoTask || k == sched.Kill
+	case sched.Worker:
+		return k == sched.Steal || k == sched.Stolen || k == sched.Rotated
+	default:
+		return false
+	}
+}
+
+// Deliver steps the messages of the master, or of a peer that is a member.
+func (s *Workers) Deliver(b *wire.Batch, at time.Time) {
+	if b.Sender.Role == sched.Master && b.Epoch > s.epoch {
+		s.epoch, s.epochOf = b.Epoch, b.Incarnation
+	}
+	for i := range b.Items {
+		it := &b.Items[i]
+		w, from, known := s.worker(it.To.Slot), s.cfg.Master, true
+		if b.Sender.Role != sched.Master {
+			from, known = s.cfg.Names.Find(it.From)
+		}
+		switch kind := it.Msg.Kind; {
+		case !known || !maySend(b.Sender.Role, kind):
+			s.cfg.Metrics.ignored.Inc()
+		case (kind == sched.Launch || kind == sched.Preempt) && w == nil && from == s.cfg.Master:
+			s.refuseMissing(it)
+		case w == nil:
+			s.cfg.Metrics.ignored.Inc()
+		default:
+			s.deliver(w, from, it, at)
+		}
+	}
+}
+
+// deliver steps a message from outside.
+func (s *Workers) deliver(w *worker, from sched.Addr, it *wire.Item, at time.Time) {
+	m := &it.Msg
+	switch m.Kind {
+	case sched.Launch, sched.Preempt:
+		w.request.answeredBy(from, m)
+		s.launch(w, from, it, at)
+	case sched.Kill, sched.Yield:
+		s.kill(w, from, m)
+	case sched.NoTask:
+		w.request.answeredBy(from, m)
+		s.step(w, from, m)
+	default:
+		s.step(w, from, m)
+	}
+}

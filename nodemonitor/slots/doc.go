@@ -1,0 +1,34 @@
+// Package slots steps the worker cores of a node and carries out what they decide: it
+// owns which attempt is where on this node, and what it does there (docs/design.md,
+// section 2). A worker core is one slot, under Kairos several.
+//
+//	messages ──▶ [Workers.Deliver] ─▶ core ─▶ actions ─┬─▶ Start, Suspend, Kill ──▶ backends
+//	backends ──▶ [Workers.Ended]   ─▶ core ─▶ actions ─┼─▶ results
+//	timers   ──▶ [Workers.Timeout] ─▶ core ─▶ actions ─┴─▶ outbox ──flush──▶ master, frontends, nodes
+//
+// # A worker and its attempts
+//
+//	launched ──core starts it──▶ running ──core suspends it──▶ suspended
+//	    │                          │  ◀─────core resumes it─────┘  │
+//	    │                          └─── ended: done, failed, ... ──┴──▶ a kept result
+//	    ├──core queues it──▶ waiting ──core starts it──▶ running
+//	    └──core refuses it──▶ refused: wrong sequence number, old epoch, reserved, busy
+//
+// Pigeon's slot holds one attempt, pigeon-x's one suspended beside it, Kairos' node N
+// running and Q suspended, and a worker of Hawk or Eagle the long tasks that wait for
+// it, with their payloads.
+//
+// # A reservation
+//
+//	Probe ──▶ in the core's queue ──the slot is free──▶ GetTask: a request is open
+//	                                                       │ ◀─ sent again after some heartbeats
+//	       Launch or NoTask of the frontend ◀──────────────┤
+//	       NoTask of the shell ◀── the frontend is gone ───┘
+//
+// # Launches that the node denies
+//
+// Only the shell knows that the node stops, that it keeps as many results as it may, or
+// that a launch names no frontend. It denies such a launch, and the core refuses it in
+// the order of its own checks. A slot that refused for want of room is withheld: the
+// master is not told that it is idle before there is room.
+package slots

@@ -1,0 +1,105 @@
+package slots
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+)
+
+// Metrics counts what Workers do. The count of slots is the owner's, and published
+// after a batch.
+type Metrics struct {
+	slots     slotCounts
+	published slotCounts
+
+	workers       [][]prometheus.Gauge // by kind and state
+	launches      prometheus.Counter
+	refusals      []prometheus.Counter  // by refusal
+	ended         []prometheus.Counter  // by outcome
+	ran           []prometheus.Observer // by class
+	idles         prometheus.Counter
+	unpublished   prometheus.Counter
+	ignored       prometheus.Counter
+	undeliverable prometheus.Counter
+	repeated      prometheus.Counter // requests
+}
+
+// slotCounts is how many slots there are, by kind and state.
+type slotCounts [slotKinds][slotStates]int
+
+const (
+	general = iota
+	reserved
+	slotKinds
+)
+
+const (
+	idle = iota
+	busy
+	slotStates
+)
+
+// Why launches are refused, as the label of a metric.
+const (
+	refusedBusy = iota
+	refusedEpoch
+	refusedOutdated
+	refusedReserved
+	refusedByNode
+)
+
+// NewMetrics registers the metrics; unpublished counts what NATS did not take.
+func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
+	return &Metrics{
+		workers: m.GaugeMatrix("workers", "Slots, by kind and state.",
+			telemetry.Label{Name: "kind", Values: []string{"general", "reserved"}}, telemetry.Label{Name: "state", Values: []string{"idle", "busy"}}),
+		launches: m.Counter("launches_total", "Launches accepted."),
+		refusals: m.Counters("launches_refused_total", "Launches refused, by why: the slot is busy, the master's epoch is over, its knowledge of the slot is outdated, a long task met a reserved slot, or the node denied the launch.",
+			"reason", "busy", "epoch", "outdated", "reserved", "node"),
+		ended: m.Counters("attempts_ended_total", "Attempts that ended, by outcome.", "outcome",
+			sched.Unfinished.String(), sched.Done.String(), sched.Failed.String(), sched.Killed.String(), sched.Lost.String(), sched.Yielded.String()),
+		ran:           m.Latencies("run_seconds", "How long attempts ran.", "class", sched.Short.String(), sched.Long.String()),
+		idles:         m.Counter("idle_notices_total", "Slots reported to be idle, by NATS or Thrift."),
+		unpublished:   unpublished,
+		ignored:       m.Counter("messages_ignored_total", "Messages of a slot or kind that means nothing here, and ends of attempts that do not run."),
+		undeliverable: m.Counter("messages_undeliverable_total", "Messages to frontends and workers that are no members any more."),
+		repeated:      m.Counter("requests_repeated_total", "Workers' requests for a task that were sent again for want of an answer."),
+	}
+}
+
+// kind indexes what is counted by kind of slot.
+func (w *worker) kind() int {
+	if w.reserved() {
+		return reserved
+	}
+	return general
+}
+
+// count adds a worker's slots to the count, or subtracts them.
+func (m *Metrics) count(w *worker, sign int) {
+	m.slots[w.counted][busy] += sign * w.running
+	m.slots[w.counted][idle] += sign * (w.slots - w.running)
+}
+
+// recount moves a worker's slots when its kind has changed.
+func (m *Metrics) recount(w *worker) {
+	if kind := w.kind(); kind != w.counted {
+		m.count(w, -1)
+		w.counted = kind
+		m.count(w, 1)
+	}
+}
+
+// publish exports the count of slots after a batch.
+func (m *Metrics) publish() {
+	if m.slots == m.published {
+		return
+	}
+	m.published = m.slots
+	for kind := range m.slots {
+		for state, n := range m.slots[kind] {
+			m.workers[kind][state].Set(float64(n))
+		}
+	}
+}

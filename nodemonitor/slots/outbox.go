@@ -1,0 +1,125 @@
+package slots
+
+import (
+	"errors"
+
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Master is the link to the master, by Thrift, in order.
+type Master interface {
+	Send(items ...wire.Item) error
+}
+
+// Peers are the links to frontends and other nodes.
+type Peers interface {
+	Queue(it *wire.Item) bool
+	Flush()
+}
+
+// Notifier publishes idle notices. An error means that nothing was sent; success does
+// not mean that the receiver got it.
+type Notifier interface {
+	Idle(b *wire.Batch) error // to the receiver, a master
+}
+
+// outbox collects the messages that a batch causes, which leave after it.
+type outbox struct {
+	masterRef wire.Ref
+	envelope  func(to wire.Ref, items []wire.Item) *wire.Batch
+	metrics   *Metrics
+	master    Master
+	peers     Peers    // nil where workers do not speak to them
+	notices   Notifier // nil without NATS
+
+	idles     []wire.Item // to publish
+	forMaster []wire.Item // to send by Thrift, in order
+	local     []local
+}
+
+// local is a message of one worker of this node to another, or of the shell to a core.
+type local struct {
+	to   *worker
+	from sched.Addr
+	msg  sched.Message
+}
+
+func newOutbox(cfg *Config) *outbox {
+	return &outbox{masterRef: cfg.MasterRef, envelope: cfg.Envelope, metrics: cfg.Metrics}
+}
+
+// Connect sets the links: to the master, and to peers where workers speak to them, else
+// nil.
+func (s *Workers) Connect(m Master, p Peers) { s.out.master, s.out.peers = m, p }
+
+// UseNotices has idle notices travel as notices from now on.
+func (s *Workers) UseNotices(n Notifier) { s.out.notices = n }
+
+// ForgetMaster drops what waits for a master that is gone.
+func (s *Workers) ForgetMaster() { s.out.clearMaster() }
+
+// toMaster queues a message to the master by Thrift.
+func (o *outbox) toMaster(w *worker, m *sched.Message) {
+	o.forMaster = append(o.forMaster, wire.Item{From: w.ref, To: o.masterRef, Msg: *m})
+}
+
+// idle queues an idle notice, by Thrift where there are no notices.
+func (o *outbox) idle(w *worker, m *sched.Message) {
+	if o.notices == nil {
+		o.toMaster(w, m)
+		return
+	}
+	o.idles = append(o.idles, wire.Item{From: w.ref, To: o.masterRef, Msg: *m})
+}
+
+// toPeer queues a message to a frontend or another node; false when it is no member.
+func (o *outbox) toPeer(it *wire.Item) bool { return o.peers != nil && o.peers.Queue(it) }
+
+// toLocal queues a message to a worker of this node.
+func (o *outbox) toLocal(to *worker, from sched.Addr, m *sched.Message) {
+	o.local = append(o.local, local{to, from, *m})
+}
+
+// flush sends everything but the local messages.
+func (o *outbox) flush() {
+	o.publishIdles()
+	o.sendMaster()
+	if o.peers != nil {
+		o.peers.Flush()
+	}
+}
+
+// sendMaster sends the messages that go by Thrift. What a full link does not take is
+// sent with a later batch; what was meant for a master that is gone means nothing to its
+// successor, which learns everything when this node registers.
+func (o *outbox) sendMaster() {
+	if len(o.forMaster) == 0 {
+		return
+	}
+	err := o.master.Send(o.forMaster...)
+	if err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
+		return
+	}
+	o.clearMaster()
+}
+
+func (o *outbox) clearMaster() {
+	clear(o.forMaster)
+	o.forMaster = o.forMaster[:0]
+}
+
+// publishIdles publishes the idle notices of a batch as one message.
+func (o *outbox) publishIdles() {
+	if len(o.idles) == 0 {
+		return
+	}
+	if err := o.notices.Idle(o.envelope(o.masterRef, o.idles)); err != nil {
+		o.metrics.unpublished.Add(float64(len(o.idles)))
+		o.forMaster = append(o.forMaster, o.idles...)
+	}
+	o.metrics.idles.Add(float64(len(o.idles)))
+	clear(o.idles)
+	o.idles = o.idles[:0]
+}

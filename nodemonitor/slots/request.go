@@ -1,0 +1,78 @@
+package slots
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// request is a worker's request to a frontend for a task, by a reservation. Until the
+// answer the worker waits.
+//
+//	none ──GetTask──▶ open ──Launch or NoTask with its number──▶ none
+//	                  │  ▲ └── the frontend is no member any more: NoTask by the shell ──▶ none
+//	                  └──┘ no answer for some heartbeats: sent again
+//
+// A frontend that restarts probes again for what its journal says is unfinished, so a
+// request that is given up loses nothing.
+//
+// One that takes this node for lost, wrongly and perhaps for a moment only, drops the
+// requests of the node and its own answers, and nothing on the node need ever show it:
+// not sent again, the worker would wait for ever, with all that is reserved there. If
+// the frontend was only slow, it binds a second task, which the worker yields.
+type request struct {
+	to     sched.Addr // the zero address: none is open
+	job    sched.JobID
+	seq    uint64
+	sent   sched.Time // last
+	repeat sched.Time // sent again after this
+}
+
+// Heartbeats without an answer after which a request is sent again: the first time,
+// and at most. They double in between.
+const (
+	repeatFirst = 4
+	repeatMost  = 64
+)
+
+// answeredBy closes the request if the message is its answer.
+func (r *request) answeredBy(from sched.Addr, m *sched.Message) {
+	if r.to == from && r.job == m.Job && r.seq == m.Seq {
+		*r = request{}
+	}
+}
+
+// Repeat sends again, every heartbeat, the requests that were not answered in time, and
+// reports withheld slots when there is room.
+func (s *Workers) Repeat() {
+	s.release()
+	if s.stopping {
+		return
+	}
+	for _, w := range s.list {
+		if w == nil || w.request.to == (sched.Addr{}) || s.now-w.request.sent < w.request.repeat {
+			continue
+		}
+		r := &w.request
+		s.cfg.Log.Info("a frontend has not answered a worker's request for a task; it is sent again", "slot", w.number, "frontend", r.to, "job", r.job, "after", r.repeat)
+		s.cfg.Metrics.repeated.Inc()
+		r.sent, r.repeat = s.now, min(2*r.repeat, repeatMost*s.cfg.Heartbeat)
+		s.convey(w, r.to, &sched.Message{Kind: sched.GetTask, Job: r.job, Seq: r.seq})
+	}
+}
+
+// giveUp answers the worker's request, at the end of the batch, in place of the
+// frontend that does not.
+func (s *Workers) giveUp(w *worker) {
+	r := w.request
+	w.request = request{}
+	s.out.toLocal(w, sched.Addr{}, &sched.Message{Kind: sched.NoTask, Job: r.job, Seq: r.seq})
+}
+
+// FrontendGone gives up the requests to a frontend that is no member any more, is
+// another process by now, or refuses messages.
+func (s *Workers) FrontendGone(frontend sched.Addr) {
+	for _, w := range s.list {
+		if w != nil && w.request.to == frontend && frontend != (sched.Addr{}) {
+			s.giveUp(w)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package slots
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Results receives how attempts end; a *results.Reporter does.
+type Results interface {
+	CanReport(to sched.Addr) bool
+	Reached(to sched.Addr, address string)
+	Keep(to sched.Addr, r results.Result)
+	Resend(id sched.AttemptID)
+}
+
+// Kept is the results that are kept, which limit the attempts; a *results.Reporter
+// has them.
+type Kept interface {
+	Keeps(id sched.AttemptID) bool
+	EachKept(visit func(*results.Result) bool)
+	HasRoom(running int) bool
+	Fullness() string
+}
+
+// Directory maps the numbers of cores to their names and back.
+type Directory interface {
+	Ref(a sched.Addr) (ref wire.Ref, known bool)
+	Find(ref wire.Ref) (a sched.Addr, known bool)
+	Set(ref wire.Ref, id int32) bool
+}
+
+// Config is what Workers need.
+type Config struct {
+	Node      wire.Ref
+	Seed      uint64
+	Policy    sched.Policy
+	Params    sched.Params
+	Master    sched.Addr
+	MasterRef wire.Ref
+	Heartbeat sched.Time
+	Clock     runloop.Clock
+	Backends  map[api.Backend]backend.Backend
+	Results   Results
+	Kept      Kept
+	Names     Directory
+	Envelope  func(to wire.Ref, items []wire.Item) *wire.Batch
+	// Ended is called by any goroutine with the end of an attempt, which the owner of
+	// the workers hands to their method Ended.
+	Ended func(End)
+	// Timer is called when a timer that a core asked for expires; the owner calls
+	// Timeout.
+	Timer func(self sched.Addr, token uint64)
+	// Changed is called when slots came, went, or serve other applications.
+	Changed  func()
+	Recorder *runloop.Recorder // nil for none
+	Tracing  *telemetry.Tracing
+	Log      *slog.Logger
+	Metrics  *Metrics
+}
+
+// Workers is every worker of a node. It belongs to one goroutine, but for Messages.
+// Make it with [New].
+type Workers struct {
+	cfg    Config
+	steps  *runloop.Stepper
+	timers *runloop.Timers
+	spans  spans
+	out    *outbox
+
+	list     []*worker // by number on this node; nil where a backend's is gone
+	gaps     bool      // some are nil
+	bySelf   map[sched.Addr]*worker
+	attempts attempts
+	serves   []string // by the node's own slots; replaced, never changed
+
+	now      sched.Time    // of the batch being handled
+	stepping *worker       // whose core's actions are carried out
+	message  sched.Message // being stepped
+	epoch    uint64        // highest seen of a master of this group
+	epochOf  int64         // the incarnation of that master
+	full     bool          // slots are withheld
+	stopping bool
+}
+
+// New returns a node without workers.
+func New(cfg Config) *Workers {
+	w := &Workers{
+		cfg: cfg, spans: spans{cfg.Tracing}, out: newOutbox(&cfg), bySelf: map[sched.Addr]*worker{}, serves: []string{""},
+		attempts: attempts{started: map[sched.AttemptID]*attempt{}, metrics: cfg.Metrics},
+	}
+	w.steps = runloop.NewStepper(w.act, cfg.Recorder)
+	w.timers = runloop.NewTimers(cfg.Clock, cfg.Timer)
+	return w
+}
+
+// Begin sets the instant of the batch that is being handled.
+func (s *Workers) Begin(now sched.Time) { s.now = now }
+
+// Now returns the instant of the batch that is being handled.
+func (s *Workers) Now() sched.Time { return s.now }
+
+// Messages counts what the cores have sent to others so far, as the papers do: a batch
+// of k tasks counts k. It may be called from anywhere.
+func (s *Workers) Messages() uint64 { return s.steps.Messages() }
+
+// Attempts returns how many attempts are at the workers.
+func (s *Workers) Attempts() int { return s.attempts.n }
+
+// Add makes the next worker, idle and general. Its core follows when the master has
+// numbered it, under policies that number workers.
+func (s *Workers) Add() { s.add() }
+
+func (s *Workers) add() *worker {
+	number := int32(len(s.list)) //nolint:gosec // bounded by what registers
+	w := &worker{number: number, ref: wire.Ref{Role: sched.Worker, Name: s.cfg.Node.Name, Slot: number}, slots: s.cfg.Policy.SlotsPerWorker()}
+	w.done = func(r backend.Result) { s.cfg.Ended(End{w, r}) }
+	s.list = append(s.list, w)
+	s.cfg.Metrics.count(w, 1)
+	if !s.cfg.Policy.SingleMaster() {
+		s.makeCore(w, number)
+	}
+	return w
+}
+
+// makeCore makes the worker's core, which is addressed by that number.
+func (s *Workers) makeCore(w *worker, number int32) {
+	w.self = sched.Addr{Role: sched.Worker, ID: number}
+	w.core = s.cfg.Policy.NewWorker(sched.WorkerConfig{Self: w.self, Seed: s.cfg.Seed, Params: s.cfg.Params, Master: s.cfg.Master})
+	s.bySelf[w.self] = w
+}
+
+// live returns the workers there are, in the order of their numbers.
+func (s *Workers) live() []*worker {
+	if !s.gaps {
+		return s.list
+	}
+	return slices.DeleteFunc(slices.Clone(s.list), func(w *worker) bool { return w == nil })
+}
+
+// worker returns the worker of that number on this node, nil when there is none now.
+func (s *Workers) worker(number int32) *worker {
+	if number < 0 || int(number) >= len(s.list) {
+		return nil
+	}
+	w := s.list[number]
+	if w == nil || w.leaving || w.core == nil {
+		return nil
+	}
+	return w
+}
+
+// AddClassic makes the slot that a classic backend brings. The registry of backends
+// numbers slots as they come, and so does Workers.
+func (s *Workers) AddClassic(b app.Slot) {
+	for len(s.list) < int(b.Number) {
+		s.list, s.gaps = append(s.list, nil), true
+	}
+	w := s.add()
+	w.classic, w.app = true, b.App
+	if b.Reserved {
+		s.step(w, sched.Addr{}, &sched.Message{Kind: sched.SetReserved, Reserved: true, Epoch: s.epoch, Seq: 1})
+	}
+	s.cfg.Log.Info("a backend brought a slot", "slot", w.number, "application", b.App, "reserved", b.Reserved, "backend", b.Address)
+	s.cfg.Changed()
+}
+
+// RemoveClassic removes a classic backend's slot. What ran in the backend has ended by
+// now; a task of a built-in backend is killed.
+func (s *Workers) RemoveClassic(b app.Slot, reason string) {
+	w := s.worker(b.Number)
+	if w == nil {
+		return
+	}
+	s.cfg.Log.Warn("a slot is gone with its backend", "slot", w.number, "application", b.App, "reason", reason)
+	w.leaving = true
+	for _, a := range w.attempts.list {
+		a.kill()
+	}
+	s.removeIfEmpty(w)
+	s.cfg.Changed()
+}
+
+// removeIfEmpty removes a worker that is leaving and has no attempt left.
+func (s *Workers) removeIfEmpty(w *worker) {
+	if !w.leaving || len(w.attempts.list) > 0 {
+		return
+	}
+	s.cfg.Metrics.count(w, -1)
+	delete(s.bySelf, w.self)
+	s.list[w.number], s.gaps = nil, true
+}
+
+// SetServes sets the applications with a backend or an executor that has room here:
+// every slot of the node's own serves them beside the built-in backends.
+func (s *Workers) SetServes(apps []string) {
+	s.serves = append([]string{""}, apps...)
+	s.cfg.Log.Info("applications with a resident backend changed", "applications", fmt.Sprint(apps))
+	s.cfg.Changed()
+}
+
+// Serves returns the applications that the node's own slots serve.
+func (s *Workers) Serves() []string { return s.serves }
+
+// Stop has every launch denied from now on, and the slots no longer described.
+func (s *Workers) Stop() { s.stopping = true }
