@@ -121,14 +121,14 @@ func TestExplainUnbound(t *testing.T) {
 	}
 }
 
-// When the roll has changed, a job that no worker asks for is probed for again, until
-// all its tasks are bound; while the roll stays as it is, it is waited for.
+// When the membership has changed, a job that no worker asks for is probed for again, until
+// all its tasks are bound; while the membership stays as it is, it is waited for.
 func TestJobInDoubt(t *testing.T) {
 	for _, spec := range []string{"sparrow:ratio=1", "peacock", "hawk:ratio=1"} {
 		t.Run(spec, func(t *testing.T) {
 			k := newKeeper(t)
 			f := k.rival(spec)
-			f.SetDoubt(30 * time.Millisecond)
+			f.SetReprobe(30 * time.Millisecond)
 			n, other := nodeOfFrontend(t, f, "n"), nodeOfFrontend(t, f, "m")
 			k.enters(n, 0)
 			daemontest.Await(t, "the node is known", func() bool { return f.Members() == 1 })
@@ -138,8 +138,8 @@ func TestJobInDoubt(t *testing.T) {
 			n.AwaitGot(sched.Probe, 2)
 			says(n, f, 1, asks(f, "bound", 0, 1))
 			n.AwaitGot(sched.Launch, 1)
-			if f.Doubtful("job") {
-				t.Error("a job is in doubt, and the roll has not changed")
+			if f.StaleJob("job") {
+				t.Error("a job is stale, and the membership has not changed")
 			}
 			k.enters(other, 1)
 			daemontest.Await(t, "it is probed for again", func() bool { return len(n.Got(sched.Probe))+len(other.Got(sched.Probe)) > 3 })
@@ -153,7 +153,7 @@ func TestJobInDoubt(t *testing.T) {
 			}
 			says(n, f, 2, asks(f, "job", 0, 2))
 			n.AwaitGot(sched.Launch, 2)
-			daemontest.Await(t, "the doubt is over", func() bool { return !f.Doubtful("job") && !f.Doubtful("bound") })
+			daemontest.Await(t, "no job is stale", func() bool { return !f.StaleJob("job") && !f.StaleJob("bound") })
 		})
 	}
 }

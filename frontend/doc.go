@@ -28,10 +28,10 @@
 // # Whom it knows
 //
 // Masters by their addresses, which are settings. Under policies with one master
-// (plan.go) nodes and other frontends by that master's roll, which is followed by a
+// (plan.go) nodes and other frontends by that master's membership, which is followed by a
 // long poll: each change is entered into the address map and the links, and stepped into
 // the core as Members. The master alone decides who is alive. A batch of a process
-// that is not on the roll yet is put off, one of a process that was replaced is
+// that is not on the membership yet is put off, one of a process that was replaced is
 // ignored.
 //
 //	master ──Roll──▶ peers ──┬─▶ addrs: number ⇄ node and slot
@@ -44,9 +44,9 @@
 // acknowledged, and a restart resumes from what is on the disk. Masters say who
 // they are every second; a new incarnation of one is sent what it should hold,
 // and after five seconds without one its tasks are distributed again.
-// A node that leaves the roll takes its tasks and reservations with it; the core
-// tries them elsewhere. Who is not on the first roll of a new master has two
-// seconds to register there. A frontend that was off the roll, or silent, probes
+// A node that leaves the membership takes its tasks and reservations with it; the core
+// tries them elsewhere. Who is not on the first membership of a new master has two
+// seconds to register there. A frontend that was off the membership, or silent, probes
 // once more for what is unbound, because workers let go of its reservations; so
 // does one that was started again, with a new attempt for every unfinished task.
 // A node that refuses messages passes for lost, and a second later for new.

@@ -36,24 +36,24 @@ func (f *Frontend) Members() int {
 // Others returns how many other frontends are known.
 func (f *Frontend) Others() int { return peek(f, func(o *owner) int { return len(o.peers.others) }) }
 
-// RollOf returns whose roll was taken last, by the incarnation of the master.
-func (f *Frontend) RollOf() int64 {
-	return peek(f, func(o *owner) int64 { return o.peers.roll.Incarnation })
+// MembershipOf returns whose membership was applied last, by the incarnation of the master.
+func (f *Frontend) MembershipOf() int64 {
+	return peek(f, func(o *owner) int64 { return o.peers.membership.Incarnation })
 }
 
-// SetDoubt shortens the wait for a worker to ask for a task of a job in doubt.
-func (f *Frontend) SetDoubt(d time.Duration) {
+// SetReprobe shortens the wait for a worker to ask for a task of a stale job.
+func (f *Frontend) SetReprobe(d time.Duration) {
 	peek(f, func(o *owner) bool { o.peers.patience = d; return true })
 }
 
-// Doubtful reports whether a job is in doubt.
-func (f *Frontend) Doubtful(key string) bool {
+// StaleJob reports whether the reservations of a job may be stale.
+func (f *Frontend) StaleJob(key string) bool {
 	return peek(f, func(o *owner) bool { return o.jobs[sched.NewJobID(f.cfg.ID, key)].probes.patience > 0 })
 }
 
 // Silence has the last answer to a hello be so much older.
 func (f *Frontend) Silence(d time.Duration) {
-	peek(f, func(o *owner) bool { o.masters[0].heard = o.masters[0].heard.Add(-d); return true })
+	peek(f, func(o *owner) bool { o.masters[0].lastHeard = o.masters[0].lastHeard.Add(-d); return true })
 }
 
 // peek reads what the owner has; zero of a frontend that has ended.

@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -38,7 +39,7 @@ type Frontend struct {
 	masters      []*master // peer and address of each may be read anywhere
 	relay        *relay
 	applications *application.Service // with executors of their own
-	hurry        chan struct{}        // of size 1: a stranger called, so the roll is asked for at once
+	follower     *membership.Follower // of the first master
 	scheduler    *server.Server
 	internal     *server.Server
 	web          *telemetry.Server // nil when off
@@ -57,7 +58,7 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 	}
 	log = log.With("role", "frontend", "frontend", cfg.ID)
 	f := &Frontend{
-		life: daemon.New("frontend", log), cfg: cfg, log: log, self: wire.Ref{Role: sched.Distributor, Name: cfg.ID}, hurry: make(chan struct{}, 1),
+		life: daemon.New("frontend", log), cfg: cfg, log: log, self: wire.Ref{Role: sched.Distributor, Name: cfg.ID},
 	}
 	f.door = daemon.Owner{Name: "frontend " + cfg.ID, Post: f.post}
 	if err := f.assemble(p); err != nil {
@@ -123,6 +124,7 @@ func (f *Frontend) resume() error {
 	if err := f.knowMasters(); err != nil {
 		return err
 	}
+	f.follower = f.newFollower()
 	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, Logger: f.log}, o.restore)
 	if err != nil {
 		return err

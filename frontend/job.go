@@ -31,9 +31,9 @@ type job struct {
 // began.
 type probes struct {
 	sent, asked, rejected int
-	again                 int           // times that it was probed for in doubt
+	again                 int           // times that it was probed for because its reservations were stale
 	heard                 time.Time     // when one was sent, asked for or turned away last
-	patience              time.Duration // 0: no doubt
+	patience              time.Duration // 0: its reservations are not stale
 }
 
 // taskReport is what is kept of a task's accepted result.

@@ -23,20 +23,20 @@ import (
 )
 
 // keeper is a master of all workers that does only what a test has it do: it takes
-// frontends in, keeps the roll and what it is sent.
+// frontends in, keeps the membership and what it is sent.
 type keeper struct {
 	t       *testing.T
 	address string
 	server  *daemontest.Process
 
-	mu      sync.Mutex
-	inbox   *link.Inbox
-	roll    wire.Membership
-	changed chan struct{} // closed with the next change of the roll
-	closing chan struct{} // closed when the process ends
-	got     []wire.Item
-	deaf    bool  // hellos of frontends do not enter them
-	highest int32 // number of a worker that a frontend has heard of, plus one, as it said last
+	mu         sync.Mutex
+	inbox      *link.Inbox
+	membership wire.Membership
+	changed    chan struct{} // closed with the next change of the membership
+	closing    chan struct{} // closed when the process ends
+	got        []wire.Item
+	deaf       bool  // hellos of frontends do not enter them
+	highest    int32 // number of a worker that a frontend has heard of, plus one, as it said last
 }
 
 var (
@@ -52,12 +52,12 @@ func newKeeper(t *testing.T) *keeper {
 	return k
 }
 
-// begin serves as a new process with an empty roll.
+// begin serves as a new process with an empty membership.
 func (k *keeper) begin() {
 	k.t.Helper()
 	k.mu.Lock()
-	k.roll = wire.Membership{Incarnation: rand.Int64N(1<<62) + 1, Version: 1}
-	k.inbox = link.NewInbox(k.roll.Incarnation)
+	k.membership = wire.Membership{Incarnation: rand.Int64N(1<<62) + 1, Version: 1}
+	k.inbox = link.NewInbox(k.membership.Incarnation)
 	k.got, k.closing = nil, make(chan struct{})
 	k.mu.Unlock()
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: k, Registrar: k, Membership: k}, daemontest.Codec()), server.Options{
@@ -90,10 +90,10 @@ func (k *keeper) stop() {
 func (k *keeper) incarnation() int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.roll.Incarnation
+	return k.membership.Incarnation
 }
 
-// change lets the test write the roll.
+// change lets the test write the membership.
 func (k *keeper) change(write func(*wire.Membership)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,9 +101,9 @@ func (k *keeper) change(write func(*wire.Membership)) {
 }
 
 func (k *keeper) changeLocked(write func(*wire.Membership)) {
-	k.roll.Nodes, k.roll.Frontends = slices.Clone(k.roll.Nodes), slices.Clone(k.roll.Frontends)
-	write(&k.roll)
-	k.roll.Version++
+	k.membership.Nodes, k.membership.Frontends = slices.Clone(k.membership.Nodes), slices.Clone(k.membership.Frontends)
+	write(&k.membership)
+	k.membership.Version++
 	close(k.changed)
 	k.changed = make(chan struct{})
 }
@@ -113,12 +113,12 @@ func (k *keeper) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error
 	defer k.mu.Unlock()
 	k.highest = h.Highest
 	who := wire.MemberFrontend{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation}
-	if !k.deaf && !slices.Contains(k.roll.Frontends, who) {
+	if !k.deaf && !slices.Contains(k.membership.Frontends, who) {
 		k.changeLocked(func(r *wire.Membership) {
 			r.Frontends = append(slices.DeleteFunc(r.Frontends, func(f wire.MemberFrontend) bool { return f.Name == who.Name }), who)
 		})
 	}
-	return wire.HelloReply{Sender: addrmap.MasterRef(0), Incarnation: k.roll.Incarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
+	return wire.HelloReply{Sender: addrmap.MasterRef(0), Incarnation: k.membership.Incarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
 }
 
 func (k *keeper) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
@@ -128,21 +128,21 @@ func (k *keeper) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, 
 func (k *keeper) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
 	for timer := time.After(wait); ; {
 		k.mu.Lock()
-		roll, changed, closing := k.roll, k.changed, k.closing
+		membership, changed, closing := k.membership, k.changed, k.closing
 		k.mu.Unlock()
-		if roll.Incarnation != incarnation || roll.Version != version {
-			return roll, nil
+		if membership.Incarnation != incarnation || membership.Version != version {
+			return membership, nil
 		}
 		select {
 		case <-changed:
 		case <-timer:
-			return roll, nil
+			return membership, nil
 		case <-ctx.Done():
-			return roll, nil
+			return membership, nil
 		case <-closing:
-			return roll, nil
+			return membership, nil
 		case <-k.t.Context().Done(): // the test is over
-			return roll, nil
+			return membership, nil
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (k *keeper) say(f *frontOf, sequence uint64, m sched.Message) {
 	}
 }
 
-// enters puts a node on the roll, with workers of these numbers.
+// enters puts a node on the membership, with workers of these numbers.
 func (k *keeper) enters(n *daemontest.Peer, numbers ...int32) {
 	for i := range numbers {
 		numbers[i]++
@@ -192,7 +192,7 @@ func (k *keeper) enters(n *daemontest.Peer, numbers ...int32) {
 	})
 }
 
-// leaves takes a node off the roll.
+// leaves takes a node off the membership.
 func (k *keeper) leaves(n *daemontest.Peer) {
 	k.change(func(r *wire.Membership) {
 		r.Nodes = slices.DeleteFunc(r.Nodes, func(old wire.MemberNode) bool { return old.Name == n.Ref.Name })

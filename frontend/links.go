@@ -7,6 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/membership/state"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -20,7 +21,7 @@ func (f *Frontend) knowMasters() error {
 			return fmt.Errorf("masters: the address %q of group %d: %w", address, g, err)
 		}
 		f.life.OnClose(pool.Close)
-		f.masters = append(f.masters, &master{group: g, address: address, peer: wire.NewPeerClient(pool, f.codec), heard: time.Now()})
+		f.masters = append(f.masters, &master{group: g, address: address, peer: wire.NewPeerClient(pool, f.codec), lastHeard: time.Now(), contact: state.NewContact(f.owner.clock.Now())})
 	}
 	f.owner.masters = f.masters
 	return nil
@@ -59,16 +60,16 @@ func (o *owner) refusedBy(m *master, messages int, why error) {
 func (o *owner) refusedByPeer(peer wire.Ref, messages int, why error) {
 	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)
 	n := o.peers.nodes[peer.Name]
-	if peer.Role != sched.Worker || n == nil || n.barred {
+	if peer.Role != sched.Worker || n == nil || n.excluded {
 		return
 	}
-	n.barred = true
+	n.excluded = true
 	o.peers.links.Reset(peer)
-	o.tellMembers()
-	time.AfterFunc(barredFor, func() {
+	o.stepMembers()
+	time.AfterFunc(excludedFor, func() {
 		_ = o.urge(func() { // a stopped daemon has no peers
-			n.barred = false
-			o.tellMembers()
+			n.excluded = false
+			o.stepMembers()
 		})
 	})
 }

@@ -101,7 +101,7 @@ func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequ
 	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` tells what it waits for"}
 }
 
-// nodeAddress returns where a node serves, by the roll or else by the masters.
+// nodeAddress returns where a node serves, by the membership or else by the masters.
 func (f *Frontend) nodeAddress(ctx context.Context, node string) (string, error) {
 	address, err := ask(ctx, f, "finding the address of node "+node, func(o *owner) string {
 		if n := o.peers.nodes[node]; n != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/membership"
+	"github.com/pigeon-sched/pigeon/internal/membership/state"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -17,18 +19,17 @@ import (
 // helloEvery is how often a frontend says hello to each master: its heartbeat.
 const helloEvery = time.Second
 
-// missedToLoss is how many hellos in a row must fail at least before a master is
-// lost: time alone also passes while this process does not run.
-const missedToLoss = 3
+// helloRetry is the pause after a hello without an answer, plus up to as much by chance.
+const helloRetry = helloEvery / 10
 
-// silentFor is how long nothing may have come of this frontend before it reckons
-// that its master has passed it for gone. Less than masters take (10 s), since a
-// doubt costs some probes and a missed loss a job.
+// silentFor is how long a master may not have answered before this frontend assumes that
+// it is off the membership there. Less than masters take (10 s), since probing again
+// costs little and a loss that goes unnoticed costs a job.
 const silentFor = 3 * time.Second
 
-// settleAfter is how long a starting frontend waits for all masters before it
+// mastersWait is how long a starting frontend waits for all masters before it
 // distributes over those that have answered.
-const settleAfter = time.Second
+const mastersWait = time.Second
 
 // master is one group's master as the owner knows it. Owned by the owner
 // goroutine, but for peer and address, which never change.
@@ -39,10 +40,9 @@ type master struct {
 	incarnation int64 // 0: never reached
 	epoch       uint64
 	serves      []string
-	up          bool          // the core was told that it is up
-	lost        bool          // the core was told that it is lost
-	heard       time.Time     // of its last answer, or of the start
-	missed      int           // hellos in a row without an answer
+	up          bool // the core was told that it is up
+	contact     state.Contact
+	lastHeard   time.Time     // its last answer, or the start
 	early       []*wire.Batch // of an incarnation that is not known yet
 	out         *link.Link    // numbers its batches within this process, so it stays for good
 	pending     []wire.Item
@@ -63,78 +63,60 @@ func (m *master) flush(log *slog.Logger) {
 	}
 }
 
-// epoch is the highest that the masters of a group have answered with, and the process
-// that did.
-type epoch struct {
-	number uint64
-	of     int64
-}
-
-// greet says hello to one master for as long as the daemon runs.
-func (f *Frontend) greet(ctx context.Context, m *master) {
-	var seen epoch
-	for {
-		pause := helloEvery
-		if err := f.hello(ctx, m, &seen); err != nil {
+// sendHellos says hello to one master for as long as the daemon runs.
+func (f *Frontend) sendHellos(ctx context.Context, m *master) {
+	var seen state.Epoch                                                        // of the masters of the group
+	retry := func(int) time.Duration { return helloRetry + rand.N(helloRetry) } //nolint:gosec // jitter, not a secret
+	membership.NewHeartbeat(helloEvery, retry, func(ctx context.Context) error {
+		err := f.sendHello(ctx, m, &seen)
+		if err != nil {
 			f.log.Debug("a master did not answer hello", "group", m.group, "address", m.address, "error", err)
-			pause = helloEvery/10 + rand.N(helloEvery/10)
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-	}
+		return err
+	}).Run(ctx)
 }
 
-func (f *Frontend) hello(ctx context.Context, m *master, seen *epoch) error {
+func (f *Frontend) sendHello(ctx context.Context, m *master, seen *state.Epoch) error {
 	ctx, cancel := context.WithTimeout(ctx, helloEvery)
 	defer cancel()
 	h := &wire.Hello{
 		Sender: f.self, Incarnation: f.incarnation, Address: f.internal.Addr().String(),
-		SchedulerAddress: f.scheduler.Addr().String(), Group: m.group, Epoch: seen.number, EpochOf: seen.of,
+		SchedulerAddress: f.scheduler.Addr().String(), Group: m.group, Epoch: seen.Number, EpochOf: seen.Of,
 		Highest: f.owner.peers.highest.Load(),
 	}
 	reply, err := m.peer.Hello(ctx, h)
 	if err == nil && !reply.Accepted {
-		err = fmt.Errorf("%s", reply.Problem)
+		err = errors.New(reply.Problem)
 		f.log.Error("a master refused this frontend", "group", m.group, "address", m.address, "error", reply.Problem)
 	}
 	if err == nil && reply.Group != m.group {
 		err = fmt.Errorf("the master at %s is of group %d, the configuration has it at place %d of masters", m.address, reply.Group, m.group)
 		f.log.Error("a master is of another group", "error", err)
 	}
-	if err == nil && reply.Epoch > seen.number {
-		*seen = epoch{reply.Epoch, reply.Incarnation}
+	if err == nil {
+		seen.Observe(state.Epoch{Number: reply.Epoch, Of: reply.Incarnation})
 	}
-	return f.tell(func() { f.owner.greeted(m, reply, err) }, err)
-}
-
-// tell posts to the owner and gives the error of what was told on.
-func (f *Frontend) tell(do func(), err error) error {
-	if posted := f.urge(do); posted != nil {
+	if posted := f.urge(func() { f.owner.helloAnswered(m, reply, err) }); posted != nil {
 		return posted
 	}
 	return err
 }
 
-// greeted takes the outcome of one hello.
-func (o *owner) greeted(m *master, reply wire.HelloReply, err error) {
-	now := time.Now()
+// helloAnswered takes the outcome of one hello.
+func (o *owner) helloAnswered(m *master, reply wire.HelloReply, err error) {
 	if err != nil {
-		m.missed++
-		if !m.lost && m.missed >= missedToLoss && now.Sub(m.heard) >= o.cfg.MasterLost {
-			m.up, m.lost = false, true
+		if _, lost := m.contact.Missed(sched.Time(o.cfg.MasterLost), o.clock.Now()); lost {
+			m.up = false
 			o.masterLost(m)
 		}
 		return
 	}
-	silent := now.Round(0).Sub(m.heard.Round(0)) // a machine that sleeps stops its other clock
-	m.heard, m.missed = now, 0
+	now := time.Now()
+	silent := now.Round(0).Sub(m.lastHeard.Round(0)) // a machine that sleeps stops its other clock
+	m.lastHeard = now
+	m.contact.Answered(o.clock.Now())
 	if silent >= silentFor {
-		o.wasSilent()
+		o.lostContact()
 	}
 	if m.incarnation != reply.Incarnation {
 		o.connect(m, reply)
@@ -143,23 +125,23 @@ func (o *owner) greeted(m *master, reply wire.HelloReply, err error) {
 	served := slices.Equal(m.serves, reply.Serves)
 	m.serves = reply.Serves
 	switch {
-	case !m.up && o.settled:
+	case !m.up && o.mastersKnown:
 		o.masterUp(m)
-	case !served && o.settled && o.plan.NewMaster != nil:
+	case !served && o.mastersKnown && o.plan.NewMaster != nil:
 		o.step(m.addr(), &sched.Message{Kind: sched.Serves, Serves: m.serves})
 	}
 }
 
-// connect opens the way to a master's new incarnation and tells the core.
+// connect resets the link to a master's new incarnation and tells the core.
 func (o *owner) connect(m *master, reply wire.HelloReply) {
 	m.pending = nil
 	m.out.Reset(reply.Incarnation)
 	m.incarnation, m.epoch, m.serves, m.up = reply.Incarnation, reply.Epoch, reply.Serves, false
 	o.log.Info("master reached", "group", m.group, "address", m.address, "epoch", reply.Epoch)
-	if o.settled {
+	if o.mastersKnown {
 		o.masterUp(m)
 	}
-	o.settleIfReady()
+	o.announceMastersIfKnown()
 	early := m.early
 	m.early = nil
 	for _, b := range early {
@@ -169,22 +151,22 @@ func (o *owner) connect(m *master, reply wire.HelloReply) {
 	}
 }
 
-// settleIfReady settles when all masters have answered and the roll, where there is
-// one, has come.
-func (o *owner) settleIfReady() {
-	unheard := func(m *master) bool { return m.incarnation == 0 }
-	if !slices.ContainsFunc(o.masters, unheard) && (!o.plan.rolled() || o.peers.roll.Incarnation != 0) {
-		o.settle()
+// announceMastersIfKnown announces the masters when all of them have answered and the
+// first membership, under a policy that needs one, has come.
+func (o *owner) announceMastersIfKnown() {
+	unknown := func(m *master) bool { return m.incarnation == 0 }
+	if !slices.ContainsFunc(o.masters, unknown) && (!o.plan.rolled() || o.peers.membership.Incarnation != 0) {
+		o.announceMasters()
 	}
 }
 
-// settle gives the core all masters that have answered, at once, so that the
-// first jobs are spread over all of them.
-func (o *owner) settle() {
-	if o.settled {
+// announceMasters steps all masters that have answered into the core at once, so that
+// the first jobs are spread over all of them.
+func (o *owner) announceMasters() {
+	if o.mastersKnown {
 		return
 	}
-	o.settled = true
+	o.mastersKnown = true
 	for _, m := range o.masters {
 		if m.incarnation != 0 {
 			o.masterUp(m)
@@ -194,9 +176,9 @@ func (o *owner) settle() {
 }
 
 // masterUp tells the core of a master, unless the policy has none and it is only
-// the daemon that keeps the roll.
+// the daemon that publishes the membership.
 func (o *owner) masterUp(m *master) {
-	m.up, m.lost = true, false
+	m.up = true
 	if o.plan.NewMaster == nil {
 		return
 	}
@@ -205,7 +187,7 @@ func (o *owner) masterUp(m *master) {
 
 func (o *owner) masterLost(m *master) {
 	if o.plan.NewMaster == nil {
-		o.log.Warn("the master that keeps the roll cannot be reached: nodes that come or go are not noticed", "address", m.address, "after", o.cfg.MasterLost)
+		o.log.Warn("the master that publishes the membership cannot be reached: nodes that come or go are not noticed", "address", m.address, "after", o.cfg.MasterLost)
 		return
 	}
 	o.log.Warn("group without a master: its tasks are distributed again", "group", m.group, "address", m.address, "after", o.cfg.MasterLost)

@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// tellMembers tells the core which workers there are, when that has changed.
-func (o *owner) tellMembers() {
+// stepMembers steps the live workers into the core when they have changed.
+func (o *owner) stepMembers() {
 	p := &o.peers
 	members := make([]sched.Member, 0, len(p.members))
 	var of sched.Addr
@@ -17,7 +17,7 @@ func (o *owner) tellMembers() {
 	}
 	for _, n := range p.nodes { // sorted below
 		for _, number := range n.Numbers {
-			if number > 0 && !n.barred {
+			if number > 0 && !n.excluded {
 				members = append(members, sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}, Master: of})
 			}
 		}
@@ -31,50 +31,44 @@ func (o *owner) tellMembers() {
 	o.stepShell(&sched.Message{Kind: sched.Members, More: &sched.More{Members: members}, Resent: again})
 }
 
-// wasSilent reckons with workers that have let go of what this frontend reserved:
-// it may have been off the roll, and back before it looked.
-func (o *owner) wasSilent() {
+// lostContact assumes that workers have dropped what this frontend reserved: it may have
+// been off the membership, and back on it before it read one.
+func (o *owner) lostContact() {
 	if o.plan.rolled() {
 		o.peers.doubtful = true
-		o.tellMembers()
+		o.stepMembers()
 	}
 }
 
-// onRoll reports whether the roll names this process: those who read it take what it
-// says. While it does not, some let go of its reservations.
-func (o *owner) onRoll() bool {
-	return slices.ContainsFunc(o.peers.roll.Frontends, func(f wire.MemberFrontend) bool {
+// onMembership reports whether the membership has this process, so that its readers take
+// its messages. While it has not, some of them drop its reservations.
+func (o *owner) onMembership() bool {
+	return slices.ContainsFunc(o.peers.membership.Frontends, func(f wire.MemberFrontend) bool {
 		return f.Name == o.self.Name && f.Incarnation == o.incarnation
 	})
 }
 
-// enrollFrontends takes the other frontends in and out. What one that has gone
-// said last of its jobs does not count any more.
-func (o *owner) enrollFrontends(graceful bool) {
+// applyFrontends removes the other frontends that have left and adds those that are new.
+// What one that has left reported of its jobs does not count any more.
+func (o *owner) applyFrontends(left []wire.Ref) {
 	p := &o.peers
-	listed := o.onRoll()
+	listed := o.onMembership()
 	p.doubtful = p.doubtful || (p.listed && !listed)
 	p.listed = listed
-	named := make(map[string]bool, len(p.roll.Frontends))
-	for _, f := range p.roll.Frontends {
-		if f.Name == o.self.Name {
-			continue
-		}
-		named[f.Name] = true
-		if p.others[f.Name] != f {
+	for _, f := range p.membership.Frontends {
+		if f.Name != o.self.Name && p.others[f.Name] != f {
 			p.others[f.Name] = f
-			p.visitors.enter(frontendRef(f.Name), f.Incarnation)
+			p.sessions.Enter(frontendRef(f.Name), f.Incarnation)
 			p.links.Add(frontendRef(f.Name), f.Address, f.Incarnation)
 		}
 	}
-	for _, name := range o.otherFrontends() {
-		if named[name] || graceful {
+	for _, peer := range left {
+		if peer.Role != sched.Distributor {
 			continue
 		}
-		delete(p.others, name)
-		p.visitors.leave(frontendRef(name))
-		p.links.Remove(frontendRef(name))
-		o.step(o.addrs.Addr(frontendRef(name)), &sched.Message{Kind: sched.LoadShare, More: &sched.More{}})
+		delete(p.others, peer.Name)
+		p.links.Remove(peer)
+		o.step(o.addrs.Addr(peer), &sched.Message{Kind: sched.LoadShare, More: &sched.More{}})
 	}
 }
 

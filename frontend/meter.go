@@ -23,7 +23,7 @@ type meter struct {
 	reports    prometheus.Counter
 	again      prometheus.Counter
 	unread     prometheus.Counter
-	doubted    prometheus.Counter
+	reprobed   prometheus.Counter
 	tasks      atomic.Int64
 	unfinished atomic.Int64
 	repeated   atomic.Uint64
@@ -45,7 +45,7 @@ func newMeter() *meter {
 		retries:    m.Counters("attempts_again_total", "Tasks tried again, by what became of the attempt before.", "why", "lost", "failed"),
 		reports:    m.Counter("reports_total", "Results taken, first and repeated."),
 		again:      m.Counter("reports_by_thrift_total", "Results that came over Thrift because no acknowledgement had come."),
-		doubted:    m.Counter("jobs_probed_again_total", "Jobs probed for again because no worker had asked for their tasks after daemons came or went."),
+		reprobed:   m.Counter("jobs_probed_again_total", "Jobs probed for again because no worker had asked for their tasks after daemons came or went."),
 		unread:     m.Counter("garbled_notices_total", "Notices that could not be read or taken."),
 	}
 	m.GaugeFunc("unfinished_tasks", "Tasks accepted and not ended.", func() float64 { return float64(e.tasks.Load()) })

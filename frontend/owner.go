@@ -12,41 +12,41 @@ import (
 
 // owner is everything that only the owner goroutine touches.
 type owner struct {
-	cfg         Config
-	log         *slog.Logger
-	self        wire.Ref
-	addr        sched.Addr
-	incarnation int64
-	plan        plan
-	core        sched.DistributorCore
-	steps       *runloop.Stepper
-	clock       runloop.Clock
-	timers      *runloop.Timers
-	addrs       *addrmap.Map
-	journal     *journal.Journal
-	urge        func(...func()) error
-	fail        func(error) // ends the daemon
-	ready       func()      // called when masters were given to the core for the first time
-	internal    string      // where this frontend serves other daemons
-	scheduler   string      // where it serves applications
-	jobs        map[sched.JobID]*job
-	ended       endedJobs
-	masters     []*master // by group; the slice never changes
-	peers       peers     // nobody where the roll is not followed
-	nodes       *nodeNames
-	dirty       []*master // with items to send after the batch
-	batch       batchResult
-	writing     *batchResult // the last that is on its way to the disk, nil when none is
-	current     *wire.Item   // the report being stepped
-	reporter    string       // the node it came from
-	relay       *relay
-	acker       *acker
-	meter       *meter
-	spans       *spans
-	history     *history // nil when none is written
-	grantEnded  func(app, level, key string, missed bool)
-	spent       []sched.JobID // jobs of grants that have ended in this batch
-	settled     bool          // masters were given to the core for the first time
+	cfg          Config
+	log          *slog.Logger
+	self         wire.Ref
+	addr         sched.Addr
+	incarnation  int64
+	plan         plan
+	core         sched.DistributorCore
+	steps        *runloop.Stepper
+	clock        runloop.Clock
+	timers       *runloop.Timers
+	addrs        *addrmap.Map
+	journal      *journal.Journal
+	urge         func(...func()) error
+	fail         func(error) // ends the daemon
+	ready        func()      // called when masters were given to the core for the first time
+	internal     string      // where this frontend serves other daemons
+	scheduler    string      // where it serves applications
+	jobs         map[sched.JobID]*job
+	ended        endedJobs
+	masters      []*master // by group; the slice never changes
+	peers        peers     // nobody where the membership is not followed
+	nodes        *nodeNames
+	dirty        []*master // with items to send after the batch
+	batch        batchResult
+	writing      *batchResult // the last that is on its way to the disk, nil when none is
+	current      *wire.Item   // the report being stepped
+	reporter     string       // the node it came from
+	relay        *relay
+	acker        *acker
+	meter        *meter
+	spans        *spans
+	history      *history // nil when none is written
+	grantEnded   func(app, level, key string, missed bool)
+	spent        []sched.JobID // jobs of grants that have ended in this batch
+	mastersKnown bool          // the masters were announced to the core
 }
 
 // batchResult is what one batch of inputs wants done once its records are on

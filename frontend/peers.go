@@ -5,127 +5,141 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/membership"
+	"github.com/pigeon-sched/pigeon/internal/membership/state"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Times of what the roll says.
-const (
-	// registerAgain is how long peers that a new master's roll does not name yet
-	// pass for alive: they are registering there.
-	registerAgain = 2 * time.Second
-	// barredFor is how long a node that refused messages passes for lost.
-	barredFor = time.Second
-)
+// registerAgain is how long peers that a new master's membership does not name yet count
+// as alive: they are registering there.
+const registerAgain = 2 * time.Second
 
-// peers are the nodes and the other frontends that the master's roll names, to
-// whom this frontend speaks itself. The master alone decides who is alive.
+// excludedFor is how long a node that refused messages counts as lost.
+const excludedFor = time.Second
+
+// peers are the nodes and the other frontends on the master's membership, to which this
+// frontend sends messages itself. The master alone decides which of them are alive.
 //
-//	          on the roll                  refuses messages
-//	unknown ──────────────▶ known, a member ──────────────▶ known, no member
-//	   ▲                         │     ▲──────barredFor─────────┘
-//	   └──left out, or another───┘
+//	          on the membership                refuses messages
+//	unknown ────────────────────▶ a member ─────────────────────▶ excluded
+//	   ▲                           │    ▲────────excludedFor────────┘
+//	   └──missing, or another──────┘
 //	      process of its name
 //
-// Who has gone is first taken out of everything, and the core is told; only then
-// comes who is new, perhaps under the same number. All but visitors belongs to the
-// owner goroutine.
+// A peer that has left is first removed everywhere, and the core learns of it; only then
+// are new peers added, perhaps under the same number. All but the sessions and highest
+// belongs to the owner goroutine.
 type peers struct {
-	links    *linkset.Set
-	visitors *visitors
-	roll     wire.Membership // taken last
-	grace    time.Time       // until then a new master's roll takes nobody out
-	listed   bool            // the roll names this process
-	doubtful bool            // workers may have dropped what it has reserved
-	patience time.Duration   // with a job in doubt
-	looking  bool            // jobs in doubt are looked at soon
-	nodes    map[string]*node
-	others   map[string]wire.MemberFrontend
-	members  []sched.Member // as the core was told last, nil before
-	highest  *atomic.Int32  // number of a worker that was ever on the roll, plus one; for hellos
+	links      *linkset.Set
+	sessions   *membership.Sessions
+	membership wire.Membership // the last that was applied
+	listed     bool            // the membership has this process
+	doubtful   bool            // workers may have dropped what it has reserved
+	patience   time.Duration   // with a job whose reservations may be stale
+	reprobing  bool            // stale jobs are looked at soon
+	nodes      map[string]*node
+	others     map[string]wire.MemberFrontend
+	members    []sched.Member // as the core was told last, nil before
+	highest    *atomic.Int32  // highest worker number of any membership, plus one; for hellos
 }
 
-// node is a node monitor on the roll.
+// node is a node monitor on the membership.
 type node struct {
 	wire.MemberNode
-	barred bool
+	excluded bool
 }
 
 func newPeers() peers {
-	return peers{visitors: newVisitors(), patience: doubtFirst, nodes: map[string]*node{}, others: map[string]wire.MemberFrontend{}, highest: new(atomic.Int32)}
+	return peers{
+		sessions: membership.NewSessions(state.Patience{NewMaster: sched.Time(registerAgain)}), patience: reprobeFirst,
+		nodes: map[string]*node{}, others: map[string]wire.MemberFrontend{}, highest: new(atomic.Int32),
+	}
 }
 
 func nodeRef(name string) wire.Ref     { return wire.Ref{Role: sched.Worker, Name: name} }
 func frontendRef(name string) wire.Ref { return wire.Ref{Role: sched.Distributor, Name: name} }
 
-// enroll takes a roll in.
-func (o *owner) enroll(roll wire.Membership) {
+// applyMembership applies a membership.
+func (o *owner) applyMembership(m wire.Membership) {
 	p := &o.peers
-	if p.roll.Incarnation != 0 && p.roll.Incarnation != roll.Incarnation {
-		p.grace, p.doubtful = time.Now().Add(registerAgain), true
-		time.AfterFunc(registerAgain, func() { _ = o.urge(func() { o.enroll(o.peers.roll) }) }) // a stopped daemon has no peers
+	now := o.clock.Now()
+	if p.sessions.NewMaster(m.Incarnation, now) {
+		p.doubtful = true
+		time.AfterFunc(registerAgain, func() { _ = o.urge(func() { o.applyMembership(p.membership) }) }) // a stopped daemon has no peers
 	}
-	p.roll = roll
-	graceful := time.Now().Before(p.grace)
-	o.enrollFrontends(graceful)
-	if o.dropNodes(graceful) {
-		o.tellMembers()
+	p.membership = m
+	left := p.sessions.Retain(named(&m), now)
+	o.applyFrontends(left)
+	if o.removeNodes(left) {
+		o.stepMembers()
 	}
-	o.meetNodes()
-	o.tellMembers()
-	o.doubt()
-	o.settleIfReady()
+	o.addNodes()
+	o.stepMembers()
+	o.markStale()
+	o.announceMastersIfKnown()
 }
 
-// dropNodes takes out the nodes that are gone or have become others, and the slots
-// that have other numbers; it says whether there were any.
-func (o *owner) dropNodes(graceful bool) (gone bool) {
-	named := make(map[string]*wire.MemberNode, len(o.peers.roll.Nodes))
-	for i := range o.peers.roll.Nodes {
-		named[o.peers.roll.Nodes[i].Name] = &o.peers.roll.Nodes[i]
+// named returns the names on a membership.
+func named(m *wire.Membership) map[wire.Ref]bool {
+	names := make(map[wire.Ref]bool, len(m.Nodes)+len(m.Frontends))
+	for i := range m.Nodes {
+		names[nodeRef(m.Nodes[i].Name)] = true
 	}
-	for name, n := range o.peers.nodes { // they do not depend on each other's order
-		now := named[name]
-		switch {
-		case now == nil && graceful:
-		case now == nil:
-			o.log.Warn("node lost: its master has taken it off the roll", "node", name, "address", n.Address)
-			o.peers.visitors.leave(nodeRef(name))
-			o.peers.links.Remove(nodeRef(name))
-			o.dropNode(n)
-			gone = true
-		case now.Incarnation != n.Incarnation || now.Address != n.Address:
-			o.dropNode(n)
-			gone = true
-		default:
-			gone = o.dropSlots(n, now.Numbers) || gone
+	for i := range m.Frontends {
+		names[frontendRef(m.Frontends[i].Name)] = true
+	}
+	return names
+}
+
+// removeNodes removes the nodes that have left or have become others, and the slots that
+// have other numbers; it reports whether there were any.
+func (o *owner) removeNodes(left []wire.Ref) (removed bool) {
+	for _, peer := range left {
+		if n := o.peers.nodes[peer.Name]; peer.Role == sched.Worker && n != nil {
+			o.log.Warn("node lost: its master has removed it from the membership", "node", peer.Name, "address", n.Address)
+			o.peers.links.Remove(peer)
+			o.removeNode(n)
+			removed = true
 		}
 	}
-	return gone
+	for i := range o.peers.membership.Nodes {
+		now := &o.peers.membership.Nodes[i]
+		n := o.peers.nodes[now.Name]
+		switch {
+		case n == nil:
+		case now.Incarnation != n.Incarnation || now.Address != n.Address:
+			o.removeNode(n)
+			removed = true
+		default:
+			removed = o.removeSlots(n, now.Numbers) || removed
+		}
+	}
+	return removed
 }
 
-func (o *owner) dropNode(n *node) {
-	o.dropSlots(n, nil)
+func (o *owner) removeNode(n *node) {
+	o.removeSlots(n, nil)
 	delete(o.peers.nodes, n.Name)
 }
 
-// dropSlots takes back the numbers of slots that have others now, and says whether
+// removeSlots withdraws the numbers of slots that have others now, and reports whether
 // there were any.
-func (o *owner) dropSlots(n *node, now []int32) (gone bool) {
+func (o *owner) removeSlots(n *node, now []int32) (removed bool) {
 	for slot, number := range n.Numbers {
 		if number > 0 && (slot >= len(now) || now[slot] != number) {
 			o.addrs.Drop(slotRef(n.Name, slot))
 			n.Numbers[slot] = 0
-			gone = true
+			removed = true
 		}
 	}
-	return gone
+	return removed
 }
 
-// meetNodes takes in what is new on the roll: nodes, and numbers of their slots.
-func (o *owner) meetNodes() {
-	for i := range o.peers.roll.Nodes {
-		found := &o.peers.roll.Nodes[i]
+// addNodes adds what is new on the membership: nodes, and numbers of their slots.
+func (o *owner) addNodes() {
+	for i := range o.peers.membership.Nodes {
+		found := &o.peers.membership.Nodes[i]
 		if found.Name == "" {
 			continue
 		}
@@ -134,7 +148,7 @@ func (o *owner) meetNodes() {
 			n = &node{MemberNode: *found}
 			n.Numbers = nil
 			o.peers.nodes[n.Name] = n
-			o.peers.visitors.enter(nodeRef(n.Name), n.Incarnation)
+			o.peers.sessions.Enter(nodeRef(n.Name), n.Incarnation)
 			o.peers.links.Add(nodeRef(n.Name), n.Address, n.Incarnation)
 		}
 		n.Numbers = append(n.Numbers, make([]int32, max(0, len(found.Numbers)-len(n.Numbers)))...)

@@ -15,28 +15,28 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// enrolling is an owner whose core notes which slot of which process each number
+// applying is an owner whose core notes which slot of which process each number
 // stood for when it was told of members.
-type enrolling struct {
+type applying struct {
 	*owner
 	sched.DistributorCore // nil: only Step is called
 	t                     *rapid.T
 	told                  []map[int32]string
 }
 
-func newEnrolling(t *rapid.T) *enrolling {
-	e := &enrolling{t: t}
+func newApplying(t *rapid.T) *applying {
+	e := &applying{t: t}
 	names := addrmap.New()
 	e.owner = &owner{
 		log: slog.New(slog.DiscardHandler), self: frontendRef("f"), incarnation: 1, plan: plan{Policy: sparrow.Policy(sparrow.Defaults())},
-		core: e, clock: runloop.NewClock(), addrs: names, peers: newPeers(), settled: true, urge: func(...func()) error { return nil },
+		core: e, clock: runloop.NewClock(), addrs: names, peers: newPeers(), mastersKnown: true, urge: func(...func()) error { return nil },
 	}
 	e.steps = runloop.NewStepper(func(sched.Addr, *sched.Action) {}, nil)
 	e.peers.links = linkset.New(linkset.Options{Self: e.self, Codec: wire.NewCodec(names, e.clock.Now), Log: e.log})
 	return e
 }
 
-func (e *enrolling) Step(_ sched.Time, _ sched.Addr, m *sched.Message, _ *sched.Actions) {
+func (e *applying) Step(_ sched.Time, _ sched.Addr, m *sched.Message, _ *sched.Actions) {
 	if m.Kind != sched.Members {
 		return
 	}
@@ -56,22 +56,22 @@ func (e *enrolling) Step(_ sched.Time, _ sched.Addr, m *sched.Message, _ *sched.
 	e.told = append(e.told, now)
 }
 
-// Whatever rolls follow each other: the core ends with exactly the workers of the
+// Whatever memberships follow each other: the core ends with exactly the workers of the
 // last one, and a number never passes from one slot's process to another's without
 // having been away in between.
-func TestEnrollAgainstTheRoll(t *testing.T) {
+func TestMembersAgainstTheMembership(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := newEnrolling(t)
-		for version := range rapid.Uint64Range(1, 12).Draw(t, "rolls") {
-			roll, want := drawRoll(t, version)
-			e.enroll(roll)
+		e := newApplying(t)
+		for version := range rapid.Uint64Range(1, 12).Draw(t, "memberships") {
+			m, want := drawMembership(t, version)
+			e.applyMembership(m)
 			got := e.told[len(e.told)-1]
 			if len(got) != len(want) {
-				t.Fatalf("the core was told of %v, the roll has %v", got, want)
+				t.Fatalf("the core was told of %v, the membership has %v", got, want)
 			}
 			for number, who := range want {
 				if got[number] != who {
-					t.Fatalf("worker %d is %s, the roll has %s", number, got[number], who)
+					t.Fatalf("worker %d is %s, the membership has %s", number, got[number], who)
 				}
 			}
 			for i := range len(e.told) - 1 {
@@ -86,8 +86,8 @@ func TestEnrollAgainstTheRoll(t *testing.T) {
 	})
 }
 
-// drawRoll draws a roll of one master, and who each number stands for.
-func drawRoll(t *rapid.T, version uint64) (wire.Membership, map[int32]string) {
+// drawMembership draws a membership of one master, and who each number stands for.
+func drawMembership(t *rapid.T, version uint64) (wire.Membership, map[int32]string) {
 	r := wire.Membership{Incarnation: 7, Version: version}
 	numbers := rapid.Permutation([]int32{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "numbers")
 	want := map[int32]string{}
@@ -108,37 +108,4 @@ func drawRoll(t *rapid.T, version uint64) (wire.Membership, map[int32]string) {
 		r.Nodes = append(r.Nodes, n)
 	}
 	return r, want
-}
-
-// Who counts: the process that is on the roll, no former one, and nobody yet who is
-// not there.
-func TestVisitors(t *testing.T) {
-	v := newVisitors()
-	n := nodeRef("n")
-	hold := func(incarnation int64, want standing) {
-		t.Helper()
-		if got := v.standing(n, incarnation); got != want {
-			t.Errorf("process %d has standing %d, want %d", incarnation, got, want)
-		}
-	}
-	hold(1, stranger)
-	v.enter(n, 1)
-	hold(1, welcome)
-	hold(2, stranger)
-	v.enter(n, 2)
-	hold(1, replaced)
-	hold(2, welcome)
-	v.leave(n)
-	hold(1, replaced)
-	hold(2, stranger)
-	v.enter(n, 2)
-	hold(2, welcome)
-	for i := range int64(3 * formerKept) {
-		v.enter(n, 100+i)
-	}
-	if got := len(v.former[n]); got != formerKept {
-		t.Errorf("%d former processes are kept, want %d", got, formerKept)
-	}
-	v.enter(n, 100+3*formerKept-2) // one that was replaced is back: it was the roll that was old
-	hold(100+3*formerKept-2, welcome)
 }

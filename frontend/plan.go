@@ -9,10 +9,10 @@ import (
 
 // plan is the policy as the shell around its distributor needs to know it.
 //
-//	               groups with a master each   one master of all workers   one that only keeps the roll
+//	               groups with a master each   one master of all workers   one that only keeps the membership
 //	               pigeon, -sort, -x           hawk, eagle, kairos, ...    sparrow, peacock
 //	MasterUp, ...  of each                     of that one                 -
-//	the roll       -                           followed                    followed
+//	the membership       -                           followed                    followed
 type plan struct {
 	sched.Policy
 	params sched.Params
@@ -25,7 +25,7 @@ func planOf(cfg *Config) (plan, error) {
 	return plan{p, params}, err
 }
 
-// rolled reports whether there is one master, whose roll names every worker by number.
+// rolled reports whether there is one master, whose membership names every worker by number.
 func (p *plan) rolled() bool { return p.SingleMaster() }
 
 // refuses returns why the policy cannot run a job, nil when it can. Processes of

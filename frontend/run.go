@@ -13,13 +13,13 @@ import (
 func (f *Frontend) Run(ctx context.Context) error {
 	tasks := []func(context.Context) error{daemon.Task(f.applications.Run)}
 	for _, m := range f.masters {
-		tasks = append(tasks, daemon.Task(func(ctx context.Context) { f.greet(ctx, m) }))
+		tasks = append(tasks, daemon.Task(func(ctx context.Context) { f.sendHellos(ctx, m) }))
 	}
 	if f.owner.plan.rolled() {
-		tasks = append(tasks, daemon.Task(func(ctx context.Context) { f.follow(ctx, f.masters[0]) }))
+		tasks = append(tasks, daemon.Task(func(ctx context.Context) { f.follower.Run(ctx) }))
 	}
-	settle := time.AfterFunc(settleAfter, func() { _ = f.urge(f.owner.settle) })
-	defer settle.Stop()
+	announce := time.AfterFunc(mastersWait, func() { _ = f.urge(f.owner.announceMasters) })
+	defer announce.Stop()
 	return f.life.Run(ctx, daemon.Parts{
 		Connect: f.connectNotices,
 		Owner:   func(ctx context.Context) { f.loop.Run(ctx); f.owner.endSpans() },

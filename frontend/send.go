@@ -40,7 +40,7 @@ func (o *owner) sendMaster(a *sched.Action) {
 }
 
 // sendWorker queues a message for a worker, with the cargo of the task that is
-// launched there. One for a worker that is not on the roll is dropped: the core
+// launched there. One for a worker that is not on the membership is dropped: the core
 // hears of that, and then counts on nothing there.
 func (o *owner) sendWorker(a *sched.Action) {
 	to, ok := o.addrs.Ref(a.To)

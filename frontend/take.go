@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/membership/state"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // Deliver takes messages of a master, and under policies that bind tasks late of
-// nodes and other frontends. A peer that is not on the roll yet is told to try again
-// while the roll is asked for.
+// nodes and other frontends. A peer that is not on the membership yet is told to try again
+// while the membership is asked for.
 func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return f.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
-		if f.owner.plan.rolled() && b.Sender.Role != sched.Master && f.owner.peers.visitors.standing(b.Sender, b.Incarnation) == stranger {
+		if f.owner.plan.rolled() && b.Sender.Role != sched.Master && f.owner.peers.sessions.Status(b.Sender, b.Incarnation) == state.Unknown {
 			return "", f.unknown(b.Sender)
 		}
 		if err := f.post(func() { f.owner.take(b) }); err != nil {
@@ -24,14 +25,11 @@ func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, e
 	})
 }
 
-// unknown is the answer to a peer that is not on the roll.
+// unknown is the answer to a peer that is not on the membership.
 func (f *Frontend) unknown(who wire.Ref) error {
-	select {
-	case f.hurry <- struct{}{}:
-	default: // the next question is due already
-	}
-	return &api.Error{Problem: api.Busy, What: "it is not on the roll that this frontend has", Subject: who.String(), Tried: "taking its messages at frontend " + f.cfg.ID,
-		Next: "try again, the roll is being asked for; should that last, see whether its master has it: `pigeon nodes`", RetryAfter: 10 * time.Millisecond}
+	f.follower.RefreshNow()
+	return &api.Error{Problem: api.Busy, What: "it is not on the membership that this frontend has", Subject: who.String(), Tried: "taking its messages at frontend " + f.cfg.ID,
+		Next: "try again, the membership is being asked for; should that last, see whether its master has it: `pigeon nodes`", RetryAfter: 10 * time.Millisecond}
 }
 
 // take steps a peer's messages.
@@ -70,7 +68,7 @@ func (o *owner) takeMaster(b *wire.Batch) {
 // takePeer steps the messages of a node or of another frontend. Those of a process
 // that has gone since, and of slots without a number, mean nothing any more.
 func (o *owner) takePeer(b *wire.Batch) {
-	if o.peers.visitors.standing(b.Sender, b.Incarnation) != welcome {
+	if o.peers.sessions.Status(b.Sender, b.Incarnation) != state.Current {
 		o.meter.stale.Add(1)
 		return
 	}
@@ -86,8 +84,8 @@ func (o *owner) takePeer(b *wire.Batch) {
 	}
 }
 
-// addrOf returns the number of a node's slot or of a frontend; a worker that the roll
-// does not name is nobody.
+// addrOf returns the number of a node's slot or of a frontend; a worker that the membership
+// does not name has none.
 func (o *owner) addrOf(who wire.Ref) sched.Addr {
 	if who.Role == sched.Worker && o.plan.rolled() {
 		a, _ := o.addrs.Find(who)

@@ -105,13 +105,13 @@ func TestSlotsThatChange(t *testing.T) {
 	})
 }
 
-// Who is not on the roll yet is told to come again, and is heard as soon as it is.
-func TestStranger(t *testing.T) {
+// A peer that is not on the membership yet is told to try again, and is accepted as soon as it is.
+func TestUnknownPeer(t *testing.T) {
 	k, f, _ := probing(t, 1, 0)
 	n := nodeOfFrontend(t, f, "early")
 	_, err := n.Master().Deliver(t.Context(), &wire.Batch{Sender: n.Ref, Receiver: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, Incarnation: n.Incarnation, Sequence: 1})
 	if e := asAPI(err); e == nil || e.Problem != api.Busy || e.Next == "" || e.RetryAfter == 0 {
-		t.Errorf("a stranger is answered %v", err)
+		t.Errorf("a peer off the membership is answered %v", err)
 	}
 	k.enters(n, 1)
 	daemontest.Await(t, "it is heard", func() bool { return says(n, f, 1, asks(f, "job", 0, 1)) })
@@ -129,9 +129,9 @@ func TestKeeperRestarted(t *testing.T) {
 	n.AwaitGot(sched.Launch, 1)
 	probes := len(n.Got(sched.Probe)) + len(gone.Got(sched.Probe))
 	k.again()
-	daemontest.Await(t, "the new master's roll has come", func() bool { return f.RollOf() == k.incarnation() })
+	daemontest.Await(t, "the new master's membership has come", func() bool { return f.MembershipOf() == k.incarnation() })
 	if f.Members() != 3 {
-		t.Errorf("%d workers are left at the first roll of a new master", f.Members())
+		t.Errorf("%d workers are left at the first membership of a new master", f.Members())
 	}
 	k.enters(n, 0, 1)
 	daemontest.Await(t, "the unbound task is probed for again", func() bool { return len(n.Got(sched.Probe))+len(gone.Got(sched.Probe)) > probes })
@@ -145,7 +145,7 @@ func TestKeeperRestarted(t *testing.T) {
 }
 
 // A frontend that its master has lost sight of probes again when it is back.
-func TestOffTheRoll(t *testing.T) {
+func TestOffTheMembership(t *testing.T) {
 	k, f, n := probing(t, 1, 0)
 	probes := len(n.Got(sched.Probe))
 	k.mu.Lock()
@@ -177,7 +177,7 @@ func TestNodeThatRefuses(t *testing.T) {
 
 // Numbers that two slots have are used once; nodes without a name or numbers mean
 // nothing.
-func TestRollThatCannotBe(t *testing.T) {
+func TestMembershipThatCannotBe(t *testing.T) {
 	k := newKeeper(t)
 	f := k.rival("sparrow")
 	n, other := nodeOfFrontend(t, f, "n"), nodeOfFrontend(t, f, "other")
@@ -194,7 +194,7 @@ func TestRollThatCannotBe(t *testing.T) {
 	other.AwaitGot(sched.Probe, 2)
 }
 
-// One that has not been heard of for a while, whatever the roll says now, does so
+// A frontend whose master was silent for a while, whatever the membership is now, does so
 // too.
 func TestSilence(t *testing.T) {
 	_, f, n := probing(t, 1, 0)
