@@ -12,20 +12,20 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
-// Own says how to replay on a cluster of one's own.
+// Own describes a replay on a cluster that is started for it.
 type Own struct {
 	Isolation cluster.Isolation
 	Progress  func(Progress)
-	// Log gets what daemons of this process log; nil discards.
+	// Log receives what daemons of this process log; nil discards it.
 	Log *slog.Logger
 	// Configure may change the cluster before it starts.
 	Configure func(*cluster.Spec)
-	// Started, if set, is called when the cluster is ready, on a goroutine of its
-	// own; the replay ends after it has returned. Its context ends with the replay.
+	// Started, if set, is called on another goroutine when the cluster is ready; the
+	// replay ends after it has returned. Its context ends with the replay.
 	Started func(context.Context, *cluster.Cluster)
 }
 
-// Measured is a replay on a cluster of one's own.
+// Measured is a replay with what was measured beside its outcome.
 type Measured struct {
 	Replayed
 	Usage  cluster.Usage   // of the daemons, during the replay
@@ -33,11 +33,11 @@ type Measured struct {
 }
 
 // OnOwn starts the cluster that the run describes, replays the workload on it and
-// takes it down. w is what run.Workload gave.
+// takes it down. w is the result of run.Workload.
 func OnOwn(ctx context.Context, run *experiment.Run, w *workload.Workload, o Own) (m *Measured, err error) {
 	spec := Spec(run)
 	spec.Isolation, spec.Log, spec.History = o.Isolation, o.Log, true
-	spec.HTTP = o.Isolation == cluster.Process // to ask for the messages
+	spec.HTTP = o.Isolation == cluster.Process // for the count of messages
 	if o.Configure != nil {
 		o.Configure(&spec)
 	}
@@ -78,21 +78,33 @@ func Spec(run *experiment.Run) cluster.Spec {
 }
 
 func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o Own) (*Measured, error) {
+	return Metered(ctx, c, w, func() (*Measured, error) {
+		beside, stop := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if o.Started != nil {
+				o.Started(beside, c)
+			}
+		}()
+		got, err := Run(ctx, w, Options{Frontends: c.Frontends(), Progress: o.Progress, Failed: c.Failed()})
+		stop()
+		<-ended
+		if err != nil {
+			return nil, err
+		}
+		return &Measured{Replayed: *got}, nil
+	})
+}
+
+// Metered replays on a cluster, and adds to the outcome what the daemons used of the
+// machine and how many messages their cores sent.
+func Metered(ctx context.Context, c *cluster.Cluster, w *workload.Workload, replay func() (*Measured, error)) (*Measured, error) {
 	before, sentBefore, err := read(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	beside, stop := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if o.Started != nil {
-			o.Started(beside, c)
-		}
-	}()
-	got, err := Run(ctx, w, Options{Frontends: c.Frontends(), Progress: o.Progress, Failed: c.Failed()})
-	stop()
-	<-ended
+	m, err := replay()
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +112,7 @@ func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o O
 	if err != nil {
 		return nil, err
 	}
-	m := &Measured{Replayed: *got, Usage: after.Since(before)}
+	m.Usage = after.Since(before)
 	m.Outcome.Facts.Messages = max(0, sent-sentBefore) // a daemon that was killed takes its count along
 	Live(m.Outcome, w, m.Usage.CPU, m.Usage.RSSMax)
 	return m, nil

@@ -7,20 +7,23 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/spark/driver"
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
 
-// Machine is the cluster that both managers make of this one.
+// Machine is the cluster that both managers run on this machine.
 type Machine struct {
 	Nodes, Slots int
 	// Reserved is the share of the slots for short tasks, and Weight that of long
-	// tasks in the others (W, design.md section 6). Pigeon alone has such.
+	// tasks in the others (W, design.md section 6). Spark standalone has neither.
 	Reserved float64
 	Weight   int
 }
@@ -32,17 +35,18 @@ type manager struct {
 	end    func() error
 }
 
-// place is where everything of a suite runs.
+// place starts the managers and drivers of a suite.
 type place struct {
-	home     sparkhome.Home
-	jar      string        // of the plugin; the driver of the measures lies in it
-	lease    time.Duration // of grants; 0: the default
-	dir      string
-	children *children
-	started  int // managers and drivers, for their names
+	home      sparkhome.Home
+	jar       string        // of the plugin; the class of the drivers lies in it
+	lease     time.Duration // of grants; 0: the default
+	dir       string
+	env       []string // of processes of Spark
+	processes *childproc.Group
+	started   int // managers and drivers, for their names
 }
 
-// executorMemory is what both managers give to an executor.
+// executorMemory is the memory of an executor under both managers.
 const executorMemory = "512m"
 
 // pigeon starts daemons of Pigeon, a process for each.
@@ -81,40 +85,41 @@ func (p *place) standalone(ctx context.Context, m Machine) (*manager, error) {
 		return nil, err
 	}
 	class, deploy := p.home.Program("spark-class"), "org.apache.spark.deploy."
-	head, err := p.children.start(filepath.Base(dir)+"-master", []string{
-		class, deploy + "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0",
-	}, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	daemons := []*child{head}
+	var daemons []*childproc.Process
 	end := func() error {
-		for i := range daemons {
-			daemons[len(daemons)-1-i].end(grace)
+		for _, d := range slices.Backward(daemons) {
+			d.Stop(grace)
 		}
 		return nil
 	}
-	url, err := head.says(ctx, masterReady)
+	// start returns what the log of the daemon has where the pattern says that it is ready.
+	start := func(name string, ready *regexp.Regexp, words ...string) (string, error) {
+		name = filepath.Base(dir) + "-" + name
+		d, err := p.processes.Start(childproc.Command{Name: name, Argv: append([]string{class}, words...), Env: p.env, Log: p.log(name)})
+		if err != nil {
+			return "", err
+		}
+		daemons = append(daemons, d)
+		ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it was not ready within %v", startTime))
+		defer cancel()
+		return d.AwaitLog(ctx, ready)
+	}
+	url, err := start("master", masterReady, deploy+"master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+	for n := 0; n < m.Nodes && err == nil; n++ {
+		_, err = start(fmt.Sprintf("worker-%d", n), workerReady, deploy+"worker.Worker", "--host", "127.0.0.1",
+			"--cores", strconv.Itoa(m.Slots), "--memory", fmt.Sprintf("%dm", nodeMemory), "--webui-port", "0",
+			"--work-dir", filepath.Join(dir, fmt.Sprintf("work-%d", n)), url)
+	}
 	if err != nil {
 		return nil, errors.Join(err, end())
-	}
-	for n := range m.Nodes {
-		w, err := p.children.start(fmt.Sprintf("%s-worker-%d", filepath.Base(dir), n), []string{
-			class, deploy + "worker.Worker", "--host", "127.0.0.1", "--cores", strconv.Itoa(m.Slots), "--memory", fmt.Sprintf("%dm", nodeMemory),
-			"--webui-port", "0", "--work-dir", filepath.Join(dir, fmt.Sprintf("work-%d", n)), url,
-		}, nil, nil)
-		if err != nil {
-			return nil, errors.Join(err, end())
-		}
-		daemons = append(daemons, w)
-		if _, err := w.says(ctx, workerReady); err != nil {
-			return nil, errors.Join(err, end())
-		}
 	}
 	return &manager{"standalone", url, end}, nil
 }
 
-// folder names one for a manager.
+// log returns the path of a process's log.
+func (p *place) log(name string) string { return filepath.Join(p.dir, name+".log") }
+
+// folder returns a new folder for a manager.
 func (p *place) folder(name string) string {
 	p.started++
 	return filepath.Join(p.dir, fmt.Sprintf("%s-%d", name, p.started))
@@ -123,56 +128,64 @@ func (p *place) folder(name string) string {
 // startTime bounds the start of a daemon or of a driver on a loaded machine.
 const startTime = 2 * time.Minute
 
-// says waits until the log has the pattern, and gives its last group, or all of it.
-func (p *child) says(ctx context.Context, pattern *regexp.Regexp) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it was not ready within %v", startTime))
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		text, err := os.ReadFile(p.log)
-		if err != nil {
-			return "", err
-		}
-		if found := pattern.FindSubmatch(text); found != nil {
-			return string(found[len(found)-1]), nil
-		}
-		select {
-		case <-tick.C:
-		case <-p.exited:
-			return "", p.failure()
-		case <-ctx.Done():
-			return "", fmt.Errorf("%s: %w; its log %s ends:\n%s", p.name, context.Cause(ctx), p.log, tail(p.log))
-		}
-	}
-}
-
-// driverClass reads commands; it lies in the plugin's jar.
-const driverClass = "org.pigeonsched.spark.bench.Bench"
+// grace is the time a process has to stop before it is killed.
+const grace = 10 * time.Second
 
 // driver starts an application on a manager, with settings as key=value.
-func (p *place) driver(m *manager, name string, settings ...string) (*Driver, error) {
+func (p *place) driver(m *manager, name string, settings ...string) (*driver.Driver, error) {
 	p.started++
 	name = fmt.Sprintf("%s-%s-%d", strings.ToLower(m.name), name, p.started)
-	argv := []string{p.home.Program("spark-submit"), "--master", m.master, "--name", name, "--class", driverClass}
+	argv := []string{p.home.Program("spark-submit"), "--master", m.master, "--name", name, "--class", driver.Class}
 	all := append([]string{
 		"spark.ui.enabled=false", "spark.driver.memory=512m", "spark.executor.memory=" + executorMemory,
 	}, settings...)
 	for _, s := range all {
 		argv = append(argv, "--conf", s)
 	}
-	return startDriver(p.children, name, append(argv, p.jar))
+	return driver.Start(p.processes, childproc.Command{Name: name, Argv: append(argv, p.jar), Env: p.env, Log: p.log(name)})
 }
 
-// warm starts a driver and gives it executors that have run tasks before.
-func (p *place) warm(ctx context.Context, m *manager, name string, settings ...string) (*Driver, error) {
+// warm starts a driver whose executors have run tasks.
+func (p *place) warm(ctx context.Context, m *manager, name string, settings ...string) (*driver.Driver, error) {
 	d, err := p.driver(m, name, settings...)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.warm(ctx); err != nil {
-		d.close()
+	if err := warm(ctx, d); err != nil {
+		d.Close(grace)
 		return nil, err
 	}
 	return d, nil
+}
+
+// warmUp has the classes of driver and executors loaded and their hot ones
+// compiled.
+var warmUp = []string{"sleep 40 50", "sleep 1000 1", "each 100", "sleep 400 5"}
+
+// warm waits until a driver is ready and has executors that have run tasks.
+func warm(ctx context.Context, d *driver.Driver) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it had not run its first jobs within %v", startTime))
+	defer cancel()
+	if err := d.Ready(ctx); err != nil {
+		return err
+	}
+	for _, command := range warmUp {
+		if _, err := d.Ask(ctx, command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneJob runs one job of sleeping tasks, and returns the seconds that it took.
+func oneJob(ctx context.Context, d *driver.Driver, tasks int, sleep time.Duration) (float64, error) {
+	command := fmt.Sprintf("sleep %d %d", tasks, sleep.Milliseconds())
+	times, err := d.Ask(ctx, command)
+	if err == nil && len(times) != 1 {
+		err = fmt.Errorf("'%s' was answered with %d times; %s", command, len(times), d.LogEnd())
+	}
+	if err != nil {
+		return 0, err
+	}
+	return times[0], nil
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/spark/driver"
+	"golang.org/x/sync/errgroup"
 )
 
 // The cluster that four drivers share, and what they want of it: three have a
@@ -58,7 +61,7 @@ var (
 	granted = sharing{name: "Pigeon"}
 )
 
-// shared is what came of it, in seconds.
+// shared is the outcome of a way of sharing, in seconds.
 type shared struct {
 	short [][]float64 // completion times, by driver
 	long  float64
@@ -92,7 +95,7 @@ func (s *suite) sharing(ctx context.Context) ([]Row, error) {
 }
 
 // share starts the drivers, the long job's first, and has them all begin at once.
-// One that has ended is closed, so that its executors are there for others.
+// A driver whose work has ended is closed, so that its executors are free for others.
 func (s *suite) share(ctx context.Context, m *manager, way sharing) (*shared, error) {
 	s.o.Progress(fmt.Sprintf("%d streams of short jobs beside a long job: %s", streams, way.name))
 	ctx, cancel := context.WithTimeoutCause(ctx, sharingTime, fmt.Errorf("it took longer than %v", sharingTime))
@@ -101,30 +104,31 @@ func (s *suite) share(ctx context.Context, m *manager, way sharing) (*shared, er
 	if err != nil {
 		return nil, err
 	}
-	defer long.close()
+	defer long.Close(grace)
 	short, err := s.shortDrivers(ctx, m, way)
 	defer func() {
 		for _, d := range short {
-			d.close()
+			d.Close(grace)
 		}
 	}()
 	if err != nil {
 		return nil, err
 	}
 	out := &shared{short: make([][]float64, streams)}
-	work := []func(context.Context) error{func(ctx context.Context) (err error) {
-		defer long.close()
-		out.long, err = long.one(ctx, longTasks, longSleep)
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() (err error) {
+		defer long.Close(grace)
+		out.long, err = oneJob(ctx, long, longTasks, longSleep)
 		return err
-	}}
+	})
 	for k, d := range short {
-		work = append(work, func(ctx context.Context) (err error) {
-			defer d.close()
-			out.short[k], err = d.ask(ctx, s.stream(k, streamTime))
+		work.Go(func() (err error) {
+			defer d.Close(grace)
+			out.short[k], err = d.Ask(ctx, s.stream(k, streamTime))
 			return err
 		})
 	}
-	return out, together(ctx, work...)
+	return out, work.Wait()
 }
 
 // stream is the command for a stream of jobs for so long.
@@ -133,10 +137,10 @@ func (s *suite) stream(k int, lasts time.Duration) string {
 	return fmt.Sprintf("stream %d %d %s", streamTasks, streamSleep.Milliseconds(), seconds(at))
 }
 
-// shortDrivers starts the drivers of the streams side by side. Those that were
-// started are given also with an error.
-func (s *suite) shortDrivers(ctx context.Context, m *manager, way sharing) ([]*Driver, error) {
-	var list []*Driver
+// shortDrivers starts the drivers of the streams side by side, and returns those that
+// were started also with an error.
+func (s *suite) shortDrivers(ctx context.Context, m *manager, way sharing) ([]*driver.Driver, error) {
+	var list []*driver.Driver
 	for range streams {
 		d, err := s.place.driver(m, "short", append([]string{"spark.pigeon.class=short"}, way.settings...)...)
 		if err != nil {
@@ -144,22 +148,26 @@ func (s *suite) shortDrivers(ctx context.Context, m *manager, way sharing) ([]*D
 		}
 		list = append(list, d)
 	}
-	var starts, rehearsals []func(context.Context) error
+	starts, startCtx := errgroup.WithContext(ctx)
+	for _, d := range list {
+		starts.Go(func() error {
+			if way.cold {
+				return d.Ready(startCtx)
+			}
+			return warm(startCtx, d)
+		})
+	}
+	if err := starts.Wait(); err != nil || way.cold {
+		return list, err
+	}
+	rehearsals, ctx := errgroup.WithContext(ctx)
 	for k, d := range list {
-		if way.cold {
-			starts = append(starts, d.ready)
-			continue
-		}
-		starts = append(starts, d.warm)
-		rehearsals = append(rehearsals, func(ctx context.Context) error {
-			_, err := d.ask(ctx, s.stream(k+streams, rehearsal))
+		rehearsals.Go(func() error {
+			_, err := d.Ask(ctx, s.stream(k+streams, rehearsal))
 			return err
 		})
 	}
-	if err := together(ctx, starts...); err != nil {
-		return list, err
-	}
-	return list, together(ctx, rehearsals...)
+	return list, rehearsals.Wait()
 }
 
 // sharingRows compares all ways with Pigeon.
@@ -185,7 +193,7 @@ func sharingRows(got map[string]*shared) []Row {
 		Row{Name: "slots that the long job had, of those that the streams leave on average", Values: []float64{work / pigeon.long / (sharedSlots * (1 - streamLoad))}})
 }
 
-// timesRows tell how long the short jobs took, all of them and by driver.
+// timesRows returns how long the short jobs took, all of them and by driver.
 func timesRows(way sharing, x *shared) (rows []Row) {
 	for _, p := range []float64{50, 99} {
 		all := percentile(slices.Concat(x.short...), p)

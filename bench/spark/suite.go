@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
@@ -24,15 +25,14 @@ const (
 // Parts are all of them, in the order in which they are measured.
 func Parts() []string { return []string{Waves, Trip, First, Sharing} }
 
-// Options say what is measured.
+// Options describe what is measured.
 type Options struct {
 	Home    sparkhome.Home
 	Jar     string // of the plugin
 	Parts   []string
 	Repeats int
 	Seed    uint64 // of the streams' arrivals
-	// Variants are settings of more drivers on Pigeon, key=value, for waves: each
-	// takes its turn.
+	// Variants are settings, key=value, each of one more driver on Pigeon for waves.
 	Variants []string
 	// Lease is the nodes' grant_lease; 0: its default.
 	Lease time.Duration
@@ -47,21 +47,21 @@ type suite struct {
 	place *place
 }
 
-// Run measures. Rows that were complete are given also with an error. When it
-// returns nothing of what it started is left.
+// Run measures, and returns complete rows also with an error. When it returns no process
+// that it started is left.
 func Run(ctx context.Context, o Options) (rows []Row, err error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	conf := filepath.Join(dir, "conf") // empty: what is set on this machine does not count
+	conf := filepath.Join(dir, "conf") // empty: no settings of this machine
 	if err := os.MkdirAll(conf, 0o755); err != nil {
 		return nil, err
 	}
 	s := &suite{o: o, place: &place{
-		home: o.Home, jar: o.Jar, lease: o.Lease, dir: dir, children: newChildren(dir, environment(os.Environ(), o.Home, conf, dir)),
+		home: o.Home, jar: o.Jar, lease: o.Lease, dir: dir, env: environment(os.Environ(), o.Home, conf, dir), processes: childproc.NewGroup(),
 	}}
-	defer s.place.children.close()
+	defer s.place.processes.Close(grace)
 	for _, part := range []struct {
 		names []string
 		run   func(context.Context) ([]Row, error)
@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options) (rows []Row, err error) {
 
 func (s *suite) wanted(part string) bool { return slices.Contains(s.o.Parts, part) }
 
-// onTwoSlots measures what needs one node of two slots, with both managers there.
+// onTwoSlots measures the parts that need one node of two slots, with both managers running.
 func (s *suite) onTwoSlots(ctx context.Context) (rows []Row, err error) {
 	machine := Machine{Nodes: 1, Slots: waveSlots}
 	alone, err := s.place.standalone(ctx, machine)
@@ -113,7 +113,7 @@ func (s *suite) warmParts(ctx context.Context, alone, pigeon *manager) (rows []R
 	var lanes []lane
 	defer func() {
 		for _, l := range lanes {
-			l.driver.close()
+			l.driver.Close(grace)
 		}
 	}()
 	add := func(m *manager, name string, settings ...string) error {
@@ -143,8 +143,8 @@ func (s *suite) warmParts(ctx context.Context, alone, pigeon *manager) (rows []R
 	return append(rows, more...), err
 }
 
-// environment is that of Spark's processes: what the user has set for Spark and
-// for Pigeon does not count.
+// environment returns that of Spark's processes: without what the user has set for Spark
+// and for Pigeon.
 func environment(base []string, home sparkhome.Home, conf, local string) []string {
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool {
 		return strings.HasPrefix(v, "SPARK_") || strings.HasPrefix(v, "PIGEON_") || strings.HasPrefix(v, "PYSPARK_")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/spark/driver"
 )
 
 // wave is a length of task, with the limit of grants over standalone and how often
@@ -31,7 +33,7 @@ const waveTime = 5 * time.Minute
 // lane is a warm driver that takes its turn.
 type lane struct {
 	name   string
-	driver *Driver
+	driver *driver.Driver
 }
 
 // waves measures 500 sleeping tasks on two slots: every lane in turn, beginning
@@ -57,10 +59,10 @@ func (s *suite) waves(ctx context.Context, lanes []lane) ([]Row, error) {
 	return rows, nil
 }
 
-func (s *suite) wave(ctx context.Context, d *Driver, millis int) (float64, error) {
+func (s *suite) wave(ctx context.Context, d *driver.Driver, millis int) (float64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, waveTime, fmt.Errorf("it took longer than %v", waveTime))
 	defer cancel()
-	return d.one(ctx, waveTasks, time.Duration(millis)*time.Millisecond)
+	return oneJob(ctx, d, waveTasks, time.Duration(millis)*time.Millisecond)
 }
 
 // waveRows tells the ratio of each lane to the first, repetition by repetition, and

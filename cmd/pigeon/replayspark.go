@@ -11,7 +11,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/replay"
-	"github.com/pigeon-sched/pigeon/bench/viaspark"
+	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	local "github.com/pigeon-sched/pigeon/internal/cluster"
@@ -35,7 +35,7 @@ type sparkReplayFlags struct {
 	slots    int
 	settings []string
 
-	options viaspark.Options // from check
+	options sparkreplay.Options // from check
 }
 
 // sparkReplayOnly are of no use without --via spark.
@@ -70,7 +70,7 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 		return refuse("--slots", "the nodes of a running cluster have the slots they have", "leave --slots or --frontend out")
 	}
 	for _, host := range s.hosts {
-		if err := viaspark.CheckHost(host); err != nil {
+		if err := sparkreplay.CheckHost(host); err != nil {
 			return fmt.Errorf("--hosts: %w", err)
 		}
 	}
@@ -79,7 +79,7 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 			return refuse("--spark-conf "+setting, "it is no setting of Spark", "write spark.NAME=VALUE")
 		}
 	}
-	s.options = viaspark.Options{Drivers: s.drivers, Settings: s.settings}
+	s.options = sparkreplay.Options{Drivers: s.drivers, Settings: s.settings}
 	if err := s.options.Check(workload.MaxJobs); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 func (s *sparkReplayFlags) findPrograms(ctx context.Context) error {
 	if len(s.hosts) > 0 {
 		for _, host := range s.hosts {
-			s.options.Programs = append(s.options.Programs, viaspark.OnHost(host, s.program))
+			s.options.Programs = append(s.options.Programs, sparkreplay.OnHost(host, s.program))
 		}
 		return nil
 	}
@@ -119,7 +119,7 @@ func (s *sparkReplayFlags) findPrograms(ctx context.Context) error {
 	}
 	env.set("SPARK_HOME", home.Dir)
 	env.set(sparkhome.JarVariable, jar)
-	s.options.Programs = []viaspark.Program{{Place: "this machine", Argv: []string{program, "spark", "submit"}, Env: env}}
+	s.options.Programs = []sparkreplay.Program{{Place: "this machine", Argv: []string{program, "spark", "submit"}, Env: env}}
 	return nil
 }
 
@@ -136,12 +136,12 @@ func (s *sparkReplayFlags) checkRuns(ctx context.Context, f *replayFlags, runs [
 	case s.master != "":
 		s.options.Master = func(int) string { return s.master }
 	case len(f.frontends) > 0:
-		s.options.Master = func(k int) string { return viaspark.Rotated(f.frontends, k) }
+		s.options.Master = func(k int) string { return sparkreplay.Rotated(f.frontends, k) }
 		if s.options.Executors, err = nodesUp(ctx, f.frontends); err != nil {
 			return err
 		}
 	default:
-		if s.slots, err = viaspark.Slots(runs[0].Description.Groups, s.slots); err != nil {
+		if s.slots, err = sparkreplay.Slots(runs[0].Description.Groups, s.slots); err != nil {
 			return err
 		}
 	}
@@ -204,9 +204,9 @@ func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (*repla
 		fmt.Fprintln(s.cmd.ErrOrStderr(), err)
 	}
 	if o.Master == nil {
-		return viaspark.OnOwn(s.cmd.Context(), run, w, viaspark.Own{Isolation: local.Isolation(f.isolation), Slots: f.spark.slots}, o)
+		return sparkreplay.OnOwn(s.cmd.Context(), run, w, sparkreplay.Own{Isolation: local.Isolation(f.isolation), Slots: f.spark.slots}, o)
 	}
-	m, err := viaspark.Run(s.cmd.Context(), w, o)
+	m, err := sparkreplay.Run(s.cmd.Context(), w, o)
 	if err == nil {
 		replay.Unmeasured(m.Outcome, w)
 	}

@@ -18,17 +18,17 @@ import (
 const replayDriver = `#!/bin/sh
 echo "driver: $*" >> "$SPARK_HOME/drivers"
 jobs=""
-while read -r line class due estimate durations && [ "$line" != end ]; do
+case "$*" in *spark.x=dies*) echo "no memory left" >&2; exit 7;; esac
+echo '{"ready":1,"application":"app"}'
+while read -r command line class due estimate durations && [ "$command" != replay ]; do
 	ran=$(echo $durations | tr ' ' ,)
 	ones=$(echo $durations | sed 's/[0-9][0-9]*/1/g; s/ /,/g')
 	names=$(echo $durations | sed 's/[0-9][0-9]*/"0"/g; s/ /,/g')
 	longest=$(echo $durations | tr ' ' '\n' | sort -n | tail -n 1)
 	jobs="$jobs {\"job\":$line,\"submitted\":$due,\"completion\":$longest,\"state\":\"completed\",\"reason\":\"\",\"reported\":[$ran],\"ran\":[$ran],\"attempts\":[$ones],\"executors\":[$names]}"
 done
-case "$*" in *spark.x=dies*) echo "no memory left" >&2; exit 7;; esac
-echo '{"ready":1}'
-read -r start
 for record in $jobs; do echo "$record"; done
+echo '{"seconds":1}'
 `
 
 // withSpark makes a Spark of the test's own that of this process.

@@ -77,16 +77,23 @@ func TestProcessThatEnds(t *testing.T) {
 		t.Errorf("status %d, %v, running %t", p.Status(), err, p.Running())
 	}
 	err := p.Failure()
-	if !errors.Is(err, ErrUnasked) {
-		t.Errorf("%v does not say that it was not stopped", err)
-	}
-	for _, word := range []string{"script ended by itself", "exit status 3", "out\nwhy"} {
+	for _, word := range []string{"script ended by itself", "exit status 3", "ends:\n  out\n  why"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%v does not contain %q", err, word)
 		}
 	}
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		t.Errorf("a signal to a process that has ended: %v", err)
+	}
+}
+
+func TestProcessWithoutALog(t *testing.T) {
+	p, err := group(t).Start(Command{Name: "it", Argv: []string{"sh", "-c", "echo why >&2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Failure(); !errors.Is(err, ErrUnasked) || !strings.HasSuffix(err.Error(), "its log ends:\n  why") {
+		t.Error(err)
 	}
 }
 

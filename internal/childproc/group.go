@@ -17,7 +17,7 @@ type Command struct {
 	Env  []string // the whole environment; nil is that of this program
 	Dir  string   // its working directory; "" is that of this program
 	// Log is a file to which standard output and standard error are appended, as far
-	// as they have no writer; "" discards them.
+	// as they have no writer; "" keeps only the end of them, in memory.
 	Log            string
 	Stdin          io.Reader // nil: empty
 	Stdout, Stderr io.Writer
@@ -46,23 +46,25 @@ func (g *Group) Start(c Command) (*Process, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:gosec,noctx // the caller's program; Stop ends it
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Env, c.Dir, c.Stdin, c.Stdout, c.Stderr
 	cmd.SysProcAttr, cmd.WaitDelay = attributes(), waitDelay
+	p := &Process{name: c.Name, log: c.Log, cmd: cmd, exited: make(chan struct{})}
+	var log io.Writer = &p.tail
 	if c.Log != "" {
-		log, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		file, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
 			return nil, fmt.Errorf("%s was not started: %w", c.Name, err)
 		}
-		defer log.Close() //nolint:errcheck // the process has its own descriptor
-		if cmd.Stdout == nil {
-			cmd.Stdout = log
-		}
-		if cmd.Stderr == nil {
-			cmd.Stderr = log
-		}
+		defer file.Close() //nolint:errcheck // the process has its own descriptor
+		log = file
+	}
+	if cmd.Stdout == nil {
+		cmd.Stdout = log
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = log
 	}
 	if err := g.spawner.start(cmd); err != nil {
 		return nil, fmt.Errorf("%s was not started: %w", c.Name, err)
 	}
-	p := &Process{name: c.Name, log: c.Log, cmd: cmd, exited: make(chan struct{})}
 	if c.Watchdog {
 		if err := p.watch(); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s was not started: no process would end it: %w", c.Name, err), p.cmd.Process.Kill(), cmd.Wait())

@@ -1,12 +1,14 @@
 package childproc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -15,6 +17,7 @@ import (
 type Process struct {
 	name     string
 	log      string // file, "" for none
+	tail     Tail   // the end of the outputs where there is no log
 	cmd      *exec.Cmd
 	watchdog *watchdog     // nil: none
 	exited   chan struct{} // closed when it has ended
@@ -94,20 +97,35 @@ func (p *Process) Wait(within time.Duration) bool {
 	}
 }
 
-// Failure waits for the end of a process that was to run on, and returns how it ended,
-// with the end of its log.
+// Failure waits for the end of a process that was to keep running, and returns how it
+// ended, with the end of its log.
 func (p *Process) Failure() error {
-	return fmt.Errorf("%s ended by itself (%w); its log %s ends: %s", p.name, errors.Join(p.Err(), ErrUnasked), p.log, p.LogTail())
+	return fmt.Errorf("%s ended by itself (%w); %s", p.name, cmp.Or(p.Err(), ErrUnasked), p.LogEnd())
 }
 
-// ErrUnasked is in the error of a process that ended without being stopped.
+// ErrUnasked is why the end of a process with status 0 is a failure.
 var ErrUnasked = errors.New("it was not asked to stop")
 
-// LogTail returns the end of the log.
-func (p *Process) LogTail() string { return FileTail(p.log) }
+// LogTail returns the end of what the process wrote to its log.
+func (p *Process) LogTail() string {
+	if p.log == "" {
+		return p.tail.String()
+	}
+	return fileTail(p.log)
+}
 
-// Log returns the path of the log.
-func (p *Process) Log() string { return p.log }
+// LogEnd returns the end of the log for an error: where it is and its last lines,
+// which are indented.
+func (p *Process) LogEnd() string {
+	what, end := "its log", p.LogTail()
+	if p.log != "" {
+		what += " " + p.log
+	}
+	if end == "" {
+		return what + " is empty"
+	}
+	return what + " ends:\n  " + strings.ReplaceAll(end, "\n", "\n  ")
+}
 
 // logPollEvery is the pause between two looks at a log.
 const logPollEvery = 50 * time.Millisecond
@@ -130,7 +148,7 @@ func (p *Process) AwaitLog(ctx context.Context, pattern *regexp.Regexp) (string,
 		case <-p.exited:
 			return "", p.Failure()
 		case <-ctx.Done():
-			return "", fmt.Errorf("%s: %w; its log %s ends: %s", p.name, context.Cause(ctx), p.log, p.LogTail())
+			return "", fmt.Errorf("%s: %w; %s", p.name, context.Cause(ctx), p.LogEnd())
 		}
 	}
 }

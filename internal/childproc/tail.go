@@ -38,8 +38,8 @@ func (t *Tail) String() string {
 	return lastLines(t.kept)
 }
 
-// FileTail returns the last lines of a file, or why it cannot be read.
-func FileTail(path string) string {
+// fileTail returns the last lines of a file, or why it cannot be read.
+func fileTail(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()

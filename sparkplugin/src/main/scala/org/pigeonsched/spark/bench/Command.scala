@@ -2,8 +2,11 @@ package org.pigeonsched.spark.bench
 
 import org.pigeonsched.spark.Refusal
 
-/** What the driver of the measurement is asked to do. */
-sealed trait Command
+/** What a driver of a measurement is told to run. */
+sealed trait Command {
+  /** Whether the driver answers it. */
+  def answered: Boolean = true
+}
 
 object Command {
 
@@ -14,16 +17,28 @@ object Command {
   final case class Each(jobs: Int) extends Command
 
   /**
-   * stream TASKS MILLIS AT,AT...: equal jobs, each submitted at its time, whether or not those before
-   * it have ended. at is in seconds from now, ascending. Answers with the seconds of each, from the
-   * time at which it was due to its end.
+   * stream TASKS MILLIS AT,AT...: equal jobs, each submitted at its time, whether or not those
+   * before it have ended. at is in seconds from now, ascending. Answers with the seconds of each,
+   * from the time at which it was due to its end.
    */
   final case class Stream(tasks: Int, millis: Int, at: Seq[Double]) extends Command
 
-  /** waits: how long each of the last grants was waited for, in seconds; none without Pigeon. */
+  /** waits: the seconds that the driver waited for each of the last grants; none without Pigeon. */
   case object Waits extends Command
 
-  val Usage = "sleep TASKS MILLIS, each JOBS, stream TASKS MILLIS AT[,AT...], waits"
+  /** job LINE CLASS DUE ESTIMATE DURATION...: a job of the next replay. */
+  final case class Keep(job: ReplayJob) extends Command {
+    override def answered: Boolean = false
+  }
+
+  /**
+   * replay: the jobs that were kept, each submitted when it is due. Answers with the seconds that
+   * it took, after a record of each job.
+   */
+  case object Replay extends Command
+
+  val Usage: String = "sleep TASKS MILLIS, each JOBS, stream TASKS MILLIS AT[,AT...], waits, " +
+    "job LINE CLASS DUE ESTIMATE DURATION..., replay"
 
   /** Bounds on what a line can make a driver hold. */
   val MaxTasks = 100000
@@ -31,11 +46,14 @@ object Command {
 
   /** Throws a Refusal. */
   def parse(line: String): Command = line.trim.split("\\s+").toSeq match {
-    case Seq("sleep", tasks, millis) => Sleep(whole(tasks, MaxTasks, line), whole(millis, Int.MaxValue, line))
+    case Seq("sleep", tasks, millis) =>
+      Sleep(whole(tasks, MaxTasks, line), whole(millis, Int.MaxValue, line))
     case Seq("each", jobs) => Each(whole(jobs, MaxJobs, line))
     case Seq("stream", tasks, millis, at) =>
       Stream(whole(tasks, MaxTasks, line), whole(millis, Int.MaxValue, line), instants(at, line))
     case Seq("waits") => Waits
+    case "job" +: _ => Keep(ReplayJob.parse(line.trim.stripPrefix("job")))
+    case Seq("replay") => Replay
     case _ => refuse(line, "it is no command")
   }
 
@@ -57,5 +75,6 @@ object Command {
   }
 
   private def refuse(line: String, why: String): Nothing =
-    throw new Refusal(why, s"the line '${line.take(80)}'", "nothing of it was run", s"the commands are $Usage")
+    throw new Refusal(
+      why, s"the line '${line.take(80)}'", "nothing of it was run", s"the commands are $Usage")
 }

@@ -3,7 +3,6 @@ package org.pigeonsched.spark.bench
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 
-import scala.concurrent.ExecutionContext
 import scala.util.{Failure, Success}
 
 import org.apache.spark.SparkContext
@@ -20,7 +19,10 @@ final class SleepJobs(sc: SparkContext) {
   /** Jobs of one task that does nothing, one after another: the seconds of each. */
   def each(jobs: Int): Seq[Double] = Seq.fill(jobs)(one(1, 0))
 
-  /** Equal jobs, each submitted at its time; the seconds of each from then on. Blocks until all have ended. */
+  /**
+   * Equal jobs, each submitted at its time; the seconds of each from then on. Blocks until all have
+   * ended.
+   */
   def stream(tasks: Int, millis: Int, at: Seq[Double]): Seq[Double] = {
     val begin = System.nanoTime()
     val took = new Array[Double](at.size)
@@ -46,13 +48,14 @@ final class SleepJobs(sc: SparkContext) {
   private def submit(tasks: Int, millis: Int) = {
     val rdd = sc.parallelize(0 until tasks, math.max(1, tasks))
     val sleep = new Sleep(millis)
-    sc.submitJob[Int, Unit, Unit](rdd, (i: Iterator[Int]) => i.foreach(sleep), rdd.partitions.indices, (_, _) => (), ())
+    val run = (elements: Iterator[Int]) => elements.foreach(sleep)
+    sc.submitJob[Int, Unit, Unit](rdd, run, rdd.partitions.indices, (_, _) => (), ())
   }
 }
 
 object SleepJobs {
 
-  /** What a task does: it runs on executors, so it holds nothing but its time. */
+  /** A task's code: it runs on executors, so it holds nothing but its time. */
   private final class Sleep(millis: Int) extends (Int => Unit) with Serializable {
     override def apply(element: Int): Unit = Thread.sleep(millis.toLong)
   }
@@ -61,11 +64,5 @@ object SleepJobs {
     val began = System.nanoTime()
     body
     (System.nanoTime() - began) / 1e9
-  }
-
-  // The end of a job is noted by the thread that sees it: a queue in between would add to its time.
-  private object SameThread extends ExecutionContext {
-    override def execute(r: Runnable): Unit = r.run()
-    override def reportFailure(e: Throwable): Unit = Console.err.println(s"the end of a job was not noted: $e")
   }
 }

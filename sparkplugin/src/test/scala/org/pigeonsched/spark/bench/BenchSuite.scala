@@ -1,5 +1,7 @@
 package org.pigeonsched.spark.bench
 
+import scala.collection.mutable.ArrayBuffer
+
 import org.apache.spark.{SparkConf, SparkContext}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -11,7 +13,8 @@ class BenchSuite extends AnyFunSuite {
     "sleep 500 10" -> Command.Sleep(500, 10),
     "  each   3 " -> Command.Each(3),
     "stream 10 50 0,0.25,2" -> Command.Stream(10, 50, Seq(0, 0.25, 2)),
-    "waits" -> Command.Waits
+    "waits" -> Command.Waits,
+    "replay" -> Command.Replay
   ).foreach { case (line, command) => test(s"[$line] is read")(assert(Command.parse(line) == command)) }
 
   Seq(
@@ -33,9 +36,11 @@ class BenchSuite extends AnyFunSuite {
   test("each command is answered by one object; a task's sleep is in it") {
     val sc = new SparkContext(new SparkConf().setMaster("local[2]").setAppName("bench").set("spark.ui.enabled", "false"))
     try {
-      val jobs = new SleepJobs(sc)
+      val written = ArrayBuffer[String]()
+      val commands = new Commands(sc, written += _)
       def seconds(line: String): Seq[Double] = {
-        val answer = Bench.run(sc, jobs, Command.parse(line))
+        commands.run(Command.parse(line))
+        val answer = written.last
         assert(answer.startsWith("{\"seconds\":") && answer.endsWith("}"))
         val inner = answer.stripPrefix("{\"seconds\":").stripSuffix("}").stripPrefix("[").stripSuffix("]")
         inner.split(",").toSeq.filter(_.nonEmpty).map(_.toDouble)
@@ -45,6 +50,10 @@ class BenchSuite extends AnyFunSuite {
       val stream = seconds("stream 2 20 0,0.01,0.3")
       assert(stream.size == 3 && stream.forall(_ >= 0.02))
       assert(seconds("waits").isEmpty)
+      written.clear()
+      commands.run(Command.parse("job 4 short 0 1 1000"))
+      assert(written.isEmpty && seconds("replay").size == 1 && commands.failed == 0)
+      assert(written.size == 2 && written.head.startsWith("{\"job\":4,"))
     } finally sc.stop()
   }
 }

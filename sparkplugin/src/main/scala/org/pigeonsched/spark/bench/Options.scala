@@ -1,18 +1,18 @@
-package org.pigeonsched.spark.replay
+package org.pigeonsched.spark.bench
 
 import org.pigeonsched.spark.Refusal
 
 /**
- * When a driver of a replay is ready.
+ * When a driver is ready.
  *
- * @param executors that it waits for, and warms up; 0: for none
- * @param within    seconds until it gives up waiting for them
+ * @param executors it waits for so many, and has them run tasks; 0: for none
+ * @param within    seconds until it stops waiting for them
  */
 final case class Options(executors: Int = 0, within: Int = 120)
 
 object Options {
 
-  val Usage: String = "Replay [--executors N] [--within SECONDS], with jobs on standard input"
+  val Usage: String = "Bench [--executors N] [--within SECONDS], with commands on standard input"
 
   /** Throws a Refusal that names the option. */
   def parse(args: Seq[String]): Options =
@@ -24,7 +24,8 @@ object Options {
     }
 
   private def number(name: String, value: String): Int =
-    if (value.matches("[0-9]{1,6}")) value.toInt else refuse(s"'$value' is no value of $name, a number of 0 or more")
+    if (value.matches("[0-9]{1,6}")) value.toInt
+    else refuse(s"'$value' is no value of $name, a number of 0 or more")
 
   private def refuse(what: String): Nothing =
     throw new Refusal(what, "the command line", "no job was submitted", s"usage: $Usage")

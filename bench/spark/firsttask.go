@@ -38,13 +38,13 @@ func (s *suite) start(ctx context.Context, m *manager) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer d.close()
-	if err := d.tell("sleep 1 0"); err != nil { // it lies ready in the driver's input
+	defer d.Close(grace)
+	if err := d.Send("sleep 1 0"); err != nil { // it lies ready in the driver's input
 		return 0, err
 	}
-	if err := d.ready(ctx); err != nil {
+	if err := d.Ready(ctx); err != nil {
 		return 0, err
 	}
-	_, err = d.hear(ctx, "sleep 1 0")
-	return time.Since(d.started), err
+	_, err = d.Seconds(ctx, "sleep 1 0")
+	return time.Since(d.Started()), err
 }

@@ -1,4 +1,4 @@
-package viaspark
+package sparkreplay
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
+	"github.com/pigeon-sched/pigeon/bench/spark/driver"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"go.uber.org/goleak"
 )
@@ -29,55 +30,53 @@ func TestMain(m *testing.M) {
 }
 
 // fakeDriver speaks as Spark's driver does. Its jobs take no longer than their
-// longest task, without anybody sleeping.
+// longest task, without sleeping.
 func fakeDriver(how string) {
 	in := newLines(os.Stdin)
-	var jobs [][]string
-	for line := range in {
-		if line == "end" {
-			break
-		}
-		jobs = append(jobs, strings.Fields(line))
-	}
-	number := strings.Fields(os.Args[len(os.Args)-1])[0]
-	fmt.Fprintln(os.Stderr, "driver has", len(jobs), "jobs and", strings.Join(os.Args[1:], " "))
+	fmt.Fprintln(os.Stderr, "driver with", strings.Join(os.Args[1:], " "))
 	if how == "never ready" {
 		os.Exit(5)
 	}
-	if how == "silent" {
-		<-in
-		os.Exit(3)
+	if how != "silent" {
+		fmt.Fprintln(os.Stdout, `{"ready":2}`)
 	}
-	fmt.Fprintln(os.Stdout, `{"ready":2}`)
-	if <-in != "start" {
-		os.Exit(3)
+	var jobs [][]string
+	for line := range in {
+		if line == driver.Replay {
+			replayJobs(in, jobs, how)
+		}
+		jobs = append(jobs, strings.Fields(strings.TrimPrefix(line, "job ")))
 	}
+	os.Exit(3)
+}
+
+// replayJobs writes the records of jobs, and ends the program with its input.
+func replayJobs(in <-chan string, jobs [][]string, how string) {
 	for i, job := range jobs {
 		switch {
 		case how == "dies" && i == 1:
 			fmt.Fprintln(os.Stderr, "java.lang.OutOfMemoryError")
 			os.Exit(52)
 		case how == "babbles":
-			fmt.Fprintln(os.Stdout, "hello", number)
+			fmt.Fprintln(os.Stdout, "hello")
 		case how == "hangs" && i == 1:
 			<-in
 			os.Exit(3)
 		}
 		fmt.Fprintln(os.Stdout, record(job, how == "fails" && i == 0))
 	}
-	if how == "fails" {
-		os.Exit(1)
-	}
+	fmt.Fprintln(os.Stdout, `{"seconds":0.5}`)
+	<-in
 	os.Exit(0)
 }
 
-// record is what a driver says of a job that started when it was due, waited 2 ns and
+// record is the answer of a driver for a job that started when it was due, waited 2 ns and
 // then ran all tasks at once.
 func record(job []string, failed bool) string {
 	var line, due, longest int64
 	fmt.Sscan(job[0], &line)
 	fmt.Sscan(job[2], &due)
-	s := said{Job: int(line), Submitted: due + 1, State: completed}
+	s := driver.Record{Job: int(line), Submitted: due + 1, State: driver.Completed}
 	if failed {
 		s.State, s.Reason = "failed", "by request"
 	}
@@ -130,7 +129,7 @@ func jobs(t *testing.T) *workload.Workload {
 	return w
 }
 
-// programs are drivers that behave as said, in turn.
+// programs are drivers that behave as named, in turn.
 func programs(t *testing.T, hows ...string) []Program {
 	t.Helper()
 	self, err := os.Executable()
@@ -203,7 +202,7 @@ func checkHistory(t *testing.T, m *replay.Measured) {
 	}
 }
 
-func TestADriverThatDiesIsTold(t *testing.T) {
+func TestADriverThatDiesIsReported(t *testing.T) {
 	o := options(t, 2, "works", "dies")
 	var died []error
 	o.Died = func(err error) { died = append(died, err) }
@@ -234,12 +233,12 @@ func TestAFailedJobIsNoDeath(t *testing.T) {
 
 func TestNothingRunsUnlessAllAreReady(t *testing.T) {
 	m, err := Run(t.Context(), jobs(t), options(t, 2, "works", "never ready"))
-	if m != nil || !contains(err, "no job was submitted", "driver 1 on this machine ended (exit status 5) before it was ready", "the last it said:\n  driver has 2 jobs and --master m1") {
+	if m != nil || !contains(err, "no job was submitted", "driver 1 on this machine ended (exit status 5) before it was ready", "its log ends:\n  driver with --master m1") {
 		t.Error(err)
 	}
 }
 
-// TestNoSuchProgramThere: a shell says so, and the error what to do.
+// TestNoSuchProgramThere: the error of a shell has the option that names the program.
 func TestNoSuchProgramThere(t *testing.T) {
 	o := options(t, 1)
 	o.Programs = []Program{OnHost("a", "pigeon")}
@@ -250,13 +249,13 @@ func TestNoSuchProgramThere(t *testing.T) {
 	}
 }
 
-// TestADriverThatIsNotOurs is ended, and what it says counts for nothing.
+// TestADriverThatIsNotOurs is killed, and what it writes is ignored.
 func TestADriverThatIsNotOurs(t *testing.T) {
 	o := options(t, 2, "works", "babbles")
 	var died []error
 	o.Died = func(err error) { died = append(died, err) }
 	m, err := Run(t.Context(), jobs(t), o)
-	if err != nil || !m.Outcome.Facts.Partial || m.Outcome.Jobs[1].Ended || len(died) != 1 || !contains(died[0], "driver 1", "wrote what is no record", "hello") {
+	if err != nil || !m.Outcome.Facts.Partial || m.Outcome.Jobs[1].Ended || len(died) != 1 || !contains(died[0], "driver 1", "wrote what is no answer", "hello") {
 		t.Errorf("%v, died %v, %+v", err, died, m)
 	}
 }
@@ -264,7 +263,7 @@ func TestADriverThatIsNotOurs(t *testing.T) {
 func TestAProgramThatIsNotThere(t *testing.T) {
 	o := options(t, 2, "works")
 	o.Programs = append(o.Programs, Program{Place: "nowhere", Argv: []string{"/nonesuch"}})
-	if _, err := Run(t.Context(), jobs(t), o); !contains(err, "nowhere", "driver 1 cannot be started", "/nonesuch") {
+	if _, err := Run(t.Context(), jobs(t), o); !contains(err, "nowhere", "driver 1 was not started", "/nonesuch") {
 		t.Error(err)
 	}
 }
@@ -366,22 +365,6 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
-	short := newTail()
-	fmt.Fprint(short, "one\ntwo\n")
-	if got := short.String(); got != "one\ntwo" {
-		t.Errorf("%q", got)
-	}
-	long := newTail()
-	for i := range 100_000 {
-		fmt.Fprintln(long, "line", i)
-	}
-	lines := strings.Split(long.String(), "\n")
-	if len(lines) != tailLines || lines[tailLines-1] != "line 99999" || len(long.kept) > tailBytes {
-		t.Errorf("%d lines, %q", len(lines), lines)
-	}
-}
-
 func contains(err error, parts ...string) bool {
 	for _, part := range parts {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -389,4 +372,30 @@ func contains(err error, parts ...string) bool {
 		}
 	}
 	return err != nil
+}
+
+// TestRecordsAreChecked: a record of a job that the driver does not have, or has ended,
+// is refused.
+func TestRecordsAreChecked(t *testing.T) {
+	w := jobs(t)
+	good := driver.Record{Job: 1, State: driver.Completed, Reported: []int64{5, 6}, Ran: []int64{4, 9}, Attempts: []int{1, 1}, Executors: []string{"0", "0"}}
+	o, d := newOutcome(w), &member{jobs: []int{0, 2}}
+	if err := o.add(d, &good); err != nil || o.out.Queueing[0] != 1 || o.out.Queueing[1] != 0 {
+		t.Errorf("%v, queueing %v", err, o.out.Queueing)
+	}
+	for _, c := range []struct {
+		change func(*driver.Record)
+		want   string
+	}{
+		{func(*driver.Record) {}, "two records"},
+		{func(r *driver.Record) { r.Job = 2 }, "not its own"},
+		{func(r *driver.Record) { r.Job = 9 }, "not its own"},
+		{func(r *driver.Record) { r.Job, r.Reported = 3, []int64{1} }, "1 tasks of the job of line 3, which has 2"},
+	} {
+		r := good
+		c.change(&r)
+		if err := o.add(d, &r); !contains(err, c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
 }

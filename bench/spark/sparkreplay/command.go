@@ -1,12 +1,11 @@
-package viaspark
+package sparkreplay
 
 import (
 	"fmt"
 	"strings"
-)
 
-// Main is the driver's class, in the plugin's jar.
-const Main = "org.pigeonsched.spark.replay.Replay"
+	"github.com/pigeon-sched/pigeon/bench/spark/driver"
+)
 
 // Program starts drivers at one place. The options of spark-submit are added to it.
 type Program struct {
@@ -15,14 +14,14 @@ type Program struct {
 	Argv  []string
 	// Env is the whole environment; nil is that of this process.
 	Env []string
-	// Shell says that the words after Argv are read by a shell, as ssh has it.
+	// Shell reports whether a shell reads the words after Argv, as with ssh.
 	Shell bool
-	// NotFound is what to do when a shell there says that it has no such program.
+	// NotFound is what a user can do when a shell there does not find the program.
 	NotFound string
 }
 
-// sshOptions: nobody is asked for a password, and a host that is gone is noticed
-// within half a minute.
+// sshOptions: no password is asked for, and the loss of a host is noticed within half a
+// minute.
 var sshOptions = []string{"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"}
 
 // OnHost starts drivers on a host by ssh, by the program pigeon there, which finds
@@ -33,7 +32,7 @@ func OnHost(host, pigeon string) Program {
 		NotFound: "name the path of pigeon on the hosts with --host-pigeon"}
 }
 
-// CheckHost refuses what ssh would not take for a host.
+// CheckHost returns why a word is no host for ssh.
 func CheckHost(host string) error {
 	if host == "" || strings.HasPrefix(host, "-") || strings.ContainsAny(host, " \t\n'\"") {
 		return fmt.Errorf("%q is no host; write HOST or USER@HOST, several with commas", host)
@@ -41,7 +40,7 @@ func CheckHost(host string) error {
 	return nil
 }
 
-// quoted is the word as a shell reads it, unchanged.
+// quoted returns the word so that a shell reads it unchanged.
 func quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+"
 	if word != "" && strings.Trim(word, plain) == "" {
@@ -50,7 +49,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// command is the whole command line of driver k.
+// command returns the whole command line of driver k.
 func (o *Options) command(k int) (p *Program, argv []string) {
 	p = &o.Programs[k%len(o.Programs)]
 	argv = append(argv, p.Argv...)
@@ -63,8 +62,8 @@ func (o *Options) command(k int) (p *Program, argv []string) {
 	return p, argv
 }
 
-// defaults of Spark's settings, which Options.Settings may say otherwise. A replay's
-// tasks need nothing, and nobody looks at its page.
+// defaults are settings of Spark, which Options.Settings overrides. A replay's tasks
+// need nothing, and no person looks at its page.
 var defaults = []string{
 	"spark.driver.memory=512m", "spark.executor.memory=512m", "spark.ui.enabled=false", "spark.log.level=WARN",
 	"spark.ui.showConsoleProgress=false",
@@ -76,7 +75,7 @@ const internal = "spark-internal"
 
 // submit returns the words for spark-submit.
 func (o *Options) submit(k int) []string {
-	words := []string{"--master", o.Master(k), "--name", fmt.Sprintf("replay, driver %d of %d", k, o.Drivers), "--class", Main}
+	words := []string{"--master", o.Master(k), "--name", fmt.Sprintf("replay, driver %d of %d", k, o.Drivers), "--class", driver.Class}
 	if o.Jar != "" {
 		words = append(words, "--jars", o.Jar)
 	}

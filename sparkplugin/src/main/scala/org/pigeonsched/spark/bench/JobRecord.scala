@@ -1,21 +1,25 @@
-package org.pigeonsched.spark.replay
+package org.pigeonsched.spark.bench
 
 /**
- * What became of one job. Times are ns by the driver's clock, as run.
+ * The outcome of one job. Times are in nanoseconds by the driver's clock.
  *
- * @param submitted  after the start, as it happened
+ * @param submitted  when the job was submitted, after the start of the replay
  * @param completion from there to the end of the last task
- * @param error      empty if it was completed
+ * @param error      empty if the job was completed
  */
-final case class JobRecord(line: Int, submitted: Long, completion: Long, error: String, tasks: TaskRecords) {
+final case class JobRecord(
+    line: Int, submitted: Long, completion: Long, error: String, tasks: TaskRecords) {
 
   /** One JSON object, as one line. */
   def json: String = {
     val fields = Seq(
-      "job" -> line.toString, "submitted" -> submitted.toString, "completion" -> completion.toString,
+      "job" -> line.toString,
+      "submitted" -> submitted.toString,
+      "completion" -> completion.toString,
       "state" -> JobRecord.quoted(if (error.isEmpty) "completed" else "failed"),
       "reason" -> JobRecord.quoted(error.take(JobRecord.MaxReason)),
-      "reported" -> tasks.reported.mkString("[", ",", "]"), "ran" -> tasks.ran.mkString("[", ",", "]"),
+      "reported" -> tasks.reported.mkString("[", ",", "]"),
+      "ran" -> tasks.ran.mkString("[", ",", "]"),
       "attempts" -> tasks.attempts.mkString("[", ",", "]"),
       "executors" -> tasks.executors.map(JobRecord.quoted).mkString("[", ",", "]"))
     fields.map { case (k, v) => s"""${JobRecord.quoted(k)}:$v""" }.mkString("{", ",", "}")
@@ -36,15 +40,15 @@ object JobRecord {
 }
 
 /**
- * The tasks of one job, by number. Spark tells of one result after the other, and of the job's end
+ * The tasks of one job, by number. Spark reports one result after the other, and the job's end
  * after all of them, so nothing here is locked.
  */
 final class TaskRecords(size: Int) {
-  /** When the driver had its result, after the job was submitted; -1 if it had none. */
+  /** When the driver received its result, after the job was submitted; -1: never. */
   val reported: Array[Long] = Array.fill(size)(-1L)
   /** How long its attempt ran, by the executor's clock. */
   val ran: Array[Long] = new Array(size)
-  /** Attempts that it took. */
+  /** How many attempts it took. */
   val attempts: Array[Int] = new Array(size)
   /** The executor it ran in. */
   val executors: Array[String] = Array.fill(size)("")

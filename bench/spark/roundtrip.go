@@ -52,13 +52,13 @@ func (s *suite) trip(ctx context.Context, standalone, pigeon lane) ([]Row, error
 type round struct{ plain, granted, waits []float64 }
 
 func (s *suite) tripOnce(ctx context.Context, standalone, pigeon lane) (r round, err error) {
-	if r.plain, err = standalone.driver.ask(ctx, fmt.Sprintf("each %d", trips)); err != nil {
+	if r.plain, err = standalone.driver.Ask(ctx, fmt.Sprintf("each %d", trips)); err != nil {
 		return r, err
 	}
-	if r.granted, err = pigeon.driver.ask(ctx, fmt.Sprintf("each %d", trips)); err != nil {
+	if r.granted, err = pigeon.driver.Ask(ctx, fmt.Sprintf("each %d", trips)); err != nil {
 		return r, err
 	}
-	if r.waits, err = pigeon.driver.ask(ctx, "waits"); err != nil {
+	if r.waits, err = pigeon.driver.Ask(ctx, "waits"); err != nil {
 		return r, err
 	}
 	if len(r.waits) == 0 {

@@ -1,4 +1,4 @@
-package viaspark
+package sparkreplay
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
-// Slots returns the slots of each node of a cluster of one's own, so that an
-// application has few executors: as many as the groups' sizes have in common, hence
-// one node for each of even groups. asked, if not 0, is taken instead where it
-// divides all sizes.
+// Slots returns the slots of each node of a cluster that is started for a replay. An
+// application has one executor on each node, so nodes are large: the greatest common
+// divisor of the groups' sizes, hence one node for each of equal groups. asked, if not
+// 0, is returned instead where it divides all sizes.
 func Slots(groups []int, asked int) (int, error) {
 	common := 0
 	for _, size := range groups {
@@ -37,7 +37,7 @@ func Slots(groups []int, asked int) (int, error) {
 	return asked, nil
 }
 
-// Own says what cluster of one's own to replay on.
+// Own describes the cluster that is started for a replay.
 type Own struct {
 	Isolation cluster.Isolation
 	Slots     int // of each node, from Slots
@@ -57,45 +57,21 @@ func OnOwn(ctx context.Context, r *experiment.Run, w *workload.Workload, own Own
 	o.Master = func(k int) string { return Rotated(c.Frontends(), k) }
 	o.Executors = r.Description.Workers() / own.Slots
 	o.Failed = c.Failed()
-	before, sentBefore, err := read(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if m, err = Run(ctx, w, o); err != nil {
-		return nil, err
-	}
-	after, sent, err := read(context.WithoutCancel(ctx), c) // also when it was ended early
-	if err != nil {
-		return nil, err
-	}
-	m.Usage = after.Since(before)
-	m.Outcome.Facts.Messages = sent - sentBefore
-	replay.Live(m.Outcome, w, m.Usage.CPU, m.Usage.RSSMax)
-	return m, nil
+	return replay.Metered(ctx, c, w, func() (*replay.Measured, error) { return Run(ctx, w, o) })
 }
 
 func (own Own) spec(r *experiment.Run) cluster.Spec {
 	spec := replay.Spec(r)
 	spec.Isolation, spec.Slots, spec.Groups = own.Isolation, own.Slots, nil
-	spec.HTTP = own.Isolation == cluster.Process // to ask for the messages
+	spec.HTTP = own.Isolation == cluster.Process // for the count of messages
 	for _, workers := range r.Description.Groups {
 		spec.Groups = append(spec.Groups, workers/own.Slots)
 	}
 	return spec
 }
 
-// read returns what the daemons have used, and how many core messages they have sent.
-func read(ctx context.Context, c *cluster.Cluster) (cluster.Usage, int64, error) {
-	used, err := c.Usage()
-	if err != nil {
-		return used, 0, err
-	}
-	sent, err := c.Messages(ctx)
-	return used, int64(sent), err //nolint:gosec // a count
-}
-
-// Rotated is the master of driver k on a Pigeon of these frontends: the drivers are
-// spread over them, and each knows all.
+// Rotated returns the master URL of driver k on a Pigeon with these frontends: each
+// driver has all, and the first of them are spread.
 func Rotated(frontends []string, k int) string {
 	first := k % len(frontends)
 	return "spark-pigeon://" + strings.Join(slices.Concat(frontends[first:], frontends[:first]), ",")

@@ -1,6 +1,7 @@
-package org.pigeonsched.spark.replay
+package org.pigeonsched.spark.bench
 
 import java.io.{BufferedReader, StringReader}
+import java.util.concurrent.CountDownLatch
 
 import scala.collection.mutable.ArrayBuffer
 
@@ -10,8 +11,6 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.pigeonsched.spark.{JobClass, Refusal}
 
 class ReplaySuite extends AnyFunSuite {
-
-  private def orders(text: String) = new Orders(new BufferedReader(new StringReader(text)))
 
   test("a line is a job, whatever the white space") {
     val job = ReplayJob.parse(" 7\tlong 1500  750 500 1000\r")
@@ -33,17 +32,27 @@ class ReplaySuite extends AnyFunSuite {
     }
   }
 
-  test("orders are jobs until the end, then the start, and the end of the input") {
-    val o = orders("1 short 0 1 1\n\n2 long 5 1 1 1\nend\nother\nstart\n")
-    assert(o.jobs().map(_.line) == Seq(1, 2))
-    val gone = new java.util.concurrent.CountDownLatch(1)
-    o.listen(() => gone.countDown())
-    o.awaitStart()
-    gone.await()
+  private def input(text: String) = new Input(new BufferedReader(new StringReader(text)))
+
+  test("input is commands until its end, which ends a driver that owes no answer") {
+    val in = input("job 1 short 0 1 1\n\nwaits\n")
+    val abandoned = new CountDownLatch(1)
+    in.answered() // it was ready
+    in.start(() => abandoned.countDown())
+    assert(in.commands.toList.map(_.answered) == Seq(false, true))
+    abandoned.await() // nobody answered 'waits'
+    val idle = input("job 1 short 0 1 1\n")
+    idle.answered()
+    idle.start(() => fail("it was abandoned"))
+    assert(idle.commands.size == 1)
   }
 
-  test("jobs without an end are refused") {
-    assert(intercept[Refusal](orders("1 short 0 1 1\n").jobs()).what.contains("no end"))
+  test("a line that is no command is refused in its turn") {
+    val in = input("waits\njob 1\n")
+    in.start(() => ())
+    val commands = in.commands
+    assert(commands.next() == Command.Waits)
+    assert(intercept[Refusal](commands.next()).what.contains("1 fields"))
   }
 
   Seq(
@@ -72,17 +81,17 @@ class ReplaySuite extends AnyFunSuite {
   }
 
   // On Spark's own scheduler: the program is the same under any master.
-  test("every job ends and is told of once, with all of its tasks") {
+  test("every job ends and is reported once, with all of its tasks") {
     val sc = new SparkContext(new SparkConf().setMaster("local[2]").setAppName("replay").set("spark.ui.enabled", "false"))
-    val told = ArrayBuffer[JobRecord]()
+    val records = ArrayBuffer[JobRecord]()
     val ms = 1000000L
     val jobs = Seq(
       ReplayJob(1, JobClass.Short, 0, 10 * ms, Array(10 * ms, 10 * ms)),
       ReplayJob(2, JobClass.Long, 0, 0, Array(20 * ms)),
       ReplayJob(3, JobClass.Short, 30 * ms, 10 * ms, Array(10 * ms)))
-    try assert(Replay.run(sc, jobs, told += _) == 0) finally sc.stop()
-    assert(told.map(_.line).sorted == Seq(1, 2, 3) && told.forall(_.error.isEmpty))
-    told.foreach { r =>
+    try assert(Replay.run(sc, jobs, records += _) == 0) finally sc.stop()
+    assert(records.map(_.line).sorted == Seq(1, 2, 3) && records.forall(_.error.isEmpty))
+    records.foreach { r =>
       val job = jobs(r.line - 1)
       assert(r.submitted >= job.due && r.tasks.attempts.forall(_ == 1))
       r.tasks.ran.zip(job.durations).foreach { case (ran, duration) => assert(ran >= duration) }
