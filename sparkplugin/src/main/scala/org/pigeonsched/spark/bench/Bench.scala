@@ -18,13 +18,13 @@ import org.pigeonsched.spark.{JobClass, Refusal}
  * Commands are lines of standard input, answers are JSON objects, one on a line of standard output:
  *
  * {{{
- *                                              {"ready":EXECUTORS,"application":ID}   first of all
- *   sleep TASKS MILLIS                         {"seconds":S}
- *   each JOBS                                  {"seconds":[S,...]}
- *   stream TASKS MILLIS AT,AT...               {"seconds":[S,...]}
- *   waits                                      {"seconds":[S,...]}
- *   job LINE CLASS DUE ESTIMATE DURATION...    (no answer: the job is kept for the replay)
- *   replay                                     {"job":LINE,...} as each job ends, then {"seconds":S}
+ *                                            {"ready":EXECUTORS,"application":ID}   first of all
+ *   sleep TASKS MILLIS                       {"seconds":S}
+ *   each JOBS                                {"seconds":[S,...]}
+ *   stream TASKS MILLIS AT,AT...             {"seconds":[S,...]}
+ *   waits                                    {"seconds":[S,...]}
+ *   job LINE CLASS DUE ESTIMATE DURATION...  (no answer: the job is kept for the replay)
+ *   replay                                   {"job":LINE,...} as each job ends, then {"seconds":S}
  * }}}
  *
  * Nothing else is written to standard output. The end of the input ends the driver at once: the

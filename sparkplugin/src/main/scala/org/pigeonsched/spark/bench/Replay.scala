@@ -47,12 +47,13 @@ object Replay {
     sc.setLocalProperty(ClassChoice.Estimate, estimate)
     sc.setJobDescription(s"line ${job.line} of the trace")
     val rdd = sc.parallelize(job.durations.toSeq, job.durations.length)
-    sc.submitJob[Long, (Long, Int, String), Unit](rdd, Sleep, rdd.partitions.indices, (task, result) => {
+    def record(task: Int, result: (Long, Int, String)): Unit = {
       tasks.reported(task) = System.nanoTime() - submitted
       tasks.ran(task) = result._1
       tasks.attempts(task) = result._2
       tasks.executors(task) = result._3
-    }, ())
+    }
+    sc.submitJob[Long, (Long, Int, String), Unit](rdd, Sleep, rdd.partitions.indices, record, ())
   }
 
   private def reason(result: Try[Unit]): String = result match {
@@ -70,7 +71,7 @@ object Replay {
     }
   }
 
-  /** A task's code: on executors, so without state. Returns how long it ran, its attempt, its executor. */
+  /** A task's code, without state. Returns how long it ran, its attempt and its executor. */
   private object Sleep extends (Iterator[Long] => (Long, Int, String)) with Serializable {
     override def apply(durations: Iterator[Long]): (Long, Int, String) = {
       val began = System.nanoTime()

@@ -37,6 +37,8 @@ object ReplayJob {
   }
 
   private def refuse(text: String, why: String): Nothing =
-    throw new Refusal(s"a line is no job: $why", s"'${text.take(80)}'", "reading jobs; none was submitted",
-      "a job is LINE CLASS DUE ESTIMATE DURATION..., times in ns; 'pigeon replay --via spark' writes them")
+    throw new Refusal(
+      s"a line is no job: $why", s"'${text.take(80)}'", "reading jobs; none was submitted",
+      "a job is LINE CLASS DUE ESTIMATE DURATION..., times in ns; " +
+        "'pigeon replay --via spark' writes them")
 }

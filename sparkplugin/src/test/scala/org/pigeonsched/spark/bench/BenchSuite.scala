@@ -15,7 +15,9 @@ class BenchSuite extends AnyFunSuite {
     "stream 10 50 0,0.25,2" -> Command.Stream(10, 50, Seq(0, 0.25, 2)),
     "waits" -> Command.Waits,
     "replay" -> Command.Replay
-  ).foreach { case (line, command) => test(s"[$line] is read")(assert(Command.parse(line) == command)) }
+  ).foreach { case (line, command) =>
+    test(s"[$line] is read")(assert(Command.parse(line) == command))
+  }
 
   Seq(
     "" -> "no command",
@@ -34,7 +36,8 @@ class BenchSuite extends AnyFunSuite {
 
   // On Spark's own scheduler: the program is the same under any master.
   test("each command is answered by one object; a task's sleep is in it") {
-    val sc = new SparkContext(new SparkConf().setMaster("local[2]").setAppName("bench").set("spark.ui.enabled", "false"))
+    val sc = new SparkContext(
+      new SparkConf().setMaster("local[2]").setAppName("bench").set("spark.ui.enabled", "false"))
     try {
       val written = ArrayBuffer[String]()
       val commands = new Commands(sc, written += _)
@@ -42,7 +45,8 @@ class BenchSuite extends AnyFunSuite {
         commands.run(Command.parse(line))
         val answer = written.last
         assert(answer.startsWith("{\"seconds\":") && answer.endsWith("}"))
-        val inner = answer.stripPrefix("{\"seconds\":").stripSuffix("}").stripPrefix("[").stripSuffix("]")
+        val inner = answer.stripPrefix("{\"seconds\":").stripSuffix("}")
+          .stripPrefix("[").stripSuffix("]")
         inner.split(",").toSeq.filter(_.nonEmpty).map(_.toDouble)
       }
       assert(seconds("sleep 4 50").forall(_ >= 0.1))

@@ -82,7 +82,8 @@ class ReplaySuite extends AnyFunSuite {
 
   // On Spark's own scheduler: the program is the same under any master.
   test("every job ends and is reported once, with all of its tasks") {
-    val sc = new SparkContext(new SparkConf().setMaster("local[2]").setAppName("replay").set("spark.ui.enabled", "false"))
+    val sc = new SparkContext(
+      new SparkConf().setMaster("local[2]").setAppName("replay").set("spark.ui.enabled", "false"))
     val records = ArrayBuffer[JobRecord]()
     val ms = 1000000L
     val jobs = Seq(
@@ -95,7 +96,9 @@ class ReplaySuite extends AnyFunSuite {
       val job = jobs(r.line - 1)
       assert(r.submitted >= job.due && r.tasks.attempts.forall(_ == 1))
       r.tasks.ran.zip(job.durations).foreach { case (ran, duration) => assert(ran >= duration) }
-      r.tasks.reported.zip(r.tasks.ran).foreach { case (reported, ran) => assert(reported >= ran && reported <= r.completion) }
+      r.tasks.reported.zip(r.tasks.ran).foreach { case (reported, ran) =>
+        assert(reported >= ran && reported <= r.completion)
+      }
     }
   }
 }
