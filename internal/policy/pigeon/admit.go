@@ -9,26 +9,20 @@ import (
 // first and alone, as a short one.
 func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sched.Message, out *sched.Actions) {
 	x := work{job: j, task: first, attempt: m.Attempt, class: j.Class, moved: m.Marks.Has(sched.Moved)}
-	if first == 0 && j.Class == sched.Long && m.Marks.Has(sched.Canary) && s.trying() {
+	if first == 0 && s.hooks.isTrial(j, m.Marks) {
 		canary := x
 		canary.class, canary.trial = sched.Short, true
-		s.settle(now, canary, 1, m.Head, out)
+		s.place(now, canary, 1, m.Head, out)
 		x.task++
 		count--
 	}
-	s.settle(now, x, count, m.Head, out)
+	s.place(now, x, count, m.Head, out)
 }
 
-// settle launches so many tasks, from x on, queues them, or sends them elsewhere.
-func (s *Master) settle(now sched.Time, x work, count int32, head bool, out *sched.Actions) {
-	x, count = s.employ(x, count, out)
-	if s.sorted != nil {
-		for count > 0 && s.elsewhere(x, out) {
-			x.task++
-			count--
-		}
-		s.wait(x, count, out)
-	}
+// place launches so many tasks, from x on, and queues those that find no worker.
+func (s *Master) place(now sched.Time, x work, count int32, head bool, out *sched.Actions) {
+	x, count = s.launchAtIdle(x, count, out)
+	x, count = s.hooks.placeElsewhere(x, count, out)
 	switch {
 	case count == 0:
 	case head:
@@ -38,9 +32,9 @@ func (s *Master) settle(now sched.Time, x work, count int32, head bool, out *sch
 	}
 }
 
-// employ launches tasks at idle workers, and gives the first that found none and
-// how many did not.
-func (s *Master) employ(x work, count int32, out *sched.Actions) (rest work, left int32) {
+// launchAtIdle launches tasks at idle workers. It returns the first that found none
+// and how many did not.
+func (s *Master) launchAtIdle(x work, count int32, out *sched.Actions) (rest work, left int32) {
 	for _, kind := range mayUse[x.class] {
 		for count > 0 {
 			e := s.index.TakeIdle(x.job.App, kind)
@@ -67,11 +61,31 @@ func (s *Master) next(r *queue.Run) work {
 func (s *Master) launch(kind sched.Kind, w *worker, x work, out *sched.Actions) *sched.Message {
 	s.occupy(w, x)
 	s.counts.Launches++
-	if s.sorted != nil {
-		s.begin(w, 0, out)
-	}
+	s.hooks.started(w, out)
 	m := out.Send(w.addr, kind)
 	m.Job, m.First, m.Attempt, m.Class, m.App = x.job.ID, x.task, x.attempt, x.class, x.job.App.Name
 	m.Owner, m.Estimate, m.Seq, m.Epoch = x.job.Owner(), x.job.Estimate, w.seq, s.epoch
 	return m
+}
+
+// reclassed moves what waits of a job to the queue of its new class.
+func (s *Master) reclassed(now sched.Time, m *sched.Message, out *sched.Actions) {
+	s.recovery.reclass(m.Job, m.Class)
+	if j := s.jobs[m.Job]; j != nil && j.Class != m.Class {
+		s.reclass(now, j, m.Class, out)
+	}
+}
+
+// reclass moves what waits of the job to the tail of the queue of the class. What
+// runs is not touched.
+func (s *Master) reclass(now sched.Time, j *queue.Job, c sched.Class, out *sched.Actions) {
+	s.index.Reclass(j, c, func(r *queue.Run) {
+		x, count := work{job: j, task: r.First, attempt: r.Attempt, class: c, moved: r.Moved}, r.Count
+		x, count = s.launchAtIdle(x, count, out) // a reserved worker may be idle
+		if count > 0 {
+			tail := s.index.PushTail(now, j, x.task, count, x.attempt)
+			tail.Moved, tail.Since = x.moved, r.Since
+		}
+	})
+	s.index.Changed(j)
 }

@@ -102,14 +102,14 @@ func TestWhatIsLearned(t *testing.T) {
 		"suspended, it had ended": {lower, func(p *pupil) {
 			p.ends()
 			p.m.jobs[sched.JobID{Lo: 1}].Marks = sched.Stoppable
-			p.m.changed(p.m.workers[0], p.m.workers[0].job)
+			extended(p.m).changed(p.m.workers[0], p.m.workers[0].job)
 			p.task(2, sched.Message{})
 			p.from(p.m.workers[0].addr, sched.Message{Kind: sched.Idle, Seq: 9, Job: sched.JobID{Lo: 1}, First: 1, Attempt: 1})
 		}},
 	} {
 		p := newPupil(t)
-		if c.do(p); p.m.sorted.tail.limit != c.want {
-			t.Errorf("%s: the limit is %d, want %d", name, p.m.sorted.tail.limit, c.want)
+		if c.do(p); extended(p.m).tail.limit != c.want {
+			t.Errorf("%s: the limit is %d, want %d", name, extended(p.m).tail.limit, c.want)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestTotalIsLearnedFromTasks(t *testing.T) {
 		Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: 1}, Node: "n", Serves: []string{""}, Fixed: true,
 		Job: sched.JobID{Lo: 2}, Attempt: 1, Class: sched.Long, Owner: teacher, Seq: 1,
 	})
-	f := p.m.sorted.facts[p.m.jobs[sched.JobID{Lo: 2}]]
+	f := extended(p.m).facts[p.m.jobs[sched.JobID{Lo: 2}]]
 	if f.total != 0 {
 		t.Fatalf("a node told the total %d", f.total)
 	}

@@ -30,7 +30,7 @@ type Master struct {
 	tells    uint64 // SetReserved messages sent
 	recovery recovery
 	counts   Counts
-	sorted   *sorted // nil in Pigeon itself
+	hooks    hooks // of a variant
 }
 
 // Counts are running totals of a master's decisions.
@@ -51,7 +51,7 @@ type worker struct {
 	work               // what it runs; without a job when it is idle or that is unknown
 	prev, next *worker // workers of the same job, in order of launch
 	ended      ended.List
-	suspension // kept for sorted queues only
+	suspension // kept by the extension alone
 }
 
 // work is a task on its way to a worker, or at one.
@@ -77,14 +77,14 @@ func (w *worker) kind() sched.WorkerKind {
 
 // NewMaster returns a master without workers.
 func NewMaster(cfg sched.MasterConfig) *Master {
-	return &Master{cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), recovery: recovery{over: !cfg.Recover}}
+	return &Master{cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), recovery: recovery{over: !cfg.Recover}, hooks: noHooks{}}
 }
 
 // NewMasterWith returns a master with options.
 func NewMasterWith(cfg sched.MasterConfig, o Options) *Master {
 	s := NewMaster(cfg)
 	if o.Sorted {
-		s.sorted, s.index = newSorted(cfg, o)
+		s.extend(o)
 	}
 	return s
 }
@@ -98,10 +98,7 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	if !m.Valid() {
 		return
 	}
-	if s.sorted != nil {
-		s.sorted.now = now
-		s.index.Renew(now)
-	}
+	s.hooks.stepBegins(now)
 	switch m.Kind {
 	case sched.Tasks:
 		s.tasks(now, m, out)
@@ -120,13 +117,17 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	case sched.WorkerServes:
 		s.workerServes(m, out)
 	case sched.Spare:
-		s.spare(from, m, out)
+		s.hooks.spareElsewhere(from, m.Serves, m.Reserved, out)
 	case sched.MasterUp, sched.MasterLost:
-		s.meet(m)
+		s.hooks.masterChanged(m.Peer, m.Kind == sched.MasterUp)
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.Timeout:
-		s.due(now, m.Token, out)
+		if m.Token == recoveryOver {
+			s.recovered(now, out)
+			return
+		}
+		s.hooks.timeout(m.Token, out)
 	}
 }
 
@@ -136,18 +137,6 @@ const (
 	patienceOver        // of one short task
 	cutoffOver          // for the short task that has run longest
 )
-
-func (s *Master) due(now sched.Time, token uint64, out *sched.Actions) {
-	switch {
-	case token == recoveryOver:
-		s.recovered(now, out)
-	case s.sorted == nil:
-	case token == patienceOver:
-		s.impatient(out)
-	case token == cutoffOver:
-		s.overdue(out)
-	}
-}
 
 // sender returns the live worker that speaks, nil when it is none.
 func (s *Master) sender(from sched.Addr) *worker {
@@ -159,7 +148,7 @@ func (s *Master) sender(from sched.Addr) *worker {
 
 // tasks takes tasks in, or hands them back when there is no room for them.
 func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
-	s.flagTaken(m.Peer)
+	taken := false
 	switch {
 	case m.Attempt < 1 || m.Count < 1:
 	case s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks+int(m.Count) > s.cfg.MaxTasks:
@@ -169,8 +158,9 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 		s.recovery.add(m)
 	default:
 		s.take(now, m, out)
-		s.offerAgain(m.Peer, out)
+		taken = true
 	}
+	s.hooks.tasksFrom(m.Peer, taken, out)
 }
 
 // take launches what finds an idle worker and queues the rest; without a worker
@@ -186,9 +176,9 @@ func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
 		s.forget(m.Job, out)
 		return
 	}
-	s.admit(now, s.newJob(m), m.First, m.Count, m, out)
-	if s.sorted != nil {
-		s.forget(m.Job, out) // all of it may have moved on
+	j = s.newJob(m)
+	if s.admit(now, j, m.First, m.Count, m, out); j.Queued+j.Running == 0 {
+		s.forget(m.Job, out) // all of it has moved to another group
 	}
 }
 
@@ -196,9 +186,7 @@ func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
 func (s *Master) newJob(m *sched.Message) *queue.Job {
 	j := &queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(m.App), Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
 	s.jobs[m.Job] = j
-	if s.sorted != nil {
-		s.sorted.facts[j] = &facts{arrival: m.Arrival, total: m.Total}
-	}
+	s.hooks.jobAdded(j, m.Arrival, m.Total)
 	return j
 }
 
@@ -210,7 +198,10 @@ func lasting(m sched.Marks) sched.Marks { return m & (sched.Stoppable | sched.Re
 // this attempt or a later one is left alone. An earlier attempt that waits gives
 // way; one that runs goes on, for whichever ends first counts.
 func (s *Master) takeMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
-	s.catchUp(now, j, m, out)
+	if j.Class != m.Class { // a registering worker may have told another one
+		s.reclass(now, j, m.Class, out)
+	}
+	s.hooks.jobRepeated(j, m.Arrival, m.Total, m.Marks)
 	latest := make([]int32, m.Count) // attempt of each task held here
 	j.EachRun(func(r *queue.Run) {
 		for i := max(r.First, m.First); i < min(r.First+r.Count, m.First+m.Count); i++ {
@@ -222,9 +213,9 @@ func (s *Master) takeMore(now sched.Time, j *queue.Job, m *sched.Message, out *s
 			latest[i] = max(latest[i], w.attempt)
 		}
 	}
-	s.eachHeld(j, func(w *worker) {
-		if i := w.held.task - m.First; i >= 0 && i < m.Count {
-			latest[i] = max(latest[i], w.held.attempt)
+	s.hooks.eachSuspended(j, func(task, attempt int32) {
+		if i := task - m.First; i >= 0 && i < m.Count {
+			latest[i] = max(latest[i], attempt)
 		}
 	})
 	for i := int32(0); i < m.Count; {
@@ -257,16 +248,13 @@ func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 	if j == nil {
 		return
 	}
-	if s.sorted != nil {
-		s.sorted.facts[j].dropped = true
-	}
 	s.index.Remove(j, first, count)
 	for w := s.firstOf(j); w != nil; w = w.next {
 		if w.task >= first && w.task-first < count {
 			s.kill(w, w.id(), out)
 		}
 	}
-	s.killHeld(j, first, count, out)
+	s.hooks.jobDropped(j, first, count, out)
 	s.forget(j.ID, out)
 }
 
@@ -284,13 +272,11 @@ func (s *Master) giveBack(owner sched.Addr, job sched.JobID, first, count, attem
 // forget drops a job of which nothing is queued or running here any more.
 func (s *Master) forget(id sched.JobID, out *sched.Actions) {
 	if j := s.jobs[id]; j != nil {
-		if j.Queued > 0 || j.Running > 0 || s.isHeld(j) {
+		if j.Queued > 0 || j.Running > 0 || s.hooks.suspended(j) > 0 {
 			return
 		}
 		delete(s.jobs, id)
-		if s.sorted != nil {
-			delete(s.sorted.facts, j)
-		}
+		s.hooks.jobForgotten(j)
 		s.index.Release(j.App)
 	}
 	if !s.recovery.over { // tasks of it may wait apart

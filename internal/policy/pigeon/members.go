@@ -20,7 +20,7 @@ type node struct {
 // launched.
 func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if w := s.worker(m.Peer.ID); w != nil {
-		s.adoptHeld(w, m, out)
+		s.adoptSuspended(w, m, out)
 		return
 	}
 	if grow := int(m.Peer.ID) + 1 - len(s.workers); grow > 0 {
@@ -52,27 +52,21 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 func (s *Master) adopt(w *worker, m *sched.Message, out *sched.Actions) {
 	w.seq -= min(w.seq, 1)
 	s.occupy(w, s.found(m))
-	if s.sorted != nil {
-		s.begin(w, 0, out)
-	}
+	s.hooks.started(w, out)
 	s.claim(m, out)
 }
 
-// adoptHeld enters what a slot, known by now, has suspended. It goes on at once when
-// the slot is idle.
-func (s *Master) adoptHeld(w *worker, m *sched.Message, out *sched.Actions) {
-	if s.sorted == nil || m.Attempt < 1 || w.held != nil || (w.job != nil && w.id() == m.AttemptID()) {
-		return // came twice
+// adoptSuspended records what a slot, known by now, has suspended. It is continued at
+// once when the slot is idle.
+func (s *Master) adoptSuspended(w *worker, m *sched.Message, out *sched.Actions) {
+	if m.Attempt < 1 || !s.hooks.mayAdopt(w, m.AttemptID()) {
+		return
 	}
-	h := &held{work: s.found(m)}
-	h.class = sched.Long // no other is suspended
-	w.held = h
-	s.sorted.facts[h.job].held++
-	s.changed(w, h.job)
+	s.hooks.adopt(w, s.found(m))
 	s.claim(m, out)
 	if w.Listed() {
 		s.index.RemoveIdle(&w.Idler)
-		s.resume(w, out)
+		s.feed(w, out)
 	}
 }
 
@@ -117,11 +111,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 		s.tellLost(j.Owner(), sched.AttemptID{Job: j.ID, Task: w.task, Attempt: w.attempt}, m.Reason, out)
 		s.vacate(w, out)
 	}
-	if h := s.release(w); h != nil {
-		s.counts.Lost++
-		s.tellLost(h.job.Owner(), sched.AttemptID{Job: h.job.ID, Task: h.task, Attempt: h.attempt}, m.Reason, out)
-		s.forget(h.job.ID, out)
-	}
+	s.hooks.lost(w, m.Reason, out)
 	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { s.tellLost(owner, id, m.Reason, out) })
 	s.leaveNode(w)
 	s.leave(w.service, out)

@@ -33,42 +33,42 @@ func (o leastQueued) Renew(sched.Time) bool { return false }
 // aged is the order of the long queue: the smallest index first. The index is of
 // the last renewal, once per cutoff, so that taking a task costs no scan.
 type aged struct {
-	live  *index // as it is now
-	index index  // as of the last renewal
-	facts map[*queue.Job]*facts
-	at    sched.Time // of the last renewal
+	live    *measure // as it is now
+	measure measure  // as of the last renewal
+	facts   map[*queue.Job]*facts
+	at      sched.Time // of the last renewal
 }
 
 // Rank implements [queue.Order].
 func (o *aged) Rank(j *queue.Job) float64 {
-	e := estimate(j, o.index.cutoff)
+	e := estimate(j, o.measure.cutoff)
 	f := o.facts[j]
-	return o.index.of(e, o.index.unfinished(f, j), o.at-f.arrival, e)
+	return o.measure.of(e, o.measure.unfinished(f, j), o.at-f.arrival, e)
 }
 
 // Renew implements [queue.Order].
 func (o *aged) Renew(now sched.Time) bool {
-	if now-o.at < o.index.cutoff {
+	if now-o.at < o.measure.cutoff {
 		return false
 	}
-	o.at, o.index = now, *o.live
+	o.at, o.measure = now, *o.live
 	return true
 }
 
-// index is the measure by which long tasks are served, the smallest first:
+// measure is that by which long tasks are served, the smallest first:
 //
 //	e x u / (age + 30 cutoffs + 2 r)^aging
 //
 // of a job of estimate e with u unfinished tasks here. r is what one task has
 // left, as estimated. With an age by which jobs are to end it is another: see
-// [index.bounded].
-type index struct {
+// [measure.bounded].
+type measure struct {
 	cutoff sched.Time
 	aging  int
 	due    sched.Time // 0: none
 }
 
-func (x index) of(e sched.Time, unfinished float64, age, left sched.Time) float64 {
+func (x measure) of(e sched.Time, unfinished float64, age, left sched.Time) float64 {
 	if x.due > 0 {
 		return x.bounded(e, unfinished, age, left)
 	}
@@ -81,17 +81,8 @@ func (x index) of(e sched.Time, unfinished float64, age, left sched.Time) float6
 	return v
 }
 
-// facts are what the orders need of a job beside what every queue keeps.
-type facts struct {
-	arrival sched.Time // at its distributor
-	held    int32      // tasks suspended here
-	ended   int32      // tasks that ended here
-	total   int32      // tasks in all groups, 0 when not said
-	dropped bool       // tasks of it were dropped here
-}
-
 // unfinished counts the job's tasks here: queued, running and suspended.
-func (x index) unfinished(f *facts, j *queue.Job) float64 {
+func (x measure) unfinished(f *facts, j *queue.Job) float64 {
 	if x.due > 0 {
 		return f.undone(j)
 	}

@@ -14,33 +14,32 @@ type patience struct {
 
 // wait starts the patience of short tasks that are about to be queued, count of
 // them from x on.
-func (s *Master) wait(x work, count int32, out *sched.Actions) {
-	o := &s.sorted.options
+func (e *extension) wait(x work, count int32, out *sched.Actions) {
+	o := &e.options
 	if !o.Suspend || o.Patience == 0 || x.class != sched.Short {
 		return
 	}
 	for task := x.task; task < x.task+count; task++ {
-		s.sorted.patient = append(s.sorted.patient, patience{x.job.ID, task})
-		out.Timer(s.sorted.now+o.Patience, patienceOver)
+		e.patient = append(e.patient, patience{x.job.ID, task})
+		out.Timer(e.now+o.Patience, patienceOver)
 	}
 }
 
 // impatient takes the end of a task's patience: if it still waits, the head of the
 // queue is launched over a long task.
-func (s *Master) impatient(out *sched.Actions) {
-	x := s.sorted
-	if len(x.patient) == 0 {
+func (e *extension) impatient(out *sched.Actions) {
+	if len(e.patient) == 0 {
 		return
 	}
-	p := x.patient[0]
-	x.patient = x.patient[1:]
-	j := s.jobs[p.job]
+	p := e.patient[0]
+	e.patient = e.patient[1:]
+	j := e.jobs[p.job]
 	if j == nil || !waitsAs(j, sched.Short, p.task) {
 		return
 	}
-	r := s.index.FirstOf([]string{j.App.Name}, sched.Short)
-	if r != nil && s.victim(j.App.Name) != nil {
-		s.preempt(s.next(r), out)
+	r := e.index.FirstOf([]string{j.App.Name}, sched.Short)
+	if r != nil && e.victim(j.App.Name) != nil {
+		e.preempt(e.next(r), out)
 	}
 }
 

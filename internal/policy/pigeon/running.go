@@ -34,9 +34,6 @@ func (s *Master) occupy(w *worker, x work) {
 	}
 	j.RunningLast = w.addr.ID
 	j.Running++
-	if s.sorted != nil {
-		s.changed(w, j)
-	}
 }
 
 // unlink notes that the worker does not run its task any more.
@@ -57,11 +54,7 @@ func (s *Master) unlink(w *worker) {
 	}
 	j.Running--
 	w.work, w.prev, w.next = work{}, nil, nil
-	if s.sorted != nil {
-		w.resumed, w.firm, w.yielding = false, false, false
-		s.sorted.watched.remove(w)
-		s.changed(w, j)
-	}
+	s.hooks.released(w, j)
 }
 
 // vacate is unlink, and forgets the job when that was the last of it.

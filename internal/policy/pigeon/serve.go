@@ -13,18 +13,11 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 		return
 	}
 	w.seq = m.Seq
-	stopped := w.yielding // to start anew
-	if s.sorted != nil && s.goesOn(now, w, m, out) {
+	if s.hooks.idleNotice(w, m.AttemptID(), m.Kept, out) {
 		return
 	}
 	if w.job != nil {
 		w.ended.Add(now, w.id(), w.job.Owner())
-		if w.trial && m.AttemptID() == w.id() {
-			s.tellClass(w.job, sched.Short, out)
-		}
-		if s.sorted != nil && !stopped {
-			s.sorted.taskEnds(&w.work)
-		}
 		s.vacate(w, out)
 	}
 	if !w.Listed() {
@@ -37,15 +30,12 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 func (s *Master) feed(w *worker, out *sched.Actions) {
 	r := s.choose(w)
 	switch {
-	case w.held != nil && (r == nil || r.Class == sched.Long):
-		s.resume(w, out)
+	case s.hooks.continues(w, r, out):
 	case r != nil:
 		s.launch(sched.Launch, w, s.next(r), out)
 	default:
 		s.index.PushIdle(&w.Idler, w.service, w.kind())
-		if s.sorted != nil {
-			s.tellSpare(w, out)
-		}
+		s.hooks.becameIdle(w, out)
 	}
 }
 
@@ -83,14 +73,15 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 	if w == nil {
 		return
 	}
-	var x work
-	switch id := m.AttemptID(); {
-	case w.job != nil && w.id() == id:
-		x = w.work
+	id := m.AttemptID()
+	x, ok := work{}, false
+	if w.job != nil && w.id() == id {
+		x, ok = w.work, true
 		s.unlink(w)
-	case w.held != nil && w.held.id() == id:
-		x = s.release(w).work
-	default:
+	} else {
+		x, ok = s.hooks.takeRefused(w, id)
+	}
+	if !ok {
 		if owner, ok := w.ended.Remove(id); ok {
 			s.counts.Refused++
 			s.giveBack(owner, m.Job, m.First, 1, m.Attempt, false, out)
@@ -104,10 +95,8 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 		if !x.trial {
 			x.class = j.Class
 		}
-		s.settle(now, x, 1, true, out)
+		s.place(now, x, 1, true, out)
 	}
-	if w.overtook && w.job == nil && w.held != nil {
-		s.stays(w, out)
-	}
+	s.hooks.preemptRefused(w, out)
 	s.forget(x.job.ID, out)
 }

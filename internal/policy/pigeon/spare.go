@@ -23,55 +23,59 @@ type told struct {
 	until   sched.Time     // the flag is taken to be set
 }
 
-// tellSpare tells two random other masters of a worker that turned idle: the
+// becameIdle implements hooks: two random other masters are told of the worker. The
 // queues hold nothing for it. For a general worker both are empty then; a reserved
 // one counts although long tasks wait, since it may not take them (without these
 // notices short jobs of the ngo trace take 3 % longer). A slot of one application's
 // own is not offered.
-func (s *Master) tellSpare(w *worker, out *sched.Actions) {
-	x := s.sorted
-	n := len(x.others)
+func (e *extension) becameIdle(w *worker, out *sched.Actions) {
+	n := len(e.others)
 	if n == 0 || w.fixed {
 		return
 	}
-	first := x.draws.IntN(n)
-	s.offer(w, x.others[first], out)
+	first := e.draws.IntN(n)
+	e.offer(w, e.others[first], out)
 	if n >= tellTo {
-		second := x.draws.IntN(n - 1)
+		second := e.draws.IntN(n - 1)
 		if second >= first {
 			second++
 		}
-		s.offer(w, x.others[second], out)
+		e.offer(w, e.others[second], out)
 	}
 }
 
 // offer tells another master of an idle worker, unless that would be no news.
-func (s *Master) offer(w *worker, to int32, out *sched.Actions) {
-	x := s.sorted
-	t := &x.peers[to].told
-	if t.heard && t.service == w.service && (t.general || w.reserved) && x.now < t.until {
+func (e *extension) offer(w *worker, to int32, out *sched.Actions) {
+	t := &e.peers[to].told
+	if t.heard && t.service == w.service && (t.general || w.reserved) && e.now < t.until {
 		return
 	}
-	t.service, t.general, t.until = w.service, !w.reserved, x.now+tellAgain*s.cfg.Params.Cutoff
+	t.service, t.general, t.until = w.service, !w.reserved, e.now+tellAgain*e.cfg.Params.Cutoff
 	m := out.Send(sched.Addr{Role: sched.Master, ID: to}, sched.Spare)
 	m.Serves, m.Reserved = w.service.Names, w.reserved
 }
 
-// flagTaken takes in that a task came from another group, by the flag for this one.
-func (s *Master) flagTaken(from sched.Addr) {
-	if p := s.peer(from); p != nil {
-		p.told.service = nil
+// tasksFrom implements hooks: a task that came from another group has used up the flag
+// there for this one.
+func (e *extension) tasksFrom(from sched.Addr, taken bool, out *sched.Actions) {
+	p := e.peer(from)
+	if p == nil {
+		return
+	}
+	p.told.service = nil
+	if taken {
+		e.offerAgain(from, out)
 	}
 }
 
 // offerAgain sets the flag anew that a task from that group took, if a worker is
 // idle still.
-func (s *Master) offerAgain(to sched.Addr, out *sched.Actions) {
-	if s.peer(to) == nil || s.index.Idle(sched.General)+s.index.Idle(sched.Reserved) == 0 {
+func (e *extension) offerAgain(to sched.Addr, out *sched.Actions) {
+	if e.index.Idle(sched.General)+e.index.Idle(sched.Reserved) == 0 {
 		return
 	}
 	var spare *worker
-	for _, w := range s.workers {
+	for _, w := range e.workers {
 		if w == nil || !w.Listed() || w.fixed {
 			continue
 		}
@@ -80,15 +84,14 @@ func (s *Master) offerAgain(to sched.Addr, out *sched.Actions) {
 		}
 	}
 	if spare != nil {
-		s.offer(spare, to.ID, out)
+		e.offer(spare, to.ID, out)
 	}
 }
 
 // peer returns what is known of another master that is up, else nil.
-func (s *Master) peer(a sched.Addr) *peer {
-	x := s.sorted
-	if x == nil || a.Role != sched.Master || a.ID < 0 || int(a.ID) >= len(x.peers) || !x.peers[a.ID].up {
+func (e *extension) peer(a sched.Addr) *peer {
+	if a.Role != sched.Master || a.ID < 0 || int(a.ID) >= len(e.peers) || !e.peers[a.ID].up {
 		return nil
 	}
-	return &x.peers[a.ID]
+	return &e.peers[a.ID]
 }

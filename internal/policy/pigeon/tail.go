@@ -50,7 +50,7 @@ func (l *tail) learn(age sched.Time) {
 // over is by how much age + 1.5 r is past due; u is what [facts.undone] counts. A
 // job that can still end in time gains as its time runs out, tenfold at most; one
 // that cannot gains little more, so that a few large jobs wait and not many others.
-func (x index) bounded(e sched.Time, undone float64, age, left sched.Time) float64 {
+func (x measure) bounded(e sched.Time, undone float64, age, left sched.Time) float64 {
 	slack := x.due - age - left - left/2
 	v := float64(float64(float64(e)*undone) * float64(max(slack, x.due/floorShare)))
 	if slack < 0 {
@@ -75,12 +75,12 @@ func (f *facts) undone(j *queue.Job) float64 {
 // slot here. If that is the last of a long job here, its age is learned; not when
 // tasks of it were dropped, the age is not known, or a canary has just shown that it
 // is short. That the last of it is given back, moved or lost is no end.
-func (x *sorted) taskEnds(w *work) {
-	j, f := w.job, x.facts[w.job]
+func (e *extension) taskEnds(w *work) {
+	j, f := w.job, e.facts[w.job]
 	f.ended++
 	last := j.Queued+j.Running+f.held == 1
-	if last && x.options.Tail && j.Class == sched.Long && !w.trial && !f.dropped && f.arrival != 0 {
-		x.tail.learn(x.now - f.arrival)
-		x.index.due = x.tail.due()
+	if last && e.options.Tail && j.Class == sched.Long && !w.trial && !f.dropped && f.arrival != 0 {
+		e.tail.learn(e.now - f.arrival)
+		e.measure.due = e.tail.due()
 	}
 }

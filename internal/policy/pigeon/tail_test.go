@@ -15,7 +15,7 @@ const second = sched.Second
 // and 25 after 50; past 66 the floor of 9 counts, and from 75 on what is over
 // divides. Two tasks of which one runs count for one and a half.
 func TestBoundedIndex(t *testing.T) {
-	x := index{cutoff: second, aging: 2, due: 90 * second}
+	x := measure{cutoff: second, aging: 2, due: 90 * second}
 	for _, k := range []struct {
 		queued, running int32
 		age, want       sched.Time

@@ -41,74 +41,10 @@ func (s *Master) Valid() error {
 		return fmt.Errorf("%d of %d slots are reserved, counted as %d of %d; round(share x slots) is %d",
 			reserved, slots, s.reserved, s.slots, s.wantReserved())
 	}
-	if s.sorted != nil {
-		if err := s.validHeld(); err != nil {
-			return err
-		}
+	if err := s.hooks.valid(); err != nil {
+		return err
 	}
 	return s.validJobs()
-}
-
-// validHeld checks the books of suspended tasks, of those that can be, and of short
-// ones that run.
-func (s *Master) validHeld() error {
-	count := map[*queue.Job]int32{}
-	longs := 0
-	for _, w := range s.workers {
-		if w == nil {
-			continue
-		}
-		if w.held != nil {
-			count[w.held.job]++
-			if w.Listed() {
-				return fmt.Errorf("worker %d holds a suspended task and is idle", w.addr.ID)
-			}
-		}
-		if w.resumed && w.job == nil {
-			return fmt.Errorf("worker %d goes on with nothing", w.addr.ID)
-		}
-		if w.preemptible() {
-			longs++
-			if w.longAt == 0 || s.sorted.longs[w.longAt-1] != w {
-				return fmt.Errorf("worker %d can be preempted and is not listed", w.addr.ID)
-			}
-		}
-		if want := s.trying() && w.job != nil && w.class == sched.Short; w.watch.on != want {
-			return fmt.Errorf("worker %d: the clock of a short task runs: %v", w.addr.ID, w.watch.on)
-		}
-	}
-	if longs != len(s.sorted.longs) {
-		return fmt.Errorf("%d workers can be preempted, %d are listed", longs, len(s.sorted.longs))
-	}
-	for id, j := range s.jobs {
-		if f := s.sorted.facts[j]; f == nil || f.held != count[j] {
-			return fmt.Errorf("job %s: %d of its tasks are suspended, counted otherwise", id, count[j])
-		}
-	}
-	if x := s.sorted; x.index.due != x.tail.due() || x.options.Tail != (x.index.due > 0) {
-		return fmt.Errorf("jobs are to end by %d, by the limit of %d", x.index.due, x.tail.limit)
-	}
-	if len(s.sorted.facts) != len(s.jobs) {
-		return fmt.Errorf("facts of %d jobs are kept, of %d", len(s.sorted.facts), len(s.jobs))
-	}
-	return s.sorted.watched.valid()
-}
-
-func (l *watchlist) valid() error {
-	if l.first != nil && !l.timer {
-		return fmt.Errorf("short tasks run, and no timer for them")
-	}
-	var last *worker
-	for w := l.first; w != nil; w = w.watch.after {
-		if !w.watch.on || w.watch.before != last || (last != nil && last.watch.due > w.watch.due) {
-			return fmt.Errorf("worker %d is in no place of the list of short tasks that run", w.addr.ID)
-		}
-		last = w
-	}
-	if l.last != last {
-		return fmt.Errorf("the list of short tasks that run has another end")
-	}
-	return nil
 }
 
 // validWorker holds the main invariant: while a task waits, no worker that may
@@ -149,7 +85,7 @@ func (s *Master) validJobs() error {
 			return fmt.Errorf("job %s is entered as %s, of application %q", j.ID, id, j.App.Name)
 		case waiting != j.Queued || running != j.Running:
 			return fmt.Errorf("job %s: %d tasks wait and %d run, counted as %d and %d", id, waiting, running, j.Queued, j.Running)
-		case waiting+running == 0 && !s.isHeld(j):
+		case waiting+running == 0 && s.hooks.suspended(j) == 0:
 			return fmt.Errorf("job %s is kept with nothing queued or running", id)
 		case waiting > 0 && j.App.Workers == 0:
 			return fmt.Errorf("job %s: %d tasks wait, and no worker serves %q", id, waiting, j.App.Name)

@@ -24,10 +24,7 @@ func (s *Master) Job(id sched.JobID) (queued, running int) {
 	})
 	if j := s.jobs[id]; j != nil {
 		queued += int(j.Queued)
-		running = int(j.Running)
-		if s.sorted != nil {
-			running += int(s.sorted.facts[j].held)
-		}
+		running = int(j.Running + s.hooks.suspended(j))
 	}
 	return queued, running
 }

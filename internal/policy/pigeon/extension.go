@@ -1,0 +1,164 @@
+package pigeon
+
+import (
+	"math/rand/v2"
+
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// extension is what pigeon-sort and pigeon-x add to a master (docs/policies.md):
+//
+//	order.go, tail.go          sorted queues
+//	overflow.go, spare.go      tasks that move between groups
+//	suspension.go, patience.go suspended tasks
+//	canary.go                  wrong classes
+type extension struct {
+	*Master
+	options Options
+	facts   map[*queue.Job]*facts
+	draws   *rand.Rand
+	peers   []peer  // by master id
+	others  []int32 // masters that are up, ascending
+	now     sched.Time
+	measure measure
+	tail    tail
+	stints  uint64     // begun so far
+	longs   []*worker  // that run a long task and hold no suspended one
+	patient []patience // short tasks whose patience runs, in order of its end
+	watched watchlist
+}
+
+// extend makes a new master one with options.
+func (s *Master) extend(o Options) {
+	cutoff := s.cfg.Params.Cutoff
+	e := &extension{
+		Master: s, options: o, measure: measure{cutoff: cutoff, aging: o.Aging}, facts: make(map[*queue.Job]*facts),
+		draws: sched.Rand(s.cfg.Seed, uint64(s.cfg.Self.ID)), //nolint:gosec // an id is not negative
+	}
+	if o.Tail {
+		e.tail = newTail(cutoff)
+		e.measure.due = e.tail.due()
+	}
+	orders := queue.Orders{By: [sched.NumClasses]queue.Order{
+		sched.Short: leastQueued{cutoff},
+		sched.Long:  &aged{live: &e.measure, measure: e.measure, facts: e.facts},
+	}}
+	if o.Guard {
+		orders.Overdue = overdueCutoffs * cutoff
+	}
+	s.hooks, s.index = e, queue.NewOrderedIndex(orders)
+}
+
+// stepBegins implements hooks.
+func (e *extension) stepBegins(now sched.Time) {
+	e.now = now
+	e.index.Renew(now)
+}
+
+// timeout implements hooks.
+func (e *extension) timeout(token uint64, out *sched.Actions) {
+	switch token {
+	case patienceOver:
+		e.impatient(out)
+	case cutoffOver:
+		e.overdue(out)
+	}
+}
+
+// facts are what an extension needs of a job beside what every queue keeps.
+type facts struct {
+	arrival sched.Time // at its distributor
+	held    int32      // tasks suspended here
+	ended   int32      // tasks that ended here
+	total   int32      // tasks in all groups, 0 when not said
+	dropped bool       // tasks of it were dropped here
+}
+
+// jobAdded implements hooks.
+func (e *extension) jobAdded(j *queue.Job, arrival sched.Time, total int32) {
+	e.facts[j] = &facts{arrival: arrival, total: total}
+}
+
+// jobRepeated implements hooks. What a registering worker told of the job may be
+// less than what its distributor tells, or out of date.
+func (e *extension) jobRepeated(j *queue.Job, arrival sched.Time, total int32, marks sched.Marks) {
+	f := e.facts[j]
+	if f.arrival == 0 {
+		f.arrival = arrival
+	}
+	if f.total == 0 && total > 0 {
+		f.total = total
+		e.index.Changed(j)
+	}
+	if marks = lasting(marks); marks != j.Marks {
+		j.Marks = marks
+		for w := e.firstOf(j); w != nil; w = w.next {
+			e.changed(w, j)
+		}
+	}
+}
+
+// jobForgotten implements hooks.
+func (e *extension) jobForgotten(j *queue.Job) { delete(e.facts, j) }
+
+// placeElsewhere implements hooks: over a long task, in another group, or in the
+// queue with some patience.
+func (e *extension) placeElsewhere(x work, count int32, out *sched.Actions) (rest work, left int32) {
+	for count > 0 && e.moves(x, out) {
+		x.task++
+		count--
+	}
+	e.wait(x, count, out)
+	return x, count
+}
+
+// moves finds a place other than the queue for an arriving task for which no worker
+// is idle.
+func (e *extension) moves(x work, out *sched.Actions) bool {
+	o := &e.options
+	if o.Suspend && o.Patience == 0 && x.class == sched.Short && e.preempt(x, out) {
+		return true
+	}
+	return !x.moved && e.overflow(x, out)
+}
+
+// started implements hooks.
+func (e *extension) started(w *worker, out *sched.Actions) {
+	e.changed(w, w.job)
+	e.begin(w, 0, out)
+}
+
+// released implements hooks.
+func (e *extension) released(w *worker, j *queue.Job) {
+	w.resumed, w.firm, w.yielding = false, false, false
+	e.watched.remove(w)
+	e.changed(w, j)
+}
+
+// idleNotice implements hooks.
+func (e *extension) idleNotice(w *worker, id sched.AttemptID, kept []sched.AttemptID, out *sched.Actions) (done bool) {
+	stopped := w.yielding // to start anew
+	if e.reconcileIdle(w, id, kept, out) {
+		return true
+	}
+	if w.job == nil {
+		return false
+	}
+	if w.trial && w.id() == id {
+		e.tellClass(w.job, sched.Short, out)
+	}
+	if !stopped {
+		e.taskEnds(&w.work)
+	}
+	return false
+}
+
+// continues implements hooks: a suspended task comes before long ones that wait.
+func (e *extension) continues(w *worker, next *queue.Run, out *sched.Actions) bool {
+	if w.held == nil || (next != nil && next.Class != sched.Long) {
+		return false
+	}
+	e.resume(w, out)
+	return true
+}

@@ -1,0 +1,70 @@
+package pigeon
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// valid implements hooks. It checks the records of suspended tasks, of those that can be, and of short
+// ones that run.
+func (e *extension) valid() error {
+	count := map[*queue.Job]int32{}
+	longs := 0
+	for _, w := range e.workers {
+		if w == nil {
+			continue
+		}
+		if w.held != nil {
+			count[w.held.job]++
+			if w.Listed() {
+				return fmt.Errorf("worker %d holds a suspended task and is idle", w.addr.ID)
+			}
+		}
+		if w.resumed && w.job == nil {
+			return fmt.Errorf("worker %d goes on with nothing", w.addr.ID)
+		}
+		if w.preemptible() {
+			longs++
+			if w.longAt == 0 || e.longs[w.longAt-1] != w {
+				return fmt.Errorf("worker %d can be preempted and is not listed", w.addr.ID)
+			}
+		}
+		if want := e.options.Canary && w.job != nil && w.class == sched.Short; w.watch.on != want {
+			return fmt.Errorf("worker %d: the clock of a short task runs: %v", w.addr.ID, w.watch.on)
+		}
+	}
+	if longs != len(e.longs) {
+		return fmt.Errorf("%d workers can be preempted, %d are listed", longs, len(e.longs))
+	}
+	for id, j := range e.jobs {
+		if f := e.facts[j]; f == nil || f.held != count[j] {
+			return fmt.Errorf("job %s: %d of its tasks are suspended, counted otherwise", id, count[j])
+		}
+	}
+	if e.measure.due != e.tail.due() || e.options.Tail != (e.measure.due > 0) {
+		return fmt.Errorf("jobs are to end by %d, by the limit of %d", e.measure.due, e.tail.limit)
+	}
+	if len(e.facts) != len(e.jobs) {
+		return fmt.Errorf("facts of %d jobs are kept, of %d", len(e.facts), len(e.jobs))
+	}
+	return e.watched.valid()
+}
+
+func (l *watchlist) valid() error {
+	if l.first != nil && !l.timer {
+		return fmt.Errorf("short tasks run, and no timer for them")
+	}
+	var last *worker
+	for w := l.first; w != nil; w = w.watch.after {
+		if !w.watch.on || w.watch.before != last || (last != nil && last.watch.due > w.watch.due) {
+			return fmt.Errorf("worker %d is in no place of the list of short tasks that run", w.addr.ID)
+		}
+		last = w
+	}
+	if l.last != last {
+		return fmt.Errorf("the list of short tasks that run has another end")
+	}
+	return nil
+}
