@@ -76,8 +76,8 @@ func (o *owner) durable(b *batchResult) {
 		reply(nil)
 	}
 	o.acker.acknowledge(b.acks)
-	for _, t := range b.told {
-		o.relay.tell(t)
+	for _, t := range b.ends {
+		o.listeners.SendEnd(t.app, t.Message)
 	}
 	for _, j := range b.ended {
 		o.retire(j)

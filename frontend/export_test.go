@@ -3,6 +3,7 @@ package frontend
 import (
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -10,20 +11,8 @@ import (
 // fails does.
 func (f *Frontend) CloseJournal() error { return f.journal.Close() }
 
-// SetRelayPatience shortens the wait for applications out of reach.
-func (f *Frontend) SetRelayPatience(d time.Duration) { f.relay.patient = d }
-
-// RelayQueue and RelayApps are the relay's bounds.
-const (
-	RelayQueue = relayQueue
-	RelayApps  = relayApps
-)
-
-// RelayCounts returns what became of the messages to applications.
-func (f *Frontend) RelayCounts() (waiting int, delivered, lost uint64) {
-	s := f.relay.stats()
-	return s.waiting, s.delivered, s.lost
-}
+// MessageStats returns what became of the messages to applications.
+func (f *Frontend) MessageStats() relay.Stats { return f.listeners.Stats() }
 
 // Repeated returns how many results came again.
 func (f *Frontend) Repeated() uint64 { return f.owner.meter.repeated.Load() }

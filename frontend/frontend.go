@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
@@ -37,7 +38,7 @@ type Frontend struct {
 	owner        *owner
 	journal      *journal.Journal
 	masters      []*master // peer and address of each may be read anywhere
-	relay        *relay
+	listeners    *listeners.Listeners
 	applications *application.Service // with executors of their own
 	follower     *membership.Follower // of the first master
 	scheduler    *server.Server
@@ -85,10 +86,10 @@ func (f *Frontend) assemble(p plan) (err error) {
 		jobs: map[sched.JobID]*job{}, nodes: newNodeNames(), meter: meter, spans: &spans{tracing},
 	}
 	f.owner = o
-	f.relay = newRelay(f.log)
-	f.life.OnClose(func() error { f.relay.close(); return nil })
-	o.relay = f.relay
-	o.meter.watchRelay(f.relay)
+	f.listeners = listeners.New(f.log, listeners.Patience)
+	f.life.OnClose(f.listeners.Close)
+	o.listeners = f.listeners
+	o.meter.watchListeners(f.listeners)
 	record, err := f.life.Record(f.cfg.Record, f.cfg.ID)
 	if err != nil {
 		return err
@@ -182,3 +183,7 @@ func (f *Frontend) HTTP() string {
 	}
 	return f.web.Addr()
 }
+
+// Messages counts what its core sent to others so far, as the papers do: a batch of k
+// tasks counts k. It may be called from anywhere.
+func (f *Frontend) Messages() uint64 { return f.owner.steps.Messages() }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -92,9 +93,9 @@ func (e *meter) jobEnded(j *job) {
 	}
 }
 
-// watchRelay shows what becomes of the messages to applications.
-func (e *meter) watchRelay(r *relay) {
-	e.metrics.GaugeFunc("messages_waiting", "Messages that wait for their application.", func() float64 { return float64(r.stats().waiting) })
-	e.metrics.CounterFunc("messages_delivered_total", "Messages that their application took.", func() float64 { return float64(r.stats().delivered) })
-	e.metrics.CounterFunc("messages_lost_total", "Messages given up: their application did not answer, or could not be reached for too long.", func() float64 { return float64(r.stats().lost) })
+// watchListeners exports what becomes of the messages to applications.
+func (e *meter) watchListeners(l *listeners.Listeners) {
+	e.metrics.GaugeFunc("messages_waiting", "Messages that wait for their application.", func() float64 { return float64(l.Stats().Waiting) })
+	e.metrics.CounterFunc("messages_delivered_total", "Messages that their application took.", func() float64 { return float64(l.Stats().Delivered) })
+	e.metrics.CounterFunc("messages_lost_total", "Messages given up: their application did not answer, or could not be reached for too long.", func() float64 { s := l.Stats(); return float64(s.Dropped + s.Refused) })
 }

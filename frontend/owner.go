@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -39,7 +40,7 @@ type owner struct {
 	writing      *batchResult // the last that is on its way to the disk, nil when none is
 	current      *wire.Item   // the report being stepped
 	reporter     string       // the node it came from
-	relay        *relay
+	listeners    *listeners.Listeners
 	acker        *acker
 	meter        *meter
 	spans        *spans
@@ -56,7 +57,7 @@ type batchResult struct {
 	life    []lifeEvent
 	acks    map[string][]sched.AttemptID // by node
 	ended   []*job
-	told    []builtinEnd
+	ends    []taskEnd
 	replies []func(error) // answers to Reports calls
 	after   []batchResult // that came later and had nothing to write
 }
@@ -68,11 +69,10 @@ func (b *batchResult) acknowledge(node string, id sched.AttemptID) {
 	b.acks[node] = append(b.acks[node], id)
 }
 
-// builtinEnd is a task of a built-in backend whose application is told.
-type builtinEnd struct {
-	app    string
-	task   wire.TaskRef
-	status int32
+// taskEnd is the end of a task of a built-in backend, a message to its application.
+type taskEnd struct {
+	app string
+	listeners.Message
 }
 
 // step gives the core a message.

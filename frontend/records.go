@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -79,10 +80,10 @@ func (o *owner) taskEnded(j *job, m *sched.Message, r *journal.Record) {
 	if rep.failed {
 		status = 1
 	}
-	o.batch.told = append(o.batch.told, builtinEnd{app: j.sub.Request.App, status: status, task: wire.TaskRef{
+	o.batch.ends = append(o.batch.ends, taskEnd{j.sub.Request.App, listeners.Message{Status: status, Task: wire.TaskRef{
 		Task: j.sub.Request.Tasks[m.First].ID, Job: j.status.Job, App: j.sub.Request.App, Scheduler: o.scheduler,
 		HT: j.sub.Class == sched.Short,
-	}})
+	}}})
 }
 
 // jobEnded books the end of a job; it is told when it is on the disk.

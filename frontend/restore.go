@@ -86,7 +86,7 @@ func (o *owner) restored(rep *journal.Report) {
 	o.stepShell(&sched.Message{Kind: sched.Restored})
 	o.cancelUnfit()
 	for app, address := range rep.Apps {
-		if _, err := o.relay.register(app, address); err != nil {
+		if _, err := o.listeners.Register(app, address); err != nil {
 			o.log.Warn("a registered application was not taken over from the journal", "application", app, "address", address, "error", err)
 		}
 	}

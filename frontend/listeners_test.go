@@ -2,18 +2,15 @@ package frontend_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -156,113 +153,5 @@ func TestApplicationAway(t *testing.T) {
 	a.serve(a.address)
 	daemontest.Await(t, "all messages", func() bool { return len(a.got()) >= 20 })
 	wantTold(t, a.got(), 20)
-	daemontest.Await(t, "they are settled", func() bool {
-		waiting, delivered, lost := f.RelayCounts()
-		return waiting == 0 && delivered == 20 && lost == 0
-	})
-}
-
-// What an application may have got does not come again; what it cannot get in time
-// is given up.
-func TestMessagesGivenUp(t *testing.T) {
-	w := newWorld(t)
-	w.master()
-	f := w.frontend()
-	f.SetRelayPatience(time.Millisecond)
-	mute, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := make(chan error, 1)
-	go func() { // the call is read, and breaks without an answer; then nobody is there
-		c, err := mute.Accept()
-		if err == nil {
-			_, err = c.Read(make([]byte, 1<<10))
-			read <- errors.Join(err, mute.Close(), c.Close())
-			return
-		}
-		read <- err
-	}()
-	if err := f.RegisterFrontend(t.Context(), "app", mute.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	w.say(f, 0)
-	daemontest.Await(t, "it is given up", func() bool { _, _, lost := f.RelayCounts(); return lost == 1 })
-	if err := <-read; err != nil {
-		t.Error(err)
-	}
-	w.say(f, 1)
-	daemontest.Await(t, "nobody is there for the next", func() bool { _, _, lost := f.RelayCounts(); return lost == 2 })
-}
-
-// A queue is bounded, and an unknown application is an error for whoever speaks.
-func TestRelayRefuses(t *testing.T) {
-	w := newWorld(t)
-	w.master()
-	f := w.frontend()
-	body := make([]byte, 16<<20)
-	say := func(app string, size int) *api.Error {
-		var e *api.Error
-		errors.As(f.FrontendMessage(t.Context(), app, wire.TaskRef{Task: "t"}, 0, body[:size]), &e)
-		return e
-	}
-	if e := say("nobody", 0); e == nil || e.Problem != api.NotFound || !strings.Contains(e.Next, "registerFrontend") {
-		t.Errorf("%+v", e)
-	}
-	for _, address := range []string{"", "nowhere"} {
-		if err := f.RegisterFrontend(t.Context(), "app", address); err == nil {
-			t.Errorf("an application at %q was registered", address)
-		}
-	}
-	if err := f.RegisterFrontend(t.Context(), "", "127.0.0.1:1"); err == nil {
-		t.Error("an application without a name was registered")
-	}
-	for _, app := range []string{"app", "big"} {
-		if err := f.RegisterFrontend(t.Context(), app, "127.0.0.1:1"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range frontend.RelayQueue {
-		if e := say("app", 0); e != nil {
-			t.Fatalf("message %d: %v", i, e)
-		}
-	}
-	if e := say("app", 0); e == nil || e.Problem != api.Busy || !strings.Contains(e.What, fmt.Sprint(frontend.RelayQueue)) {
-		t.Errorf("%+v", e)
-	}
-	var e *api.Error
-	for e == nil {
-		e = say("big", len(body))
-	}
-	if e.Problem != api.Busy || !strings.Contains(e.What, "bytes") {
-		t.Errorf("%+v", e)
-	}
-}
-
-// The application that was used the longest ago makes room for another one.
-func TestRelayMakesRoom(t *testing.T) {
-	if testing.Short() {
-		t.Skip("registers ten thousand applications")
-	}
-	w := newWorld(t)
-	w.master()
-	f := w.frontend()
-	var all sync.WaitGroup
-	for i := range 20 {
-		all.Go(func() {
-			for k := range frontend.RelayApps / 20 {
-				if err := f.RegisterFrontend(t.Context(), fmt.Sprint("app-", i, "-", k), "127.0.0.1:1"); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	if err := f.RegisterFrontend(t.Context(), "one more", "127.0.0.1:1"); err != nil {
-		t.Error(err)
-	}
-	if err := f.FrontendMessage(t.Context(), "one more", wire.TaskRef{}, 0, nil); err != nil {
-		t.Error(err)
-	}
+	daemontest.Await(t, "all are counted as delivered", func() bool { return f.MessageStats() == relay.Stats{Delivered: 20} })
 }

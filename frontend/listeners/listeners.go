@@ -1,0 +1,207 @@
+// Package listeners keeps where applications listen for messages about their tasks
+// and delivers the messages: those that backends send them, and the ends of tasks
+// that ran in a backend of the node itself.
+package listeners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/relay"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Bounds of what is kept for applications.
+const (
+	MaxApplications = 10_000
+	MaxMessages     = 100_000 // that wait for one application
+	maxBytes        = 256 << 20
+	callTimeout     = 5 * time.Second
+	retryPause      = 100 * time.Millisecond
+
+	// Patience is how long messages wait for an application that cannot be reached.
+	Patience = time.Minute
+)
+
+// Message is about a task of an application.
+type Message struct {
+	Task   wire.TaskRef
+	Status int32
+	Body   []byte
+}
+
+func (m Message) size() int { return len(m.Body) + 200 } // about what the rest takes
+
+// Listeners are the applications that have registered where they listen. They are
+// safe for concurrent use. Make them with New.
+type Listeners struct {
+	log    *slog.Logger
+	relay  *relay.Relay[Message]
+	ending sync.WaitGroup // pools that were replaced
+
+	mu     sync.Mutex
+	apps   map[string]*listener
+	closed bool
+}
+
+type listener struct {
+	app     string
+	address string
+	pool    *client.Pool
+	used    time.Time // registered, or sent a message
+}
+
+// New returns an empty set of listeners; Close must follow. patience is Patience,
+// shorter in tests.
+func New(log *slog.Logger, patience time.Duration) *Listeners {
+	l := &Listeners{log: log, apps: map[string]*listener{}}
+	l.relay = relay.New(relay.Options[Message]{
+		Deliver: l.deliver, Size: Message.size,
+		Unreachable: func(app string, why error) {
+			log.Warn("an application cannot be reached; its messages wait", "application", app, "at most", patience, "error", why)
+		},
+		Dropped: func(app string, m Message, why error) {
+			log.Warn("a message was not delivered to its application, or may not have been; it is not sent again", "application", app, "job", m.Task.Job, "task", m.Task.Task, "error", why)
+		},
+		Destinations: MaxApplications, Messages: MaxMessages, TotalBytes: maxBytes,
+		Patience: patience, MinPause: retryPause, MaxPause: retryPause,
+	})
+	return l
+}
+
+// Register notes where an application listens. A new address replaces the old one,
+// and what waits goes there. forgotten names an application that had to make room,
+// "" for none.
+func (l *Listeners) Register(app, address string) (forgotten string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := l.apps[app]
+	if known != nil && known.address == address {
+		known.used = time.Now()
+		return "", nil
+	}
+	if l.closed {
+		return "", stopping(app)
+	}
+	pool, err := client.New(client.Options{Name: fmt.Sprintf("application %q", app), Address: address, MaxConns: 1, FailFast: true, BackoffMax: 2 * retryPause})
+	if err != nil {
+		return "", err
+	}
+	if known != nil {
+		l.end(known.pool)
+	} else if len(l.apps) >= MaxApplications {
+		if forgotten, err = l.makeRoom(app); err != nil {
+			_ = pool.Close() // never used; it has no error
+			return "", err
+		}
+	}
+	l.apps[app] = &listener{app: app, address: address, pool: pool, used: time.Now()}
+	l.relay.Retry(app)
+	return forgotten, nil
+}
+
+// end closes a pool that is not used any more.
+func (l *Listeners) end(pool *client.Pool) {
+	l.ending.Go(func() { _ = pool.Close() }) // it waits for the call that it ends; it has no error
+}
+
+// makeRoom forgets the application that was used the longest ago, of those for
+// which no message waits. It needs the lock.
+func (l *Listeners) makeRoom(app string) (forgotten string, err error) {
+	var idlest *listener
+	for _, a := range l.apps {
+		if (idlest == nil || a.used.Before(idlest.used)) && l.relay.Idle(a.app) {
+			idlest = a
+		}
+	}
+	if idlest == nil {
+		return "", &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d applications are registered, which is the limit, and messages wait for all", MaxApplications), Subject: fmt.Sprintf("application %q", app),
+			Tried: "registering it", Next: "use another frontend", RetryAfter: time.Minute}
+	}
+	delete(l.apps, idlest.app)
+	l.end(idlest.pool)
+	return idlest.app, nil
+}
+
+func stopping(app string) error {
+	return &api.Error{Problem: api.NotReady, What: "the frontend is stopping", Subject: fmt.Sprintf("application %q", app), Next: "try again when it is back"}
+}
+
+// Send queues a message for an application.
+func (l *Listeners) Send(app string, m Message) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.apps[app]
+	if a == nil {
+		return &api.Error{Problem: api.NotFound, What: "no application of that name has registered where it listens", Subject: fmt.Sprintf("application %q", app),
+			Tried: fmt.Sprintf("passing a message of task %s on", m.Task.Task), Next: "call registerFrontend first"}
+	}
+	a.used = time.Now()
+	err := l.relay.Send(app, m)
+	switch {
+	case errors.Is(err, relay.ErrClosed):
+		return stopping(app)
+	case err != nil:
+		return &api.Error{Problem: api.Busy, What: err.Error(), Subject: fmt.Sprintf("application %q at %s", app, a.address),
+			Tried: "queueing one more", Next: "see whether the application still answers", RetryAfter: time.Second}
+	}
+	return nil
+}
+
+// SendEnd queues the end of a task for an application, if it is registered. A message
+// for which there is no room is only counted.
+func (l *Listeners) SendEnd(app string, m Message) {
+	if l.registered(app) {
+		_ = l.Send(app, m)
+	}
+}
+
+func (l *Listeners) registered(app string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.apps[app] != nil
+}
+
+// deliver makes one call.
+func (l *Listeners) deliver(ctx context.Context, app string, m Message) error {
+	pool := l.poolOf(app)
+	if pool == nil {
+		return errors.New("it was forgotten to make room for others")
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return wire.NewFrontendClient(pool).FrontendMessage(ctx, m.Task, m.Status, m.Body)
+}
+
+func (l *Listeners) poolOf(app string) *client.Pool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.apps[app]; a != nil {
+		return a.pool
+	}
+	return nil
+}
+
+// Stats counts messages.
+func (l *Listeners) Stats() relay.Stats { return l.relay.Stats() }
+
+// Close ends all deliveries and waits for them.
+func (l *Listeners) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.relay.Close()
+	l.mu.Lock()
+	for _, a := range l.apps {
+		l.end(a.pool)
+	}
+	l.mu.Unlock()
+	l.ending.Wait()
+	return nil
+}

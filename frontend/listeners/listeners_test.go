@@ -1,0 +1,129 @@
+package listeners_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pigeon-sched/pigeon/frontend/listeners"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newListeners(t *testing.T, patience time.Duration) *listeners.Listeners {
+	t.Helper()
+	l := listeners.New(daemontest.Log(t), patience)
+	t.Cleanup(func() { _ = l.Close() }) // it has no error
+	return l
+}
+
+func register(t *testing.T, l *listeners.Listeners, app, address string) (forgotten string) {
+	t.Helper()
+	forgotten, err := l.Register(app, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return forgotten
+}
+
+// A message that an application may have got is not sent again, and one that it cannot get in
+// time is given up.
+func TestMessagesGivenUp(t *testing.T) {
+	l := newListeners(t, time.Millisecond)
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan error, 1)
+	go func() { // the call is read, and breaks without an answer; then the address is free
+		c, err := mute.Accept()
+		if err == nil {
+			_, err = c.Read(make([]byte, 1<<10))
+			err = errors.Join(err, mute.Close(), c.Close())
+		}
+		read <- err
+	}()
+	register(t, l, "app", mute.Addr().String())
+	for dropped := range uint64(2) { // the first was sent, the second cannot be
+		if err := l.Send("app", listeners.Message{}); err != nil {
+			t.Fatal(err)
+		}
+		daemontest.Await(t, fmt.Sprintf("message %d is given up", dropped), func() bool { return l.Stats().Dropped == dropped+1 })
+		if dropped == 0 {
+			if err := <-read; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A queue is bounded, and an unknown application is an error for whoever sends.
+func TestRefusals(t *testing.T) {
+	l := newListeners(t, listeners.Patience)
+	body := make([]byte, 16<<20)
+	send := func(app string, size int) *api.Error {
+		e, _ := errors.AsType[*api.Error](l.Send(app, listeners.Message{Task: wire.TaskRef{Task: "t"}, Body: body[:size]}))
+		return e
+	}
+	if e := send("unknown", 0); e == nil || e.Problem != api.NotFound || !strings.Contains(e.Next, "registerFrontend") {
+		t.Errorf("%+v", e)
+	}
+	for _, address := range []string{"", "nowhere"} {
+		if _, err := l.Register("app", address); err == nil {
+			t.Errorf("an application at %q was registered", address)
+		}
+	}
+	for _, app := range []string{"app", "big"} {
+		register(t, l, app, "127.0.0.1:1")
+	}
+	for i := range listeners.MaxMessages {
+		if e := send("app", 0); e != nil {
+			t.Fatalf("message %d: %v", i, e)
+		}
+	}
+	if e := send("app", 0); e == nil || e.Problem != api.Busy || !strings.Contains(e.What, fmt.Sprint(listeners.MaxMessages)) {
+		t.Errorf("%+v", e)
+	}
+	var e *api.Error
+	for e == nil {
+		e = send("big", len(body))
+	}
+	if e.Problem != api.Busy || !strings.Contains(e.What, "bytes") {
+		t.Errorf("%+v", e)
+	}
+	_ = l.Close()
+	if e := send("big", 0); e == nil || e.Problem != api.NotReady {
+		t.Errorf("after Close: %+v", e)
+	}
+	if _, err := l.Register("late", "127.0.0.1:1"); err == nil {
+		t.Error("an application was registered after Close")
+	}
+}
+
+// The application that was used the longest ago makes room for another one, unless
+// messages wait for it.
+func TestMakesRoom(t *testing.T) {
+	l := newListeners(t, listeners.Patience)
+	for i := range listeners.MaxApplications {
+		if forgotten := register(t, l, fmt.Sprint("app-", i), "127.0.0.1:1"); forgotten != "" {
+			t.Fatalf("application %d: %s was forgotten", i, forgotten)
+		}
+	}
+	if err := l.Send("app-0", listeners.Message{}); err != nil {
+		t.Fatal(err)
+	}
+	if forgotten := register(t, l, "one more", "127.0.0.1:1"); forgotten != "app-1" {
+		t.Errorf("%q was forgotten, want app-1", forgotten)
+	}
+	if err := l.Send("one more", listeners.Message{}); err != nil {
+		t.Error(err)
+	}
+}

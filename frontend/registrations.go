@@ -1,0 +1,42 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/listeners"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// RegisterFrontend notes where an application listens for messages; the answer means
+// that a restarted frontend will know it too.
+func (f *Frontend) RegisterFrontend(ctx context.Context, app, address string) error {
+	if app == "" || len(app) > api.MaxKeyBytes {
+		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its name is empty or longer than %d bytes", api.MaxKeyBytes), Subject: fmt.Sprintf("application at %s", address), Next: "give it a name"}
+	}
+	forgotten, err := f.listeners.Register(app, address)
+	if err != nil {
+		return err
+	}
+	records := []journal.Record{{Kind: journal.AppAt, App: app, Socket: address}}
+	if forgotten != "" {
+		records = append(records, journal.Record{Kind: journal.AppAt, App: forgotten})
+	}
+	done := make(chan error, 1)
+	if err := f.journal.Append(records, func(err error) { done <- err }); err != nil {
+		return err
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("application %q", app), Tried: "registering it", Next: "register it again"}
+	}
+}
+
+// FrontendMessage passes a backend's message on to its application.
+func (f *Frontend) FrontendMessage(_ context.Context, app string, task wire.TaskRef, status int32, message []byte) error {
+	return f.listeners.Send(app, listeners.Message{Task: task, Status: status, Body: message})
+}
