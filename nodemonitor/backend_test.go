@@ -224,7 +224,7 @@ func TestRelay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := send(3, to); err == nil || !strings.Contains(err.Error(), "3 messages wait for this frontend already, the limit (max_messages)") {
+	if err := send(3, to); err == nil || !strings.Contains(err.Error(), "3 messages wait for it, which is the limit (max_messages)") {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	if err := send(0, nil); err == nil || !strings.Contains(err.Error(), "names no frontend") {

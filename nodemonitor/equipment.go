@@ -80,14 +80,14 @@ func (e *equipment) endTracing() error {
 }
 
 // register makes the registry of backend processes and gives what it offers them.
-func (e *equipment) register(events app.Events, relay *relay, policy string, numbered bool) wire.BackendRegistry {
+func (e *equipment) register(events app.Events, messages *messages, policy string, numbered bool) wire.BackendRegistry {
 	e.registry = app.New(app.Config{
 		Launch: e.launch, Events: events, Node: e.cfg.ID, FirstSlot: int32(e.cfg.Slots), //nolint:gosec // validated
 		MaxBackends: e.cfg.MaxBackends, Logger: e.log,
 	})
 	e.backends[api.BackendApp] = e.registry
 	e.owns(func() error { e.registry.Close(); e.launches.Close(); return nil })
-	return backendService{e.registry, relay, e.cfg.ID, policy, numbered}
+	return backendService{e.registry, messages, e.cfg.ID, policy, numbered}
 }
 
 // launch hands a task to the backend process at the address.
@@ -122,7 +122,7 @@ func (e *equipment) close() (err error) {
 	return err
 }
 
-// backendService is the published service: the registry, and the relay.
+// backendService is the published service: the registry, and the messages to applications.
 type backendService struct {
 	registry *app.Registry
 	wire.MessageRelay

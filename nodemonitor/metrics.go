@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
@@ -17,15 +18,7 @@ type metrics struct {
 	slots      *slots.Metrics
 	results    *results.Metrics
 	superseded prometheus.Counter
-	relayed    []prometheus.Counter // by fate
 }
-
-// Fates of a backend's message to its application.
-const (
-	messageDelivered = iota
-	messageRefused
-	messageDropped
-)
 
 func newMetrics() *metrics {
 	m := telemetry.NewMetrics("nodemonitor")
@@ -33,8 +26,6 @@ func newMetrics() *metrics {
 	return &metrics{
 		Metrics: m, slots: slots.NewMetrics(m, unpublished), results: results.NewMetrics(m, unpublished),
 		superseded: m.Counter("batches_superseded_total", "Batches of processes that others have superseded under their name; they were answered and ignored."),
-		relayed: m.Counters("messages_relayed_total", "Messages of backends to their applications, by fate.", "fate",
-			"delivered", "refused", "dropped"),
 	}
 }
 
@@ -47,7 +38,17 @@ func Metrics() *telemetry.Metrics {
 	m.watchNotices(func() notice.Stats { return notice.Stats{} }, func() bool { return false })
 	m.watchBackends(func() app.Stats { return app.Stats{} })
 	m.watchGrants(func() grants.Stats { return grants.Stats{} })
+	m.watchMessages(func() relay.Stats { return relay.Stats{} })
 	return m.Metrics
+}
+
+// watchMessages exports what became of the messages of backends.
+func (m *metrics) watchMessages(stats func() relay.Stats) {
+	m.CounterFuncs("messages_relayed_total", "Messages of backends to their applications, by fate.",
+		telemetry.Label{Name: "fate", Values: []string{"delivered", "refused", "dropped"}}, func(fate int) float64 {
+			s := stats()
+			return float64([]uint64{s.Delivered, s.Refused, s.Dropped}[fate])
+		})
 }
 
 // watchNotices exports what became of notices.

@@ -57,11 +57,11 @@ type NodeMonitor struct {
 	codec         *wire.Codec
 	callers       *results.Calls
 	frontendPools *connections.Pools
-	relay         *relay
+	messages      *messages
 	notices       *notifier // nil without NATS
 	equipment     *equipment
 	applications  *applications
-	calls         context.Context // of callers and relay
+	calls         context.Context // of callers
 	endCalls      context.CancelFunc
 
 	internal  *server.Server
@@ -118,7 +118,8 @@ func (n *NodeMonitor) build(deps Deps) (err error) {
 		node: n.cfg.ID, incarnation: n.incarnation, master: o.masterRef, inbox: link.NewInbox(n.incarnation), logs: n.equipment.logs,
 		post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
 	}
-	n.relay = newRelay(n.calls, n.log, n.cfg.MaxMessages, n.metrics.relayed)
+	n.messages = newMessages(n.log, n.cfg.MaxMessages)
+	n.metrics.watchMessages(n.messages.relay.Stats)
 	if err := n.services(n.codec); err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (n *NodeMonitor) newOwner(recorder *runloop.Recorder) (*owner, error) {
 // runs.
 func (n *NodeMonitor) services(codec *wire.Codec) (err error) {
 	o := n.owner
-	backends := n.equipment.register(backendEvents{n}, n.relay, o.policy.Name, o.policy.SingleMaster())
+	backends := n.equipment.register(backendEvents{n}, n.messages, o.policy.Name, o.policy.SingleMaster())
 	n.metrics.watchBackends(n.equipment.registry.Stats)
 	n.newApplications()
 	n.internal, err = server.New(wire.PeerProcessor(wire.PeerPorts{Batches: n.peers, Logs: n.peers, Executors: n.applications}, codec), server.Options{

@@ -58,7 +58,6 @@ func (n *NodeMonitor) Run(ctx context.Context) error {
 	servers.Wait()
 	n.endCalls()
 	n.callers.Wait()
-	n.relay.close()
 	err := n.link.Close()
 	stopLoop()
 	owner.Wait()
@@ -151,7 +150,7 @@ func (n *NodeMonitor) stopTasks() {
 			n.log.Warn("results were not acknowledged; their tasks are tried again", "results", kept)
 		}
 	})
-	n.relay.drain(enough)
+	n.messages.relay.Drain(enough)
 }
 
 // release closes what New opened, at any stage.
@@ -181,6 +180,9 @@ func (n *NodeMonitor) release() (err error) {
 	if n.callers != nil {
 		n.callers.Wait()
 		n.frontendPools.Close()
+	}
+	if n.messages != nil {
+		n.messages.close()
 	}
 	if n.equipment != nil {
 		err = errors.Join(err, n.equipment.close())

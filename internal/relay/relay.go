@@ -34,10 +34,11 @@ type Options[M any] struct {
 	Unreachable func(to string, why error)
 	Dropped     func(to string, m M, why error)
 
-	Destinations int // for which messages wait, at most
-	Messages     int // that wait for one destination, at most
-	Bytes        int // that wait for one destination, at most; 0: only TotalBytes counts
-	TotalBytes   int // that wait, at most; 0: only Bytes counts
+	Destinations int    // for which messages wait, at most
+	Messages     int    // that wait for one destination, at most
+	Setting      string // behind Messages, for refusals; "" for a bound that cannot be set
+	Bytes        int    // that wait for one destination, at most; 0: only TotalBytes counts
+	TotalBytes   int    // that wait, at most; 0: only Bytes counts
 
 	Patience time.Duration // for a destination that cannot be reached, from when a message was sent on
 	MinPause time.Duration // before a destination that could not be reached is called again; it doubles
@@ -120,7 +121,11 @@ func (r *Relay[M]) boundReached(q *queue[M], size int) string {
 	case q == nil && len(r.queues) >= o.Destinations:
 		return fmt.Sprintf("messages wait for %d destinations, which is the limit", o.Destinations)
 	case q != nil && len(q.messages) >= o.Messages:
-		return fmt.Sprintf("%d messages wait for it, which is the limit", o.Messages)
+		limit := fmt.Sprintf("%d messages wait for it, which is the limit", o.Messages)
+		if o.Setting != "" {
+			limit += " (" + o.Setting + ")"
+		}
+		return limit
 	case q != nil && o.Bytes > 0 && q.bytes+size > o.Bytes:
 		return fmt.Sprintf("%d bytes of messages wait for it; the limit is %d", q.bytes, o.Bytes)
 	case o.TotalBytes > 0 && r.bytes+size > o.TotalBytes:

@@ -54,7 +54,7 @@ func (d *destinations) options() relay.Options[int] {
 		Unreachable: func(string, error) { d.unreachable++ },
 		Dropped:     func(_ string, m int, _ error) { d.dropped = append(d.dropped, m) },
 
-		Destinations: 2, Messages: 5, Bytes: 100, TotalBytes: 150,
+		Destinations: 2, Messages: 5, Setting: "max_messages", Bytes: 100, TotalBytes: 150,
 		Patience: time.Minute, MinPause: 100 * time.Millisecond, MaxPause: time.Second,
 	}
 }
@@ -162,10 +162,10 @@ func TestBounds(t *testing.T) {
 		to string
 		m  int
 	}{
-		"2 destinations":               {{"a", 1}, {"b", 1}, {"c", 1}},
-		"5 messages wait for it":       {{"a", 1}, {"a", 1}, {"a", 1}, {"a", 1}, {"a", 1}, {"a", 1}},
-		"60 bytes of messages wait f":  {{"a", 60}, {"a", 41}},
-		"bytes of messages wait for a": {{"a", 90}, {"b", 61}},
+		"2 destinations": {{"a", 1}, {"b", 1}, {"c", 1}},
+		"5 messages wait for it, which is the limit (max_messages)": {{"a", 1}, {"a", 1}, {"a", 1}, {"a", 1}, {"a", 1}, {"a", 1}},
+		"60 bytes of messages wait f":                               {{"a", 60}, {"a", 41}},
+		"bytes of messages wait for a":                              {{"a", 90}, {"b", 61}},
 	} {
 		inRelay(t, func(t *testing.T, d *destinations, r *relay.Relay[int]) {
 			d.set(func(string, int) error { return away })

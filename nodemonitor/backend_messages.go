@@ -1,0 +1,91 @@
+package nodemonitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/relay"
+	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Bounds of the messages of backends beside Config.MaxMessages.
+const (
+	maxMessageBytes  = 64 << 20  // that wait for one frontend
+	maxMessagePeers  = 1024      // frontends for which messages wait
+	messagePatience  = time.Hour // after which a message for a frontend that does not come back is dropped
+	messageRetryMin  = backoffFirst
+	messageRetryMost = backoffMost
+)
+
+// messages hands messages of backends to the frontends of their tasks, which hand
+// them to the applications.
+type messages struct {
+	relay *relay.Relay[backendMessage]
+	pools *connections.Pools
+}
+
+type backendMessage struct {
+	app    string
+	task   wire.TaskRef
+	status int32
+	body   []byte
+}
+
+var _ wire.MessageRelay = (*messages)(nil)
+
+func newMessages(log *slog.Logger, limit int) *messages {
+	s := &messages{pools: connections.New("frontend")}
+	s.relay = relay.New(relay.Options[backendMessage]{
+		Deliver: s.deliver, Size: func(m backendMessage) int { return len(m.body) },
+		Unreachable: func(frontend string, why error) {
+			log.Warn("a frontend cannot be reached; messages of backends wait for it", "frontend", frontend, "error", why)
+		},
+		Dropped: func(frontend string, m backendMessage, why error) {
+			log.Warn("a backend's message was not delivered to its application, or may not have been; it is not sent again",
+				"application", m.app, "task", m.task.Task, "job", m.task.Job, "frontend", frontend, "error", why)
+		},
+		Destinations: maxMessagePeers, Messages: limit, Setting: "max_messages", Bytes: maxMessageBytes,
+		Patience: messagePatience, MinPause: messageRetryMin, MaxPause: messageRetryMost,
+	})
+	return s
+}
+
+// FrontendMessage queues a message for the task's frontend.
+func (s *messages) FrontendMessage(_ context.Context, app string, task wire.TaskRef, status int32, body []byte) error {
+	refusal := &api.Error{
+		Problem: api.Busy, Subject: fmt.Sprintf("message about task %q of job %q of application %q", task.Task, task.Job, app),
+		Tried: "relaying it to the frontend " + task.Scheduler, Next: "try again when the frontend is back",
+	}
+	if task.Scheduler == "" {
+		refusal.What, refusal.Next = "the task names no frontend", "send the task's id as it came with the launch, with its schedulerAddress"
+		return refusal
+	}
+	err := s.relay.Send(task.Scheduler, backendMessage{app, task, status, body})
+	if err == nil {
+		return nil
+	}
+	refusal.What = err.Error()
+	if errors.Is(err, relay.ErrClosed) {
+		refusal.Next = "send it to the node monitor that comes after it"
+	}
+	return refusal
+}
+
+func (s *messages) deliver(ctx context.Context, frontend string, m backendMessage) error {
+	pool, err := s.pools.At(frontend)
+	if err != nil {
+		return err
+	}
+	return wire.NewSchedulerClient(pool).FrontendMessage(ctx, m.app, m.task, m.status, m.body)
+}
+
+// close ends the deliveries.
+func (s *messages) close() {
+	s.relay.Close()
+	s.pools.Close()
+}
