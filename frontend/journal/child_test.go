@@ -16,7 +16,18 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 )
+
+// onFS returns the options of a journal whose store lies on the file system and
+// begins a table after a few records.
+func onFS(fs vfs.FS) Options {
+	return Options{openStore: func(dir string, lock *store.DirLock, o store.Options) (backing, error) {
+		o.FS, o.MemtableBytes = fs, 64<<10
+		return openDisk(dir, lock, o)
+	}}
+}
 
 // child is what a process started by a test does in its place.
 func child(mode, dir string) error {
@@ -90,7 +101,7 @@ func childFull(dir, ext string) error {
 		}
 		return nil
 	})
-	j, _, _, err := tryOpen(dir, Options{fs: errorfs.Wrap(vfs.Default, &full)})
+	j, _, _, err := tryOpen(dir, onFS(errorfs.Wrap(vfs.Default, &full)))
 	if err != nil {
 		return err
 	}
@@ -98,15 +109,7 @@ func childFull(dir, ext string) error {
 		return err
 	}
 	full.On()
-	if ext == ".sst" {
-		if _, err := j.db.AsyncFlush(); err != nil {
-			return err
-		}
-		for j.Err() == nil {
-			if err := appendWait(j, taskEnd("before", 0)); err != nil {
-				break
-			}
-		}
+	for ext == ".sst" && appendWait(j, taskEnd("before", 0)) == nil { // until the store begins a table
 	}
 	for i := range 3 {
 		fmt.Fprintln(os.Stdout, "told", appendWait(j, accept(fmt.Sprint("after", i), 1)))
@@ -123,7 +126,7 @@ func childOpenFull(dir string) error {
 		}
 		return nil
 	})
-	err := refusal(dir, Options{fs: errorfs.Wrap(vfs.Default, full)})
+	err := refusal(dir, onFS(errorfs.Wrap(vfs.Default, full)))
 	fmt.Fprintln(os.Stdout, "told", err)
 	return nil
 }
@@ -199,7 +202,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	}
 	err := refusal(dir, Options{})
 	e := fourParts(t, err)
-	if want := fmt.Sprintf("process %d ", cmd.Process.Pid); !strings.Contains(e.What, want) || !strings.Contains(e.What, lockFile) || !strings.Contains(e.Subject, dir) {
+	if want := fmt.Sprintf("process %d ", cmd.Process.Pid); !strings.Contains(e.What, want) || !strings.Contains(e.What, store.LockFile) || !strings.Contains(e.Subject, dir) {
 		t.Fatalf("the error does not name %q, the lock file and the folder: %v", want, e)
 	}
 	must(t, in.Close())

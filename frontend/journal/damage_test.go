@@ -2,16 +2,21 @@ package journal
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
@@ -19,36 +24,13 @@ import (
 type image struct {
 	files map[string][]byte
 	log   string // the newest log with records
-	ends  []int  // of the records in it
+	ends  []int  // of the batches in it; the first is the incarnation
 	keys  []string
 }
 
 // crashImage copies the folder of an open journal that accepted n jobs, one
-// fsync each, every one of which says how much was on the disk before it. The
-// store answers a waiting fsync a moment before it notes how far it got, so now
-// and then a record still carries the offset of the fsync before: such an image
-// proves less, and another is made.
+// fsync each.
 func crashImage(t *testing.T, n int) *image {
-	t.Helper()
-	for {
-		if im := newImage(t, n); im.eachSaysWhatIsSynced() {
-			return im
-		}
-	}
-}
-
-// eachSaysWhatIsSynced reports whether every record carries the end of the one before
-// it as its synced offset.
-func (im *image) eachSaysWhatIsSynced() bool {
-	for _, end := range im.ends[:len(im.ends)-1] {
-		if binary.LittleEndian.Uint64(im.files[im.log][end+logHeader:]) != uint64(end) {
-			return false
-		}
-	}
-	return true
-}
-
-func newImage(t *testing.T, n int) *image {
 	t.Helper()
 	dir := t.TempDir()
 	j, _, _ := open(t, dir, Options{})
@@ -64,43 +46,52 @@ func newImage(t *testing.T, n int) *image {
 		im.files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name()))
 		must(t, err)
 	}
-	logs, err := listLogs(dir)
-	must(t, err)
+	im.log, im.ends = batchEnds(t, dir)
 	must(t, j.Close())
-	im.log = filepath.Base(logs[len(logs)-1].path)
-	im.ends = recordEnds(im.files[im.log], uint32(logs[len(logs)-1].number))
-	if len(im.ends) != n+1 { // the first is the incarnation
-		t.Fatalf("%d records in %s, want %d", len(im.ends), im.log, n+1)
+	if len(im.ends) != n+1 {
+		t.Fatalf("%d batches in %s, want %d", len(im.ends), im.log, n+1)
 	}
 	return im
 }
 
-// recordEnds returns where each record of a sound log ends.
-func recordEnds(data []byte, log uint32) (ends []int) {
-	for at := 0; ; {
-		c, ok := chunkAt(data, at, log)
-		if !ok {
-			return ends
+// batchEnds returns where each batch of the newest log in a folder ends.
+func batchEnds(t *testing.T, dir string) (log string, ends []int) {
+	t.Helper()
+	logs, err := wal.Scan(wal.Dir{FS: vfs.Default, Dirname: dir})
+	must(t, err)
+	_, path := logs[len(logs)-1].SegmentLocation(0)
+	r := logs[len(logs)-1].OpenForRead()
+	for {
+		_, at, err := r.NextRecord()
+		if at.Physical > 0 {
+			ends = append(ends, int(at.Physical))
 		}
-		if at = c.end; c.last {
-			ends = append(ends, at)
+		if err != nil {
+			must(t, r.Close())
+			return filepath.Base(path), ends
 		}
-		at = skipPadding(data, at)
 	}
 }
 
-// write makes a folder of the image, with the newest log changed.
-func (im *image) write(t *testing.T, change func(log []byte) []byte) string {
+// write makes a folder of the image with the newest log changed, and with the
+// witness of a process that had n jobs acknowledged when it ended.
+func (im *image) write(t *testing.T, n int, change func(log []byte) []byte) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, data := range im.files {
-		if name == im.log {
+		switch name {
+		case im.log:
 			data = change(slices.Clone(data))
+		case witnessFile:
+			p := progress{begun: uint64(len(im.ends)), acknowledged: uint64(1 + n)}
+			data = p.append(nil)
 		}
 		must(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
 	return dir
 }
+
+func unchanged(log []byte) []byte { return log }
 
 // wholeAt counts the jobs whose records end at or before the offset.
 func (im *image) wholeAt(off int) int {
@@ -115,15 +106,16 @@ func (im *image) wholeAt(off int) int {
 
 func TestUntouchedImageIsSound(t *testing.T) {
 	im := crashImage(t, 5)
-	j, rep, got := open(t, im.write(t, func(b []byte) []byte { return b }), Options{})
+	j, rep, got := open(t, im.write(t, 5, unchanged), Options{})
 	must(t, j.Close())
-	if len(rep.Torn) != 0 || !slices.Equal(got.keys(), im.keys) {
+	if rep.Torn != nil || !slices.Equal(got.keys(), im.keys) {
 		t.Fatalf("%v, %+v", got.keys(), rep)
 	}
 }
 
-// Cut anywhere, the journal gives back the whole records before the cut, and
-// says when it had to drop a part of one.
+// Cut anywhere behind what it had acknowledged, the journal returns the whole
+// batches before the cut and reports the numbers of the others. Cut anywhere
+// before that, it is refused, with the numbers that are missing.
 func TestTruncatedEnd(t *testing.T) {
 	im := crashImage(t, 5)
 	step := 23
@@ -131,26 +123,31 @@ func TestTruncatedEnd(t *testing.T) {
 		step = 97
 	}
 	for off := im.ends[0]; off <= im.ends[len(im.ends)-1]; off += step {
-		dir := im.write(t, func(b []byte) []byte { return b[:off] })
+		cut := func(b []byte) []byte { return b[:off] }
+		n := im.wholeAt(off)
+		if n < 5 {
+			dir := im.write(t, n+1, cut)
+			err := refusal(dir, Options{})
+			checkRefusal(t, err, dir, im.log)
+			if e := fourParts(t, err); !strings.Contains(e.What, fmt.Sprintf("batch %d, acknowledged", n+2)) {
+				t.Fatalf("cut at %d behind job %d: %v", off, n, e)
+			}
+		}
+		dir := im.write(t, n, cut)
 		j, rep, got := open(t, dir, Options{})
 		must(t, j.Close())
-		n := im.wholeAt(off)
-		whole := im.ends[n]
 		if !slices.Equal(got.keys(), im.keys[:n]) {
 			t.Fatalf("cut at %d: got %v, want %v", off, got.keys(), im.keys[:n])
 		}
-		if torn := off != whole; torn != (len(rep.Torn) == 1) {
-			t.Fatalf("cut at %d, records end at %d: %v", off, whole, rep)
+		if torn := n < 5; torn != (rep.Torn != nil) {
+			t.Fatalf("cut at %d behind job %d: %v", off, n, rep)
 		}
-		if len(rep.Torn) == 1 {
-			cut := rep.Torn[0]
-			if cut.Whole != int64(whole) || cut.Dropped != int64(off-whole) || !strings.Contains(rep.String(), im.log) || !strings.Contains(rep.String(), "were dropped") {
-				t.Fatalf("cut at %d: %v", off, rep)
-			}
+		if rep.Torn != nil && (*rep.Torn != Torn{uint64(n + 2), 6} || !strings.Contains(rep.String(), "were dropped")) {
+			t.Fatalf("cut at %d behind job %d: %v", off, n, rep)
 		}
 		j, rep, got = open(t, dir, Options{})
 		must(t, j.Close())
-		if len(rep.Torn) != 0 || len(got.subs) != n {
+		if rep.Torn != nil || len(got.subs) != n {
 			t.Fatalf("cut at %d: the second opening reports %v", off, rep)
 		}
 	}
@@ -159,22 +156,18 @@ func TestTruncatedEnd(t *testing.T) {
 func TestGarbageAtTheEnd(t *testing.T) {
 	im := crashImage(t, 3)
 	end := im.ends[len(im.ends)-1]
-	dir := im.write(t, func(b []byte) []byte { return append(b[:end], bytes.Repeat([]byte{0xa5, 3, 9}, 40_000)...) })
-	j, rep, got := open(t, dir, Options{})
-	must(t, j.Close())
-	if len(rep.Torn) != 1 || rep.Torn[0].Dropped != 120_000 || len(got.subs) != 3 {
-		t.Fatalf("got %v, %v", got.keys(), rep)
-	}
-	dir = im.write(t, func(b []byte) []byte { return append(b[:end], make([]byte, 100_000)...) }) // space set aside, never written
-	j, rep, got = open(t, dir, Options{})
-	must(t, j.Close())
-	if len(rep.Torn) != 0 || len(got.subs) != 3 {
-		t.Fatalf("got %v, %v", got.keys(), rep)
+	for name, junk := range map[string][]byte{"bytes": bytes.Repeat([]byte{0xa5, 3, 9}, 40_000), "space never written": make([]byte, 100_000)} {
+		dir := im.write(t, 3, func(b []byte) []byte { return append(b[:end], junk...) })
+		j, rep, got := open(t, dir, Options{})
+		must(t, j.Close())
+		if rep.Torn != nil || len(got.subs) != 3 {
+			t.Fatalf("%s: got %v, %v", name, got.keys(), rep)
+		}
 	}
 }
 
-// A flipped byte in any record but the last is damage in the middle: refused,
-// with the file, the jobs and what to do. In the last it is a torn end.
+// A flipped byte in anything acknowledged is refused, with the file, the numbers
+// and what to do. In a batch that was not acknowledged it is a torn end.
 func TestFlippedByte(t *testing.T) {
 	im := crashImage(t, 5)
 	step := 17
@@ -183,29 +176,51 @@ func TestFlippedByte(t *testing.T) {
 	}
 	last := im.ends[len(im.ends)-2]
 	for off := 3; off < im.ends[len(im.ends)-1]; off += step {
-		dir := im.write(t, func(b []byte) []byte { b[off] ^= 0x40; return b })
-		j, rep, got, err := tryOpen(dir, Options{})
+		flip := func(b []byte) []byte { b[off] ^= 0x40; return b }
 		if off >= last {
-			must(t, err)
+			j, rep, got := open(t, im.write(t, 4, flip), Options{})
 			must(t, j.Close())
-			if len(rep.Torn) != 1 || len(got.subs) != 4 {
+			if rep.Torn == nil || len(got.subs) != 4 {
 				t.Fatalf("flipped at %d: got %v, %v", off, got.keys(), rep)
 			}
-			continue
 		}
-		if err == nil {
-			t.Fatalf("flipped at %d of %d: opened with %v, %v", off, last, got.keys(), rep)
-		}
+		dir := im.write(t, 5, flip)
+		before := folder(t, dir)
+		err := refusal(dir, Options{})
 		checkRefusal(t, err, dir, im.log)
-		if hit := fourParts(t, err); !strings.Contains(hit.Next, `"job-4"`) || strings.Count(hit.Next, "job-") < 4 {
-			t.Fatalf("flipped at %d: the jobs at stake are missing: %v", off, hit)
+		missing, n := "the batches %d to 6, acknowledged", im.wholeAt(off)
+		if off >= last {
+			missing = "batch %d, acknowledged"
 		}
-		now, err := os.ReadFile(filepath.Join(dir, im.log))
-		must(t, err)
-		if len(now) != len(im.files[im.log]) {
-			t.Fatal("a refused journal was changed")
+		e := fourParts(t, err)
+		if off >= im.ends[0] && !strings.Contains(e.What, fmt.Sprintf(missing, n+2)) {
+			t.Fatalf("flipped at %d: %v", off, e)
+		}
+		for _, key := range im.keys[:n] {
+			if !strings.Contains(e.Next, fmt.Sprintf("%q", key)) {
+				t.Fatalf("flipped at %d: %s can be read and is not named: %v", off, key, e)
+			}
+		}
+		if now := folder(t, dir); !reflect.DeepEqual(now, before) {
+			t.Fatalf("a refused journal was changed from %v to %v", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(now)))
 		}
 	}
+}
+
+// folder returns the files of a folder and their content.
+func folder(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		must(t, err)
+		if e.Name() != store.LockFile && e.Name() != holderFile {
+			files[e.Name()] = string(data)
+		}
+	}
+	return files
 }
 
 func checkRefusal(t *testing.T, err error, dir, file string) {
@@ -219,7 +234,7 @@ func checkRefusal(t *testing.T, err error, dir, file string) {
 
 func TestZeroedMiddleIsRefused(t *testing.T) {
 	im := crashImage(t, 6)
-	dir := im.write(t, func(b []byte) []byte { clear(b[im.ends[2]:im.ends[4]]); return b })
+	dir := im.write(t, 6, func(b []byte) []byte { clear(b[im.ends[2]:im.ends[4]]); return b })
 	err := refusal(dir, Options{})
 	checkRefusal(t, err, dir, im.log)
 }
@@ -233,9 +248,9 @@ func TestDamagedStoreFiles(t *testing.T) {
 			for i := range 50 {
 				must(t, appendWait(j, accept(fmt.Sprint("job-", i), 20)))
 			}
-			must(t, j.db.Flush())
+			must(t, j.Close())
+			j, _, _ = open(t, dir, Options{}) // writes what is in the log to a table
 			must(t, appendWait(j, accept("one more", 1)))
-			must(t, j.db.Flush())
 			must(t, j.Close())
 			j, _, _ = open(t, dir, Options{})
 			must(t, j.Close())
@@ -268,11 +283,11 @@ func TestDamagedStoreFiles(t *testing.T) {
 	}
 }
 
-// The manifest's last edit may be torn by a crash; the log it made superfluous is
-// then still there, so nothing is lost, and the report says it.
+// The manifest's last edit may be torn by a crash; the log that it made
+// superfluous is then still there, so nothing is lost.
 func TestTornManifest(t *testing.T) {
 	im := crashImage(t, 4)
-	dir := im.write(t, func(b []byte) []byte { return b })
+	dir := im.write(t, 4, unchanged)
 	files, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
 	must(t, err)
 	file := slices.Max(files)
@@ -281,7 +296,102 @@ func TestTornManifest(t *testing.T) {
 	must(t, os.Truncate(file, info.Size()-1))
 	j, rep, got := open(t, dir, Options{})
 	must(t, j.Close())
-	if len(rep.Torn) != 1 || rep.Torn[0].File != file || !slices.Equal(got.keys(), im.keys) {
+	if rep.Torn != nil || !slices.Equal(got.keys(), im.keys) {
+		t.Fatalf("got %v, %v", got.keys(), rep)
+	}
+}
+
+// After a power cut the witness may be older than the newest batches. The store
+// then finds damage that a later block of its log follows.
+func TestDamageBeyondTheWitness(t *testing.T) {
+	im := crashImage(t, 700)
+	if end := im.ends[len(im.ends)-1]; end < 3*32<<10 {
+		t.Fatalf("the log of %d bytes has fewer than three blocks", end)
+	}
+	dir := im.write(t, 0, func(b []byte) []byte { b[im.ends[100]+30] ^= 1; return b })
+	e := fourParts(t, refusal(dir, Options{}))
+	if !strings.Contains(e.Subject, dir) || !strings.Contains(e.What, "damaged") {
+		t.Fatalf("the refusal is %v", e)
+	}
+}
+
+// A batch is missing in the middle, and the ones before and after it are there.
+func TestHoleInTheMiddleIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		batches []uint64
+		want    string
+	}{"one": {[]uint64{4}, "batch 4, "}, "some": {[]uint64{3, 4, 5}, "the batches 3 to 5, "}, "two holes": {[]uint64{2, 5}, "batch 5, "}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			j, _, _ := open(t, dir, Options{})
+			for i := range 6 {
+				must(t, appendWait(j, accept(fmt.Sprint("job-", i), 1)))
+			}
+			for _, n := range c.batches {
+				var b store.Batch
+				b.Delete(ringKey(n))
+				must(t, j.store.Append(&b, true))
+			}
+			must(t, j.Close())
+			e := fourParts(t, refusal(dir, Options{}))
+			if !strings.Contains(e.What, c.want) || !strings.Contains(e.What, "is 7") || !strings.Contains(e.Subject, ".log") || !strings.Contains(e.Next, `"job-1"`) {
+				t.Fatalf("the refusal is %v", e)
+			}
+		})
+	}
+}
+
+func TestMissingBundleIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	j, _, _ := open(t, dir, Options{})
+	must(t, appendWait(j, accept("a", 5)))
+	for i := range 3 {
+		must(t, appendWait(j, taskEnd("a", i)))
+	}
+	var b store.Batch
+	b.Delete(bundleKey(nil, 1<<countBits, 1))
+	must(t, j.store.Append(&b, true))
+	must(t, j.Close())
+	if e := fourParts(t, refusal(dir, Options{})); !strings.Contains(e.What, "bundle 1 of the records") || !strings.Contains(e.What, `"a"`) {
+		t.Fatalf("the refusal is %v", e)
+	}
+}
+
+func TestDamagedWitnessIsRefused(t *testing.T) {
+	for name, damage := range map[string]func(string) error{
+		"gone": os.Remove,
+		"cut":  func(file string) error { return os.Truncate(file, 30) },
+		"flip": func(file string) error {
+			data, err := os.ReadFile(file)
+			data[20] ^= 1
+			return errors.Join(err, os.WriteFile(file, data, 0o644))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			j, _, _ := open(t, dir, Options{})
+			must(t, j.Close())
+			must(t, damage(filepath.Join(dir, witnessFile)))
+			checkRefusal(t, refusal(dir, Options{}), dir, witnessFile)
+		})
+	}
+}
+
+// The ring of numbers goes round: the numbers that were overwritten are no hole.
+func TestNumbersGoRound(t *testing.T) {
+	dir := t.TempDir()
+	j, _, _ := open(t, dir, Options{})
+	j.commit.number += 10 * ringSize // as after many batches
+	var b store.Batch
+	for n := j.commit.number - ringSize + 1; n <= j.commit.number; n++ {
+		putNumber(&b, n)
+	}
+	must(t, j.store.Append(&b, true))
+	must(t, appendWait(j, accept("a", 1)))
+	must(t, j.Close())
+	j, rep, got := open(t, dir, Options{})
+	must(t, j.Close())
+	if rep.Torn != nil || len(got.subs) != 1 {
 		t.Fatalf("got %v, %v", got.keys(), rep)
 	}
 }

@@ -13,19 +13,24 @@ import (
 )
 
 const (
-	formatFile    = "FORMAT"
-	formatVersion = 1
+	formatFile = "FORMAT"
+
+	// formatVersion is what this program writes. Format 1 had the same values under
+	// the same keys, and neither numbers of batches nor a witness; it becomes format
+	// 2 when it is opened, and only what the store proves is proven of it.
+	formatVersion = 2
+	firstNumbered = 2 // the first format with numbers of batches and a witness
 )
 
-// format is what the journal says of itself outside of the store.
+// format is the content of the file that marks a folder as a journal.
 type format struct {
-	exists      bool
+	version     int    // 0 when the folder holds no journal
 	frontend    string // that it belongs to, "" for any
 	incarnation uint64 // the last that was begun
 }
 
-// readFormat tells whether the folder holds a journal, and checks that it is one
-// this program can read and that it belongs to the frontend.
+// readFormat reads whether the folder holds a journal, and checks that it is one
+// that this program can read and that it belongs to the frontend.
 func readFormat(dir, frontend string) (f format, err error) {
 	path := filepath.Join(dir, formatFile)
 	data, err := os.ReadFile(path)
@@ -36,12 +41,11 @@ func readFormat(dir, frontend string) (f format, err error) {
 		return f, folderErr(dir, "reading what it holds", err)
 	}
 	first, rest, _ := strings.Cut(string(data), "\n")
-	version := 0
-	if _, err := fmt.Sscanf(first, "pigeon journal %d", &version); err != nil || version < 1 {
+	if _, err := fmt.Sscanf(first, "pigeon journal %d", &f.version); err != nil || f.version < 1 {
 		return f, damageErr(dir, path, "its first line is not \"pigeon journal\" and a version", nil)
 	}
-	if version > formatVersion {
-		return f, &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: fmt.Sprintf("it has format %d, this program knows %d", version, formatVersion),
+	if f.version > formatVersion {
+		return f, &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: fmt.Sprintf("it has format %d, this program reads formats up to %d", f.version, formatVersion),
 			Tried: "opening it; nothing was changed", Next: "use the newer program that wrote it"}
 	}
 	if _, err := fmt.Sscanf(rest, "frontend %q incarnation %d\n", &f.frontend, &f.incarnation); err != nil {
@@ -51,7 +55,6 @@ func readFormat(dir, frontend string) (f format, err error) {
 		return f, &api.Error{Problem: api.Invalid, Subject: "journal " + dir, What: fmt.Sprintf("it belongs to the frontend %q, this one is %q", f.frontend, frontend),
 			Tried: "opening it; nothing was changed", Next: "name the folder of this frontend, or give the frontend its former name: job ids are derived from it"}
 	}
-	f.exists = true
 	f.frontend = cmp.Or(f.frontend, frontend)
 	return f, nil
 }

@@ -14,16 +14,18 @@ import (
 //	e job            what stays of an ended job
 //	x at job         the ended jobs in the order of their end, for expiry
 //	a application    where a registered application listens
-//	m name           the journal's own numbers
+//	s slot           the number of a batch, see sequence.go
+//	m name           the incarnation
 //
 // seq is the number of a job's acceptance: 24 bits of incarnation, 40 bits of
-// count within it. A sequence number is never given twice, and none has to be
-// looked for when the journal opens.
+// count within it. It is never used twice, and none has to be looked for when the
+// journal opens.
 const (
 	prefixJob    = 'j'
 	prefixEnded  = 'e'
 	prefixExpiry = 'x'
 	prefixApp    = 'a'
+	prefixRing   = 's'
 	prefixMeta   = 'm'
 
 	countBits = 40
@@ -33,6 +35,7 @@ const (
 	jobKeyLen    = 10
 	bundleKeyLen = 14
 	expiryKeyLen = 25
+	ringKeyLen   = 5
 )
 
 func jobKey(b []byte, seq uint64) []byte {
@@ -44,11 +47,11 @@ func bundleKey(b []byte, seq uint64, n uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, n)
 }
 
-func endedKey(b []byte, id sched.JobID) []byte { return putJobID(append(b, prefixEnded), id) }
+func endedKey(b []byte, id sched.JobID) []byte { return appendJobID(append(b, prefixEnded), id) }
 
 // expiryKey orders instants before 1970 as 1970; no job ended then.
 func expiryKey(b []byte, at int64, id sched.JobID) []byte {
-	return putJobID(binary.BigEndian.AppendUint64(append(b, prefixExpiry), uint64(max(at, 0))), id)
+	return appendJobID(binary.BigEndian.AppendUint64(append(b, prefixExpiry), uint64(max(at, 0))), id)
 }
 
 // parseExpiry is the inverse of expiryKey.
@@ -62,4 +65,12 @@ func parseExpiry(k []byte) (at int64, id sched.JobID, ok bool) {
 
 func appKey(b []byte, app string) []byte { return append(append(b, prefixApp), app...) }
 
+func ringKey(n uint64) []byte {
+	return binary.BigEndian.AppendUint32([]byte{prefixRing}, uint32(n%ringSize))
+}
+
 func metaKey(name string) []byte { return append([]byte{prefixMeta}, name...) }
+
+func appendJobID(b []byte, id sched.JobID) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, id.Hi), id.Lo)
+}

@@ -4,10 +4,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 )
 
-// Options says how a journal is kept.
+// Options configures a journal.
 type Options struct {
 	// Frontend is the name of the frontend that the journal belongs to. Job ids
 	// are derived from it, so a journal of another name is refused. "" asks
@@ -34,7 +34,8 @@ type Options struct {
 	// Logger gets the store's own lines at debug level; nil drops them.
 	Logger *slog.Logger
 
-	fs vfs.FS // of the store; tests put faults into it
+	// openStore opens the store of a locked folder; nil is openDisk.
+	openStore func(dir string, lock *store.DirLock, o store.Options) (backing, error)
 }
 
 func (o Options) withDefaults() Options {
@@ -56,8 +57,8 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.fs == nil {
-		o.fs = vfs.Default
+	if o.openStore == nil {
+		o.openStore = openDisk
 	}
 	return o
 }

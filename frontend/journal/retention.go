@@ -2,20 +2,20 @@ package journal
 
 import (
 	"errors"
+	"slices"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
-
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Known is what the journal knows of a job id.
+// Known is the state of a job id in the journal.
 type Known struct {
 	Live  bool   // accepted, perhaps not yet on the disk, and not ended
 	Ended *Ended // ended within the retention
 }
 
-// Lookup tells whether a job is known. The id is derived from the job's key, so
+// Lookup returns whether a job is known. The id is derived from the job's key, so
 // this is how a repeated submission is recognised. The zero Known is a job that
 // was never accepted, or that ended longer ago than the retention.
 func (j *Journal) Lookup(id sched.JobID) (Known, error) {
@@ -25,9 +25,9 @@ func (j *Journal) Lookup(id sched.JobID) (Known, error) {
 	if live {
 		return Known{Live: true}, nil
 	}
-	j.using.RLock()
-	defer j.using.RUnlock()
-	if j.gone {
+	j.reading.RLock()
+	defer j.reading.RUnlock()
+	if j.storeClosed {
 		return Known{}, errClosed
 	}
 	e, err := j.readEnded(id)
@@ -42,14 +42,13 @@ func (j *Journal) expired() int64 { return j.opts.Now().Add(-j.opts.Retention).U
 
 // readEnded returns what stays of a job, nil when nothing does.
 func (j *Journal) readEnded(id sched.JobID) (*Ended, error) {
-	v, closer, err := j.db.Get(endedKey(nil, id))
-	if errors.Is(err, pebble.ErrNotFound) {
+	v, err := j.store.Get(endedKey(nil, id))
+	if err == nil && v == nil {
 		return nil, nil
 	}
 	var e *Ended
 	if err == nil {
 		e, err = decodeEnded(v)
-		err = errors.Join(err, closer.Close())
 	}
 	if err != nil {
 		return nil, folderErr(j.dir, "looking up the ended job "+id.String(), err)
@@ -65,6 +64,8 @@ const (
 	sweepJobs = 20_000
 )
 
+var errSweepFull = errors.New("the sweep has reached its bound")
+
 // sweep is where the last sweep ended.
 type sweep struct {
 	at   time.Time
@@ -73,7 +74,7 @@ type sweep struct {
 
 // expire adds to the batch the removal of jobs whose retention is over. It needs
 // no timer: a journal to which nothing is appended does not grow.
-func (j *Journal) expire(b *pebble.Batch) error {
+func (j *Journal) expire(b *store.Batch) error {
 	s := &j.commit.sweep
 	now := j.opts.Now()
 	if !s.at.IsZero() && now.Sub(s.at).Abs() < sweepEvery {
@@ -84,34 +85,36 @@ func (j *Journal) expire(b *pebble.Batch) error {
 		s.from = []byte{prefixExpiry}
 	}
 	end := expiryKey(nil, j.expired(), sched.JobID{})
-	it, err := j.db.NewIter(&pebble.IterOptions{LowerBound: s.from, UpperBound: end})
-	if err != nil {
-		return err
-	}
 	n := 0
-	for ok := it.First(); ok && n < sweepJobs && err == nil; ok = it.Next() {
+	err := j.store.Scan(slices.Clone(s.from), end, func(key, _ []byte) error {
+		if n == sweepJobs {
+			return errSweepFull
+		}
 		n++
-		err = j.forget(b, it.Key())
-		s.from = append(append(s.from[:0], it.Key()...), 0)
+		s.from = append(append(s.from[:0], key...), 0)
+		return j.remove(b, key)
+	})
+	if errors.Is(err, errSweepFull) {
+		return nil
 	}
-	return errors.Join(err, it.Error(), it.Close())
+	return err
 }
 
-// forget removes one expired job. A job of the same key that was accepted and
+// remove removes one expired job. A job of the same key that was accepted and
 // ended since has another instant, and stays.
-func (j *Journal) forget(b *pebble.Batch, key []byte) error {
+func (j *Journal) remove(b *store.Batch, key []byte) error {
 	at, id, ok := parseExpiry(key)
 	if !ok {
-		return b.Delete(key, nil)
+		b.Delete(key)
+		return nil
 	}
 	e, err := j.readEnded(id)
 	if err != nil {
 		return err
 	}
 	if e != nil && max(e.At, 0) == at {
-		if err := b.Delete(endedKey(nil, id), nil); err != nil {
-			return err
-		}
+		b.Delete(endedKey(nil, id))
 	}
-	return b.Delete(key, nil)
+	b.Delete(key)
+	return nil
 }

@@ -8,13 +8,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
-
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 var (
-	errStoreEnded = errors.New("the store gave up while opening")
+	errStoreEnded = errors.New("the store ended the goroutine that writes")
 	errClosed     = &api.Error{Problem: api.NotReady, Subject: "journal", What: "the journal is closed", Tried: "keeping a record", Next: "try again when the frontend runs again"}
 )
 
@@ -23,13 +22,13 @@ func busy(what, tried, next string) error {
 	return &api.Error{Problem: api.Busy, Subject: "journal", What: what, Tried: tried + "; nothing was accepted", Next: next, RetryAfter: time.Second}
 }
 
-// brokenErr is what everybody gets once the store has failed.
+// brokenErr is the answer to every record once the store has failed.
 func brokenErr(dir string, err error) error {
 	next := "see to the disk, then restart the frontend: everything acknowledged is read back"
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		next = "make room on the disk, then restart the frontend: everything acknowledged is read back"
 	}
-	if pebble.IsCorruptionError(err) {
+	if _, ok := errors.AsType[*store.DamageError](err); ok {
 		next = "restart the frontend: it names the damaged file and the jobs"
 	}
 	return &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: "its store failed: " + err.Error(),

@@ -1,0 +1,145 @@
+package journal
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// The values of the store. Each of the functions that take a coder lists the
+// fields of one type, for writing and for reading. The order of the fields is the
+// format: new ones need a new version.
+
+// event codes a record about a job. The job itself is not coded: the key under
+// which the bytes are stored names it.
+func (c *coder) event(e *Record) {
+	below(c, &e.Kind, numKinds, "the kind")
+	switch e.Kind {
+	case Placed, Moved:
+		number(c, &e.First)
+		number(c, &e.Count)
+		number(c, &e.Attempt)
+		number(c, &e.Group)
+	case NewAttempt:
+		number(c, &e.First)
+		number(c, &e.Attempt)
+		c.byte(&e.Losses)
+		c.byte(&e.Retries)
+		c.outcome(&e.Outcome)
+		text(c, &e.Reason)
+	case TaskEnded:
+		number(c, &e.First)
+		number(c, &e.Attempt)
+		c.outcome(&e.Outcome)
+		text(c, &e.Reason)
+		signed(c, &e.Elapsed)
+		signed(c, &e.At)
+	case Reclassed:
+		c.class(&e.Class)
+	case Cancelled:
+		text(c, &e.Reason)
+		signed(c, &e.At)
+	default:
+		c.fail(fmt.Errorf("a record of kind %d is not one about a job", e.Kind))
+	}
+}
+
+func (c *coder) outcome(v *sched.Outcome) { below(c, v, sched.Yielded+1, "the outcome") }
+func (c *coder) class(v *sched.Class)     { below(c, v, sched.NumClasses, "the class") }
+
+// appendEvent appends a record to a bundle, which is a value of any number of them.
+func appendEvent(b []byte, e *Record) []byte {
+	c := coder{out: b}
+	c.event(e)
+	return c.out
+}
+
+// decodeEvents appends the records of a bundle about the job to list.
+func decodeEvents(list []Record, job sched.JobID, v []byte) ([]Record, error) {
+	c := reader(v)
+	for c.in != "" {
+		list = append(list, Record{Job: job})
+		c.event(&list[len(list)-1])
+	}
+	return list, c.end()
+}
+
+func (c *coder) ended(e *Ended) {
+	c.job(&e.Job)
+	text(c, &e.Key)
+	signed(c, &e.At)
+	s := &e.Status
+	text(c, &s.Job)
+	text(c, &s.App)
+	text(c, &s.State)
+	text(c, &s.Class)
+	text(c, &s.Reason)
+	for _, n := range [...]*int{&s.Tasks, &s.Running, &s.Completed, &s.Failed, &s.Attempts} {
+		number(c, n)
+	}
+	c.float(&s.Submitted)
+	c.float(&s.Ended)
+	c.float(&s.Seconds)
+}
+
+func encodeEnded(e *Ended) []byte {
+	c := writer(nil)
+	c.ended(e)
+	return c.out
+}
+
+func decodeEnded(v []byte) (*Ended, error) {
+	c, e := reader(v), new(Ended)
+	c.ended(e)
+	return e, c.end()
+}
+
+// submission codes everything but the payloads of the tasks.
+func (c *coder) submission(s *Submission) {
+	c.job(&s.Job)
+	c.class(&s.Class)
+	text(c, &s.Why)
+	signed(c, &s.Submitted)
+	c.request(&s.Request)
+}
+
+func (c *coder) request(q *api.Request) {
+	text(c, &q.App)
+	text(c, &q.User)
+	text(c, &q.Description)
+	text(c, &q.Key)
+	text(c, &q.Backend)
+	text(c, &q.Class)
+	text(c, &q.Trace.Traceparent)
+	text(c, &q.Trace.Tracestate)
+	c.bits(&q.EstimateSet, &q.HT, &q.Restartable)
+	signed(c, &q.Estimate)
+	c.float(&q.AvgMillis)
+	number(c, &q.Retries)
+	if n := c.length(len(q.Tasks)); c.reading {
+		q.Tasks = make([]api.Task, n)
+	}
+	for i := range q.Tasks {
+		text(c, &q.Tasks[i].ID)
+	}
+}
+
+func (c *coder) payload(p *api.Payload) {
+	text(c, &p.Backend)
+	c.bytes(&p.Message)
+	signed(c, &p.Sleep)
+	var exec byte
+	if p.Exec != nil {
+		exec = 1
+	}
+	if c.byte(&exec); exec == 0 {
+		return
+	}
+	if c.reading {
+		p.Exec = new(api.Exec)
+	}
+	c.texts(&p.Exec.Argv)
+	c.texts(&p.Exec.Env)
+	text(c, &p.Exec.Dir)
+}

@@ -1,0 +1,54 @@
+package journal
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// DiskBytes returns how many bytes the journal takes on the disk, 0 when it is
+// closed.
+func (j *Journal) DiskBytes() uint64 {
+	j.reading.RLock()
+	defer j.reading.RUnlock()
+	if j.storeClosed {
+		return 0
+	}
+	used, _, _ := j.store.Space() // the size is known without the disk
+	return used
+}
+
+// spaceEvery is how old the answer of space may be.
+const spaceEvery = time.Second
+
+// space remembers whether the disk has room for new jobs.
+type space struct {
+	mu   sync.Mutex
+	at   time.Time
+	full error
+}
+
+// check returns why no new job fits on the disk.
+func (s *space) check(j *Journal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := j.opts.Now()
+	if !s.at.IsZero() && now.Sub(s.at).Abs() < spaceEvery {
+		return s.full
+	}
+	s.at, s.full = now, nil
+	j.reading.RLock()
+	defer j.reading.RUnlock()
+	if j.storeClosed {
+		return nil // refused for that reason
+	}
+	used, free, err := j.store.Space()
+	if used > j.opts.MaxBytes {
+		s.full = busy(fmt.Sprintf("it takes %d bytes in %s, the limit is %d", used, j.dir, j.opts.MaxBytes), "accepting a job", "wait until jobs have ended, or raise the limit")
+	}
+	if err == nil && free < j.opts.MinFree {
+		s.full = busy(fmt.Sprintf("%d bytes are free on the disk of %s, %d must stay free for the ends of accepted jobs", free, j.dir, j.opts.MinFree),
+			"accepting a job", "make room on the disk")
+	}
+	return s.full
+}

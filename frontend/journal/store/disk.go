@@ -1,0 +1,201 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+)
+
+// Options configures a [Disk].
+type Options struct {
+	// MustExist makes Open return a DamageError when the folder holds no store.
+	MustExist bool
+	// ReadOnly opens an existing store without changing a file of it.
+	ReadOnly bool
+	// Broken is called when the store fails for good, from any goroutine, while a
+	// call of the store may be blocked for ever. It must not block.
+	Broken func(error)
+	// Logger gets the store's own lines, most of them at debug level.
+	Logger *slog.Logger
+	// MemtableBytes is how much the store keeps in memory before it writes a table;
+	// 0 is 32 MiB. It bounds what is read back from the logs when the store opens.
+	MemtableBytes uint64
+	// FS is where the files are; nil is the disk of this host.
+	FS vfs.FS
+}
+
+// Disk is a store on the disk of this host. Append has one caller at a time; the
+// other methods may be called from any goroutine until Close.
+type Disk struct {
+	dir string
+	fs  vfs.FS
+	db  *pebble.DB
+	log string // path of the newest log when the store was opened, "" for a new store
+}
+
+// Open opens the store in a locked folder, and makes one there unless it must
+// exist. The error is a *DamageError, ErrEnded when the store called Broken, or
+// what the system said.
+func Open(dir string, lock *DirLock, o Options) (*Disk, error) {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	d := &Disk{dir: dir, fs: o.FS, log: newestLog(dir, o.FS)}
+	broken := make(chan struct{})
+	var once sync.Once
+	po := pebbleOptions(o, func(err error) {
+		once.Do(func() { close(broken) })
+		o.Broken(asDamage(err))
+	})
+	po.Lock, po.ErrorIfNotExists, po.ReadOnly = lock.lock, o.MustExist, o.ReadOnly
+	var err error
+	d.db, err = openPebble(dir, po, broken)
+	if err == nil && d.log == "" {
+		// The first log of a new store is begun before its format is set, without
+		// the offsets that prove damage. The second has them.
+		if err = d.db.Close(); err == nil {
+			d.db, err = openPebble(dir, po, broken)
+		}
+	}
+	switch {
+	case err == nil:
+		return d, nil
+	case errors.Is(err, pebble.ErrDBDoesNotExist):
+		return nil, &DamageError{Err: fmt.Errorf("the folder is marked as a journal and its store is gone: %w", err)}
+	case o.MustExist && errors.Is(err, fs.ErrNotExist):
+		return nil, &DamageError{Err: err}
+	}
+	return nil, asDamage(err)
+}
+
+// newestLog names the log with the highest number, for errors only.
+func newestLog(dir string, fs vfs.FS) string {
+	logs, err := wal.Scan(wal.Dir{FS: fs, Dirname: dir})
+	if err != nil || len(logs) == 0 {
+		return ""
+	}
+	_, path := logs[len(logs)-1].SegmentLocation(0)
+	return path
+}
+
+// NewestLog returns the path of the file that held the newest batches when the
+// store was opened, "" for a new store.
+func (d *Disk) NewestLog() string { return d.log }
+
+// Append makes the changes of the batch. A durable batch, and every one before
+// it, is on the disk when Append returns.
+func (d *Disk) Append(b *Batch, durable bool) error {
+	p := d.db.NewBatch()
+	var errs error
+	for _, c := range b.changes {
+		key := b.keys[c.from:c.to]
+		var err error
+		switch c.kind {
+		case setKey:
+			err = p.Set(key, c.value, nil)
+		case deleteKey:
+			err = p.Delete(key, nil)
+		case deleteRange:
+			err = p.DeleteRange(key, b.keys[c.to:c.end], nil)
+		}
+		errs = errors.Join(errs, err)
+	}
+	mode := pebble.NoSync
+	if durable {
+		mode = pebble.Sync
+	}
+	if errs == nil {
+		errs = p.Commit(mode)
+	}
+	return asDamage(errors.Join(errs, p.Close()))
+}
+
+// Get returns a copy of the value under the key, nil when there is none.
+func (d *Disk) Get(key []byte) ([]byte, error) {
+	v, closer, err := d.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, asDamage(err)
+	}
+	value := append(make([]byte, 0, len(v)), v...)
+	return value, asDamage(closer.Close())
+}
+
+// Scan calls visit with the keys from one, included, to another, excluded, in
+// their order, and with their values as they were when Scan was called. Both are
+// valid during the call only. An error of visit ends the scan and is returned.
+func (d *Disk) Scan(from, to []byte, visit func(key, value []byte) error) error {
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return asDamage(err)
+	}
+	var stop error
+	for ok := it.First(); ok && stop == nil; ok = it.Next() {
+		var v []byte
+		if v, err = it.ValueAndErr(); err != nil {
+			break
+		}
+		stop = visit(it.Key(), v)
+	}
+	return errors.Join(stop, asDamage(errors.Join(err, it.Error(), it.Close())))
+}
+
+// Space returns how many bytes the store takes on the disk, and how many are free
+// there for others.
+func (d *Disk) Space() (used, free uint64, err error) {
+	u, err := d.fs.GetDiskUsage(d.dir)
+	return d.db.Metrics().DiskSpaceUsage(), u.AvailBytes, err
+}
+
+// Close writes to the disk what was appended and closes the store.
+func (d *Disk) Close() error { return asDamage(d.db.Close()) }
+
+// DamageError is for bytes that had been written whole and are not any more.
+type DamageError struct {
+	File string // "" when the store does not name one
+	Err  error
+}
+
+// Error returns the store's own words.
+func (e *DamageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the store's own error.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// asDamage turns an error by which the store reports damage into a DamageError.
+func asDamage(err error) error {
+	if err == nil || !pebble.IsCorruptionError(err) {
+		return err
+	}
+	d := &DamageError{Err: err}
+	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
+		d.File = info.Path
+	}
+	return d
+}
+
+// DirLock is the right of this process to use a folder. It ends with the process.
+type DirLock struct{ lock *pebble.Lock }
+
+// LockFile is the name of the file in a folder that is locked.
+const LockFile = "LOCK"
+
+// Lock takes the folder for this process.
+func Lock(dir string) (*DirLock, error) {
+	lock, err := pebble.LockDirectory(dir, vfs.Default)
+	if err != nil {
+		return nil, err
+	}
+	return &DirLock{lock}, nil
+}
+
+// Release gives the folder up.
+func (l *DirLock) Release() error { return l.lock.Close() }

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Sizes in bytes.
+const (
+	memtableBytes = 32 << 20
+	cacheBytes    = 16 << 20
+)
+
+// ErrEnded is returned by Open when the store has failed in a way that it reports
+// to Options.Broken.
+var ErrEnded = errors.New("the store gave up while opening")
+
+// pebbleOptions sets the store up for many small appends and point look-ups.
+// Values are never rewritten, so the defaults of compaction fit.
+func pebbleOptions(o Options, broken func(error)) *pebble.Options {
+	if o.MemtableBytes == 0 {
+		o.MemtableBytes = memtableBytes
+	}
+	po := &pebble.Options{
+		FS:                          noReuse{o.FS},
+		FormatMajorVersion:          pebble.FormatWALSyncChunks, // its log chunks carry what was synced before them
+		MemTableSize:                o.MemtableBytes,
+		MemTableStopWritesThreshold: 4,
+		CacheSize:                   cacheBytes,
+		Logger:                      logger{o.Logger, broken},
+		EventListener: &pebble.EventListener{
+			// The store would try again at once and for ever. Its goroutine ends here
+			// instead, and its deferred functions release its locks.
+			BackgroundError: func(err error) { broken(err); runtime.Goexit() },
+			// The reader of the damaged part gets the error as well.
+			DataCorruption: func(info pebble.DataCorruptionInfo) { o.Logger.Error("journal store: " + info.String()) },
+		},
+	}
+	for i := range po.Levels {
+		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	return po
+}
+
+// logger turns the store's log lines into debug lines, and what the store takes
+// for a reason to end the process into a call of broken.
+type logger struct {
+	log    *slog.Logger
+	broken func(error)
+}
+
+func (l logger) Infof(format string, args ...any) {
+	l.log.Debug("journal store: " + fmt.Sprintf(format, args...))
+}
+
+func (l logger) Errorf(format string, args ...any) {
+	l.log.Warn("journal store: " + fmt.Sprintf(format, args...))
+}
+
+// Fatalf must not return, by the store's contract. Only the goroutine that met
+// the fault ends; the caller of the store notices in a deferred function.
+func (l logger) Fatalf(format string, args ...any) {
+	l.broken(newFault(format, args))
+	runtime.Goexit()
+}
+
+// fault keeps the error that the store has put into a line of text.
+type fault struct {
+	line  string
+	cause error
+}
+
+func newFault(format string, args []any) fault {
+	f := fault{line: fmt.Sprintf(format, args...)}
+	for _, a := range args {
+		if err, ok := a.(error); ok {
+			f.cause = err
+		}
+	}
+	return f
+}
+
+func (f fault) Error() string { return f.line }
+func (f fault) Unwrap() error { return f.cause }
+
+// noReuse makes every log a new file. The store would write a new log over an
+// old one, whose remains behind the new end cannot be told from damage.
+type noReuse struct{ vfs.FS }
+
+func (f noReuse) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := f.Remove(old); err != nil {
+		return nil, err
+	}
+	return f.Create(name, c)
+}
+
+func (f noReuse) Unwrap() vfs.FS { return f.FS }
+
+// openPebble opens the store on a goroutine of its own, because Fatalf may end it
+// and a full disk may stop it for ever; broken is closed then. The store panics on
+// some damage; that is an error here.
+func openPebble(dir string, o *pebble.Options, broken <-chan struct{}) (*pebble.DB, error) {
+	type opened struct {
+		db  *pebble.DB
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		r := opened{err: ErrEnded}
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = fmt.Errorf("%w: the store panicked: %v", pebble.ErrCorruption, p)
+			}
+			done <- r
+		}()
+		r.db, r.err = pebble.Open(dir, o)
+	}()
+	select {
+	case r := <-done:
+		return r.db, r.err
+	case <-broken:
+		return nil, ErrEnded
+	}
+}

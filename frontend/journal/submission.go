@@ -1,0 +1,124 @@
+package journal
+
+import (
+	"errors"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+var errPayloads = errors.New("its payloads do not fit its tasks")
+
+// How the tasks of a submission name their payloads.
+const (
+	payloadFirst  = iota // all tasks share the one payload
+	payloadOwn           // task i has payload i
+	payloadListed        // an index for each task follows
+)
+
+// encodeSubmission writes a submission in two sections: words and task ids first,
+// payloads after them, each distinct payload once. The sections are decoded into
+// memory of their own, so that keeping a task's id does not keep the payloads.
+func encodeSubmission(s *Submission) []byte {
+	var words coder
+	words.submission(s)
+	c := writer(nil)
+	c.bytes(&words.out)
+	c.encodePayloads(s.Request.Tasks)
+	return c.out
+}
+
+func decodeSubmission(v []byte) (*Submission, error) {
+	head := reader(v[:min(len(v), 16)]) // the version and the length of the words
+	length := uint64(0)
+	before := len(head.in)
+	head.uint(&length)
+	at := uint64(1 + before - len(head.in))
+	if head.err != nil || length > uint64(len(v))-at {
+		head.fail(errShort)
+		return nil, head.err
+	}
+	s := new(Submission)
+	words := coder{reading: true, in: string(v[at : at+length])}
+	words.submission(s)
+	if err := words.end(); err != nil {
+		return nil, err
+	}
+	rest := coder{reading: true, in: string(v[at+length:])}
+	rest.decodePayloads(s.Request.Tasks)
+	return s, rest.end()
+}
+
+func (c *coder) encodePayloads(tasks []api.Task) {
+	var (
+		table coder // the distinct payloads
+		item  coder
+		last  []byte            // the payload of the task before
+		seen  map[string]uint64 // made when a second payload turns up
+		n, at uint64
+		index = make([]uint64, len(tasks))
+	)
+	for i := range tasks {
+		item.out = item.out[:0]
+		item.payload(&tasks[i].Payload)
+		if i == 0 || string(item.out) != string(last) {
+			if seen == nil {
+				seen = make(map[string]uint64)
+			}
+			known, ok := seen[string(item.out)]
+			if at = known; !ok {
+				at, n = n, n+1
+				seen[string(item.out)] = at
+				table.out = append(table.out, item.out...)
+			}
+			last = append(last[:0], item.out...)
+		}
+		index[i] = at
+	}
+	c.uint(&n)
+	c.out = append(c.out, table.out...)
+	form := byte(payloadFirst)
+	switch {
+	case n > 1 && n == uint64(len(tasks)):
+		form = payloadOwn
+	case n > 1:
+		form = payloadListed
+	}
+	c.byte(&form)
+	if form == payloadListed {
+		for i := range index {
+			c.uint(&index[i])
+		}
+	}
+}
+
+func (c *coder) decodePayloads(tasks []api.Task) {
+	n := c.length(0)
+	if n > len(tasks) || (n == 0) != (len(tasks) == 0) {
+		c.fail(errPayloads)
+		return
+	}
+	table := make([]api.Payload, n)
+	for i := range table {
+		c.payload(&table[i])
+	}
+	var form byte
+	c.byte(&form)
+	if form > payloadListed || form == payloadOwn && n != len(tasks) {
+		c.fail(errPayloads)
+		return
+	}
+	for i := range tasks {
+		at := uint64(0)
+		switch form {
+		case payloadOwn:
+			at = uint64(i)
+		case payloadListed:
+			c.uint(&at)
+		}
+		if at >= uint64(n) {
+			c.fail(errPayloads)
+			return
+		}
+		tasks[i].Payload = table[at]
+	}
+}
