@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
-	"github.com/pigeon-sched/pigeon/nodemonitor/executor"
+	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -29,7 +29,7 @@ const maxFiles = 4 << 30
 //	slots ──▶ applications ──▶ table ──▶ executors ◀── keeper ◀── frontends
 //	                 └──▶ registry of resident and classic backends
 type applications struct {
-	keeper   *executor.Keeper // made when the node's addresses are known
+	keeper   *executors.Keeper // made when the node's addresses are known
 	table    *grants.Table
 	backends backend.Backend // the registry's
 }
@@ -66,7 +66,7 @@ func (n *NodeMonitor) keepExecutors(codec *wire.Codec) error {
 	if err != nil {
 		return err
 	}
-	cfg := executor.Config{
+	cfg := executors.Config{
 		Node: n.cfg.ID, Incarnation: n.incarnation, Host: n.cfg.host(n.owner.address), Address: n.reached(n.published.Addr()),
 		Folder: folder, Slots: n.cfg.Slots, Memory: n.cfg.memory(), Runtimes: runtimes, Lease: n.cfg.ApplicationLease,
 		Guard: e.guard, Files: store, Table: n.applications.table, Logger: n.log,
@@ -81,7 +81,7 @@ func (n *NodeMonitor) keepExecutors(codec *wire.Codec) error {
 	if n.status != nil {
 		cfg.Web = "http://" + n.reached(addr(n.status.Addr()))
 	}
-	if n.applications.keeper, err = executor.New(cfg); err == nil && n.status != nil {
+	if n.applications.keeper, err = executors.New(cfg); err == nil && n.status != nil {
 		n.status.Handle("GET /applications/", n.applications.keeper.Logs())
 	}
 	return err

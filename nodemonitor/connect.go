@@ -85,7 +85,7 @@ func (n *NodeMonitor) notify(codec *wire.Codec) (err error) {
 	if n.cfg.NATS == "" {
 		return nil
 	}
-	if n.notices, err = openNotices(n.cfg, codec, n.applications.table.Hears, n.log); err != nil {
+	if n.notices, err = openNotices(n.cfg, codec, n.applications.table.SetNotices, n.log); err != nil {
 		return err
 	}
 	n.owner.workers.UseNotices(n.notices)

@@ -67,7 +67,7 @@ func (n *NodeMonitor) draw() state {
 		Standing: *n.member.standing.Load(), NATS: n.notices != nil && n.notices.conn.Connected(), Serves: o.workers.Serves(), Slots: o.workers.Status(),
 		Backends: n.equipment.registry.Stats(),
 	}
-	held := n.applications.keeper.Look()
+	held := n.applications.keeper.Held()
 	s.Grants, s.Memory = n.applications.table.Stats(), memoryState{held.Memory, held.Used}
 	for i := range held.Applications {
 		for _, x := range held.Applications[i].Executors {

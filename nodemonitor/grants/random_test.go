@@ -11,7 +11,7 @@ import (
 )
 
 // Whatever happens, every grant ends once, none that reached an executor ends
-// before the executor says so or ends, and no executor has more than its slots.
+// before the executor returns it or ends, and no executor has more than its slots.
 func TestAnyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, func(c *grants.Config) { c.Fetch = 1 << 40 })
@@ -45,7 +45,7 @@ func TestAnyOrder(t *testing.T) {
 				for _, g := range got {
 					bound[id][name[g]] = true
 				}
-				if rapid.Bool().Draw(rt, "heard") {
+				if rapid.Bool().Draw(rt, "notices arrive") {
 					after[id] = upTo
 				}
 				if len(bound[id]) > live[id] {

@@ -101,7 +101,7 @@ func TestServing(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.changes != 4 {
-			t.Errorf("told of %d changes, want 4", w.changes)
+			t.Errorf("%d changes were reported, want 4", w.changes)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestWaitsForRoom(t *testing.T) {
 	})
 }
 
-// A grant that nobody fetches is lost, and its executor gets none before it asks
+// A grant that is not fetched is lost, and its executor gets none before it polls
 // again.
 func TestNobodyFetches(t *testing.T) {
 	inBubble(t, func(w *world) {
@@ -169,7 +169,7 @@ func TestExecutorEnds(t *testing.T) {
 		synctest.Wait()
 		w.Remove("a", "1", "it was killed")
 		if err := <-waiting; problemOf(err) != api.NotFound {
-			t.Errorf("who waited is told %v", err)
+			t.Errorf("the call that waited returned %v", err)
 		}
 		w.wantOutcomes(sched.Failed, 0)
 		w.wantGrants("2", 0, 2)
@@ -178,7 +178,7 @@ func TestExecutorEnds(t *testing.T) {
 	})
 }
 
-// Kill ends what has reached nobody; what has is given back by its executor.
+// Kill ends a grant that has not reached its executor; one that has is given back.
 func TestKill(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.attach("1", 2)
@@ -193,7 +193,7 @@ func TestKill(t *testing.T) {
 		w.wantOutcomes(sched.Killed, 0)
 		g, err := w.AwaitGrants(context.Background(), executor("1"), 2, time.Hour)
 		if err != nil || len(g.GiveBack) != 1 || g.GiveBack[0] != attempt(2).String() {
-			t.Errorf("%+v, %v: want the grant to be asked back", g, err)
+			t.Errorf("%+v, %v: want the grant named in GiveBack", g, err)
 		}
 		w.finish("1", api.GrantUsed, 2)
 		w.wantOutcomes(sched.Killed, sched.Killed)
@@ -277,7 +277,7 @@ func TestHold(t *testing.T) {
 		w.startFor("c/7", 4) // one too many
 		w.Kill(attempt(2))   // its executor runs
 		if full != 1 {
-			t.Fatal("full was told", full, "times")
+			t.Fatal("full was called", full, "times")
 		}
 		w.wantOutcomes(sched.Killed, 0, 0, sched.Done)
 		w.Release("c", "7")

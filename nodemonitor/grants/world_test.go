@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// world is a table and what it has told.
+// world is a table with the ends and changes that it reported.
 type world struct {
 	*grants.Table
 	t testing.TB
@@ -53,7 +53,7 @@ func (w *world) startFor(app string, task int) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if _, twice := w.results[r.ID.Task]; twice || r.ID != id {
-			w.t.Errorf("the end of task %d is told again: %+v", id.Task, r)
+			w.t.Errorf("the end of task %d is reported again: %+v", id.Task, r)
 		}
 		w.results[r.ID.Task] = r
 	})

@@ -1,4 +1,4 @@
-package executor_test
+package executors_test
 
 import (
 	"errors"
@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/nodemonitor/executor"
+	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// What an executor is told in its arguments and environment, and what is left of
+// What an executor gets in its arguments and environment, and what is left of
 // it: a log until its application is over.
 func TestLife(t *testing.T) {
 	w := newWorld(t)
@@ -65,7 +65,7 @@ func (w *world) over(a api.Application) {
 	}
 }
 
-// An executor that ends by itself says how, with the end of its stderr, and does
+// An executor that ends by itself is reported with how, with the end of its stderr, and does
 // not come back when it is ordered again.
 func TestExit(t *testing.T) {
 	w := newWorld(t)
@@ -76,12 +76,12 @@ func TestExit(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	w.order(a, "1")
-	if h := w.Look(); len(h.Applications[0].Executors) != 1 || h.Used != 0 {
+	if h := w.Held(); len(h.Applications[0].Executors) != 1 || h.Used != 0 {
 		t.Errorf("%+v", h)
 	}
 }
 
-// Memory is given to who comes first; the refusal says who holds it.
+// Memory goes to the executor that comes first; the refusal names the holders.
 func TestMemory(t *testing.T) {
 	w := newWorld(t)
 	a, b := shell("first", "sleep 1000"), shell("second", "sleep 1000")
@@ -95,8 +95,8 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%q does not say %q", x.State.Reason, part)
 		}
 	}
-	if !x.Refused || w.Look().Used != 800 {
-		t.Errorf("%+v, %d MB used", x, w.Look().Used)
+	if !x.Refused || w.Held().Used != 800 {
+		t.Errorf("%+v, %d MB used", x, w.Held().Used)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestTakenOver(t *testing.T) {
 	}
 	// An older order of the new one changes nothing.
 	second.Sequence, second.Executors = 0, nil
-	if r, _ := w.OrderExecutors(t.Context(), second); !r.Accepted || state(w.Look(), "app", "1").State.State != api.ExecutorRunning {
+	if r, _ := w.OrderExecutors(t.Context(), second); !r.Accepted || state(w.Held(), "app", "1").State.State != api.ExecutorRunning {
 		t.Errorf("%+v", r)
 	}
 	other := a
@@ -134,7 +134,7 @@ func TestTakenOver(t *testing.T) {
 
 // Holdings come when they change and renew the lease; without them it ends.
 func TestLease(t *testing.T) {
-	w := newWorld(t, func(c *executor.Config) { c.Lease = 2 * time.Second })
+	w := newWorld(t, func(c *executors.Config) { c.Lease = 2 * time.Second })
 	a := shell("app", "sleep 1000")
 	w.order(a, "1")
 	var h wire.Holdings
@@ -144,7 +144,7 @@ func TestLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		if h = next; len(h.Applications) != 1 {
-			t.Fatalf("it ended although its frontend asked: %+v", h)
+			t.Fatalf("it ended although its frontend polled: %+v", h)
 		}
 	}
 	w.awaitState("app", "1", api.ExecutorRunning)
@@ -175,13 +175,13 @@ func TestHoldsSlots(t *testing.T) {
 	}
 }
 
-// What a node cannot give is refused with what is missing and whom to ask.
+// What a node cannot provide is refused with what is missing and where to get it.
 func TestRefusals(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "core-3.5.jar"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(c *executor.Config) { c.Runtimes = map[string]string{"spark": home} })
+	w := newWorld(t, func(c *executors.Config) { c.Runtimes = map[string]string{"spark": home} })
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		set  func(*api.Template)
-		says []string
+		want []string
 	}{
 		"runtime": {func(x *api.Template) {
 			x.Runtime = &api.Runtime{Name: "spark", Version: "4.1.4", Path: "/nowhere", MustHold: []string{"core-4.1.jar"}, Shows: []string{"core-*.jar"}, Setting: "spark.home"}
@@ -210,12 +210,12 @@ func TestRefusals(t *testing.T) {
 		if name == "java" {
 			t.Setenv("JAVA_HOME", "")
 			t.Setenv("PATH", "/nowhere")
-			c.says = []string{"no bin/java in /nowhere", "install Java"}
+			c.want = []string{"no bin/java in /nowhere", "install Java"}
 		}
 		w.orders = 0
 		w.order(a, "1")
 		x := w.awaitState(name, "1", api.ExecutorExited)
-		for _, part := range append(c.says, name, `node "n1"`) {
+		for _, part := range append(c.want, name, `node "n1"`) {
 			if !strings.Contains(x.State.Reason, part) {
 				t.Errorf("%s: %q does not say %q", name, x.State.Reason, part)
 			}
@@ -226,7 +226,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Close ends what runs, takes nothing more, and is safe twice.
+// Close ends what runs, accepts nothing more, and is safe twice.
 func TestClose(t *testing.T) {
 	w := newWorld(t)
 	a := shell("app", "echo $$ > pid; trap '' TERM; sleep 1000")
@@ -239,7 +239,7 @@ func TestClose(t *testing.T) {
 	if !errors.As(err, &e) || e.Problem != api.NotReady {
 		t.Error(err)
 	}
-	if h := w.Look(); len(h.Applications) != 0 {
+	if h := w.Held(); len(h.Applications) != 0 {
 		t.Errorf("%+v", h)
 	}
 }

@@ -1,4 +1,4 @@
-package executor
+package executors
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 const (
 	reachTimeout = 3 * time.Second
 	fetchTimeout = time.Minute // of all files together
-	rolls        = 3           // files of an output kept beside the newest
+	rotations    = 3           // files of an output kept beside the newest
 )
 
-// start prepares an executor and starts its process. It runs beside the lock; the
+// start prepares an executor and starts its process. It runs without the lock; the
 // template of an application does not change.
 func (k *Keeper) start(ctx context.Context, x *executor) {
 	spec, refused := k.prepare(ctx, x)
@@ -50,7 +50,7 @@ func (k *Keeper) start(ctx context.Context, x *executor) {
 	}
 }
 
-// prepare finds and makes all that the process needs.
+// prepare finds and makes everything that the process needs.
 func (k *Keeper) prepare(ctx context.Context, x *executor) (guard.Spec, *end) {
 	t := &x.app.Template
 	var home, java string
@@ -64,7 +64,7 @@ func (k *Keeper) prepare(ctx context.Context, x *executor) (guard.Spec, *end) {
 		},
 		func() { refused = k.reach(ctx, x, t) },
 		func() { refused = k.fetch(ctx, x, t.Files) },
-		func() { refused = k.furnish(x, t.Files) },
+		func() { refused = k.makeFolder(x, t.Files) },
 	}
 	for _, step := range steps {
 		if step(); refused != nil {
@@ -72,7 +72,7 @@ func (k *Keeper) prepare(ctx context.Context, x *executor) (guard.Spec, *end) {
 		}
 	}
 	value := k.values(x, home, java)
-	s := guard.Spec{Dir: x.folder, Stdout: x.output("stdout"), Stderr: x.output("stderr"), Limit: k.cfg.OutputLimit, Rolls: rolls}
+	s := guard.Spec{Dir: x.folder, Stdout: x.output("stdout"), Stderr: x.output("stderr"), Limit: k.cfg.OutputLimit, Rolls: rotations}
 	for _, a := range t.Argv {
 		s.Argv = append(s.Argv, api.Expand(a, value))
 	}
@@ -115,7 +115,7 @@ func (k *Keeper) values(x *executor, home, java string) func(name, argument stri
 	}
 }
 
-// reach tries the address that the executor will connect to: a process that
+// reach connects once to the address that the executor will connect to: a process that
 // cannot would end minutes later, with a reason that names no setting.
 func (k *Keeper) reach(ctx context.Context, x *executor, t *api.Template) *end {
 	if t.Reach == "" {
@@ -173,8 +173,8 @@ func (k *Keeper) fetchFile(ctx context.Context, x *executor, f api.File) error {
 	return err
 }
 
-// furnish makes the folder of the executor, with its files in it.
-func (k *Keeper) furnish(x *executor, list []api.File) *end {
+// makeFolder makes the folder of the executor, with its files in it.
+func (k *Keeper) makeFolder(x *executor, list []api.File) *end {
 	err := os.MkdirAll(x.folder, 0o700)
 	for _, f := range list {
 		if err == nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
-// hold is what an executor without grants waits for, and then has.
+// hold is the slots that an executor without grants waits for, and then has.
 type hold struct {
-	slots int
-	full  func()
-	held  map[sched.AttemptID]*grant
-	got   bool // full was called
+	slots   int
+	full    func()
+	held    map[sched.AttemptID]*grant
+	reached bool // full was called
 }
 
-// HoldName is the application that attempts name which hold slots for an
+// HoldName returns the application that attempts name which hold slots for an
 // executor: only its node serves it.
 func HoldName(app, executorID string) string { return app + "/" + executorID }
 
-// Hold begins to wait for so many slots for an executor. full is called once,
-// without a lock, when all are here.
+// Hold waits for slots for an executor. full is called once, without a lock, when all
+// are held.
 func (t *Table) Hold(app, executorID string, slots int, full func()) {
 	t.update(func(e *ends) {
 		name := HoldName(app, executorID)
@@ -29,7 +29,7 @@ func (t *Table) Hold(app, executorID string, slots int, full func()) {
 		}
 		t.holds[name] = &hold{slots: slots, full: full, held: map[sched.AttemptID]*grant{}}
 		if slots == 0 {
-			t.holds[name].got = true
+			t.holds[name].reached = true
 			e.add(full)
 		}
 	})
@@ -45,7 +45,7 @@ func (t *Table) Holding(app, executorID string) int {
 	return 0
 }
 
-// Release says that the executor has ended, or never began: its slots are free.
+// Release frees the slots of an executor that has ended, or never began.
 func (t *Table) Release(app, executorID string) {
 	t.update(func(e *ends) {
 		name := HoldName(app, executorID)
@@ -56,12 +56,11 @@ func (t *Table) Release(app, executorID string) {
 	})
 }
 
-// hold takes an attempt into a hold; one too many is let go at once. It needs the
-// lock.
+// hold adds an attempt to a hold; one too many ends at once. It needs the lock.
 func (t *Table) hold(e *ends, h *hold, g *grant) {
 	if h.held[g.task.ID] != nil {
 		e.add(func() {
-			g.done(backend.Result{ID: g.task.ID, Outcome: sched.Failed, Reason: t.words(&g.task, "this attempt runs here already", "wait for its end")})
+			g.done(backend.Result{ID: g.task.ID, Outcome: sched.Failed, Reason: t.reason(&g.task, "this attempt runs here already", "wait for its end")})
 		})
 		return
 	}
@@ -73,8 +72,8 @@ func (t *Table) hold(e *ends, h *hold, g *grant) {
 		return
 	}
 	h.held[g.task.ID] = g
-	if len(h.held) == h.slots && !h.got {
-		h.got = true
+	if len(h.held) == h.slots && !h.reached {
+		h.reached = true
 		e.add(h.full)
 	}
 }
@@ -87,7 +86,7 @@ func (t *Table) killHold(e *ends, id sched.AttemptID) {
 		switch {
 		case g == nil:
 			continue
-		case h.got:
+		case h.reached:
 			g.killed = true
 		default:
 			delete(h.held, id)
@@ -97,7 +96,7 @@ func (t *Table) killHold(e *ends, id sched.AttemptID) {
 	}
 }
 
-// release ends what a hold has. It needs the lock.
+// release ends the attempts of a hold. It needs the lock.
 func (t *Table) release(e *ends, h *hold, o sched.Outcome, reason string) {
 	now := time.Now()
 	for id, g := range h.held { // they do not depend on each other

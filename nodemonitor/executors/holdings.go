@@ -1,4 +1,4 @@
-package executor
+package executors
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 // maxWait bounds a wait for holdings.
 const maxWait = time.Minute
 
-// Holdings returns what is held here as soon as it is something else than the
-// version named, or when the wait is over. It renews the leases of the
-// applications of that frontend, also at its end: who waits lives.
+// Holdings returns what is held here as soon as it differs from the version named, or
+// when the wait is over. It renews the leases of the applications of that frontend,
+// also at its end: a frontend that waits is alive.
 func (k *Keeper) Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (wire.Holdings, error) {
 	timer := time.NewTimer(min(max(wait, 0), maxWait, k.cfg.Lease/3))
 	defer timer.Stop()
 	for over := false; ; {
-		h, wake := k.look(frontend)
+		h, wake := k.poll(frontend)
 		if over || wake == nil || incarnation != h.Incarnation || version != h.Version {
 			return h, nil
 		}
@@ -34,37 +34,37 @@ func (k *Keeper) Holdings(ctx context.Context, frontend string, incarnation, ver
 	}
 }
 
-// look renews the leases of a frontend's applications and gives what is held, and
-// what tells of a change; nil when the keeper is closed.
-func (k *Keeper) look(frontend string) (wire.Holdings, <-chan struct{}) {
+// poll renews the leases of a frontend's applications and returns what is held, and the
+// channel that is closed at the next change; nil when the keeper is closed.
+func (k *Keeper) poll(frontend string) (wire.Holdings, <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.renew(frontend)
 	if k.closed {
-		return k.draw(), nil
+		return k.held(), nil
 	}
-	return k.draw(), k.wake
+	return k.held(), k.wake
 }
 
-// renew needs the lock.
+// renew renews the leases of a frontend's applications. It needs the lock.
 func (k *Keeper) renew(frontend string) {
 	now := time.Now()
 	for _, a := range k.apps {
 		if a.frontend == frontend {
-			a.heard = now
+			a.lastContact = now
 		}
 	}
 }
 
-// Look returns what is held here.
-func (k *Keeper) Look() wire.Holdings {
+// Held returns what is held here.
+func (k *Keeper) Held() wire.Holdings {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.draw()
+	return k.held()
 }
 
-// draw needs the lock.
-func (k *Keeper) draw() wire.Holdings {
+// held returns what is held here. It needs the lock.
+func (k *Keeper) held() wire.Holdings {
 	h := wire.Holdings{Incarnation: k.cfg.Incarnation, Version: k.version, Memory: k.cfg.Memory}
 	for _, a := range k.apps {
 		h.Used += a.memory()
@@ -73,7 +73,7 @@ func (k *Keeper) draw() wire.Holdings {
 			Executors: slices.Clone(a.ended),
 		}
 		for _, id := range slices.Sorted(maps.Keys(a.executors)) {
-			v.Executors = append(v.Executors, k.show(a.executors[id]))
+			v.Executors = append(v.Executors, k.heldExecutor(a.executors[id]))
 		}
 		h.Applications = append(h.Applications, v)
 	}
@@ -81,8 +81,8 @@ func (k *Keeper) draw() wire.Holdings {
 	return h
 }
 
-// show needs the lock.
-func (k *Keeper) show(x *executor) wire.HeldExecutor {
+// heldExecutor returns one executor. It needs the lock.
+func (k *Keeper) heldExecutor(x *executor) wire.HeldExecutor {
 	h := wire.HeldExecutor{State: x.state, Slots: x.slots, Ran: time.Since(x.began)}
 	if x.app.Grants {
 		h.Attached, _ = k.cfg.Table.Attached(x.app.ID, x.id)

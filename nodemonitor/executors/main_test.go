@@ -1,4 +1,4 @@
-package executor_test
+package executors_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package executor
+package executors
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type end struct {
 	reason  string
 	ran     time.Duration
 	refused bool // it never began, and cannot here
-	crowded bool // for want of room only
+	noRoom  bool // for want of room only
 }
 
 // end stops the executors of an application and lets nothing more of it start.
@@ -30,7 +30,7 @@ func (k *Keeper) end(a *application, reason string) {
 		x.blameless = true
 		k.stopExecutor(x, reason)
 	}
-	k.leave(a)
+	k.forgetIfOver(a)
 }
 
 // stopExecutor has an executor ended. It needs the lock.
@@ -45,7 +45,7 @@ func (k *Keeper) stopExecutor(x *executor, reason string) {
 	}
 }
 
-// ended takes note that nothing of the executor is left.
+// ended removes an executor of which nothing is left.
 func (k *Keeper) ended(x *executor, e end) {
 	if x.app.Grants {
 		k.cfg.Table.Remove(x.app.ID, x.id, e.reason)
@@ -63,20 +63,20 @@ func (k *Keeper) ended(x *executor, e end) {
 	}
 	k.cfg.Logger.Info("an executor has ended", "application", x.app.ID, "executor", x.id, "status", e.status, "reason", e.reason, "ran", e.ran)
 	delete(x.app.executors, x.id)
-	k.tellEnd(x, e)
+	k.keepEnd(x, e)
 	k.changed()
-	k.leave(x.app)
+	k.forgetIfOver(x.app)
 	if k.living--; k.living == 0 {
 		k.none.Broadcast()
 	}
 }
 
-// tellEnd keeps the end of an executor for the frontend. It needs the lock.
-func (k *Keeper) tellEnd(x *executor, e end) {
+// keepEnd keeps the end of an executor for the frontend. It needs the lock.
+func (k *Keeper) keepEnd(x *executor, e end) {
 	a := x.app
 	s := x.state
 	s.State, s.ExitStatus, s.Reason = api.ExecutorExited, e.status, e.reason
-	if e.crowded {
+	if e.noRoom {
 		s.State = api.ExecutorWaiting // for room, elsewhere or later, under another id
 	}
 	a.ended = append(a.ended, wire.HeldExecutor{State: s, Slots: x.slots, Ran: e.ran, Refused: e.refused})
@@ -89,9 +89,9 @@ func (k *Keeper) tellEnd(x *executor, e end) {
 	}
 }
 
-// leave forgets an application that is over when its last executor is gone. It
+// forgetIfOver forgets an application that is over when its last executor is gone. It
 // needs the lock.
-func (k *Keeper) leave(a *application) {
+func (k *Keeper) forgetIfOver(a *application) {
 	if !a.over || len(a.executors) > 0 || k.apps[a.ID] != a {
 		return
 	}
@@ -106,7 +106,7 @@ func (k *Keeper) leave(a *application) {
 	k.trim()
 }
 
-// remove removes a folder that nobody makes again, beside the lock.
+// remove removes a folder that is not made again, without the lock.
 func (k *Keeper) remove(folder string) {
 	k.work.Go(func() {
 		if err := os.RemoveAll(folder); err != nil {
@@ -115,7 +115,7 @@ func (k *Keeper) remove(folder string) {
 	})
 }
 
-// trim lets files go that no application needs. It needs the lock.
+// trim removes files that no application needs. It needs the lock.
 func (k *Keeper) trim() {
 	used := map[string]bool{}
 	for _, a := range k.apps {
@@ -128,7 +128,7 @@ func (k *Keeper) trim() {
 	}
 }
 
-// event takes what the guard tells of an executor's process.
+// event handles an event of an executor's process.
 func (k *Keeper) event(x *executor, e guard.Event) {
 	switch e.Kind {
 	case guard.Started:
@@ -142,7 +142,7 @@ func (k *Keeper) event(x *executor, e guard.Event) {
 			k.ended(x, end{reason: "it was stopped before it began"})
 			return
 		}
-		k.ended(x, end{status: exitStatus(e.Status), reason: words(e.Status) + lastLines(e.Tail), ran: e.Ran})
+		k.ended(x, end{status: exitStatus(e.Status), reason: describe(e.Status) + lastLines(e.Tail), ran: e.Ran})
 	case guard.Refused:
 		k.ended(x, k.refusal(x, e.Fault.What, "starting its process", e.Fault.Next))
 	case guard.Lost:
@@ -150,7 +150,7 @@ func (k *Keeper) event(x *executor, e guard.Event) {
 	}
 }
 
-// refusal makes the end of an executor that cannot be here.
+// refusal returns the end of an executor that cannot run here.
 func (k *Keeper) refusal(x *executor, what, tried, next string) end {
 	return end{refused: true, reason: (&api.Error{
 		What: what, Subject: fmt.Sprintf("executor %s of application %q on node %q", x.id, x.app.ID, k.cfg.Node), Tried: tried, Next: next,
@@ -164,7 +164,7 @@ func exitStatus(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-func words(s syscall.WaitStatus) string {
+func describe(s syscall.WaitStatus) string {
 	if s.Signaled() {
 		return fmt.Sprintf("it was ended by signal %d (%v)", int(s.Signal()), s.Signal())
 	}

@@ -1,7 +1,6 @@
 package grants
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -10,8 +9,8 @@ import (
 
 var _ backend.Backend = (*Table)(nil)
 
-// Start puts a grant to an executor of its application, or lets it wait for one
-// with room.
+// Start assigns a grant to an executor of its application, or has it wait for one with
+// room.
 func (t *Table) Start(task backend.Task, done func(backend.Result)) {
 	t.update(func(e *ends) {
 		g := &grant{task: task, done: done}
@@ -23,11 +22,11 @@ func (t *Table) Start(task backend.Task, done func(backend.Result)) {
 		case t.closed:
 			refuse(sched.Killed, backend.Stopping)
 		case t.grants[task.ID] != nil:
-			refuse(sched.Failed, t.words(&task, "this attempt runs here already", "wait for its end"))
+			refuse(sched.Failed, t.reason(&task, "this attempt runs here already", "wait for its end"))
 		case t.holds[task.App] != nil:
 			t.hold(e, t.holds[task.App], g)
 		case a == nil:
-			refuse(sched.Lost, t.words(&task, "no executor of its application is here any more", "nothing; it is tried elsewhere"))
+			refuse(sched.Lost, t.reason(&task, "no executor of its application is here any more", "nothing; it is tried elsewhere"))
 		default:
 			g.began = time.Now()
 			t.grants[task.ID] = g
@@ -40,8 +39,8 @@ func (t *Table) Start(task backend.Task, done func(backend.Result)) {
 	})
 }
 
-// assign puts what waits to the executors with room, the emptiest first. It needs
-// the lock.
+// assign assigns the grants that wait to the executors with room, the emptiest first.
+// It needs the lock.
 func (t *Table) assign(a *application) {
 	for len(a.waiting) > 0 {
 		x := a.emptiest()
@@ -55,7 +54,7 @@ func (t *Table) assign(a *application) {
 		g.executor, g.seq = x, x.seq
 		x.held[g.task.ID] = g
 		x.queue = append(x.queue, g)
-		x.news()
+		x.wakeUp()
 	}
 	a.waiting = nil
 }
@@ -74,8 +73,8 @@ func (a *application) emptiest() *executor {
 	return best
 }
 
-// Kill ends a grant that has reached nobody. One that has is given back as soon
-// as its executor says so: its end comes then, as Killed.
+// Kill ends a grant that has not reached its executor. One that has ends, as Killed,
+// when its executor returns it.
 func (t *Table) Kill(id sched.AttemptID) {
 	t.update(func(e *ends) {
 		g := t.grants[id]
@@ -87,12 +86,12 @@ func (t *Table) Kill(id sched.AttemptID) {
 		case !g.killed:
 			g.killed = true
 			g.executor.giveBack = true
-			g.executor.news()
+			g.executor.wakeUp()
 		}
 	})
 }
 
-// end takes a grant out and has its end told. It needs the lock.
+// end removes a grant and has done called for it. It needs the lock.
 func (t *Table) end(e *ends, g *grant, o sched.Outcome, reason string) {
 	delete(t.grants, g.task.ID)
 	if x := g.executor; x != nil {
@@ -111,7 +110,7 @@ func (t *Table) end(e *ends, g *grant, o sched.Outcome, reason string) {
 	e.add(func() { g.done(r) })
 }
 
-// without makes a new list, as who ranges over the old one may call it.
+// without returns a new list: the caller may be ranging over the old one.
 func without(list []*grant, g *grant) []*grant {
 	for i := range list {
 		if list[i] == g {
@@ -119,71 +118,4 @@ func without(list []*grant, g *grant) []*grant {
 		}
 	}
 	return list
-}
-
-// sweep takes back, until Close, what nobody has fetched in time.
-func (t *Table) sweep() {
-	defer close(t.gone)
-	tick := time.NewTicker(t.cfg.Fetch / 4)
-	defer tick.Stop()
-	for {
-		select {
-		case now := <-tick.C:
-			t.takeBack(now)
-		case <-t.stop:
-			return
-		}
-	}
-}
-
-// takeBack ends as lost the grants that have waited for too long. An executor
-// that left one lying gets no other before it asks again.
-func (t *Table) takeBack(now time.Time) {
-	t.update(func(e *ends) {
-		for _, g := range t.grants { // they do not depend on each other
-			if g.answered || now.Sub(g.began) < t.cfg.Fetch {
-				continue
-			}
-			what := "no executor had room"
-			if x := g.executor; x != nil {
-				x.silent = true
-				what = "executor " + x.id + " did not fetch it"
-			}
-			t.stats.Lost++
-			t.end(e, g, sched.Lost, t.words(&g.task, fmt.Sprintf("%s within %v", what, t.cfg.Fetch), "nothing; it is tried again"))
-		}
-	})
-}
-
-// Close ends every grant and hold as Killed, wakes every executor that waits, and
-// returns when all ends have been told.
-func (t *Table) Close() {
-	t.mu.Lock()
-	first := !t.closed
-	t.closed = true
-	t.mu.Unlock()
-	if first {
-		close(t.stop)
-	}
-	<-t.gone
-	t.update(func(e *ends) {
-		for _, g := range t.grants { // they do not depend on each other
-			t.end(e, g, sched.Killed, backend.Stopping)
-		}
-		for _, h := range t.holds {
-			t.release(e, h, sched.Killed, backend.Stopping)
-		}
-		for _, a := range t.apps {
-			for _, x := range a.executors {
-				x.news()
-			}
-		}
-		clear(t.apps)
-		clear(t.holds)
-	})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for t.calls > 0 {
-		t.empty.Wait()
-	}
 }

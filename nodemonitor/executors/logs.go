@@ -1,4 +1,4 @@
-package executor
+package executors
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// shownBytes is how much of an output is shown when nobody asks for more.
+// shownBytes is how much of an output is shown unless the request names another length.
 const shownBytes = 1 << 20
 
 // Logs serves GET /applications/{application}/{executor}/{stream}: the end of
@@ -50,7 +50,7 @@ func (k *Keeper) serveLog(w http.ResponseWriter, r *http.Request) {
 }
 
 // copyTail writes the last bytes of an output over all its files, 0 for all. What
-// rolls away meanwhile is left out.
+// is rotated away meanwhile is left out.
 func copyTail(w io.Writer, path string, tail int64) {
 	var open []*os.File
 	defer func() {
@@ -60,7 +60,7 @@ func copyTail(w io.Writer, path string, tail int64) {
 	}()
 	all := int64(0)
 	var sizes []int64
-	for i := rolls; i >= 0; i-- {
+	for i := rotations; i >= 0; i-- {
 		name := path
 		if i > 0 {
 			name += "." + strconv.Itoa(i)
@@ -86,7 +86,7 @@ func copyTail(w io.Writer, path string, tail int64) {
 		from := min(skip, sizes[i])
 		skip -= from
 		if _, err := io.Copy(w, io.NewSectionReader(f, from, sizes[i]-from)); err != nil {
-			return // who reads is gone
+			return // the reader is gone
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package executor_test
+package executors_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
-	"github.com/pigeon-sched/pigeon/nodemonitor/executor"
+	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -21,14 +21,14 @@ import (
 // world is a keeper with real processes, and a frontend that has the files of
 // content.
 type world struct {
-	*executor.Keeper
+	*executors.Keeper
 	t      *testing.T
-	cfg    executor.Config
+	cfg    executors.Config
 	table  *grants.Table
 	orders int64
 }
 
-func newWorld(t *testing.T, change ...func(*executor.Config)) *world {
+func newWorld(t *testing.T, change ...func(*executors.Config)) *world {
 	t.Helper()
 	w := &world{t: t, table: grants.New(grants.Config{Node: "n1"})}
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func newWorld(t *testing.T, change ...func(*executor.Config)) *world {
 		t.Fatal(err)
 	}
 	g := guard.New(guard.Options{})
-	w.cfg = executor.Config{
+	w.cfg = executors.Config{
 		Node: "n1", Incarnation: 7, Host: "host1", Address: "127.0.0.1:20501", Web: "http://127.0.0.1:8080", Folder: filepath.Join(dir, "applications"),
 		Slots: 4, Memory: 1000, Grace: time.Second, Guard: g, Files: store, Table: w.table,
 		Fetch: func(string) (wire.FileKeeper, error) { return oneFile(content), nil },
@@ -45,7 +45,7 @@ func newWorld(t *testing.T, change ...func(*executor.Config)) *world {
 	for _, c := range change {
 		c(&w.cfg)
 	}
-	if w.Keeper, err = executor.New(w.cfg); err != nil {
+	if w.Keeper, err = executors.New(w.cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close(); w.table.Close(); g.Close(0) })
@@ -54,7 +54,7 @@ func newWorld(t *testing.T, change ...func(*executor.Config)) *world {
 
 const content = "what the file holds\n"
 
-// oneFile gives its bytes whatever file is asked for, three at a time.
+// oneFile returns its bytes for every file, three at a time.
 type oneFile string
 
 func (f oneFile) FilePiece(_ context.Context, _ string, offset int64, _ int) (wire.Piece, error) {
@@ -72,7 +72,7 @@ func shell(id, script string) api.Application {
 	return api.Application{ID: id, Incarnation: 1, Grants: true, Template: api.Template{Argv: []string{"sh", "-c", script}, Memory: 100}}
 }
 
-// order tells the node that these executors are to live, for the frontend "f1".
+// order has these executors live, for the frontend "f1".
 func (w *world) order(a api.Application, executors ...string) {
 	w.t.Helper()
 	w.orders++
@@ -86,7 +86,7 @@ func (w *world) order(a api.Application, executors ...string) {
 func (w *world) await(what string, holds func(h wire.Holdings) bool) wire.Holdings {
 	w.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
-		h := w.Look()
+		h := w.Held()
 		if holds(h) {
 			return h
 		}

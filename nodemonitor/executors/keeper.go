@@ -1,4 +1,4 @@
-package executor
+package executors
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // Bounds of what a node holds of applications.
 const (
 	maxApplications = 1000
-	maxEnded        = 100 // ended executors that are told, of an application
+	maxEnded        = 100 // ended executors that holdings name, of an application
 	maxLogs         = 20  // of those, the folders that are kept
 )
 
@@ -59,7 +59,7 @@ type Holder interface {
 	Release(app, executor string)
 }
 
-// Keeper holds the applications of a node. One goroutine of its own, watch, ends
+// Keeper runs the executors of the applications of a node. One goroutine of its own, watch, ends
 // leases, and each executor has one until its process runs.
 type Keeper struct {
 	cfg  Config
@@ -77,23 +77,23 @@ type Keeper struct {
 	closed  bool
 }
 
-// application is what is held of one. The keeper's lock guards it.
+// application is an application that has executors here. The keeper's lock guards it.
 type application struct {
 	api.Application
-	frontend  string
-	address   string // of the frontend
-	tenure    int64
-	sequence  int64
-	heard     time.Time // of its frontend
-	executors map[string]*executor
-	ended     []wire.HeldExecutor // the oldest first
-	known     map[string]bool     // ids in ended and executors
-	last      int
-	over      bool // its executors are stopped and nothing more starts
-	folder    string
+	frontend    string
+	address     string // of the frontend
+	tenure      int64
+	sequence    int64
+	lastContact time.Time // with its frontend
+	executors   map[string]*executor
+	ended       []wire.HeldExecutor // the oldest first
+	known       map[string]bool     // ids in ended and executors
+	last        int
+	over        bool // its executors are stopped and nothing more starts
+	folder      string
 }
 
-// executor is one that has not ended. The keeper's lock guards it.
+// executor is an executor that has not ended. The keeper's lock guards it.
 type executor struct {
 	app       *application
 	id        string
@@ -104,12 +104,12 @@ type executor struct {
 	cancel    context.CancelFunc // of its preparation
 	handle    guard.Handle
 	process   bool   // handle is one
-	stopping  string // why it was told to end, "" when it was not
-	blameless bool   // for no reason of its own, and nobody asked for this one's end
+	stopping  string // why it is stopped, "" while it is not
+	blameless bool   // stopped for no reason of its own, and not by its application
 	began     time.Time
 }
 
-// New makes a keeper that holds nothing.
+// New returns a keeper without executors.
 func New(cfg Config) (*Keeper, error) {
 	if cfg.Lease == 0 {
 		cfg.Lease = 30 * time.Second
@@ -133,7 +133,7 @@ func New(cfg Config) (*Keeper, error) {
 	return k, nil
 }
 
-// changed tells who waits for holdings. It needs the lock.
+// changed answers the calls that wait for holdings. It needs the lock.
 func (k *Keeper) changed() {
 	k.version++
 	close(k.wake)
@@ -158,7 +158,7 @@ func (k *Keeper) expire(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, a := range k.apps { // they do not depend on each other
-		if silent := now.Sub(a.heard); silent > k.cfg.Lease && !a.over {
+		if silent := now.Sub(a.lastContact); silent > k.cfg.Lease && !a.over {
 			k.cfg.Logger.Warn("the frontend of an application is silent; its executors are stopped", "application", a.ID, "frontend", a.frontend, "silent", silent, "executors", len(a.executors))
 			k.end(a, "its frontend "+a.frontend+" was silent for "+k.cfg.Lease.String())
 		}
@@ -170,7 +170,7 @@ func (k *Keeper) expire(now time.Time) {
 func (k *Keeper) Close() {
 	k.mu.Lock()
 	k.closed = true
-	k.changed() // who waits for holdings is answered
+	k.changed() // answers the calls that wait for holdings
 	for _, a := range k.apps {
 		k.end(a, "its node monitor is stopping")
 	}

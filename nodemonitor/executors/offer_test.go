@@ -1,4 +1,4 @@
-package executor_test
+package executors_test
 
 import (
 	"os"
@@ -8,11 +8,11 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
-	"github.com/pigeon-sched/pigeon/nodemonitor/executor"
+	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// offer starts so many attempts of an application; the channel tells their ends.
+// offer starts so many attempts of an application; the channel gets their ends.
 func (w *world) offer(app string, n int) <-chan backend.Result {
 	done := make(chan backend.Result, n)
 	for i := range n {
@@ -24,7 +24,7 @@ func (w *world) offer(app string, n int) <-chan backend.Result {
 
 // The end of an output over all its files, and never through a link.
 func TestTail(t *testing.T) {
-	w := newWorld(t, func(c *executor.Config) { c.OutputLimit = 9 })
+	w := newWorld(t, func(c *executors.Config) { c.OutputLimit = 9 })
 	a := shell("app", `for i in 1 2 3 4 5; do echo "line $i  "; done; ln -s /etc/passwd stderr; sleep 1000`)
 	w.order(a, "1")
 	var text string

@@ -1,4 +1,4 @@
-package executor
+package executors
 
 import (
 	"fmt"
@@ -22,13 +22,13 @@ func (k *Keeper) runtime(x *executor, r *api.Runtime) (home string, refused *end
 	for _, c := range []struct{ home, whose string }{
 		{configured, "the node's own (runtimes)"}, {r.Path, "the application's"},
 	} {
-		switch lacks := lacking(c.home, r.MustHold); {
+		switch lacks := missing(c.home, r.MustHold); {
 		case c.home == "":
 			tried = append(tried, fmt.Sprintf("%s: none is given", c.whose))
 		case lacks == "":
 			return c.home, nil
 		default:
-			tried = append(tried, fmt.Sprintf("%s: %s has no %s%s", c.whose, c.home, lacks, shows(c.home, r.Shows)))
+			tried = append(tried, fmt.Sprintf("%s: %s has no %s%s", c.whose, c.home, lacks, contents(c.home, r.Shows)))
 		}
 	}
 	next := fmt.Sprintf("install %s %s there, or name its home in the node's runtimes as %s=HOME", r.Name, r.Version, r.Name)
@@ -39,8 +39,8 @@ func (k *Keeper) runtime(x *executor, r *api.Runtime) (home string, refused *end
 	return "", &e
 }
 
-// lacking returns the first file that a home lacks, "" when it has all.
-func lacking(home string, must []string) string {
+// missing returns the first file that a home lacks, "" when it has all.
+func missing(home string, must []string) string {
 	if info, err := os.Stat(home); home == "" || err != nil || !info.IsDir() {
 		return "such folder"
 	}
@@ -52,8 +52,8 @@ func lacking(home string, must []string) string {
 	return ""
 }
 
-// shows returns what is in a home, by the patterns of the application.
-func shows(home string, patterns []string) string {
+// contents returns what is in a home, by the patterns of the application.
+func contents(home string, patterns []string) string {
 	const most = 5
 	var found []string
 	for _, p := range patterns {
@@ -73,8 +73,8 @@ func shows(home string, patterns []string) string {
 	return " (there is " + strings.Join(found, ", ") + ")"
 }
 
-// java finds the home of Java: as the application says in its environment, as the
-// node monitor's has it, or where the program in its PATH is.
+// java finds the home of Java: by the environment of the application, by that of the
+// node monitor, or where the program in its PATH is.
 func (k *Keeper) java(x *executor, env []string) (string, *end) {
 	var looked []string
 	for _, kv := range env {
@@ -91,7 +91,7 @@ func (k *Keeper) java(x *executor, env []string) (string, *end) {
 		}
 	}
 	for _, home := range looked {
-		if lacking(home, []string{"bin/java"}) == "" {
+		if missing(home, []string{"bin/java"}) == "" {
 			return home, nil
 		}
 	}

@@ -1,4 +1,4 @@
-package executor
+package executors
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 
 var _ wire.ExecutorKeeper = (*Keeper)(nil)
 
-// OrderExecutors takes what a frontend wants of an application here.
+// OrderExecutors carries out what a frontend wants of an application here.
 func (k *Keeper) OrderExecutors(_ context.Context, o *wire.Order) (wire.OrderReply, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.objection(o); err != nil {
+	if err := k.check(o); err != nil {
 		return wire.OrderReply{}, err
 	}
 	a := k.apps[o.Application.ID]
@@ -33,12 +33,12 @@ func (k *Keeper) OrderExecutors(_ context.Context, o *wire.Order) (wire.OrderRep
 	if o.Tenure > a.tenure || o.Sequence >= a.sequence {
 		k.follow(a, o)
 	}
-	a.heard = time.Now()
+	a.lastContact = time.Now()
 	return wire.OrderReply{Accepted: true, Tenure: a.tenure, Frontend: a.frontend, Incarnation: a.Incarnation}, nil
 }
 
-// objection refuses orders that no frontend of ours gives. It needs the lock.
-func (k *Keeper) objection(o *wire.Order) error {
+// check refuses orders that no frontend of the cluster sends. It needs the lock.
+func (k *Keeper) check(o *wire.Order) error {
 	bad := func(p api.Problem, what, next string) error {
 		return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("application %q at node %q", o.Application.ID, k.cfg.Node), Tried: "taking an order of frontend " + o.Frontend, Next: next}
 	}
@@ -53,7 +53,7 @@ func (k *Keeper) objection(o *wire.Order) error {
 	return nil
 }
 
-// admit needs the lock.
+// admit adds an application. It needs the lock.
 func (k *Keeper) admit(o *wire.Order) *application {
 	a := &application{
 		Application: o.Application, executors: map[string]*executor{}, known: map[string]bool{},
@@ -64,7 +64,7 @@ func (k *Keeper) admit(o *wire.Order) *application {
 	return a
 }
 
-// follow does what an order says. It needs the lock.
+// follow carries out an order. It needs the lock.
 func (k *Keeper) follow(a *application, o *wire.Order) {
 	if a.tenure != 0 && a.frontend != o.Frontend {
 		k.cfg.Logger.Info("another frontend has taken an application over", "application", a.ID, "frontend", o.Frontend, "before", a.frontend)
@@ -104,8 +104,8 @@ func (k *Keeper) begin(a *application, id string) {
 		base := fmt.Sprintf("%s/applications/%s/%s/", k.cfg.Web, a.ID, id)
 		x.state.Stdout, x.state.Stderr = base+"stdout", base+"stderr"
 	}
-	if err := k.room(a, x); err != nil {
-		k.tellEnd(x, end{reason: err.Error(), refused: true, crowded: true})
+	if err := k.checkRoom(a, x); err != nil {
+		k.keepEnd(x, end{reason: err.Error(), refused: true, noRoom: true})
 		return
 	}
 	a.executors[id] = x
@@ -115,13 +115,13 @@ func (k *Keeper) begin(a *application, id string) {
 	k.work.Go(func() { k.start(ctx, x) })
 }
 
-// room returns why the node cannot take the executor beside those it has, nil when
+// checkRoom returns why the node cannot run the executor beside those it has, nil when
 // it can. It needs the lock.
-func (k *Keeper) room(a *application, x *executor) error {
+func (k *Keeper) checkRoom(a *application, x *executor) error {
 	var memory, slots int64
 	for _, b := range k.apps {
 		memory += b.memory()
-		slots += b.owned()
+		slots += b.slots()
 	}
 	bad := func(what, next string) error {
 		return &api.Error{Problem: api.Busy, What: what, Subject: fmt.Sprintf("executor %s of application %q", x.id, a.ID), Tried: fmt.Sprintf("finding room for it on node %q", k.cfg.Node), Next: next}
@@ -131,17 +131,17 @@ func (k *Keeper) room(a *application, x *executor) error {
 		return bad(fmt.Sprintf("it needs %d MB, and the node has %d MB for executors (memory), of which %d MB are taken%s", a.Template.Memory, k.cfg.Memory, memory, k.holders((*application).memory, "MB")),
 			"give executors less memory, wait for other applications to end, or raise the node's memory")
 	case !a.Grants && slots+int64(x.slots) > int64(k.cfg.Slots):
-		return bad(fmt.Sprintf("it holds %d slots for as long as it lives, and the node has %d, of which %d are held so%s", x.slots, k.cfg.Slots, slots, k.holders((*application).owned, "slots")),
+		return bad(fmt.Sprintf("it holds %d slots for as long as it lives, and the node has %d, of which %d are held so%s", x.slots, k.cfg.Slots, slots, k.holders((*application).slots, "slots")),
 			"give executors fewer slots, wait for other applications to end, or let it take grants")
 	}
 	return nil
 }
 
-// memory is what the executors of the application take, MB.
+// memory returns what the executors of the application take, in MB.
 func (a *application) memory() int64 { return int64(len(a.executors)) * a.Template.Memory }
 
-// owned is how many slots they hold for as long as they live.
-func (a *application) owned() (n int64) {
+// slots returns how many slots its executors hold for as long as they live.
+func (a *application) slots() (n int64) {
 	if a.Grants {
 		return 0
 	}
@@ -151,8 +151,8 @@ func (a *application) owned() (n int64) {
 	return n
 }
 
-// holders returns who holds what, the most first; "" when nobody holds anything. It
-// needs the lock.
+// holders returns the applications that hold something, the most first; "" when none
+// does. It needs the lock.
 func (k *Keeper) holders(of func(*application) int64, unit string) string {
 	var list []api.Share
 	for _, a := range k.apps { // Shares puts them in order

@@ -36,7 +36,7 @@ func TestLeaseEndsWhenOthersWait(t *testing.T) {
 		w.launch(2, false, false)
 		first := w.poll(0)
 		if len(first.Grants) != 2 || first.Grants[0].Lease != 100*time.Millisecond || first.Grants[1].Lease != 100*time.Millisecond {
-			t.Fatalf("with nobody waiting: %+v", first)
+			t.Fatalf("when no others wait: %+v", first)
 		}
 		w.launch(3, false, false) // it is not answered before others wait
 		w.launch(4, false, true)
@@ -45,15 +45,15 @@ func TestLeaseEndsWhenOthersWait(t *testing.T) {
 			t.Errorf("grants for which others wait: %+v", second)
 		}
 		if !slices.Equal(second.GiveBack, names(2)) {
-			t.Errorf("others wait for long work, and the executor is told %v", second.GiveBack)
+			t.Errorf("others wait for long work, and the executor gets %v", second.GiveBack)
 		}
 		w.launch(5, true, true)
 		third := w.poll(second.UpTo)
 		if !slices.Equal(third.GiveBack, names(1, 2)) {
-			t.Errorf("others wait for short work, and the executor is told %v", third.GiveBack)
+			t.Errorf("others wait for short work, and the executor gets %v", third.GiveBack)
 		}
 		if again := w.poll(third.UpTo); len(again.GiveBack) != 0 || len(again.Grants) != 0 {
-			t.Errorf("told once more without need: %+v", again)
+			t.Errorf("answered once more without need: %+v", again)
 		}
 		if s := w.Stats(); s.Leased != 2 || s.Recalled != 2 {
 			t.Errorf("%+v", s)
@@ -77,11 +77,11 @@ func TestLeaseEndsByTheMastersWord(t *testing.T) {
 		w.OthersWait("b", sched.Long)
 		second := w.poll(first.UpTo)
 		if len(second.Grants) != 1 || second.Grants[0].Lease != 0 || !slices.Equal(second.GiveBack, names(2)) {
-			t.Errorf("long tasks of another wait, and the executor is told %+v", second)
+			t.Errorf("long tasks of another wait, and the executor gets %+v", second)
 		}
 		w.OthersWait("b", sched.Short)
 		if third := w.poll(second.UpTo); !slices.Equal(third.GiveBack, names(1, 2)) {
-			t.Errorf("short tasks of another wait, and the executor is told %+v", third)
+			t.Errorf("short tasks of another wait, and the executor gets %+v", third)
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestLeaseIsNotGivenAgain(t *testing.T) {
 		w.attach("1", 8)
 		w.launch(1, true, false)
 		if lost := w.poll(0); len(lost.Grants) != 1 || lost.Grants[0].Lease == 0 {
-			t.Fatalf("with nobody waiting: %+v", lost)
+			t.Fatalf("when no others wait: %+v", lost)
 		}
 		w.OthersWait("b", sched.Short)
 		if again := w.poll(0); len(again.Grants) != 1 || again.Grants[0].Lease != 0 {
@@ -118,20 +118,20 @@ func TestLeaseIsLongWhileTheMasterIsHeard(t *testing.T) {
 		if got := lease(1); got != time.Second {
 			t.Errorf("nothing was said yet, and the lease is %v", got)
 		}
-		w.Hears(true)
+		w.SetNotices(true)
 		if got := lease(2); got != 5*time.Second {
-			t.Errorf("the master is heard, and the lease is %v", got)
+			t.Errorf("notices arrive, and the lease is %v", got)
 		}
-		w.Hears(false)
+		w.SetNotices(false)
 		if g := w.poll(upTo); !slices.Equal(g.GiveBack, names(1, 2)) {
-			t.Errorf("the master is heard no more, and the executor is told %+v", g)
+			t.Errorf("notices arrive no more, and the executor gets %+v", g)
 		}
 		if got := lease(3); got != time.Second {
 			t.Errorf("then the lease is %v", got)
 		}
-		w.Hears(false)
+		w.SetNotices(false)
 		if s := w.Stats(); s.Recalled != 2 {
-			t.Errorf("told twice that it hears nothing: %+v", s)
+			t.Errorf("told twice that notices do not arrive: %+v", s)
 		}
 	})
 }

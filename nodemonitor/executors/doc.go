@@ -1,21 +1,21 @@
-// Package executor runs the executors of applications: processes of their own
-// that lie warm on the node, children of the guard like every real process here.
+// Package executors runs the executors of applications: processes that stay on the
+// node between pieces of work, children of the guard like every real process here.
 //
 //	frontend ──order: these executors live──▶ Keeper ──start, kill──▶ guard ──▶ executor
-//	         ◀──holdings: how they fare──────   │  ▲                             │
+//	         ◀──holdings: their states──────   │  ▲                             │
 //	                                            │  └──────── ended ◀─────────────┘
 //	                                            └─▶ grants.Table: who may attach; slots held
 //
 // # An order
 //
-// It says all that a frontend wants of one application here, so it may come twice,
-// late, or never. The node follows the highest tenure, which a frontend takes when
-// an application registers with it; what another one ordered goes on to live when
-// the new order names it.
+// An order names everything that a frontend wants of one application here, so it may
+// come twice, late, or never. The node follows the highest tenure, which a frontend
+// obtains when an application registers with it; an executor that another frontend
+// ordered lives on when the new order names it.
 //
 // # The life of an executor
 //
-//	ordered ──no memory, no slots, no runtime, no way to the application──▶ refused
+//	ordered ──no memory, no slots, no runtime, application not reachable──▶ refused
 //	   │
 //	   ▼
 //	starting: files fetched, runtime found, address tried, folder made,
@@ -35,8 +35,8 @@
 // # Failures
 //
 //	executor ends              its grants end, its slots are free; the frontend orders another
-//	frontend silent            the lease ends its applications, unless another took them over
+//	frontend silent            the lease ends its applications, unless another frontend took them over
 //	node monitor killed        the guard kills every executor; the next process
 //	                           begins with nothing and removes the folders
-//	guard killed               its executors die with it and are told as ended
-package executor
+//	guard killed               its executors die with it and are reported as ended
+package executors

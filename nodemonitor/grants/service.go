@@ -1,0 +1,187 @@
+package grants
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+var _ wire.Granter = (*Table)(nil)
+
+// maxWait bounds a wait for grants, maxGiveBack the grants that one answer names, and
+// maxEnds those that one call ends.
+const (
+	maxWait     = time.Minute
+	maxGiveBack = 1000
+	maxEnds     = 100_000
+)
+
+// AttachExecutor has an executor take grants, as many at once as it has slots. It is
+// safe to repeat.
+func (t *Table) AttachExecutor(_ context.Context, id wire.ExecutorID, slots int) (err error) {
+	t.update(func(*ends) {
+		var x *executor
+		if x, err = t.find(id, "attaching it"); err != nil {
+			return
+		}
+		if slots < 1 || slots > api.MaxTasks {
+			err = t.bad(id, api.Invalid, fmt.Sprintf("it has %d slots", slots), "attaching it", fmt.Sprintf("give 1 to %d", api.MaxTasks))
+			return
+		}
+		a := t.apps[id.Application]
+		if x.order == 0 {
+			a.attached++
+			x.order = a.attached
+		}
+		x.slots, x.unresponsive = slots, false
+		t.assign(a)
+	})
+	return err
+}
+
+// find returns the executor that calls. It needs the lock.
+func (t *Table) find(id wire.ExecutorID, tried string) (*executor, error) {
+	if t.closed {
+		return nil, t.bad(id, api.NotReady, "the node monitor is stopping", tried, "end; a new executor is started elsewhere")
+	}
+	a := t.apps[id.Application]
+	if a == nil || a.executors[id.Executor] == nil {
+		return nil, t.bad(id, api.NotFound, "no such executor was started here, or it was stopped", tried, "end; a new executor has a new id")
+	}
+	x := a.executors[id.Executor]
+	if subtle.ConstantTimeCompare([]byte(x.token), []byte(id.Token)) != 1 {
+		return nil, t.bad(id, api.Invalid, "its token is not the one it was started with", tried, "pass on {{TOKEN}} of its template as it is")
+	}
+	return x, nil
+}
+
+func (t *Table) bad(id wire.ExecutorID, p api.Problem, what, tried, next string) error {
+	return &api.Error{
+		Problem: p, What: what, Subject: fmt.Sprintf("executor %.64q of application %.64q at node %q", id.Executor, id.Application, t.cfg.Node), Tried: tried, Next: next,
+	}
+}
+
+// AwaitGrants acknowledges the grants up to after, and returns those behind it as soon
+// as there are any, or some are to be given back, or the wait is over.
+func (t *Table) AwaitGrants(ctx context.Context, id wire.ExecutorID, after int64, wait time.Duration) (g api.Grants, err error) {
+	timer := time.NewTimer(min(max(wait, 0), maxWait))
+	defer timer.Stop()
+	for {
+		wake, err := t.poll(id, after, &g)
+		if err != nil || wake == nil {
+			return g, err
+		}
+		select {
+		case <-wake:
+		case <-timer.C:
+			return g, nil
+		case <-ctx.Done():
+			return g, nil // the caller is gone; the grants are answered again
+		}
+	}
+}
+
+// poll fills in what there is for the executor; with nothing it returns the channel that
+// is closed at the next change.
+func (t *Table) poll(id wire.ExecutorID, after int64, out *api.Grants) (wake <-chan struct{}, err error) {
+	t.mu.Lock()
+	if x, err := t.find(id, "waiting for grants"); err != nil || !x.unresponsive {
+		defer t.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		return t.answer(x, after, out), nil
+	}
+	t.mu.Unlock()
+	t.update(func(*ends) {
+		var x *executor
+		if x, err = t.find(id, "waiting for grants"); err == nil {
+			x.unresponsive = false // it polls again
+			t.assign(t.apps[id.Application])
+			wake = t.answer(x, after, out)
+		}
+	})
+	return wake, err
+}
+
+// answer fills in the grants behind after. It needs the lock.
+func (t *Table) answer(x *executor, after int64, out *api.Grants) <-chan struct{} {
+	for len(x.queue) > 0 && x.queue[0].seq <= after {
+		x.queue[0] = nil
+		x.queue = x.queue[1:]
+	}
+	*out = api.Grants{UpTo: max(after, 0)}
+	for _, g := range x.queue {
+		if !g.answered {
+			g.answered = true
+			t.stats.Granted++
+		}
+		out.UpTo = g.seq
+		out.Grants = append(out.Grants, t.offer(g))
+	}
+	if x.giveBack || len(out.Grants) > 0 {
+		x.giveBack = false
+		for _, g := range x.inOrder() {
+			if g.over() && len(out.GiveBack) < maxGiveBack {
+				out.GiveBack = append(out.GiveBack, g.task.ID.String())
+			}
+		}
+	}
+	if len(out.Grants) > 0 || len(out.GiveBack) > 0 {
+		return nil
+	}
+	return x.wake
+}
+
+func classOf(short bool) sched.Class {
+	if short {
+		return sched.Short
+	}
+	return sched.Long
+}
+
+// EndGrants frees the slots of grants. Grants that are not held are ignored: they have
+// ended before.
+func (t *Table) EndGrants(_ context.Context, id wire.ExecutorID, list []api.GrantEnd) (err error) {
+	if len(list) > maxEnds {
+		return t.bad(id, api.Invalid, fmt.Sprintf("it ends %d grants at once", len(list)), "ending grants", fmt.Sprintf("end at most %d at once", maxEnds))
+	}
+	t.update(func(e *ends) {
+		var x *executor
+		if x, err = t.find(id, "ending grants"); err != nil {
+			return
+		}
+		byName := make(map[string]*grant, len(x.held))
+		for _, g := range x.held {
+			byName[g.task.ID.String()] = g
+		}
+		for _, end := range list {
+			if g := byName[end.ID]; g != nil && g.answered {
+				delete(byName, end.ID)
+				t.ended(e, g, end)
+			}
+		}
+		t.assign(t.apps[id.Application])
+	})
+	return err
+}
+
+// ended ends a grant as its executor reports. It needs the lock.
+func (t *Table) ended(e *ends, g *grant, end api.GrantEnd) {
+	switch end.How {
+	case api.GrantUsed:
+		t.stats.Used++
+		t.end(e, g, sched.Done, "")
+	case api.GrantDeclined:
+		t.stats.Declined++
+		t.end(e, g, sched.Done, "declined")
+	default:
+		t.stats.Unfit++
+		t.end(e, g, sched.Failed, t.reason(&g.task, fmt.Sprintf("executor %s could not use it: %.256s", g.executor.id, end.Reason), "nothing; the application asks for another"))
+	}
+}
