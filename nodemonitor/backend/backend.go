@@ -24,8 +24,8 @@ type Task struct {
 	Owner    string // host:port of the frontend; schedulerAddress on the published wire
 	Slot     int32
 	Payload  api.Payload
-	// Contended says that tasks of other applications waited, as urgent ones, when it
-	// was launched.
+	// Contended is set when tasks of other applications that are as urgent waited at the
+	// launch.
 	Contended bool
 }
 
@@ -38,7 +38,7 @@ func (t *Task) Subject() string {
 type Result struct {
 	ID       sched.AttemptID
 	Outcome  sched.Outcome // Done, Failed, Killed or Lost
-	Reason   string        // in words a user can read; "" for a plain Done
+	Reason   string        // for users; "" for a plain Done
 	ExitCode int           // of a process; 128 + n after signal n, as shells have it
 	Tail     []byte        // end of stderr, TailBytes at most
 
@@ -54,7 +54,7 @@ type Backend interface {
 	// not be running here already.
 	Start(t Task, done func(Result))
 	// Kill stops the attempt; its end comes as Killed. An unknown or ended
-	// attempt is no matter.
+	// attempt is ignored.
 	Kill(id sched.AttemptID)
 	// Close kills what runs and returns when every done has been called and
 	// nothing of the backend is left. It is safe twice. What is started
@@ -62,14 +62,14 @@ type Backend interface {
 	Close()
 }
 
-// Suspender is a backend whose attempts can be held and continued. Both methods
+// Suspender is a backend whose attempts can be suspended and resumed. Both methods
 // are safe to repeat; the error names an attempt that does not run here.
 type Suspender interface {
 	Suspend(id sched.AttemptID) error
 	Resume(id sched.AttemptID) error
 }
 
-// NotRunning is the error for an attempt that a backend does not hold.
+// NotRunning returns the error for an attempt that a backend does not run.
 func NotRunning(id sched.AttemptID, tried string) error {
 	return &api.Error{
 		Problem: api.NotFound, What: "no such attempt runs here", Subject: "attempt " + id.String(),

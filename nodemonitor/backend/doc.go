@@ -1,5 +1,5 @@
-// Package backend says what runs a task on a node: the vocabulary that the node
-// monitor and its backends share. The backends are packages below this one.
+// Package backend declares what runs a task on a node: the types that the node monitor
+// and its backends share. The backends are packages below this one.
 //
 //	          Start(task, done)                done(result), once
 //	slot ───────────────────────▶ backend ───────────────────────▶ slot
@@ -8,7 +8,7 @@
 //	sleep    a heap of due times; nothing runs
 //	process  real processes ("exec"), under a guard that outlives the node monitor
 //	app      processes of an application that speak the published BackendService
-//	guard    the small process that starts, watches and buries real processes
+//	guard    the small process that starts, watches and reaps real processes
 //	logs     what real processes wrote, and which attempt wrote it
 //
 // # The life of an attempt in a backend
@@ -21,7 +21,7 @@
 // A start that cannot be (no such program, no backend of that application) ends
 // the attempt like any other end; Start itself never fails. Failed is the task's
 // own doing (a non-zero exit, a program that is not there). Lost is not: the
-// process that ran the task went away and nobody knows how far it came.
+// process that ran the task went away, and how far it came is not known.
 //
 // # When done is called
 //

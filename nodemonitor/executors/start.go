@@ -72,7 +72,7 @@ func (k *Keeper) prepare(ctx context.Context, x *executor) (guard.Spec, *end) {
 		}
 	}
 	value := k.values(x, home, java)
-	s := guard.Spec{Dir: x.folder, Stdout: x.output("stdout"), Stderr: x.output("stderr"), Limit: k.cfg.OutputLimit, Rolls: rotations}
+	s := guard.Spec{Dir: x.folder, Stdout: x.output("stdout"), Stderr: x.output("stderr"), Limit: k.cfg.OutputLimit, Rotations: rotations}
 	for _, a := range t.Argv {
 		s.Argv = append(s.Argv, api.Expand(a, value))
 	}

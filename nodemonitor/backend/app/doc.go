@@ -8,7 +8,7 @@
 //
 // # Kinds
 //
-// registerBackend carries a number that says what the process brings. 0 and 1 are
+// registerBackend carries the kind of the backend as a number. 0 and 1 are
 // published, 2 is ours:
 //
 //	0 general   one slot of its own, both classes, this application only
@@ -31,8 +31,8 @@
 //
 // # Launches and reports
 //
-// A task is in the table before its launch call leaves, so that a report that
-// overtakes the call's reply is at home. A launch that fails ends its attempt as
+// A task is in the table before its launch call leaves, so that a report that overtakes
+// the call's reply finds it. A launch that fails ends its attempt as
 // Lost; one that the backend answered with an error ([ErrRefused]) ends it as
 // Failed. A report for a task that is not in the table is ignored and counted, as
 // a repetition when the task has just ended and as unknown otherwise.

@@ -12,32 +12,32 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// strikes is how many failures in a row make a backend gone; a refused
-// connection is enough by itself.
-const strikes = 3
+// maxFailures is how many failures in a row make a backend gone; one refused connection
+// is enough.
+const maxFailures = 3
 
 // process is one registered backend. The registry's lock guards it; watch runs
 // from its registration until ctx ends.
 type process struct {
-	address string
-	app     string
-	kind    Kind
-	slot    Slot // of a classic one
-	order   uint64
-	running map[*run]struct{}
-	strikes int
-	ctx     context.Context
-	end     context.CancelFunc
+	address  string
+	app      string
+	kind     Kind
+	slot     Slot // of a classic one
+	order    uint64
+	running  map[*run]struct{}
+	failures int // in a row
+	ctx      context.Context
+	end      context.CancelFunc
 }
 
-// Registry knows the backend processes of a node and runs tasks in them. It is
-// the [backend.Backend] of the tasks of applications. Make one with [New].
+// Registry has the backend processes of a node and runs tasks in them. It is the
+// [backend.Backend] of the tasks of applications. Make one with [New].
 type Registry struct {
-	cfg    Config
-	outbox outbox
-	work   sync.WaitGroup // launches and watches
-	ctx    context.Context
-	stop   context.CancelFunc
+	cfg       Config
+	callbacks callbackQueue
+	work      sync.WaitGroup // launches and watches
+	ctx       context.Context
+	stop      context.CancelFunc
 
 	mu       sync.Mutex
 	known    map[string]*process // by address
@@ -46,11 +46,11 @@ type Registry struct {
 	nextSlot int32
 	order    uint64
 	stats    Stats
-	logged   time.Time // last complaint about reports
+	logged   time.Time // last warning about reports
 	closed   bool
 }
 
-// New makes an empty registry. Close ends it.
+// New returns an empty registry. Close ends it.
 func New(cfg Config) *Registry {
 	cfg.fill()
 	ctx, stop := context.WithCancel(context.Background())
@@ -60,11 +60,11 @@ func New(cfg Config) *Registry {
 	}
 }
 
-// Register takes note of a backend process of the application that serves
-// BackendService at the address, host:port. The events it causes have been put in
-// order, and nearly always told, when it returns.
+// Register adds a backend process of the application that serves BackendService at the
+// address, host:port. The events that it causes have been put in order, and nearly
+// always been called, when it returns.
 func (r *Registry) Register(app, address string, kind Kind) error {
-	defer r.outbox.flush()
+	defer r.callbacks.flush()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.check(app, address, kind); err != nil {
@@ -74,7 +74,7 @@ func (r *Registry) Register(app, address string, kind Kind) error {
 		r.stats.Again++
 		if old.app == app && old.kind == kind {
 			r.void(old, "its backend at "+address+" registered again, so the process that ran it is gone")
-			old.strikes = 0
+			old.failures = 0
 			return nil
 		}
 		r.drop(old, "another backend registered at "+address)
@@ -104,7 +104,7 @@ func (r *Registry) check(app, address string, kind Kind) error {
 
 const backendStopping = "the node monitor is stopping"
 
-// admit needs the lock.
+// admit adds a backend. It needs the lock.
 func (r *Registry) admit(app, address string, kind Kind) {
 	r.order++
 	p := &process{address: address, app: app, kind: kind, order: r.order, running: make(map[*run]struct{})}
@@ -112,36 +112,37 @@ func (r *Registry) admit(app, address string, kind Kind) {
 	r.known[address] = p
 	r.stats.Registered++
 	if kind == Resident {
-		r.tellServes()
+		r.queueServes()
 	} else {
 		p.slot = Slot{Number: r.nextSlot, App: app, Reserved: kind == Reserved, Address: address}
 		r.nextSlot++
 		r.bySlot[p.slot.Number] = p
-		r.outbox.put(func() { r.cfg.Events.SlotAdded(p.slot) })
+		r.callbacks.put(func() { r.cfg.Events.SlotAdded(p.slot) })
 	}
 	r.work.Go(func() { r.watch(p) })
 }
 
-// drop takes a backend out. It needs the lock.
+// drop removes a backend. It needs the lock.
 func (r *Registry) drop(p *process, reason string) {
 	p.end()
 	delete(r.known, p.address)
 	r.stats.Gone++
 	r.void(p, reason)
 	if p.kind == Resident {
-		r.tellServes()
+		r.queueServes()
 		return
 	}
 	delete(r.bySlot, p.slot.Number)
-	r.outbox.put(func() { r.cfg.Events.SlotGone(p.slot, reason) })
+	r.callbacks.put(func() { r.cfg.Events.SlotGone(p.slot, reason) })
 }
 
-// tellServes needs the lock.
-func (r *Registry) tellServes() {
+// queueServes queues the event ServesChanged. It needs the lock.
+func (r *Registry) queueServes() {
 	apps := r.serves()
-	r.outbox.put(func() { r.cfg.Events.ServesChanged(apps) })
+	r.callbacks.put(func() { r.cfg.Events.ServesChanged(apps) })
 }
 
+// serves returns the applications with a resident backend, sorted. It needs the lock.
 func (r *Registry) serves() []string {
 	apps := []string{}
 	for _, p := range r.known {
@@ -180,24 +181,25 @@ func (r *Registry) watch(p *process) {
 		ctx, cancel := context.WithTimeout(p.ctx, r.cfg.ProbeEvery)
 		err := r.cfg.Probe(ctx, p.address)
 		cancel()
-		r.judge(p, err, "it could not be reached")
+		r.recordContact(p, err, "it could not be reached")
 	}
 }
 
-// judge counts a failure against a backend, and a success for it.
-func (r *Registry) judge(p *process, err error, what string) {
-	defer r.outbox.flush()
+// recordContact records that a backend was reached, or why it was not: a backend with
+// too many failures in a row is removed.
+func (r *Registry) recordContact(p *process, err error, what string) {
+	defer r.callbacks.flush()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known[p.address] != p {
 		return // gone already
 	}
 	if err == nil {
-		p.strikes = 0
+		p.failures = 0
 		return
 	}
-	p.strikes++
-	if p.strikes >= strikes || errors.Is(err, syscall.ECONNREFUSED) {
+	p.failures++
+	if p.failures >= maxFailures || errors.Is(err, syscall.ECONNREFUSED) {
 		r.cfg.Logger.Warn("a backend is gone; start it again to have its slot back", "application", p.app, "address", p.address, "kind", p.kind.String(), "error", err)
 		r.drop(p, fmt.Sprintf("the backend of application %q at %s is gone: %s: %v", p.app, p.address, what, err))
 	}
@@ -215,5 +217,5 @@ func (r *Registry) Close() {
 	clear(r.bySlot)
 	r.mu.Unlock()
 	r.work.Wait()
-	r.outbox.drain()
+	r.callbacks.drain()
 }

@@ -23,11 +23,11 @@ type child struct {
 	held    bool // suspended
 	grace   *time.Timer
 
-	exited bool  // and nothing is left of the group
-	event  Event // Ended, filled in bit by bit from the exit on
-	pipes  [2]*os.File
-	open   int // streams not at their end yet
-	linger *time.Timer
+	exited      bool  // and nothing is left of the group
+	event       Event // Ended, filled in bit by bit from the exit on
+	pipes       [2]*os.File
+	open        int         // streams not at their end yet
+	pipeTimeout *time.Timer // closes the pipes
 }
 
 // fork starts the process in a session of its own. It must run on the thread

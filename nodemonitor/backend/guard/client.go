@@ -9,14 +9,14 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Options say how a [Client] works. The zero value is ready.
+// Options are the settings of a [Client]. The zero value is ready.
 type Options struct {
 	// Command starts a process that calls [Main]; empty for this binary with
 	// [Verb].
 	Command []string
 	// MaxRunning bounds the processes at once; 0 for 4096.
 	MaxRunning int
-	// Started, when set, is told the pid of every new guard. Tests use it.
+	// Started, when set, is called with the pid of every new guard. Tests use it.
 	Started func(pid int)
 }
 
@@ -50,10 +50,10 @@ type Client struct {
 type attempt struct {
 	on    func(Event)
 	guard *instance // nil until its request is about to be written
-	over  bool      // its last event is being told
+	over  bool      // its last event is being delivered
 }
 
-// New makes a client. The guard itself starts with the first process.
+// New returns a client. The guard itself starts with the first process.
 func New(o Options) *Client {
 	if len(o.Command) == 0 {
 		o.Command = []string{"/proc/self/exe", Verb}
@@ -86,17 +86,17 @@ func (c *Client) Start(spec Spec, on func(Event)) (Handle, error) {
 
 // Kill ends the process group: SIGTERM, then SIGKILL after the grace.
 func (c *Client) Kill(h Handle, grace time.Duration) {
-	c.ask(request{Op: opKill, Handle: h, Grace: grace})
+	c.request(request{Op: opKill, Handle: h, Grace: grace})
 }
 
 // Suspend stops the process group. It reports whether the process still runs as
 // far as is known here.
-func (c *Client) Suspend(h Handle) bool { return c.ask(request{Op: opSuspend, Handle: h}) }
+func (c *Client) Suspend(h Handle) bool { return c.request(request{Op: opSuspend, Handle: h}) }
 
 // Resume continues the process group.
-func (c *Client) Resume(h Handle) bool { return c.ask(request{Op: opResume, Handle: h}) }
+func (c *Client) Resume(h Handle) bool { return c.request(request{Op: opResume, Handle: h}) }
 
-func (c *Client) ask(r request) bool {
+func (c *Client) request(r request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.running[r.Handle]; a == nil || a.over {
@@ -115,7 +115,7 @@ func (c *Client) enqueue(r request) {
 func (c *Client) mark(h Handle) string { return fmt.Sprintf("%s.%d", c.token, h) }
 
 // Close kills every process, with the grace, and returns when all have ended,
-// their last events have been told, and the guard is gone. What has not ended
+// their last events have been delivered, and the guard is gone. What has not ended
 // two seconds after the grace is left to the guard's own end.
 func (c *Client) Close(grace time.Duration) {
 	c.mu.Lock()
@@ -173,7 +173,7 @@ func (c *Client) send() {
 	c.abandon(nil, &Fault{What: "the node monitor is stopping", Next: "nothing; the attempt is tried on another node"})
 }
 
-// write sends one request and gives the guard in use from then on.
+// write sends one request and returns the guard in use from then on.
 func (c *Client) write(g *instance, r *request) *instance {
 	if r.Op == opStart {
 		var f *Fault
@@ -222,7 +222,7 @@ func (c *Client) assign(h Handle, g *instance) bool {
 	return true
 }
 
-// deliver hands an event to its process, and forgets the process with the last.
+// deliver calls the callback of a process, and forgets the process with its last event.
 func (c *Client) deliver(e Event) {
 	c.mu.Lock()
 	a := c.running[e.Handle]
@@ -242,7 +242,7 @@ func (c *Client) deliver(e Event) {
 	c.ready.Broadcast()
 }
 
-// abandon ends as Lost what the guard was to run; nil stands for all.
+// abandon ends as Lost what the guard was to run; nil stands for every guard.
 func (c *Client) abandon(g *instance, f *Fault) {
 	c.mu.Lock()
 	var lost []Handle

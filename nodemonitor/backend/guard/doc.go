@@ -12,7 +12,7 @@
 // (docs/adr/0006-exec-guard.md has the reasons and the measurements). It is
 // started by the first attempt and serves all node monitors of a process.
 //
-// # Who dies when
+// # Which process ends when
 //
 //	the attempt's process ends   the rest of its process group is killed, and
 //	                             descendants that left the group are found by the
@@ -22,14 +22,14 @@
 //	the node monitor ends,       the socket reads end-of-file; the guard kills all
 //	kill -9 included             its descendants until it has none, then exits
 //	the guard ends, kill -9      every attempt's process dies of its parent-death
-//	included                     signal; the client hunts the rest by the mark, ends
+//	included                     signal; the client kills the rest by the mark, ends
 //	                             the attempts as Lost, and starts a new guard for
 //	                             the next attempt
 //
 // Every process that is orphaned below the guard becomes the guard's child and
 // is reaped by it, so no zombie stays.
 //
-// # What gets away
+// # What escapes
 //
 // A process that leaves its group and also wipes its environment survives the end
 // of its attempt, but not the end of the node monitor. Only Linux is served.

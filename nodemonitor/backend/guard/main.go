@@ -39,22 +39,22 @@ func Main() int {
 		fmt.Fprintf(os.Stderr, "pigeon %s: cannot adopt orphans: %v; a kernel from 3.4 is needed\n", Verb, err)
 		return 1
 	}
-	// A Ctrl-C or a service manager's SIGTERM is the node monitor's to act on: the
-	// guard ends when its socket does. Caught, not ignored: the processes it starts
-	// would inherit that.
+	// The node monitor acts on a Ctrl-C or a service manager's SIGTERM, and the guard
+	// ends when its socket does. The signals are caught, not ignored: the processes that
+	// it starts would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	exits := make(chan os.Signal, 1)
 	signal.Notify(exits, syscall.SIGCHLD)
 
 	s := &server{
-		null: null, env: os.Environ(), open: createLog, outbox: newOutbox(),
-		todo: make(chan func()), handles: map[Handle]*child{}, byPid: map[int]*child{}, mourning: map[*child]bool{},
+		null: null, env: os.Environ(), open: createLog, events: newEventQueue(),
+		todo: make(chan func()), handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
 	}
 	requests := make(chan request)
 	go receive(conn, requests)
-	go s.outbox.send(conn)
+	go s.events.send(conn)
 	s.loop(requests, exits)
-	s.buryAll()
+	s.reapAll()
 	return 0
 }
 

@@ -102,7 +102,7 @@ func checkProgram(full string) *Fault {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Fault{What: fmt.Sprintf("the program %q does not exist on this node", full), Next: "install it on every node, or correct the path"}
 	case err != nil:
-		return faultOf("its program could not be looked at", err)
+		return faultOf("its program could not be examined", err)
 	case info.IsDir():
 		return &Fault{What: fmt.Sprintf("the program %q is a folder", full), Next: "name a file that can be run"}
 	case unix.Faccessat(unix.AT_FDCWD, full, unix.X_OK, unix.AT_EACCESS) != nil || info.Mode().Perm()&0o111 == 0:

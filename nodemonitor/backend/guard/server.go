@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	lingerFor  = 100 * time.Millisecond // wait for output that an escaped child may still hold open
-	sweepEvery = 50 * time.Millisecond  // look for escaped children at most this often
+	pipeWait   = 100 * time.Millisecond // for output that an escaped child may still hold open
+	sweepEvery = 50 * time.Millisecond  // search for escaped children at most this often
 )
 
 // server is the guard's state. One goroutine, locked to its thread, owns it and
@@ -17,14 +17,14 @@ type server struct {
 	null   int      // /dev/null, every process's stdin
 	env    []string // the guard's own
 	open   opener
-	outbox *outbox
+	events *eventQueue
 
 	todo     chan func() // posted by timers and by the goroutines of attempts
 	handles  map[Handle]*child
 	byPid    map[int]*child
-	mourning map[*child]bool // leader dead of a Kill, others of the group still in their grace
+	draining map[*child]bool // the leader has ended by a Kill, others of the group are in their grace
 	sweeping bool            // a sweep is due
-	looks    int             // how often it may be repeated for unmarked processes
+	retries  int             // how often it may be repeated for unmarked processes
 }
 
 // loop serves until the requests end.
@@ -61,8 +61,8 @@ func (s *server) handle(r request) {
 	}
 }
 
-// start looks for the program and its folder beside the loop: a file system
-// that hangs holds up only the attempt that asked for it.
+// start looks the program and its folder up beside the loop: a file system
+// that hangs delays only that attempt.
 func (s *server) start(c *child) {
 	s.handles[c.handle] = c
 	go func() {
@@ -85,13 +85,13 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		return
 	}
 	s.byPid[c.pid] = c
-	s.outbox.put(Event{Kind: Started, Handle: c.handle, Pid: c.pid})
+	s.events.put(Event{Kind: Started, Handle: c.handle, Pid: c.pid})
 	if c.held {
 		c.signal(syscall.SIGSTOP)
 	}
 	for i, path := range [2]string{c.spec.Stdout, c.spec.Stderr} {
 		c.open++
-		k := &sink{path: path, limit: c.spec.Limit, rolls: c.spec.Rolls, open: s.open}
+		k := &sink{path: path, limit: c.spec.Limit, rotations: c.spec.Rotations, open: s.open}
 		go func() {
 			k.drain(c.pipes[i])
 			out, tail := k.end()
@@ -106,16 +106,16 @@ func (s *server) streamEnded(c *child, i int, out Output, tail []byte) {
 	if i == 1 {
 		c.event.Tail = tail
 	}
-	s.settle(c)
+	s.finishIfEnded(c)
 }
 
-// settle tells the end once the process and both its streams have ended.
-func (s *server) settle(c *child) {
+// finishIfEnded sends the last event once the process and both its streams have ended.
+func (s *server) finishIfEnded(c *child) {
 	if !c.exited || c.open > 0 {
 		return
 	}
-	if c.linger != nil {
-		c.linger.Stop()
+	if c.pipeTimeout != nil {
+		c.pipeTimeout.Stop()
 	}
 	s.finish(c, c.event)
 }
@@ -123,5 +123,5 @@ func (s *server) settle(c *child) {
 func (s *server) finish(c *child, e Event) {
 	delete(s.handles, c.handle)
 	e.Handle = c.handle
-	s.outbox.put(e)
+	s.events.put(e)
 }

@@ -23,20 +23,20 @@ func createLog(path string) (io.WriteCloser, error) {
 // sink keeps the first bytes of a stream in a file and its last ones in memory.
 // It belongs to one goroutine and never refuses a byte.
 type sink struct {
-	path  string
-	limit int64
-	rolls int   // files kept beside the newest; 0 keeps the first bytes instead
-	size  int64 // of the newest file, while it rolls
-	open  opener
-	file  io.WriteCloser // nil before the first byte and after a fault
-	out   Output
-	tail  []byte // at most 2*tailBytes
+	path      string
+	limit     int64
+	rotations int   // files kept beside the newest; 0 keeps the first bytes instead
+	size      int64 // of the newest file, with rotations
+	open      opener
+	file      io.WriteCloser // nil before the first byte and after a fault
+	out       Output
+	tail      []byte // at most 2*tailBytes
 }
 
 func (s *sink) take(p []byte) {
 	s.remember(p)
-	if s.rolls > 0 {
-		s.takeRolling(p)
+	if s.rotations > 0 {
+		s.rotate(p)
 		return
 	}
 	keep := p[:min(int64(len(p)), max(s.limit-s.out.Kept, 0))]
@@ -92,8 +92,7 @@ func (s *sink) end() (Output, []byte) {
 	return s.out, s.tail[max(len(s.tail)-tailBytes, 0):]
 }
 
-// drain moves a pipe into the sink until nobody can write to it any more, or
-// until it is closed.
+// drain moves a pipe into the sink until it has no writer any more, or is closed.
 func (s *sink) drain(pipe *os.File) {
 	buf := make([]byte, chunkBytes)
 	for {

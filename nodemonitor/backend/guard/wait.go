@@ -12,10 +12,10 @@ import (
 // ints, at the alignment of a pointer.
 const pidOffset = 8 + int(unsafe.Sizeof(uintptr(0)))
 
-// dead returns a child that has ended and leaves it a zombie, so that its pid, and
-// the process group of that number, cannot become somebody else's before the
-// group has been killed. It gives 0 when no child has ended.
-func dead() int {
+// endedChild returns a child that has ended and leaves it a zombie, so that its pid, and
+// the process group of that number, cannot be reused before the group has been killed. It
+// returns 0 when no child has ended.
+func endedChild() int {
 	for {
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
@@ -30,8 +30,8 @@ func dead() int {
 	}
 }
 
-// bury reaps one ended child.
-func bury(pid int) (status syscall.WaitStatus) {
+// reapPid reaps one ended child.
+func reapPid(pid int) (status syscall.WaitStatus) {
 	for {
 		if _, err := syscall.Wait4(pid, &status, 0, nil); err != syscall.EINTR {
 			return status

@@ -1,5 +1,5 @@
-// Package logs keeps what real processes wrote on this node, and knows which
-// attempt wrote it.
+// Package logs keeps the output of the real processes of this node, by the attempts
+// that wrote it.
 //
 //	ROOT/lock                        held by the node monitor that uses the folder
 //	ROOT/<job id>/<task>.<attempt>       the attempt's own working folder
@@ -10,6 +10,6 @@
 //
 // The names are the index: a restarted node monitor finds the logs of its
 // predecessor again. Nothing of a running attempt is dropped; the bytes of the
-// ended ones, their working folders included, are bounded, the oldest end goes
+// ended ones, their working folders included, are bounded, the oldest end is dropped
 // first. Time comes in by [Config.Now] alone.
 package logs

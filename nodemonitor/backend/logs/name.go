@@ -17,13 +17,13 @@ const (
 	Stderr
 )
 
-// suffix is what the stream's file adds to the attempt's name.
+// suffix returns what the name of the stream's file adds to the attempt's name.
 func (s Stream) suffix() string { return [...]string{".out", ".err"}[s] }
 
-// attemptName is the attempt's name inside its job's folder.
+// attemptName returns the attempt's name inside its job's folder.
 func attemptName(id sched.AttemptID) string { return fmt.Sprintf("%d.%d", id.Task, id.Attempt) }
 
-// parseJob reads a job folder's name; anything else in the root is not ours.
+// parseJob reads the name of a job's folder; the root may have others.
 func parseJob(name string) (sched.JobID, bool) {
 	if len(name) != 32 {
 		return sched.JobID{}, false

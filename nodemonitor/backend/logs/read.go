@@ -27,7 +27,7 @@ type Chunk struct {
 func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int) (Chunk, error) {
 	if offset < 0 || stream > Stderr || limit < 0 {
 		return Chunk{}, &api.Error{
-			Problem: api.Invalid, What: fmt.Sprintf("stream %d, offset %d, limit %d is no place in a log", stream, offset, limit),
+			Problem: api.Invalid, What: fmt.Sprintf("stream %d, offset %d, limit %d is not a position in a log", stream, offset, limit),
 			Subject: "attempt " + id.String(), Tried: "reading its log", Next: "use stream 0 or 1, and an offset and a limit of 0 or more",
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Config says what a Store keeps and for how long. Zero means the default.
+// Config is what a Store keeps and for how long. Zero means the default.
 type Config struct {
 	Root        string        // folder; made when missing
 	Retention   time.Duration // after the attempt's end; default 1 h
@@ -45,11 +45,11 @@ type Store struct {
 
 	sweeping sync.Mutex // held by the one sweep at a time, across its I/O
 
-	mu    sync.Mutex
-	jobs  map[sched.JobID]map[sched.AttemptID]*entry
-	ended []*entry // in the order of their ends
-	fresh int      // how many at the end of ended are not measured
-	bytes int64    // of the measured ones
+	mu         sync.Mutex
+	jobs       map[sched.JobID]map[sched.AttemptID]*entry
+	ended      []*entry // in the order of their ends
+	unmeasured int      // how many at the end of ended are not measured
+	bytes      int64    // of the measured ones
 }
 
 // entry is what is known of one attempt.
@@ -60,13 +60,13 @@ type entry struct {
 	bytes int64     // -1 before they are measured
 }
 
-// Files are the places of one attempt.
+// Files are the paths of one attempt.
 type Files struct {
 	Stdout, Stderr string
 	Folder         string // the attempt's own working folder; not made yet
 }
 
-// Open takes the folder and finds what an earlier run left in it.
+// Open locks the folder and finds what an earlier run left in it.
 func Open(cfg Config) (*Store, error) {
 	cfg.fill()
 	if err := os.MkdirAll(cfg.Root, 0o700); err != nil {
@@ -92,7 +92,7 @@ func problem(root, what, next string) error {
 	return &api.Error{Problem: api.Internal, What: what, Subject: "folder " + root, Tried: "opening the logs of this node", Next: next}
 }
 
-// Close lets go of the folder; the logs stay. It is safe twice.
+// Close unlocks the folder; the logs stay. It is safe twice.
 func (s *Store) Close() error {
 	if err := s.lock.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
 		return err
@@ -100,7 +100,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Begin makes room for an attempt and keeps it until End. What an earlier run of
+// Begin makes the folder of an attempt and keeps it until End. What an earlier run of
 // the same attempt left is dropped.
 func (s *Store) Begin(id sched.AttemptID) (Files, error) {
 	s.mu.Lock()
@@ -119,18 +119,18 @@ func (s *Store) Begin(id sched.AttemptID) (Files, error) {
 	return s.files(id), nil
 }
 
-// End says that nothing more will be written. The next Sweep counts the bytes.
+// End is called when nothing more will be written. The next Sweep counts the bytes.
 func (s *Store) End(id sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.jobs[id.Job][id]; e != nil && !e.ended {
 		e.ended, e.at = true, s.cfg.Now()
 		s.ended = append(s.ended, e)
-		s.fresh++
+		s.unmeasured++
 	}
 }
 
-// Attempts lists the attempts at a task whose logs are here, ascending.
+// Attempts returns the attempts at a task whose logs are here, ascending.
 func (s *Store) Attempts(job sched.JobID, task int32) []int32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *Store) Attempts(job sched.JobID, task int32) []int32 {
 	return out
 }
 
-// add needs the lock.
+// add adds an entry to the index. It needs the lock.
 func (s *Store) add(e *entry) {
 	job := s.jobs[e.id.Job]
 	if job == nil {

@@ -7,10 +7,10 @@ import (
 
 // Alarm wakes the one goroutine that waits on it.
 type Alarm interface {
-	// Set asks for one wake-up after d, in place of any asked for before. It may
+	// Set requests one wake-up after d, in place of any requested before. It may
 	// be called from any goroutine.
 	Set(d time.Duration)
-	// Wait returns true at or after the instant asked for, false once stopped. A
+	// Wait returns true at or after the instant requested, false once stopped. A
 	// wake-up too many is allowed.
 	Wait() bool
 	// Stop ends the waiting for good.

@@ -1,8 +1,7 @@
 // Package sleep is the backend whose tasks only pass time: they measure the
 // scheduler and stand for real work in experiments.
 //
-// All sleeps lie in one heap by due time, watched by one goroutine with one
-// alarm. A sleep of no length is done inside Start.
+// All sleeps are in one heap by due time; one goroutine with one alarm ends them. A sleep of no length is done inside Start.
 //
 // # Exactness
 //

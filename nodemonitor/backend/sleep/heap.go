@@ -18,8 +18,8 @@ type sleeper struct {
 	done    func(backend.Result)
 }
 
-// queue is a binary heap of sleepers, the first due on top. Each sleeper knows
-// its place, so that a kill costs a logarithm and no search.
+// queue is a binary heap of sleepers, the first due on top. Each sleeper has
+// its position, so that a kill costs a logarithm and no search.
 type queue []*sleeper
 
 func (s *sleeper) before(o *sleeper) bool {
@@ -32,7 +32,7 @@ func (q *queue) push(s *sleeper) {
 	q.up(s.at)
 }
 
-// remove takes the sleeper at position i out.
+// remove removes the sleeper at position i.
 func (q *queue) remove(i int) *sleeper {
 	h := *q
 	last := len(h) - 1
@@ -84,8 +84,8 @@ func (q queue) swap(i, j int) {
 	q[i].at, q[j].at = i, j
 }
 
-// valid reports whether every sleeper knows its place and none is before its
-// parent. Tests ask it after every step.
+// valid reports whether every sleeper has its position and none is before its parent.
+// Tests call it after every step.
 func (q queue) valid() bool {
 	for i, s := range q {
 		if s.at != i || i > 0 && s.before(q[(i-1)/2]) {

@@ -68,7 +68,7 @@ func (b *Backend) Start(t backend.Task, done func(backend.Result)) {
 	}
 }
 
-// admit puts a new sleeper into the queue, or says why it ends at once.
+// admit puts a new sleeper into the queue, or returns why it ends at once.
 func (b *Backend) admit(s *sleeper, due time.Duration) (sched.Outcome, string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +83,7 @@ func (b *Backend) admit(s *sleeper, due time.Duration) (sched.Outcome, string) {
 	return sched.Unfinished, ""
 }
 
-// enqueue needs the lock.
+// enqueue puts a sleeper into the queue. It needs the lock.
 func (b *Backend) enqueue(s *sleeper, due time.Duration) {
 	b.seq++
 	s.due, s.seq = due, b.seq
@@ -143,7 +143,7 @@ func (b *Backend) Kill(id sched.AttemptID) {
 	}
 }
 
-// drop needs the lock.
+// drop removes a sleeper. It needs the lock.
 func (b *Backend) drop(s *sleeper) {
 	delete(b.known, s.id)
 	if s.at >= 0 {
@@ -151,7 +151,7 @@ func (b *Backend) drop(s *sleeper) {
 	}
 }
 
-// Suspend holds the sleep: what is left of it is left after Resume.
+// Suspend stops the sleep: after Resume it lasts as long as was left of it.
 func (b *Backend) Suspend(id sched.AttemptID) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -206,7 +206,7 @@ func (b *Backend) Close() {
 	<-b.gone
 }
 
-// end tells the attempt's end. It must be called without the lock.
+// end calls done. It must be called without the lock.
 func (s *sleeper) end(now time.Time, outcome sched.Outcome, reason string) {
 	s.done(backend.Result{ID: s.id, Outcome: outcome, Reason: reason, Started: s.started, Finished: now})
 }

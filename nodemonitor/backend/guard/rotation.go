@@ -5,12 +5,12 @@ import (
 	"os"
 )
 
-// takeRolling writes all of p, over as many files as it needs. What fails counts
+// rotate writes all of p, over as many files as it needs. What fails counts
 // as dropped, and is not tried again.
-func (s *sink) takeRolling(p []byte) {
+func (s *sink) rotate(p []byte) {
 	for len(p) > 0 {
 		if s.size >= s.limit {
-			s.roll()
+			s.nextFile()
 		}
 		piece := p[:min(int64(len(p)), max(s.limit-s.size, 1))]
 		n := s.write(piece)
@@ -24,8 +24,8 @@ func (s *sink) takeRolling(p []byte) {
 	}
 }
 
-// roll puts the newest file behind, and lets the oldest go.
-func (s *sink) roll() {
+// nextFile renames the newest file and removes the oldest.
+func (s *sink) nextFile() {
 	if s.file != nil {
 		if err := s.file.Close(); err != nil {
 			s.out.Fault = err.Error()
@@ -34,17 +34,17 @@ func (s *sink) roll() {
 		}
 	}
 	s.file, s.size = nil, 0
-	for i := s.rolls; i >= 1; i-- {
+	for i := s.rotations; i >= 1; i-- {
 		from := s.path
 		if i > 1 {
-			from = rolled(s.path, i-1)
+			from = rotated(s.path, i-1)
 		}
-		if err := os.Rename(from, rolled(s.path, i)); err != nil && !os.IsNotExist(err) {
+		if err := os.Rename(from, rotated(s.path, i)); err != nil && !os.IsNotExist(err) {
 			s.out.Fault = err.Error()
 			return
 		}
 	}
 }
 
-// rolled names the file that was the newest i rolls ago.
-func rolled(path string, i int) string { return fmt.Sprintf("%s.%d", path, i) }
+// rotated returns the name of the file that was the newest i rotations ago.
+func rotated(path string, i int) string { return fmt.Sprintf("%s.%d", path, i) }

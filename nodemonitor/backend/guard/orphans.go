@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// looks is how often a sweep that met an unmarked process is repeated: one that is
-// just being replaced (execve), or just ending, shows no environment for a moment,
-// one that wiped it never will.
-const looks = 3
+// sweepRetries is how often a sweep that found an unmarked process is repeated: a process
+// that is being replaced (execve), or is ending, shows no environment for a moment; one
+// that wiped it never will.
+const sweepRetries = 3
 
 // sweepSoon asks for a sweep, several at once for one. It is due whenever an
 // attempt has ended, and whenever an adopted child has: that may leave children of
 // its own.
 func (s *server) sweepSoon() {
-	s.looks = looks
+	s.retries = sweepRetries
 	s.sweepAgain()
 }
 
@@ -33,7 +33,7 @@ func (s *server) sweep() {
 	s.sweeping = false
 	living := make(map[string]bool, len(s.handles))
 	for _, c := range s.handles {
-		living[c.mark] = !c.exited // one whose output is awaited is over
+		living[c.mark] = !c.exited // one whose output is awaited has ended
 	}
 	unmarked := false
 	for _, pid := range childrenOf(os.Getpid()) {
@@ -44,18 +44,18 @@ func (s *server) sweep() {
 		if mark == "" {
 			unmarked = true
 		} else if !living[mark] {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // ours and not reaped, so nobody else's pid
+			_ = syscall.Kill(pid, syscall.SIGKILL) // a child that is not reaped, so its pid is not reused
 		}
 	}
-	if unmarked && s.looks > 0 {
-		s.looks--
+	if unmarked && s.retries > 0 {
+		s.retries--
 		s.sweepAgain()
 	}
 }
 
-// buryAll kills every descendant and returns when there is none: as the guard
+// reapAll kills every descendant and returns when there is none: as the guard
 // adopts what its children leave behind, that is when it has no child.
-func (s *server) buryAll() {
+func (s *server) reapAll() {
 	for _, c := range s.byPid {
 		c.signal(syscall.SIGKILL)
 	}

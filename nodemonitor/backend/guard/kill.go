@@ -12,7 +12,7 @@ func (s *server) kill(c *child, grace time.Duration) {
 	}
 	c.killed = true
 	switch {
-	case c.pid == 0: // the launch sees it
+	case c.pid == 0: // launch checks killed
 	case grace <= 0:
 		s.force(c)
 	default:
@@ -27,20 +27,20 @@ func (s *server) kill(c *child, grace time.Duration) {
 func (s *server) force(c *child) {
 	c.forced = true
 	c.signal(syscall.SIGKILL)
-	if s.mourning[c] {
+	if s.draining[c] {
 		s.exit(c)
 	}
 }
 
-// reap buries every ended child. When an attempt's process ends, the rest of its
+// reap reaps every ended child. When an attempt's process ends, the rest of its
 // group is killed while the dead leader still holds the group's number; after a
-// Kill the rest keeps what remains of the grace: a shell dies of SIGTERM at once,
+// Kill the rest keeps what remains of the grace: a shell ends on SIGTERM at once,
 // the program below it may have something to save.
 func (s *server) reap() {
-	for pid := dead(); pid != 0; pid = dead() {
+	for pid := endedChild(); pid != 0; pid = endedChild() {
 		c := s.byPid[pid]
 		if c == nil {
-			bury(pid) // an orphan, perhaps the last of its group
+			reapPid(pid) // an orphan, perhaps the last of its group
 			s.sweepSoon()
 			continue
 		}
@@ -49,23 +49,23 @@ func (s *server) reap() {
 		if !patient {
 			c.signal(syscall.SIGKILL)
 		}
-		c.event.Status = bury(pid)
+		c.event.Status = reapPid(pid)
 		if patient && c.groupAlive() {
-			s.mourning[c] = true
+			s.draining[c] = true
 			continue
 		}
 		s.exit(c)
 	}
-	for c := range s.mourning {
+	for c := range s.draining {
 		if !c.groupAlive() {
 			s.exit(c)
 		}
 	}
 }
 
-// exit takes note that nothing is left of the attempt's group.
+// exit records that nothing is left of the attempt's group.
 func (s *server) exit(c *child) {
-	delete(s.mourning, c)
+	delete(s.draining, c)
 	c.exited = true
 	if c.grace != nil {
 		c.grace.Stop()
@@ -74,8 +74,8 @@ func (s *server) exit(c *child) {
 	c.event.Ran = time.Since(c.started)
 	if c.open > 0 {
 		// An escaped child may hold the pipes open for ever.
-		c.linger = time.AfterFunc(lingerFor, func() { s.todo <- c.closePipes })
+		c.pipeTimeout = time.AfterFunc(pipeWait, func() { s.todo <- c.closePipes })
 	}
 	s.sweepSoon()
-	s.settle(c)
+	s.finishIfEnded(c)
 }

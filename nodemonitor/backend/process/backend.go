@@ -11,18 +11,18 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
 )
 
-// Config is what a Backend needs. The guard and the logs stay the caller's to
-// close, after the backend.
+// Config is what a Backend needs. The caller closes the guard and the logs, after the
+// backend.
 type Config struct {
 	Guard  *guard.Client
 	Logs   *logs.Store
 	Node   string        // the node's id
 	Grace  time.Duration // between SIGTERM and SIGKILL; 0 for 2 s, negative for none
 	Limit  int64         // bytes kept of each output; 0 for 1 MiB
-	Logger *slog.Logger  // told of logs that cannot be removed
+	Logger *slog.Logger  // for logs that cannot be removed
 }
 
-// sweepEvery is how often logs are looked through when no attempt ends.
+// sweepEvery is how often old logs are removed when no attempt ends.
 const sweepEvery = 10 * time.Second
 
 // Backend runs processes. One goroutine of its own, sweep, drops old logs from
@@ -44,7 +44,7 @@ var (
 	_ backend.Suspender = (*Backend)(nil)
 )
 
-// New makes a backend.
+// New returns a backend.
 func New(cfg Config) *Backend {
 	if cfg.Grace == 0 {
 		cfg.Grace = 2 * time.Second
@@ -71,7 +71,7 @@ func (b *Backend) Start(t backend.Task, done func(backend.Result)) {
 	}
 }
 
-// admit hands the task to the guard, or gives the result of one that ends here.
+// admit passes the task to the guard, or returns the result of one that ends here.
 func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Result, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +102,7 @@ func (b *Backend) Kill(id sched.AttemptID) {
 	}
 }
 
-// Suspend stops the process group. A process that left the group goes on.
+// Suspend stops the process group. A process that left the group runs on.
 func (b *Backend) Suspend(id sched.AttemptID) error {
 	if r := b.find(id); r == nil || !b.cfg.Guard.Suspend(r.handle) {
 		return backend.NotRunning(id, "suspending it")
@@ -142,7 +142,7 @@ func (b *Backend) Close() {
 	<-b.gone
 }
 
-// ended takes the attempt out, tells its end, and only then lets Close go on.
+// ended calls done for the attempt and removes it, which may let Close return.
 func (b *Backend) ended(r *run, result backend.Result) {
 	b.cfg.Logs.End(r.task.ID)
 	r.done(result)

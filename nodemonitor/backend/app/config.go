@@ -38,8 +38,8 @@ func (k Kind) String() string {
 // context's deadline.
 type Launcher func(ctx context.Context, address string, t *backend.Task) error
 
-// ErrRefused is wrapped by a Launcher's error when the backend did answer, with
-// an error of its own: the process lives, the task has failed.
+// ErrRefused is wrapped by a Launcher's error when the backend did answer, with an error
+// of its own: the process is alive, the task has failed.
 var ErrRefused = errors.New("the backend refused the task")
 
 // Slot is what a classic backend brings. Numbers are not used twice.
@@ -50,12 +50,12 @@ type Slot struct {
 	Address  string // of the backend, as it registered
 }
 
-// Events tells the node monitor what changed. Calls come one at a time, in the
-// order of the changes, without a lock held.
+// Events is called with the changes: one call at a time, in their order, without a lock
+// held.
 type Events interface {
 	SlotAdded(Slot)
 	SlotGone(s Slot, reason string)
-	// ServesChanged gives the applications with a resident backend, sorted.
+	// ServesChanged gets the applications with a resident backend, sorted.
 	ServesChanged(apps []string)
 }
 
@@ -104,7 +104,7 @@ func (c *Config) fill() {
 	}
 }
 
-// connect is the default probe: whoever accepts a connection lives.
+// connect is the default probe: a process that accepts a connection is alive.
 func connect(ctx context.Context, address string) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", address)

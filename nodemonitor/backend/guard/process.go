@@ -65,8 +65,8 @@ func socketPair() (net.Conn, *os.File, error) {
 	return conn, theirs, nil
 }
 
-// receive hands out a guard's events until the guard is gone, and then ends what
-// it left behind.
+// receive delivers a guard's events until the guard is gone, and then ends what it left
+// behind.
 func (c *Client) receive(g *instance) {
 	defer close(g.gone)
 	dec := gob.NewDecoder(g.conn)
@@ -77,11 +77,11 @@ func (c *Client) receive(g *instance) {
 		}
 		c.deliver(e)
 	}
-	_ = g.conn.Close() // also when the guard spoke nonsense: its socket ends, and so does it
+	_ = g.conn.Close() // also when the guard sent something unreadable: without its socket it ends
 	how := "it ended"
 	if err := g.cmd.Wait(); err != nil {
 		how = err.Error()
-		hunt(c.token + ".") // before another guard can start anything
+		killMarked(c.token + ".") // before another guard can start anything
 	}
 	c.mu.Lock()
 	g.dead = true
@@ -92,8 +92,8 @@ func (c *Client) receive(g *instance) {
 	})
 }
 
-// write sends a request. A guard that cannot take it is as good as gone, and made
-// so: receive then ends what it ran.
+// write sends a request. A guard that does not read it is killed: receive then ends what
+// it ran.
 func (g *instance) write(r *request) {
 	_ = g.conn.SetWriteDeadline(time.Now().Add(patience)) // fails only on a closed socket, as the write then does
 	if g.enc.Encode(r) != nil {
@@ -109,9 +109,9 @@ func (g *instance) close() {
 	overdue.Stop()
 }
 
-// hunt kills every process that carries a mark with the prefix, until none is
+// killMarked kills every process that carries a mark with the prefix, until none is
 // found. Only a guard that was itself killed leaves any.
-func hunt(prefix string) {
+func killMarked(prefix string) {
 	for range 100 { // against a process that forks faster than it is killed
 		found := false
 		for _, pid := range pids() {

@@ -12,8 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// scan makes entries of what lies in the root, ended when last written to. What
-// has another kind of name is left alone.
+// scan makes entries of what is in the root, ended when last written to. Files with
+// another kind of name are left alone.
 func (s *Store) scan() error {
 	jobs, err := os.ReadDir(s.cfg.Root)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Store) scan() error {
 	slices.SortFunc(s.ended, func(a, b *entry) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id.String(), b.id.String()))
 	})
-	s.fresh = len(s.ended)
+	s.unmeasured = len(s.ended)
 	return nil
 }
 
@@ -60,7 +60,7 @@ func (s *Store) scanJob(job sched.JobID) error {
 }
 
 // Sweep counts what has ended since the last one and drops what is too old or
-// too much. It does I/O and takes as long as that. The error tells of files that
+// too much. It does I/O and takes as long as that. The error names files that
 // could not be removed; they are no longer counted.
 func (s *Store) Sweep() error {
 	s.sweeping.Lock()
@@ -79,8 +79,8 @@ func (s *Store) Sweep() error {
 // measure counts the bytes of the entries that ended since the last time.
 func (s *Store) measure() {
 	s.mu.Lock()
-	todo := slices.Clone(s.ended[len(s.ended)-s.fresh:])
-	s.fresh = 0
+	todo := slices.Clone(s.ended[len(s.ended)-s.unmeasured:])
+	s.unmeasured = 0
 	s.mu.Unlock()
 	for _, e := range todo {
 		f := s.files(e.id)
@@ -108,7 +108,7 @@ func size(path string) (n int64) {
 	return n
 }
 
-// takeDue takes out of the index what is to be dropped, oldest end first.
+// takeDue removes from the index, and returns, what is to be dropped, oldest end first.
 func (s *Store) takeDue(now time.Time) (due []sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,11 +124,11 @@ func (s *Store) takeDue(now time.Time) (due []sched.AttemptID) {
 	return due
 }
 
-// forget takes an ended entry out of the index. It needs the lock.
+// forget removes an ended entry from the index. It needs the lock.
 func (s *Store) forget(e *entry) {
 	i := slices.Index(s.ended, e) // the first, save when an attempt begins again
-	if i >= len(s.ended)-s.fresh {
-		s.fresh--
+	if i >= len(s.ended)-s.unmeasured {
+		s.unmeasured--
 	}
 	if i == 0 {
 		s.ended[0] = nil

@@ -16,7 +16,7 @@ func TestSinkRolls(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
 		limit, rolls := rapid.IntRange(1, 50).Draw(rt, "limit"), rapid.IntRange(1, 3).Draw(rt, "rolls")
-		s := &sink{path: filepath.Join(dir, "out"), limit: int64(limit), rolls: rolls, open: createLog}
+		s := &sink{path: filepath.Join(dir, "out"), limit: int64(limit), rotations: rolls, open: createLog}
 		var all []byte
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 120), 0, 8).Draw(rt, "chunks") {
 			p := make([]byte, n)
@@ -34,7 +34,7 @@ func TestSinkRolls(t *testing.T) {
 		for i := rolls; i >= 0; i-- {
 			path := s.path
 			if i > 0 {
-				path = rolled(path, i)
+				path = rotated(path, i)
 			}
 			data, err := os.ReadFile(path)
 			if err != nil && !os.IsNotExist(err) {
@@ -48,7 +48,7 @@ func TestSinkRolls(t *testing.T) {
 		if !bytes.HasSuffix(all, kept) || len(kept) < min(len(all), rolls*limit) {
 			rt.Fatalf("%d bytes are kept of %d, and not the last", len(kept), len(all))
 		}
-		if _, err := os.Stat(rolled(s.path, rolls+1)); !os.IsNotExist(err) {
+		if _, err := os.Stat(rotated(s.path, rolls+1)); !os.IsNotExist(err) {
 			rt.Fatal("one file too many:", err)
 		}
 	})

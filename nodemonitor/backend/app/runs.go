@@ -29,7 +29,7 @@ type table struct {
 	next   int
 }
 
-// remembered bounds the ends whose repeated report is recognised as such.
+// remembered bounds the ended runs whose repeated report is recognised as such.
 const remembered = 4096
 
 func newTable() *table {
@@ -75,8 +75,8 @@ func (t *table) remember(n names) {
 	t.next = (t.next + 1) % remembered
 }
 
-// find returns the run a report from the worker means; an empty worker is any.
-// Between equal names, as two applications may use, the application and then the
+// find returns the run that a report from the worker names; an empty worker stands for
+// any. Between equal names, which two applications may use, the application and then the
 // frontend decide, then the earliest start.
 func (t *table) find(ref TaskRef, worker string) *run {
 	var best *run

@@ -40,6 +40,7 @@ func (r *run) fault() *guard.Fault {
 	return nil
 }
 
+// spec returns what the guard is to start.
 func (r *run) spec(f logs.Files) guard.Spec {
 	t, e := &r.task, r.task.Payload.Exec
 	own := []string{
@@ -60,7 +61,7 @@ func (r *run) spec(f logs.Files) guard.Spec {
 	return s
 }
 
-// event takes what the guard tells of the process.
+// event handles an event of the process.
 func (r *run) event(e guard.Event) {
 	switch e.Kind {
 	case guard.Started:
@@ -91,20 +92,20 @@ func (r *run) result(e guard.Event) backend.Result {
 	case e.Killed:
 	case what == "":
 		res.Outcome = sched.Done
-		res.Reason = lacking(e.Output)
+		res.Reason = unwritten(e.Output)
 	default:
 		res.Outcome = sched.Failed
-		res.Reason = r.words(what, "read its output with `pigeon logs`")
+		res.Reason = r.reason(what, "read its output with `pigeon logs`")
 	}
 	return res
 }
 
 func (r *run) failed(f *guard.Fault) backend.Result {
-	return backend.Result{ID: r.task.ID, Outcome: sched.Failed, Reason: r.words(f.What, f.Next)}
+	return backend.Result{ID: r.task.ID, Outcome: sched.Failed, Reason: r.reason(f.What, f.Next)}
 }
 
-// words makes a reason of four parts.
-func (r *run) words(what, next string) string {
+// reason returns a reason of four parts.
+func (r *run) reason(what, next string) string {
 	tried := "starting it"
 	if e := r.task.Payload.Exec; e != nil && len(e.Argv) > 0 {
 		tried = fmt.Sprintf("running %q on node %q", commandLine(e.Argv), r.b.cfg.Node)
@@ -148,9 +149,9 @@ func exitCode(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// lacking returns what of the output could not be written, "" when all was. What
-// the limit cut off is told in the log itself.
-func lacking(out [2]guard.Output) string {
+// unwritten returns what of the output could not be written, "" when all was. What
+// the limit cut off is recorded in the log itself.
+func unwritten(out [2]guard.Output) string {
 	for i, name := range [...]string{"stdout", "stderr"} {
 		if out[i].Fault != "" {
 			return fmt.Sprintf("its %s is kept only up to byte %d: %s", name, out[i].Kept, out[i].Fault)

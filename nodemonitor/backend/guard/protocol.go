@@ -14,9 +14,9 @@ type Spec struct {
 	Stdout  string   // file for the output, made with its first byte; "" drops it
 	Stderr  string
 	Limit   int64 // bytes kept of each of the two
-	// Rolls makes the last bytes be kept in place of the first: a file that has
-	// reached Limit becomes FILE.1, that one FILE.2, up to this number.
-	Rolls int
+	// Rotations has the last bytes kept in place of the first: a file that has reached
+	// Limit becomes FILE.1, that one FILE.2, up to this number.
+	Rotations int
 }
 
 // Handle names a started process between a client and its guards.
@@ -40,7 +40,7 @@ type request struct {
 	Grace  time.Duration // opKill
 }
 
-// EventKind says what an [Event] tells.
+// EventKind is the kind of an [Event].
 type EventKind uint8
 
 // The events of one process: Refused, or Started and then Ended. Lost may come
@@ -52,7 +52,7 @@ const (
 	Lost    // the guard went away; Fault says how
 )
 
-// Event is what the guard tells of one process.
+// Event is what has happened to one process.
 type Event struct {
 	Kind   EventKind
 	Handle Handle
@@ -67,14 +67,14 @@ type Event struct {
 	Fault  *Fault             // Refused, Lost
 }
 
-// Output is what became of one stream.
+// Output describes the end of one stream.
 type Output struct {
 	Kept    int64  // bytes in the file
 	Dropped int64  // bytes that are not
 	Fault   string // why writing the file failed; "" when it did not
 }
 
-// Fault is why something could not be, and what to do about it.
+// Fault is why something failed, and what to do about it.
 type Fault struct{ What, Next string }
 
 // MarkVariable is the environment variable by which the guard recognises the

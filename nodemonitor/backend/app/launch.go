@@ -16,27 +16,27 @@ var _ backend.Backend = (*Registry)(nil)
 // Start launches the task at the backend that brought its slot, or else at the
 // resident backend of its application with the fewest tasks.
 func (r *Registry) Start(t backend.Task, done func(backend.Result)) {
-	defer r.outbox.flush()
+	defer r.callbacks.flush()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	refuse := func(o sched.Outcome, reason string) {
-		r.outbox.put(func() { done(backend.Result{ID: t.ID, Outcome: o, Reason: reason}) })
+		r.callbacks.put(func() { done(backend.Result{ID: t.ID, Outcome: o, Reason: reason}) })
 	}
 	if r.closed {
 		refuse(sched.Killed, backend.Stopping)
 		return
 	}
 	if r.table.byID[t.ID] != nil {
-		refuse(sched.Failed, r.words(&t, "this attempt runs here already", "wait for its end"))
+		refuse(sched.Failed, r.reason(&t, "this attempt runs here already", "wait for its end"))
 		return
 	}
 	if len(r.table.byID) >= r.cfg.MaxRunning {
-		refuse(sched.Lost, r.words(&t, fmt.Sprintf("the node runs %d tasks of applications, its limit", r.cfg.MaxRunning), "raise the limit"))
+		refuse(sched.Lost, r.reason(&t, fmt.Sprintf("the node runs %d tasks of applications, its limit", r.cfg.MaxRunning), "raise the limit"))
 		return
 	}
 	p := r.choose(&t)
 	if p == nil {
-		refuse(sched.Lost, r.words(&t, fmt.Sprintf("no backend of application %q is registered here for slot %d", t.App, t.Slot), "nothing; the task is tried elsewhere"))
+		refuse(sched.Lost, r.reason(&t, fmt.Sprintf("no backend of application %q is registered here for slot %d", t.App, t.Slot), "nothing; the task is tried elsewhere"))
 		return
 	}
 	u := &run{task: t, done: done, home: p, started: time.Now()}
@@ -46,7 +46,7 @@ func (r *Registry) Start(t backend.Task, done func(backend.Result)) {
 	r.work.Go(func() { r.launch(u) })
 }
 
-// choose needs the lock.
+// choose returns the backend for a task, nil when there is none. It needs the lock.
 func (r *Registry) choose(t *backend.Task) *process {
 	if p := r.bySlot[t.Slot]; p != nil {
 		if p.app != t.App {
@@ -75,7 +75,7 @@ func (r *Registry) launch(u *run) {
 	defer cancel()
 	err := r.cfg.Launch(ctx, u.home.address, &u.task)
 	if err == nil || errors.Is(err, ErrRefused) {
-		r.judge(u.home, nil, "")
+		r.recordContact(u.home, nil, "")
 	}
 	if err == nil {
 		return
@@ -85,20 +85,20 @@ func (r *Registry) launch(u *run) {
 		return
 	}
 	r.end(u, sched.Lost, fmt.Sprintf("the launch call to the backend at %s failed: %v", u.home.address, err), "nothing; the task is tried again")
-	r.judge(u.home, err, "a launch call failed")
+	r.recordContact(u.home, err, "a launch call failed")
 }
 
 // end ends a run that may have ended meanwhile.
 func (r *Registry) end(u *run, outcome sched.Outcome, what, next string) {
-	defer r.outbox.flush()
+	defer r.callbacks.flush()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.table.byID[u.task.ID] == u {
-		r.finish(u, outcome, r.words(&u.task, what, next))
+		r.finish(u, outcome, r.reason(&u.task, what, next))
 	}
 }
 
-// finish takes a run out and has its end told. It needs the lock.
+// finish removes a run and queues the call of done. It needs the lock.
 func (r *Registry) finish(u *run, outcome sched.Outcome, reason string) {
 	r.table.remove(u)
 	delete(u.home.running, u)
@@ -106,17 +106,17 @@ func (r *Registry) finish(u *run, outcome sched.Outcome, reason string) {
 		outcome, reason = sched.Killed, ""
 	}
 	res := backend.Result{ID: u.task.ID, Outcome: outcome, Reason: reason, Started: u.started, Finished: time.Now()}
-	r.outbox.put(func() { u.done(res) })
+	r.callbacks.put(func() { u.done(res) })
 }
 
 // void ends as Lost what runs in a backend. It needs the lock.
 func (r *Registry) void(p *process, reason string) {
 	for u := range p.running {
-		r.finish(u, sched.Lost, r.words(&u.task, reason, "nothing; the task is tried again"))
+		r.finish(u, sched.Lost, r.reason(&u.task, reason, "nothing; the task is tried again"))
 	}
 }
 
-// killAll needs the lock.
+// killAll ends every run as Killed. It needs the lock.
 func (r *Registry) killAll() {
 	for _, u := range r.table.byID {
 		r.finish(u, sched.Killed, backend.Stopping)
@@ -133,10 +133,10 @@ func (r *Registry) Kill(id sched.AttemptID) {
 	}
 }
 
-// Finished takes a report of ended tasks. The worker is the address that the
+// Finished handles a report of ended tasks. The worker is the address that the
 // backend registered, "" when the report names none, as Sparrow's does not.
 func (r *Registry) Finished(worker string, tasks []TaskRef) {
-	defer r.outbox.flush()
+	defer r.callbacks.flush()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, ref := range tasks {
@@ -151,12 +151,12 @@ func (r *Registry) Finished(worker string, tasks []TaskRef) {
 		} else {
 			r.stats.Unknown++
 		}
-		r.complain(worker, ref, what)
+		r.warn(worker, ref, what)
 	}
 }
 
-// complain logs at most once a second. It needs the lock.
-func (r *Registry) complain(worker string, ref TaskRef, what string) {
+// warn logs a report that is ignored, at most once a second. It needs the lock.
+func (r *Registry) warn(worker string, ref TaskRef, what string) {
 	if now := time.Now(); r.logged.IsZero() || now.Sub(r.logged) >= time.Second {
 		r.logged = now
 		r.cfg.Logger.Warn("a backend reported a task "+what+"; the report was ignored",
@@ -164,7 +164,7 @@ func (r *Registry) complain(worker string, ref TaskRef, what string) {
 	}
 }
 
-// words makes a reason of four parts.
-func (r *Registry) words(t *backend.Task, what, next string) string {
+// reason returns a reason of four parts.
+func (r *Registry) reason(t *backend.Task, what, next string) string {
 	return (&api.Error{What: what, Subject: t.Subject(), Tried: fmt.Sprintf("running it on node %q", r.cfg.Node), Next: next}).Error()
 }

@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// outbox sends events without ever holding up the one who puts them in. It holds
-// two events per attempt at most, and the client bounds the attempts.
-type outbox struct {
+// eventQueue sends events without ever blocking the goroutine that puts them in. It
+// holds two events per attempt at most, and the client bounds the attempts.
+type eventQueue struct {
 	mu    sync.Mutex
 	ready *sync.Cond
 	queue []Event
 }
 
-func newOutbox() *outbox {
-	o := &outbox{}
+func newEventQueue() *eventQueue {
+	o := &eventQueue{}
 	o.ready = sync.NewCond(&o.mu)
 	return o
 }
 
-func (o *outbox) put(e Event) {
+func (o *eventQueue) put(e Event) {
 	o.mu.Lock()
 	o.queue = append(o.queue, e)
 	o.mu.Unlock()
@@ -28,7 +28,7 @@ func (o *outbox) put(e Event) {
 }
 
 // send writes events until the writer fails, which means that the client is gone.
-func (o *outbox) send(w io.Writer) {
+func (o *eventQueue) send(w io.Writer) {
 	enc := gob.NewEncoder(w)
 	var batch []Event
 	for {
