@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// kill asks the attempt's group to end, and makes it end once the grace is over.
+// kill sends the attempt's group SIGTERM, and SIGKILL once the grace is over.
 func (s *server) kill(c *child, grace time.Duration) {
 	if c.exited {
 		return // only its output is awaited

@@ -13,7 +13,7 @@ import (
 // that wiped it never will.
 const sweepRetries = 3
 
-// sweepSoon asks for a sweep, several at once for one. It is due whenever an
+// sweepSoon schedules a sweep, one for several calls. It is due whenever an
 // attempt has ended, and whenever an adopted child has: that may leave children of
 // its own.
 func (s *server) sweepSoon() {

@@ -83,7 +83,7 @@ func (s *sink) remember(p []byte) {
 func (s *sink) end() (Output, []byte) {
 	if s.file != nil {
 		if s.out.Dropped > 0 {
-			_, _ = fmt.Fprintf(s.file, "\n[pigeon: %d more bytes were dropped; %d are kept]\n", s.out.Dropped, s.out.Kept) // the fault, if any, is told already
+			_, _ = fmt.Fprintf(s.file, "\n[pigeon: %d more bytes were dropped; %d are kept]\n", s.out.Dropped, s.out.Kept) // the fault, if any, is recorded
 		}
 		if err := s.file.Close(); err != nil && s.out.Fault == "" {
 			s.out.Fault = err.Error()
