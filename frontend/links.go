@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
-	"github.com/pigeon-sched/pigeon/internal/membership/state"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -21,7 +21,7 @@ func (f *Frontend) knowMasters() error {
 			return fmt.Errorf("masters: the address %q of group %d: %w", address, g, err)
 		}
 		f.life.OnClose(pool.Close)
-		f.masters = append(f.masters, &master{group: g, address: address, peer: wire.NewPeerClient(pool, f.codec), lastHeard: time.Now(), contact: state.NewContact(f.owner.clock.Now())})
+		f.masters = append(f.masters, &master{group: g, address: address, peer: wire.NewPeerClient(pool, f.codec), lastHeard: time.Now(), contact: protocol.NewContact(f.owner.clock.Now())})
 	}
 	f.owner.masters = f.masters
 	return nil

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership"
-	"github.com/pigeon-sched/pigeon/internal/membership/state"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -41,7 +41,7 @@ type master struct {
 	epoch       uint64
 	serves      []string
 	up          bool // the core was told that it is up
-	contact     state.Contact
+	contact     protocol.Contact
 	lastHeard   time.Time     // its last answer, or the start
 	early       []*wire.Batch // of an incarnation that is not known yet
 	out         *link.Link    // numbers its batches within this process, so it stays for good
@@ -65,7 +65,7 @@ func (m *master) flush(log *slog.Logger) {
 
 // sendHellos says hello to one master for as long as the daemon runs.
 func (f *Frontend) sendHellos(ctx context.Context, m *master) {
-	var seen state.Epoch                                                        // of the masters of the group
+	var seen protocol.Epoch                                                     // of the masters of the group
 	retry := func(int) time.Duration { return helloRetry + rand.N(helloRetry) } //nolint:gosec // jitter, not a secret
 	membership.NewHeartbeat(helloEvery, retry, func(ctx context.Context) error {
 		err := f.sendHello(ctx, m, &seen)
@@ -76,7 +76,7 @@ func (f *Frontend) sendHellos(ctx context.Context, m *master) {
 	}).Run(ctx)
 }
 
-func (f *Frontend) sendHello(ctx context.Context, m *master, seen *state.Epoch) error {
+func (f *Frontend) sendHello(ctx context.Context, m *master, seen *protocol.Epoch) error {
 	ctx, cancel := context.WithTimeout(ctx, helloEvery)
 	defer cancel()
 	h := &wire.Hello{
@@ -94,7 +94,7 @@ func (f *Frontend) sendHello(ctx context.Context, m *master, seen *state.Epoch) 
 		f.log.Error("a master is of another group", "error", err)
 	}
 	if err == nil {
-		seen.Observe(state.Epoch{Number: reply.Epoch, Of: reply.Incarnation})
+		seen.Observe(protocol.Epoch{Number: reply.Epoch, Of: reply.Incarnation})
 	}
 	if posted := f.urge(func() { f.owner.helloAnswered(m, reply, err) }); posted != nil {
 		return posted

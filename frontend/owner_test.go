@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/membership/state"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -84,7 +84,7 @@ func TestMasterIsAskedAgainAfterASleep(t *testing.T) {
 	core := pigeon.NewDistributor(sched.DistributorConfig{})
 	o := &owner{cfg: Config{MasterLost: time.Minute}, log: slog.New(slog.DiscardHandler), plan: plan{Policy: pigeon.Policy()}, core: core, clock: runloop.NewClock()}
 	o.steps = runloop.NewStepper(func(sched.Addr, *sched.Action) {}, nil)
-	m := &master{up: true, contact: state.NewContact(o.clock.Now() - sched.Time(time.Hour))}
+	m := &master{up: true, contact: protocol.NewContact(o.clock.Now() - sched.Time(time.Hour))}
 	for i := 1; i <= 3; i++ {
 		o.helloAnswered(m, wire.HelloReply{}, errors.New("no answer"))
 		if m.up != (i < 3) {

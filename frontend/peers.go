@@ -6,7 +6,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership"
-	"github.com/pigeon-sched/pigeon/internal/membership/state"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -52,7 +52,7 @@ type node struct {
 
 func newPeers() peers {
 	return peers{
-		sessions: membership.NewSessions(state.Patience{NewMaster: sched.Time(registerAgain)}), patience: reprobeFirst,
+		sessions: membership.NewSessions(protocol.Patience{NewMaster: sched.Time(registerAgain)}), patience: reprobeFirst,
 		nodes: map[string]*node{}, others: map[string]wire.MemberFrontend{}, highest: new(atomic.Int32),
 	}
 }

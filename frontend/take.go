@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/membership/state"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -15,7 +15,7 @@ import (
 // while the membership is asked for.
 func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return f.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
-		if f.owner.plan.rolled() && b.Sender.Role != sched.Master && f.owner.peers.sessions.Status(b.Sender, b.Incarnation) == state.Unknown {
+		if f.owner.plan.rolled() && b.Sender.Role != sched.Master && f.owner.peers.sessions.Status(b.Sender, b.Incarnation) == protocol.Unknown {
 			return "", f.unknown(b.Sender)
 		}
 		if err := f.post(func() { f.owner.take(b) }); err != nil {
@@ -68,7 +68,7 @@ func (o *owner) takeMaster(b *wire.Batch) {
 // takePeer steps the messages of a node or of another frontend. Those of a process
 // that has gone since, and of slots without a number, mean nothing any more.
 func (o *owner) takePeer(b *wire.Batch) {
-	if o.peers.sessions.Status(b.Sender, b.Incarnation) != state.Current {
+	if o.peers.sessions.Status(b.Sender, b.Incarnation) != protocol.Current {
 		o.meter.stale.Add(1)
 		return
 	}

@@ -179,7 +179,7 @@ func TestSteal(t *testing.T) {
 			victim, thief := list[0], list[len(list)-1]
 			idle := int32(slots - 1)
 			for _, n := range list {
-				n.until("it knows both workers", func(o *owner) bool { return len(o.roll.members) == 2 })
+				n.until("it knows both workers", func(o *owner) bool { return len(o.members.Known()) == 2 })
 			}
 			victim.deliver(w.assign(victim, 0, attemptOf(1, 0), sleepFor(time.Hour)))
 			victim.until("it is busy", func(o *owner) bool { return started(o) == 1 })

@@ -53,16 +53,16 @@
 // order, with the idle notice of a free slot behind them.
 //
 // Where all daemons talk to workers, one master numbers them: cores are made when
-// the first hello is answered, and keep their numbers. It also keeps the roll, which
+// the first hello is answered, and keep their numbers. It also keeps the membership, which
 // this node follows: who is there, where, as which process. A batch of somebody who
 // is not on it yet has to come again; one of a process that was replaced is ignored.
 //
 // # Failures
 //
 //	NATS down or lossy           idle and reports go by Thrift; snapshots and repeats heal the rest
-//	master down                  what is here goes on, hello is repeated for ever, the last roll holds
+//	master down                  what is here goes on, hello is repeated for ever, the last membership holds
 //	frontend down                its results are kept and repeated, its messages wait; where it is gone
-//	                             from the roll, what it was asked is answered "no task"
+//	                             from the membership, what it was asked is answered "no task"
 //	this node taken for lost     what it was to be told is dropped: its workers ask again
 //	another node down            what was for it is dropped; cores that knew it hear who is left
 //	backend process gone         its attempts end as lost and are tried elsewhere, its slot is withdrawn

@@ -13,12 +13,14 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
+	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -49,8 +51,8 @@ type NodeMonitor struct {
 	loop        *runloop.Loop[event]
 
 	peers         *peers
-	member        *member
-	follower      *follower // nil where workers do not speak to others
+	registration  *registration.Registration
+	follower      *membership.Follower // nil where workers do not speak to others
 	link          *link.Link
 	master        *client.Pool
 	metrics       *metrics
@@ -226,7 +228,7 @@ func (n *NodeMonitor) Addrs() Addrs {
 }
 
 // Ready is closed once the node monitor serves and its master has accepted it.
-func (n *NodeMonitor) Ready() <-chan struct{} { return n.member.ready }
+func (n *NodeMonitor) Ready() <-chan struct{} { return n.registration.Ready() }
 
 // Messages counts what its cores sent to others so far, as the papers do: a batch of
 // k tasks counts k. It may be called from anywhere.

@@ -28,9 +28,11 @@ func TestNumbers(t *testing.T) {
 	f.bind(n, 1, id, f.question(n, 1, 1), sleepFor(time.Hour))
 	n.until("it runs", func(o *owner) bool { return started(o) == 1 })
 	other := wire.MemberNode{Name: "other", Address: "127.0.0.1:1", Incarnation: 1, Numbers: []int32{61, 57}}
-	w.update(func() { w.roll.Nodes, w.roll.Version = append(w.roll.Nodes, other), w.roll.Version+1 })
-	n.until("it knows another node", func(o *owner) bool { return o.roll.highest == 61 })
-	w.update(func() { w.strike("other") })
+	w.update(func() {
+		w.membership.Nodes, w.membership.Version = append(w.membership.Nodes, other), w.membership.Version+1
+	})
+	n.until("it knows another node", func(o *owner) bool { return o.members.Highest() == 61 })
+	w.update(func() { w.remove("other") })
 	w.update(func() { w.incarnation, w.epoch, w.next = 2000, 6, 100 })
 	w.await("it introduces itself again", func() bool { return len(w.hellos) == 2 })
 	w.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/members"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -46,16 +47,15 @@ type owner struct {
 	post        func(event)
 	workers     *slots.Workers
 	results     *results.Reporter
-	links       links       // to frontends and other nodes; nil where workers do not speak to them
-	changed     func()      // has a snapshot sent at once
-	roll        *roll       // who else there is, where workers speak to others
-	crowded     atomic.Bool // no room for more work; read when batches come in
+	links       links            // to frontends and other nodes; nil where workers send to their master alone
+	changed     func()           // has a snapshot sent at once
+	members     *members.Members // of the cluster; nil where workers send to their master alone
+	crowded     atomic.Bool      // no room for more work; read when batches come in
 }
 
 // links are the links to other daemons, by their names; a *linkset.Set is one.
 type links interface {
-	Add(peer wire.Ref, address string, incarnation int64)
-	Remove(peer wire.Ref)
+	members.Links
 	Close() error
 	slots.Peers
 }

@@ -30,7 +30,7 @@ func TestRotation(t *testing.T) {
 			first, next := list[0], list[len(list)-1]
 			idle := int32(slots - 1)
 			for _, n := range list {
-				n.until("it knows both workers", func(o *owner) bool { return len(o.roll.members) == 2 })
+				n.until("it knows both workers", func(o *owner) bool { return len(o.members.Known()) == 2 })
 			}
 			// The first worker runs one, one waits, and with the third, which passes it,
 			// it is more than the worker's share.
@@ -62,16 +62,16 @@ func (f *front) crowd(n *testNode) {
 // TestSuccessorLost: what was on its way to a node that is gone moves on to another.
 func TestSuccessorLost(t *testing.T) {
 	w, f := newRivals(t)
-	// A node that is on the roll and does not answer is the first one's successor.
+	// A node that is on the membership and does not answer is the first one's successor.
 	list := w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n1")
 	w.update(func() {
-		w.enrollGhost("ghost")
+		w.addGhost("ghost")
 	})
 	list = append(list, w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n3")...)
 	first, other := list[0], list[1]
-	first.until("it knows three workers", func(o *owner) bool { return len(o.roll.members) == 3 })
+	first.until("it knows three workers", func(o *owner) bool { return len(o.members.Known()) == 3 })
 	f.crowd(first)
-	w.update(func() { w.strike("ghost") })
+	w.update(func() { w.remove("ghost") })
 	f.question(other, 0, 2)
 }
 
@@ -82,19 +82,19 @@ func (unwilling) Deliver(context.Context, *wire.Batch) (wire.BatchReply, error) 
 	return wire.BatchReply{Incarnation: 1, Problem: "it takes nothing"}, nil
 }
 
-// TestSuccessorUnwilling: what a node on the roll will never take moves on to the
+// TestSuccessorUnwilling: what a node on the membership will never take moves on to the
 // next one.
 func TestSuccessorUnwilling(t *testing.T) {
 	w, f := newRivals(t)
 	list := w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n1")
 	s := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: unwilling{}}, w.codec), server.Options{Name: "unwilling"})
 	w.update(func() {
-		w.enrollAt("unwilling", s.Addr().String())
+		w.addAt("unwilling", s.Addr().String())
 	})
 	list = append(list, w.under("peacock:interval=5ms", func(c *Config) { c.Slots = 1 }, "n3")...)
 	first, other := list[0], list[1]
-	first.until("it knows three workers", func(o *owner) bool { return len(o.roll.listed) == 3 })
+	first.until("it knows three workers", func(o *owner) bool { return o.members.Highest() == 3 })
 	f.crowd(first)
 	f.question(other, 0, 2)
-	first.until("it is tried again later", func(o *owner) bool { return len(o.roll.barred) == 0 && len(o.roll.members) == 3 })
+	first.until("it is tried again later", func(o *owner) bool { return len(o.members.Known()) == 3 })
 }

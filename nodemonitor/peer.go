@@ -10,6 +10,8 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/membership"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
@@ -26,10 +28,10 @@ type peers struct {
 	post        func(event) error
 	superseded  prometheus.Counter
 
-	// Where workers speak to frontends and other nodes.
-	roll    *roll         // nil: the master is the only one whose messages count
-	hurry   func()        // has the roll asked for
-	crowded func() string // why no launch is taken now, "" when one is
+	// Where workers exchange messages with frontends and other nodes.
+	sessions   *membership.Sessions // nil: only the master's messages are accepted
+	refreshNow func()               // asks for the membership
+	crowded    func() string        // why no launch is taken now, "" when one is
 }
 
 var (
@@ -38,15 +40,15 @@ var (
 )
 
 // Deliver takes messages of the master and, where workers speak to others, of the
-// frontends and nodes on the roll.
+// frontends and nodes on the membership.
 func (p *peers) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	if b.Sender.Daemon() != p.master {
-		r, taken, err := p.strange(b)
+		r, taken, err := p.answerOther(b)
 		if taken || err != nil {
 			return r, err
 		}
 	}
-	if p.roll != nil && launches(b) {
+	if p.sessions != nil && launches(b) {
 		if why := p.crowded(); why != "" {
 			return wire.BatchReply{}, p.busy(why)
 		}
@@ -55,21 +57,21 @@ func (p *peers) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, erro
 	return p.inbox.Accept(b, func(b *wire.Batch) (string, error) { return "", p.enter(event{kind: delivered, batch: b, at: at}) })
 }
 
-// strange answers a batch of somebody who cannot speak here, or not now.
-func (p *peers) strange(b *wire.Batch) (r wire.BatchReply, answered bool, err error) {
-	if p.roll == nil || b.Sender.Role == sched.Master {
+// answerOther answers a batch that is not the master's, unless it is accepted.
+func (p *peers) answerOther(b *wire.Batch) (r wire.BatchReply, answered bool, err error) {
+	if p.sessions == nil || b.Sender.Role == sched.Master {
 		r.Problem = fmt.Sprintf("node %q works for %v, not for %v; correct the group or the master's address of one of them", p.node, p.master, b.Sender)
 		return r, true, nil
 	}
-	switch p.roll.standing(b.Sender, b.Incarnation) {
-	case listed:
+	switch p.sessions.Status(b.Sender, b.Incarnation) {
+	case protocol.Current:
 		return r, false, nil
-	case replaced:
+	case protocol.Superseded:
 		p.superseded.Inc()
 		return wire.BatchReply{Incarnation: p.incarnation, Sequence: b.Sequence}, true, nil
 	default:
-		p.hurry()
-		return r, true, p.busy(fmt.Sprintf("%v is not on the roll here", b.Sender))
+		p.refreshNow()
+		return r, true, p.busy(fmt.Sprintf("%v is not on the membership here", b.Sender))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -36,7 +37,7 @@ func TestLateBinding(t *testing.T) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if policy == "sparrow" && len(w.linked) > 0 {
-				t.Errorf("the keeper of the roll was told %v", kinds(w.linked))
+				t.Errorf("the keeper of the membership was told %v", kinds(w.linked))
 			}
 		})
 	}
@@ -66,12 +67,12 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// TestForsaken: a worker whose frontend is gone from the roll, or another process
+// TestForsaken: a worker whose frontend is gone from the membership, or another process
 // by now, goes on with the next reservation.
 func TestForsaken(t *testing.T) {
 	for name, leave := range map[string]func(*world, *front){
-		"gone":     func(w *world, f *front) { w.strike(f.ref.Name) },
-		"replaced": func(_ *world, f *front) { f.incarnation++; f.enlist() },
+		"gone":     func(w *world, f *front) { w.remove(f.ref.Name) },
+		"replaced": func(_ *world, f *front) { f.incarnation++; f.register() },
 	} {
 		for _, policy := range []string{"sparrow", "peacock"} {
 			t.Run(name+"/"+policy, func(t *testing.T) {
@@ -90,7 +91,7 @@ func TestForsaken(t *testing.T) {
 	}
 }
 
-// TestMissedForAMoment: a frontend that is back on the roll as the process it was finds
+// TestMissedForAMoment: a frontend that is back on the membership as the process it was finds
 // its reservations: a master that starts again does not know it at first.
 func TestMissedForAMoment(t *testing.T) {
 	for _, policy := range []string{"sparrow", "peacock"} {
@@ -100,10 +101,10 @@ func TestMissedForAMoment(t *testing.T) {
 			f.probe(n, 0, 1)
 			seq := f.question(n, 0, 1)
 			f.probe(n, 0, 2)
-			w.update(func() { w.strike(f.ref.Name) })
-			n.until("it is missed", func(o *owner) bool { return !o.roll.peers[f.ref].missed.IsZero() })
-			w.update(f.enlist)
-			n.until("it is back", func(o *owner) bool { return o.roll.peers[f.ref].missed.IsZero() })
+			w.update(func() { w.remove(f.ref.Name) })
+			n.until("it is missed", func(o *owner) bool { return missing(o) })
+			w.update(f.register)
+			n.until("it is back", func(o *owner) bool { return !missing(o) })
 			for job := range uint64(2) {
 				id := attemptOf(job+1, 0)
 				f.bind(n, 0, id, seq, sleepFor(0))
@@ -130,8 +131,8 @@ func TestGoneBeforeItIsAsked(t *testing.T) {
 		f.probe(n, 0, job)
 	}
 	other.probe(n, 0, 10)
-	w.update(func() { w.strike(f.ref.Name) })
-	n.until("it is struck off", func(o *owner) bool { return o.roll.standing(f.ref, f.incarnation) == stranger })
+	w.update(func() { w.remove(f.ref.Name) })
+	n.until("it is off the membership", func(o *owner) bool { return o.members.Sessions().Status(f.ref, f.incarnation) == protocol.Unknown })
 	id := attemptOf(9, 0)
 	other.bind(n, 0, id, seq, sleepFor(0))
 	w.reported(id)
@@ -142,25 +143,27 @@ func TestGoneBeforeItIsAsked(t *testing.T) {
 	w.mu.Unlock()
 }
 
-// TestStrangers: who is not on the roll has to wait until it is; who was replaced
-// speaks to the air; another master has no say.
-func TestStrangers(t *testing.T) {
+// TestUnknownPeers: the messages of a peer that is not on the membership wait until it is,
+// those of a superseded process are ignored, those of another master refused.
+func TestUnknownPeers(t *testing.T) {
 	w, f := newRivals(t)
 	n := w.under("sparrow", nil, "n1")[0]
 	unlisted := w.front("f2")
-	w.update(func() { w.strike("f2") })
-	n.until("f2 is struck off", func(o *owner) bool { return o.roll.standing(unlisted.ref, unlisted.incarnation) == stranger })
+	w.update(func() { w.remove("f2") })
+	n.until("f2 is off the membership", func(o *owner) bool {
+		return o.members.Sessions().Status(unlisted.ref, unlisted.incarnation) == protocol.Unknown
+	})
 	m := sched.Message{Kind: sched.Probe, Job: attemptOf(1, 0).Job, Owner: w.names.Addr(unlisted.ref), Count: 1, Attempt: 1}
 	var busy *api.Error
-	if err := unlisted.try(n, 0, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "distributor f2 is not on the roll") {
-		t.Errorf("a stranger was answered %v", err)
+	if err := unlisted.try(n, 0, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "distributor f2 is not on the membership") {
+		t.Errorf("a peer off the membership was answered %v", err)
 	}
-	w.update(unlisted.enlist)
+	w.update(unlisted.register)
 	unlisted.probe(n, 0, 1)
 	unlisted.question(n, 0, 1)
 
-	w.update(func() { f.incarnation++; f.enlist() })
-	n.until("f1 is another process", func(o *owner) bool { return o.roll.standing(f.ref, f.incarnation) == listed })
+	w.update(func() { f.incarnation++; f.register() })
+	n.until("f1 is another process", func(o *owner) bool { return o.members.Sessions().Status(f.ref, f.incarnation) == protocol.Current })
 	w.update(func() { f.incarnation-- })
 	m.Owner = w.names.Addr(f.ref)
 	if err := f.try(n, 1, m, wire.Extra{}); err != nil {

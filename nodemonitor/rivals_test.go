@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// newRivals is a world whose master numbers the workers and keeps the roll. Its
+// newRivals is a world whose master numbers the workers and keeps the membership. Its
 // frontend is f1.
 func newRivals(t testing.TB) (*world, *front) {
 	w := newWorldOf(t, 0, false)
@@ -26,9 +26,9 @@ func newRivals(t testing.TB) (*world, *front) {
 	return w, w.front("f1")
 }
 
-// enroll numbers the slots of a hello and enters the node into the roll. It needs
+// register numbers the slots of a hello and enters the node into the membership. It needs
 // the lock.
-func (w *world) enroll(h *wire.Hello, r *wire.HelloReply) {
+func (w *world) register(h *wire.Hello, r *wire.HelloReply) {
 	for _, s := range h.Slots {
 		if s.Number > 0 && w.taken {
 			r.Accepted, r.Problem, r.Numbers = false, "worker 0 is another node's", []int32{1}
@@ -42,24 +42,24 @@ func (w *world) enroll(h *wire.Hello, r *wire.HelloReply) {
 		}
 		r.Numbers = append(r.Numbers, s.Number)
 	}
-	w.strike(h.Sender.Name)
-	w.roll.Nodes = append(w.roll.Nodes, wire.MemberNode{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation, Numbers: r.Numbers, Memory: h.Memory, Host: h.Host})
+	w.remove(h.Sender.Name)
+	w.membership.Nodes = append(w.membership.Nodes, wire.MemberNode{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation, Numbers: r.Numbers, Memory: h.Memory, Host: h.Host})
 }
 
-// strike takes a daemon off the roll, which is changed by that. It needs the lock.
-func (w *world) strike(name string) {
-	w.roll.Nodes = slices.DeleteFunc(slices.Clone(w.roll.Nodes), func(n wire.MemberNode) bool { return n.Name == name })
-	w.roll.Frontends = slices.DeleteFunc(slices.Clone(w.roll.Frontends), func(f wire.MemberFrontend) bool { return f.Name == name })
-	w.roll.Incarnation = w.incarnation
-	w.roll.Version++
+// remove takes a daemon off the membership, which changes it. It needs the lock.
+func (w *world) remove(name string) {
+	w.membership.Nodes = slices.DeleteFunc(slices.Clone(w.membership.Nodes), func(n wire.MemberNode) bool { return n.Name == name })
+	w.membership.Frontends = slices.DeleteFunc(slices.Clone(w.membership.Frontends), func(f wire.MemberFrontend) bool { return f.Name == name })
+	w.membership.Incarnation = w.incarnation
+	w.membership.Version++
 }
 
-// Roll makes world a keeper of the roll.
+// Membership makes world a source of the membership.
 func (w *world) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
 	enough := time.NewTimer(wait)
 	defer enough.Stop()
 	for {
-		same, changed := w.ask(func() bool { return w.roll.Incarnation == incarnation && w.roll.Version == version })
+		same, changed := w.ask(func() bool { return w.membership.Incarnation == incarnation && w.membership.Version == version })
 		if !same {
 			break
 		}
@@ -74,7 +74,7 @@ func (w *world) Membership(ctx context.Context, incarnation int64, version uint6
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.roll, nil
+	return w.membership, nil
 }
 
 // front is a frontend to which nodes speak. Its fields belong to the world's lock.
@@ -87,19 +87,19 @@ type front struct {
 	got         []wire.Item
 }
 
-// front starts a frontend and enters it into the roll.
+// front starts a frontend and enters it into the membership.
 func (w *world) front(name string) *front {
 	f := &front{w: w, ref: wire.Ref{Role: sched.Distributor, Name: name}, incarnation: 7000}
 	s := servertest.Start(w.t, wire.PeerProcessor(wire.PeerPorts{Reports: w, Batches: f}, w.codec), server.Options{Name: name})
 	f.address = s.Addr().String()
-	w.update(f.enlist)
+	w.update(f.register)
 	return f
 }
 
-// enlist needs the lock.
-func (f *front) enlist() {
-	f.w.strike(f.ref.Name)
-	f.w.roll.Frontends = append(f.w.roll.Frontends, wire.MemberFrontend{Name: f.ref.Name, Address: f.address, Incarnation: f.incarnation})
+// register puts it on the membership. It needs the lock.
+func (f *front) register() {
+	f.w.remove(f.ref.Name)
+	f.w.membership.Frontends = append(f.w.membership.Frontends, wire.MemberFrontend{Name: f.ref.Name, Address: f.address, Incarnation: f.incarnation})
 }
 
 // Deliver keeps what nodes say.
@@ -220,7 +220,7 @@ func (w *world) under(policy string, change func(*Config), names ...string) (nod
 	}
 	for _, n := range nodes {
 		await(w.t, n.Ready())
-		n.until("it knows the roll", func(o *owner) bool { return o.roll == nil || len(o.roll.peers) > 0 })
+		n.until("it has a membership", func(o *owner) bool { return o.members == nil || o.members.Highest() > 0 })
 	}
 	return nodes
 }
@@ -250,11 +250,11 @@ func (w *world) verify(c Config, n *testNode) {
 	}
 }
 
-// enrollGhost enters a node of one worker that nobody has seen. It needs the lock.
-func (w *world) enrollGhost(name string) { w.enrollAt(name, "127.0.0.1:1") }
+// addGhost enters a node of one worker that nobody has seen. It needs the lock.
+func (w *world) addGhost(name string) { w.addAt(name, "127.0.0.1:1") }
 
-// enrollAt enters a node of one worker. It needs the lock.
-func (w *world) enrollAt(name, address string) {
+// addAt enters a node of one worker. It needs the lock.
+func (w *world) addAt(name, address string) {
 	var r wire.HelloReply
-	w.enroll(&wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: name}, Address: address, Incarnation: 1, Slots: []wire.Slot{{}}}, &r)
+	w.register(&wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: name}, Address: address, Incarnation: 1, Slots: []wire.Slot{{}}}, &r)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -44,10 +45,10 @@ func (n *NodeMonitor) Run(ctx context.Context) error {
 		})
 	}
 	var rounds sync.WaitGroup
-	rounds.Go(func() { n.member.run(ctx) })
+	rounds.Go(func() { n.registration.Run(ctx) })
 	rounds.Go(func() { n.pulse(ctx) })
 	if n.follower != nil {
-		rounds.Go(func() { n.follower.run(ctx, n.member.ready) })
+		rounds.Go(func() { n.follow(ctx) })
 	}
 	n.log.Info("node monitor serves", "backends", n.Addrs().Listen, "daemons", n.Addrs().Internal, "http", n.Addrs().HTTP, "incarnation", n.incarnation)
 
@@ -107,6 +108,15 @@ func (n *NodeMonitor) claim() bool {
 	return first
 }
 
+// follow follows the membership once the node is registered.
+func (n *NodeMonitor) follow(ctx context.Context) {
+	select {
+	case <-n.registration.Ready():
+		n.follower.Run(ctx)
+	case <-ctx.Done():
+	}
+}
+
 // pulse has the owner send again, every heartbeat, what was not acknowledged.
 func (n *NodeMonitor) pulse(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Heartbeat)
@@ -132,7 +142,7 @@ func (n *NodeMonitor) stopTasks() {
 		o.workers.Stop()
 		last = o.snapshot()
 	})
-	n.member.withdraw(last)
+	n.registration.Withdraw(last)
 	n.equipment.stopTasks() // their ends are in the inbox when it returns
 	enough, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
@@ -201,29 +211,29 @@ func (n *NodeMonitor) record() (r *runloop.Recorder, err error) {
 	return r, err
 }
 
-// ownerDesk answers the member from the owner goroutine.
-type ownerDesk struct{ n *NodeMonitor }
+// registrationSource is the node as its owner goroutine has it.
+type registrationSource struct{ n *NodeMonitor }
 
-var _ desk = ownerDesk{}
+var _ registration.Source = registrationSource{}
 
-func (d ownerDesk) introduce(fresh bool) (h *wire.Hello, ok bool) {
+func (d registrationSource) Hello(fresh bool) (h *wire.Hello, ok bool) {
 	o := d.n.owner
 	ok = d.n.ask(func() {
 		if fresh {
 			o.workers.ForgetMaster()
 			d.n.link.Reset(0)
 		}
-		h = o.introduce(d.n.cfg)
+		h = o.hello(d.n.cfg)
 	})
 	return h, ok
 }
 
-func (d ownerDesk) accepted(r *wire.HelloReply) (err error, ok bool) {
+func (d registrationSource) Accepted(r *wire.HelloReply) (err error, ok bool) {
 	ok = d.n.ask(func() { err = d.n.owner.workers.Registered(r.Epoch, r.Incarnation, r.Numbers) })
 	return err, ok
 }
 
-func (d ownerDesk) snapshot() (s *wire.Snapshot, ok bool) {
+func (d registrationSource) Snapshot() (s *wire.Snapshot, ok bool) {
 	ok = d.n.ask(func() { s = d.n.owner.snapshot() })
 	return s, ok
 }
@@ -243,7 +253,7 @@ func (e backendEvents) ServesChanged([]string) { e.n.servingChanged() }
 
 // readiness returns why the node is of no use at the moment, nil when it is.
 func (n *NodeMonitor) readiness() error {
-	if s := n.member.standing.Load(); s.Problem != "" {
+	if s := n.registration.Status(); s.Problem != "" {
 		return fmt.Errorf("node %q: %s", n.cfg.ID, s.Problem)
 	}
 	return nil

@@ -7,30 +7,31 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
+	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 )
 
 // state is what /status shows.
 type state struct {
-	Node        string             `json:"node"`
-	Policy      string             `json:"policy"`
-	Group       int                `json:"group"`
-	Incarnation int64              `json:"incarnation"`
-	Address     string             `json:"address"`
-	Master      string             `json:"master"`
-	Standing    standing           `json:"standing"`
-	NATS        bool               `json:"nats"` // connected
-	Epoch       uint64             `json:"epoch"`
-	Serves      []string           `json:"serves"`
-	Slots       []slots.Status     `json:"slots"`
-	Kept        int                `json:"kept_results"`
-	KeptBytes   int64              `json:"kept_result_bytes"`
-	Frontends   []results.Frontend `json:"frontends"`
-	Backends    app.Stats          `json:"backends"`
-	Memory      memoryState        `json:"memory"` // for executors
-	Executors   []executorState    `json:"executors,omitempty"`
-	Grants      grants.Stats       `json:"grants"`
+	Node        string              `json:"node"`
+	Policy      string              `json:"policy"`
+	Group       int                 `json:"group"`
+	Incarnation int64               `json:"incarnation"`
+	Address     string              `json:"address"`
+	Master      string              `json:"master"`
+	Standing    registration.Status `json:"standing"`
+	NATS        bool                `json:"nats"` // connected
+	Epoch       uint64              `json:"epoch"`
+	Serves      []string            `json:"serves"`
+	Slots       []slots.Status      `json:"slots"`
+	Kept        int                 `json:"kept_results"`
+	KeptBytes   int64               `json:"kept_result_bytes"`
+	Frontends   []results.Frontend  `json:"frontends"`
+	Backends    app.Stats           `json:"backends"`
+	Memory      memoryState         `json:"memory"` // for executors
+	Executors   []executorState     `json:"executors,omitempty"`
+	Grants      grants.Stats        `json:"grants"`
 }
 
 // memoryState is in MB.
@@ -64,7 +65,7 @@ func (n *NodeMonitor) draw() state {
 	o := n.owner
 	s := state{
 		Node: n.cfg.ID, Policy: o.policy.Name, Group: n.cfg.Group, Incarnation: n.incarnation, Address: o.address, Master: n.cfg.Master,
-		Standing: *n.member.standing.Load(), NATS: n.notices != nil && n.notices.conn.Connected(), Serves: o.workers.Serves(), Slots: o.workers.Status(),
+		Standing: n.registration.Status(), NATS: n.notices != nil && n.notices.conn.Connected(), Serves: o.workers.Serves(), Slots: o.workers.Status(),
 		Backends: n.equipment.registry.Stats(),
 	}
 	held := n.applications.keeper.Held()

@@ -43,10 +43,10 @@ type world struct {
 	changed chan struct{} // closed and replaced at every change
 
 	// Of the master.
-	numbering   bool  // it numbers workers and keeps the roll
+	numbering   bool  // it numbers workers and keeps the membership
 	next        int32 // number
 	taken       bool  // claimed numbers are others' by now
-	roll        wire.Membership
+	membership  wire.Membership
 	incarnation int64
 	epoch       uint64
 	sequence    uint64
@@ -210,7 +210,7 @@ func (w *world) Hello(_ context.Context, h *wire.Hello) (r wire.HelloReply, _ er
 		w.hellos = append(w.hellos, h)
 		r = wire.HelloReply{Sender: w.master, Incarnation: w.incarnation, Epoch: w.epoch, Group: w.group, Accepted: w.refuse == "", Problem: w.refuse}
 		if w.numbering && r.Accepted {
-			w.enroll(h, &r)
+			w.register(h, &r)
 		}
 	})
 	return r, nil

@@ -31,21 +31,21 @@ func inModule(importPath string) string {
 // layers of design.md, section 5. The longest matching folder counts, so a new
 // folder below internal/ starts in layer 4.
 var layers = map[string]int{
-	"cmd":                       6,
-	"frontend":                  5,
-	"master":                    5,
-	"nodemonitor":               5,
-	"bench":                     5,
-	"thrift":                    4,
-	"internal":                  4,
-	"internal/cluster":          5, // it starts the daemons
-	"internal/sparktest":        5, // it starts a cluster of them
-	"internal/policy":           3,
-	"internal/queue":            2,
-	"internal/ledger":           2,
-	"internal/membership/state": 2,
-	"internal/sched":            1,
-	"internal/nearest":          1,
+	"cmd":                          6,
+	"frontend":                     5,
+	"master":                       5,
+	"nodemonitor":                  5,
+	"bench":                        5,
+	"thrift":                       4,
+	"internal":                     4,
+	"internal/cluster":             5, // it starts the daemons
+	"internal/sparktest":           5, // it starts a cluster of them
+	"internal/policy":              3,
+	"internal/queue":               2,
+	"internal/ledger":              2,
+	"internal/membership/protocol": 2,
+	"internal/sched":               1,
+	"internal/nearest":             1,
 }
 
 // daemons share a layer and yet know each other only by the wire.

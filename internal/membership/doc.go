@@ -1,6 +1,6 @@
 // Package membership is how daemons know which other daemons are alive. A membership is
 // the list of live nodes and frontends, with their incarnations, addresses and worker
-// numbers, that a master publishes; package state has its rules, this package the
+// numbers, that a master publishes; package protocol has its rules, this package the
 // goroutines around them.
 //
 //	node, frontend                     master                    frontend, node

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/membership/state"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -66,11 +66,11 @@ func (f *Follower) RefreshNow() {
 
 // Run follows the membership until ctx ends or Apply returns false. It may be called once.
 func (f *Follower) Run(ctx context.Context) {
-	var known state.Follower
+	var known protocol.Follower
 	for failures := 0; ctx.Err() == nil; {
 		asked := time.Now()
 		m, err := f.ask(ctx, known.Position())
-		newer := err == nil && known.Accept(state.Position{Incarnation: m.Incarnation, Version: m.Version})
+		newer := err == nil && known.Accept(protocol.Position{Incarnation: m.Incarnation, Version: m.Version})
 		if err == nil && !newer && time.Since(asked) < f.opts.Wait/2 {
 			err = errEarly
 		}
@@ -89,7 +89,7 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-func (f *Follower) ask(ctx context.Context, have state.Position) (wire.Membership, error) {
+func (f *Follower) ask(ctx context.Context, have protocol.Position) (wire.Membership, error) {
 	call, cancel := context.WithTimeout(ctx, f.opts.Wait+f.opts.Margin)
 	defer cancel()
 	return f.opts.Source.Membership(call, have.Incarnation, have.Version, f.opts.Wait)

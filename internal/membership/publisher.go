@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/membership/state"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -34,7 +34,7 @@ type Publisher struct {
 	closed chan struct{}
 
 	mu          sync.Mutex
-	publication state.Publication
+	publication protocol.Publication
 	current     wire.Membership // its lists are never changed
 	changed     chan struct{}   // closed when another membership is published
 	waiting     int
@@ -46,7 +46,7 @@ var _ wire.MembershipSource = (*Publisher)(nil)
 func NewPublisher(o PublisherOptions) *Publisher {
 	p := &Publisher{
 		opts: o, closed: make(chan struct{}), changed: make(chan struct{}),
-		publication: state.NewPublication(o.Incarnation, sched.Time(o.LostAfter), o.Now()),
+		publication: protocol.NewPublication(o.Incarnation, sched.Time(o.LostAfter), o.Now()),
 	}
 	p.stamp()
 	return p
@@ -73,7 +73,7 @@ func (p *Publisher) Publish(nodes []wire.MemberNode, frontends []wire.MemberFron
 // is another than the one named, or after the wait.
 func (p *Publisher) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
 	wait = min(wait, maxWait)
-	have := state.Position{Incarnation: incarnation, Version: version}
+	have := protocol.Position{Incarnation: incarnation, Version: version}
 	if held := p.held(have); held > 0 {
 		if err := p.await(ctx, nil, min(held, wait)); err != nil || held > wait {
 			return wire.Membership{Incarnation: incarnation, Version: version}, err // as before
@@ -101,7 +101,7 @@ func (p *Publisher) get() (wire.Membership, <-chan struct{}) {
 	return p.current, p.changed
 }
 
-func (p *Publisher) held(have state.Position) time.Duration {
+func (p *Publisher) held(have protocol.Position) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Duration(p.publication.Held(have, p.opts.Now()))

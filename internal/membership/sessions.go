@@ -3,23 +3,23 @@ package membership
 import (
 	"sync"
 
-	"github.com/pigeon-sched/pigeon/internal/membership/state"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Sessions are [state.Sessions] by wire names, safe for concurrent use: the owner
+// Sessions are [protocol.Sessions] by wire names, safe for concurrent use: the owner
 // goroutine changes them, and every goroutine that receives a batch looks its sender up.
 type Sessions struct {
 	mu    sync.RWMutex
-	table *state.Sessions
+	table *protocol.Sessions
 }
 
 // NewSessions returns an empty table.
-func NewSessions(p state.Patience) *Sessions { return &Sessions{table: state.NewSessions(p)} }
+func NewSessions(p protocol.Patience) *Sessions { return &Sessions{table: protocol.NewSessions(p)} }
 
 // Status returns what a process is to this daemon.
-func (s *Sessions) Status(peer wire.Ref, incarnation int64) state.Status {
+func (s *Sessions) Status(peer wire.Ref, incarnation int64) protocol.Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.table.Status(key(peer), incarnation)
@@ -43,7 +43,7 @@ func (s *Sessions) Enter(peer wire.Ref, incarnation int64) (changed bool) {
 // Retain removes the peers that have been missing from the membership for too long, and
 // returns them in order.
 func (s *Sessions) Retain(members map[wire.Ref]bool, now sched.Time) (left []wire.Ref) {
-	named := make(map[state.Peer]bool, len(members))
+	named := make(map[protocol.Peer]bool, len(members))
 	for peer := range members {
 		named[key(peer)] = true
 	}
@@ -66,9 +66,9 @@ func (s *Sessions) Next() (at sched.Time, some bool) {
 	return s.table.Next()
 }
 
-func key(peer wire.Ref) state.Peer { return state.Peer{Role: peer.Role, Name: peer.Name} }
+func key(peer wire.Ref) protocol.Peer { return protocol.Peer{Role: peer.Role, Name: peer.Name} }
 
-func refs(peers []state.Peer) []wire.Ref {
+func refs(peers []protocol.Peer) []wire.Ref {
 	list := make([]wire.Ref, len(peers))
 	for i, p := range peers {
 		list[i] = wire.Ref{Role: p.Role, Name: p.Name}

@@ -1,4 +1,4 @@
-package state
+package protocol
 
 // Epoch is the highest that the masters of a group were seen with, and the process that
 // has it.

@@ -1,4 +1,4 @@
-package state
+package protocol
 
 // Position is a point in what a master publishes.
 type Position struct {

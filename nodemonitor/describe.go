@@ -4,15 +4,15 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// introduce describes the node for its registration.
-func (o *owner) introduce(c Config) *wire.Hello {
+// hello describes the node for its registration.
+func (o *owner) hello(c Config) *wire.Hello {
 	epoch, of := o.workers.Epoch()
 	h := &wire.Hello{
 		Sender: o.self, Incarnation: o.incarnation, Epoch: epoch, EpochOf: of, Address: o.address, Group: c.Group,
 		Slots: o.workers.Describe(true), Serves: o.workers.Serves(), Memory: c.memory(), Host: c.host(o.address),
 	}
-	if o.roll != nil {
-		h.Highest = o.roll.highest
+	if o.members != nil {
+		h.Highest = o.members.Highest()
 	}
 	return h
 }

@@ -1,4 +1,4 @@
-package state
+package protocol
 
 // Registration is where a node stands with its master.
 //

@@ -1,4 +1,4 @@
-package state
+package protocol
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 

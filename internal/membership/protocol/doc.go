@@ -1,4 +1,4 @@
-// Package state is the rules of membership without the world: which process of a name
+// Package protocol is the rules of membership without the world: which process of a name
 // counts, which membership is newer, who is lost, which number a worker has. Nothing here
 // reads a clock, starts a goroutine or opens a socket; time comes in as an argument.
 // Package membership puts the goroutines around it.
@@ -22,4 +22,4 @@
 //   - a follower never goes back, neither to a lower version nor to an earlier master;
 //   - a process that keeps saying hello is on the next membership and, once memberships
 //     arrive again, current with everybody who follows.
-package state
+package protocol

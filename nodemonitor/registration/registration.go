@@ -1,0 +1,196 @@
+// Package registration keeps a node registered with its master.
+//
+//	unregistered ──hello accepted──▶ registered ──snapshot every heartbeat──▶ registered
+//	      ▲   ▲ │ refused, no answer     │
+//	      │   └─┘ pause, for ever        │
+//	      └── the master does not know the node, or is another process ◀┘
+//
+// A master that answers that other slots have the numbers of this node's workers by now
+// ends the node monitor: what other daemons mean by those numbers is not here.
+package registration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/membership"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Source is the node that is registered. All methods return false when it has ended.
+type Source interface {
+	// Hello returns the node as it is now. With fresh the master is another process
+	// than the one that waiting messages were meant for.
+	Hello(fresh bool) (*wire.Hello, bool)
+	// Accepted is called when the master has accepted a hello; the error says why the
+	// node cannot be registered by that answer.
+	Accepted(r *wire.HelloReply) (err error, ok bool)
+	Snapshot() (*wire.Snapshot, bool)
+}
+
+// Config is the settings of a [Registration].
+type Config struct {
+	Master    wire.Registrar
+	Source    Source
+	Heartbeat time.Duration
+	Patience  time.Duration                    // with a call
+	Retry     func(failures int) time.Duration // pause after hellos that failed in a row
+	Fail      func(error)                      // ends the daemon
+	Log       *slog.Logger
+}
+
+// Status is how the node stands with its master.
+type Status struct {
+	Registered bool   `json:"registered"`
+	Problem    string `json:"problem,omitempty"` // why not, or why the master may have lost it
+	Epoch      uint64 `json:"epoch"`
+}
+
+// Registration is a node's registration with its master. Run is its one goroutine.
+type Registration struct {
+	cfg       Config
+	heartbeat *membership.Heartbeat
+	again     atomic.Bool   // register again
+	ready     chan struct{} // closed at the first registration
+	status    atomic.Pointer[Status]
+
+	// Of the goroutine in Run, and of Withdraw after it.
+	state    protocol.Registration
+	fresh    bool // the next hello goes to a process that accepted none of this node's before
+	sequence uint64
+}
+
+// New returns a registration that Run begins.
+func New(c Config) *Registration {
+	r := &Registration{cfg: c, ready: make(chan struct{}), fresh: true}
+	r.heartbeat = membership.NewHeartbeat(c.Heartbeat, c.Retry, r.beat)
+	r.status.Store(&Status{Problem: "it has not registered with its master yet"})
+	return r
+}
+
+// Run keeps the node registered until ctx ends, or this process cannot be registered.
+func (r *Registration) Run(ctx context.Context) { r.heartbeat.Run(ctx) }
+
+// Ready is closed at the first registration.
+func (r *Registration) Ready() <-chan struct{} { return r.ready }
+
+// Status returns how the node stands with its master.
+func (r *Registration) Status() Status { return *r.status.Load() }
+
+// SendSnapshot has a snapshot sent at once. It may be called from anywhere.
+func (r *Registration) SendSnapshot() { r.heartbeat.BeatNow() }
+
+// RegisterAgain has the node say hello again. It may be called from anywhere.
+func (r *Registration) RegisterAgain() {
+	r.again.Store(true)
+	r.heartbeat.BeatNow()
+}
+
+// beat sends a snapshot, and where that is not enough a hello.
+func (r *Registration) beat(ctx context.Context) error {
+	if r.again.Swap(false) {
+		r.state.Withdraw()
+	}
+	if r.state.Registered() {
+		err := r.sendSnapshot(ctx)
+		if err != nil || r.state.Registered() {
+			return err
+		}
+	}
+	err := r.sendHello(ctx)
+	// The hello whose answer was lost may have been accepted; what this node has sent to
+	// the master since must not be dropped.
+	r.fresh = err == nil
+	if err != nil && !errors.Is(err, membership.ErrStop) && ctx.Err() == nil {
+		r.status.Store(&Status{Problem: "it is not registered with its master: " + err.Error()})
+		r.cfg.Log.Warn("not registered; trying again", "error", err)
+	}
+	return err
+}
+
+// sendHello says hello once. The error says why it has to be said again.
+func (r *Registration) sendHello(ctx context.Context) error {
+	hello, ok := r.cfg.Source.Hello(r.fresh)
+	if !ok {
+		return membership.ErrStop
+	}
+	call, cancel := context.WithTimeout(ctx, r.cfg.Patience)
+	defer cancel()
+	reply, err := r.cfg.Master.Hello(call, hello)
+	switch {
+	case err != nil:
+		return err
+	case !reply.Accepted && len(reply.Numbers) > 0:
+		r.cfg.Fail(&api.Error{
+			What: "the master does not accept this node again: " + reply.Problem, Subject: fmt.Sprintf("node %q", hello.Sender.Name),
+			Tried: "registering its workers by the numbers they have", Next: "start the node monitor again; what ran here is tried elsewhere",
+		})
+		return membership.ErrStop
+	case !reply.Accepted:
+		return errors.New(reply.Problem)
+	}
+	if err, ok = r.cfg.Source.Accepted(&reply); !ok {
+		return membership.ErrStop
+	}
+	if err == nil {
+		r.accepted(&reply)
+	}
+	return err
+}
+
+func (r *Registration) accepted(reply *wire.HelloReply) {
+	if !r.state.Ever() {
+		close(r.ready)
+	}
+	r.state.Accepted(reply.Incarnation)
+	r.status.Store(&Status{Registered: true, Epoch: reply.Epoch})
+	r.cfg.Log.Info("registered", "group", reply.Group, "epoch", reply.Epoch)
+}
+
+// sendSnapshot sends one. What runs goes on without an answer, so that is no error.
+func (r *Registration) sendSnapshot(ctx context.Context) error {
+	s, ok := r.cfg.Source.Snapshot()
+	if !ok {
+		return membership.ErrStop
+	}
+	r.sequence++
+	s.Sequence = r.sequence
+	call, cancel := context.WithTimeout(ctx, r.cfg.Patience)
+	defer cancel()
+	reply, err := r.cfg.Master.Snapshot(call, s)
+	if err != nil {
+		if ctx.Err() == nil && r.state.Unanswered() {
+			r.status.Store(&Status{Problem: "its master does not answer: " + err.Error()})
+			r.cfg.Log.Warn("the master does not answer; what runs goes on", "error", err)
+		}
+		return nil //nolint:nilerr // the next snapshot has everything that this one had
+	}
+	if !r.state.Answered(reply.Incarnation, reply.Known) {
+		r.cfg.Log.Info("registering again", "error", reply.Problem)
+		return nil
+	}
+	if now := r.Status(); !now.Registered || now.Epoch != reply.Epoch {
+		r.status.Store(&Status{Registered: true, Epoch: reply.Epoch})
+	}
+	return nil
+}
+
+// Withdraw sends a last snapshot without slots, so that the master need not find out by
+// silence. It is called after Run has ended.
+func (r *Registration) Withdraw(s *wire.Snapshot) {
+	if !r.state.Ever() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	s.Sequence = r.sequence + 1
+	if _, err := r.cfg.Master.Snapshot(ctx, s); err != nil {
+		r.cfg.Log.Info("the last snapshot was not answered; the master will notice that this node has stopped", "error", err)
+	}
+}
