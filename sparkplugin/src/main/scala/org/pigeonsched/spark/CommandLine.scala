@@ -2,10 +2,15 @@ package org.pigeonsched.spark
 
 import scala.collection.mutable.ArrayBuffer
 
-/** Options in one text, as users write them in spark.executor.extraJavaOptions, split into words. */
+/**
+ * Splits a text of options, as users write them in spark.executor.extraJavaOptions, into words.
+ */
 object CommandLine {
 
-  /** As a shell would, for quotes and backslashes; nothing is expanded. An open quote ends at the end. */
+  /**
+   * Splits as a shell does for quotes and backslashes; nothing is expanded. The end of the text
+   * closes an open quote.
+   */
   def split(text: String): Seq[String] = {
     val words = ArrayBuffer[String]()
     val word = new StringBuilder

@@ -1,8 +1,12 @@
 package org.pigeonsched.spark
 
-/** The two classes of work. A grant is for one of them; under its lease the slot serves more urgent work too. */
+/**
+ * The two classes of work. A grant is for one of them; under its lease the slot serves more urgent
+ * work too.
+ */
 sealed abstract class JobClass(val name: String) extends Serializable {
-  def moreUrgentThan(other: JobClass): Boolean = JobClass.all.indexOf(this) < JobClass.all.indexOf(other)
+  def moreUrgentThan(other: JobClass): Boolean =
+    JobClass.all.indexOf(this) < JobClass.all.indexOf(other)
 
   override def toString: String = name
 }
@@ -12,7 +16,7 @@ object JobClass {
   case object Short extends JobClass("short")
   case object Long extends JobClass("long")
 
-  /** The more urgent one first: in this order grants are bound. */
+  /** The more urgent one first: grants are bound in this order. */
   val all: Seq[JobClass] = Seq(Short, Long)
 
   def parse(name: String): Option[JobClass] = all.find(_.name == name)
@@ -25,7 +29,7 @@ object JobClass {
       "the classes are short and long, in lower case",
       s"set $setting to short or long, or leave it out and the class is found by what runs take"))
 
-  /** An estimate of the cutoff itself is short, as for every job of Pigeon. */
+  /** An estimate equal to the cutoff is short, as for every job of Pigeon. */
   def byEstimate(estimateNanos: scala.Long, cutoffNanos: scala.Long): JobClass =
     if (estimateNanos <= cutoffNanos) Short else Long
 }

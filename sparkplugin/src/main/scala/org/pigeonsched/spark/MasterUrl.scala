@@ -1,6 +1,6 @@
 package org.pigeonsched.spark
 
-/** Where a daemon listens. */
+/** The address of a daemon. */
 final case class Address(host: String, port: Int) {
   override def toString: String = if (host.contains(":")) s"[$host]:$port" else s"$host:$port"
 }
@@ -17,15 +17,15 @@ object Address {
   }
 }
 
-/** The frontends a master URL names: pigeon://host:port[,host:port...], in its order. */
+/** The frontends that a master URL names: pigeon://host:port[,host:port...], in its order. */
 object MasterUrl {
 
   private val Schemes = Seq("spark-pigeon://", "pigeon://")
 
-  /** A bound on what a URL can make the driver try. */
+  /** A bound on how many frontends a URL can make the driver try. */
   val MaxFrontends = 64
 
-  /** Throws a Refusal that shows what is wrong with it. */
+  /** Throws a Refusal that says what is wrong with the URL. */
   def parse(url: String): Seq[Address] = {
     val rest = Schemes.find(url.startsWith).map(s => url.drop(s.length)).getOrElse(
       refuse(url, "it begins with neither pigeon:// nor spark-pigeon://"))
@@ -39,6 +39,6 @@ object MasterUrl {
       s"the master URL is not one of Pigeon: $why",
       s"master '$url'",
       "nothing was started",
-      "write pigeon://host:port[,host:port...] with the addresses of frontends (with spark-submit:" +
+      "write pigeon://host:port[,host:port...] with the addresses of frontends (for spark-submit" +
         " spark-pigeon://...); 'pigeon nodes' shows a running cluster, 'pigeon dev' starts one")
 }

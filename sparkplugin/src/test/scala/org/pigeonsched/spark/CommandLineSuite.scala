@@ -11,8 +11,7 @@ class CommandLineSuite extends AnyFunSuite {
     """'a "b"' c""" -> Seq("""a "b"""", "c"),
     """a\ b "c\"d" 'e\f'""" -> Seq("a b", "c\"d", "e\\f"),
     """"" x""" -> Seq("", "x"),
-    """"open to the end""" -> Seq("open to the end")
-  ).foreach { case (text, words) =>
+    """"open to the end""" -> Seq("open to the end")).foreach { case (text, words) =>
     test(s"[$text] is ${words.size} words")(assert(CommandLine.split(text) == words))
   }
 }

@@ -9,8 +9,7 @@ class MasterUrlSuite extends AnyFunSuite {
     "spark-pigeon://a:1,b:65535" -> Seq(Address("a", 1), Address("b", 65535)),
     "pigeon://a:1, b:2/" -> Seq(Address("a", 1), Address("b", 2)),
     "pigeon://a:1,a:1" -> Seq(Address("a", 1)),
-    "pigeon://[::1]:20503" -> Seq(Address("::1", 20503))
-  ).foreach { case (url, want) =>
+    "pigeon://[::1]:20503" -> Seq(Address("::1", 20503))).foreach { case (url, want) =>
     test(s"$url is understood")(assert(MasterUrl.parse(url) == want))
   }
 
@@ -21,8 +20,10 @@ class MasterUrlSuite extends AnyFunSuite {
     "pigeon://a:0" -> "'a:0' is not host:port",
     "pigeon://a:65536" -> "'a:65536' is not host:port",
     "pigeon://a:1,,b:2" -> "'' is not host:port",
-    (1 to 65).map(i => s"h$i:1").mkString("pigeon://", ",", "") -> "more than 64 frontends"
-  ).foreach { case (url, why) =>
+    (1 to 65).map(i => s"h$i:1").mkString(
+      "pigeon://",
+      ",",
+      "") -> "more than 64 frontends").foreach { case (url, why) =>
     test(s"${url.take(40)} is refused") {
       val e = intercept[Refusal](MasterUrl.parse(url))
       assert(e.getMessage.contains(why))

@@ -1,6 +1,6 @@
 package org.pigeonsched.spark.classes
 
-/** The last durations of something, in nanoseconds: a ring of a fixed size. */
+/** The most recent durations of something, in nanoseconds: a ring of a fixed size. */
 final class Durations(capacity: Int = Durations.Kept) {
 
   private val ring = new Array[Long](capacity)
@@ -15,7 +15,7 @@ final class Durations(capacity: Int = Durations.Kept) {
 
   def values: Seq[Long] = ring.take(size).toList
 
-  /** The lower median; None if there is nothing. */
+  /** Returns the lower median; None if there are no durations. */
   def median: Option[Long] = Durations.median(values)
 }
 

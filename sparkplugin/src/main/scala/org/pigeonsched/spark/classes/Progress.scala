@@ -3,8 +3,8 @@ package org.pigeonsched.spark.classes
 import scala.collection.mutable
 
 /**
- * How long the tasks of a running stage take, those that still run counted with what they took so
- * far: so a stage of long tasks is known for what it is before its first task has ended.
+ * The durations of the tasks of a running stage. Tasks that still run count with their time so far,
+ * so a stage of long tasks is recognised before its first task has ended.
  *
  * Not synchronised: the task scheduler's lock guards it.
  */
@@ -13,35 +13,49 @@ final class Progress {
   private val finished = new Durations
   private val running = mutable.HashMap[Long, Long]()
 
-  /** since: from when its time counts. Nanoseconds of a monotonic clock, as in all methods. */
+  /**
+   * since: the instant from which its time counts. Nanoseconds of a monotonic clock, as in all
+   * methods.
+   */
   def started(task: Long, since: Long): Unit =
     if (running.size < Progress.MaxRunning) running(task) = since
 
-  /** What it took; None if it failed, which says little of the others, or its time did not count yet. */
+  /**
+   * Returns the duration of the task; None if it failed, which indicates little about the others,
+   * or if its time did not count yet.
+   */
   def ended(task: Long, now: Long, successful: Boolean): Option[Long] = {
     val took = running.remove(task).map(now - _).filter(_ > 0 && successful)
     took.foreach(finished.add)
     took
   }
 
-  /** A lower bound of the median, as what runs may run on. None while it would rest on too few tasks. */
+  /**
+   * Returns a lower bound of the median, because running tasks may run on. None while it would be
+   * based on too few tasks.
+   */
   def median(now: Long): Option[Long] = {
     val known = seen(now)
-    if (known.size < Progress.LeastSamples) None else Durations.median(known)
+    if (known.size < Progress.MinSamples) None else Durations.median(known)
   }
 
-  /** On how many tasks the median rests. */
+  /** Returns how many tasks the median is based on. */
   def samples(now: Long): Int = seen(now).size
 
-  private def seen(now: Long): Seq[Long] = finished.values ++ running.valuesIterator.map(now - _).filter(informs)
+  private def seen(now: Long): Seq[Long] =
+    finished.values ++ running.valuesIterator.map(now - _).filter(isInformative)
 
-  // A task that has just begun says nothing, unless it already took longer than half of the others.
-  private def informs(elapsed: Long): Boolean = elapsed > 0 && finished.median.forall(elapsed > _)
+  // A task that has just begun indicates nothing, unless it already took longer than half of the
+  // others.
+  private def isInformative(elapsed: Long): Boolean =
+    elapsed > 0 && finished.median.forall(elapsed > _)
 }
 
 object Progress {
-  /** A bound on what one stage may have us remember. */
+
+  /** A bound on the memory of one stage. */
   val MaxRunning = 1024
-  /** One straggler, or the first tasks that fill caches, say little of the others. */
-  val LeastSamples = 3
+
+  /** One straggler, or the first tasks, which fill caches, indicate little about the others. */
+  val MinSamples = 3
 }

@@ -3,12 +3,13 @@ package org.pigeonsched.spark.classes
 import scala.collection.mutable
 
 /**
- * From when the time of a task counts as the time of its work.
+ * The instant from which the time of a task counts as the time of its work.
  *
- * The first tasks of an executor load code, start Python's workers and fetch what is broadcast: a
- * second on an idle machine, several on a busy one. Taken for work, that would make a long stage of
- * the first query of every application, and have it wait behind the long jobs of all others. So
- * until a task of an executor has run to its end, the first seconds of its tasks do not count.
+ * The first tasks of an executor load code, start Python's workers and fetch broadcast variables: a
+ * second on an idle machine, several on a busy one. If that counted as work, the first query of
+ * every application would have a long stage, which would wait behind the long jobs of all other
+ * applications. So until a task of an executor has run to its end, the first seconds of its tasks
+ * do not count.
  *
  * Not synchronised: the task scheduler's lock guards it.
  */
@@ -19,10 +20,10 @@ final class WarmUp {
   /** now: nanoseconds of a monotonic clock. */
   def since(executor: String, now: Long): Long = if (warm(executor)) now else now + WarmUp.Nanos
 
-  /** One of its tasks has ended well. */
+  /** A task of the executor has ended successfully. */
   def done(executor: String): Unit = warm += executor
 
-  /** It is gone, and none of its number comes again. */
+  /** The executor is gone; its number is never used again. */
   def lost(executor: String): Unit = warm -= executor
 }
 

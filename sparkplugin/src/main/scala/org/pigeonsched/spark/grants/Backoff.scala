@@ -1,20 +1,20 @@
 package org.pigeonsched.spark.grants
 
 /**
- * Calms a level whose grants come back unused: demand that Spark cannot place (an excluded
- * executor, a speculative copy without a host) would otherwise be granted and declined for as long
- * as it lasts, thousands of times a second.
+ * Limits how often a level whose grants are returned unused asks for new ones. Otherwise demand
+ * that Spark cannot place (an excluded executor, a speculative copy without a host) would be
+ * granted and declined thousands of times a second.
  *
- * Some declines are the normal end of a stage, so there is a credit of a few; each grant that is
- * used earns one more. Without credit the level asks for nothing for a pause, which doubles up to a
- * bound with each further decline, and halves with each use. So over any time
+ * Some declines are the normal end of a stage, so a level has a small credit; each grant that is
+ * used earns one more. Without credit the level asks for nothing during a pause, which doubles up
+ * to a bound with each further decline and halves with each use. So over any period
  *
- *   declines <= uses + Tolerated + pauses + grants that were on their way when a pause began
+ *   declines <= uses + MaxCredit + pauses + grants that were in transit when a pause began
  */
 final class Backoff {
   import Backoff._
 
-  private var credit = Tolerated
+  private var credit = MaxCredit
   private var pause = FirstPauseNanos
   private var until: Option[Long] = None
 
@@ -27,7 +27,7 @@ final class Backoff {
     }
 
   def used(): Unit = {
-    credit = math.min(Tolerated, credit + 1)
+    credit = math.min(MaxCredit, credit + 1)
     pause = math.max(FirstPauseNanos, pause / 2)
     until = None
   }
@@ -36,7 +36,7 @@ final class Backoff {
 }
 
 object Backoff {
-  val Tolerated = 8
+  val MaxCredit = 8
   val FirstPauseNanos: Long = 50L * 1000 * 1000
   val LongestPauseNanos: Long = 2L * 1000 * 1000 * 1000
 }

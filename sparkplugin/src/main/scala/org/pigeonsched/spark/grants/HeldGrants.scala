@@ -5,17 +5,17 @@ import scala.collection.mutable
 import org.pigeonsched.spark.JobClass
 
 /**
- * The grants that reached the driver and are bound to no task yet, by executor.
+ * The grants that have reached the driver and are not bound to a task yet, by executor.
  *
- * A grant is here from its arrival to the next offer of its executor: then it is bound or released,
- * so the table is small. Not synchronised: the task scheduler's lock guards it.
+ * A grant is held from its arrival to the next offer of its executor, when it is either bound or
+ * released, so the table is small. Not synchronised: the task scheduler's lock guards it.
  */
 final class HeldGrants {
   import HeldGrants._
 
   private val byExecutor = mutable.LinkedHashMap[String, mutable.ArrayBuffer[Held]]()
 
-  /** A grant that is here already is not taken twice. */
+  /** Adds a grant. Returns false if it is held already. */
   def arrived(executor: String, grant: Held): Boolean = {
     val held = byExecutor.getOrElseUpdate(executor, mutable.ArrayBuffer[Held]())
     val fresh = !held.exists(_.grant.id == grant.grant.id)
@@ -23,19 +23,19 @@ final class HeldGrants {
     fresh
   }
 
-  /** How many tasks of the class may start at the executor. */
+  /** Returns how many tasks of the class may start at the executor. */
   def count(executor: String, jobClass: JobClass): Int =
     byExecutor.get(executor).fold(0)(_.count(_.serves(jobClass)))
 
-  /** How many grants of the class are here. */
+  /** Returns how many grants of the class are held. */
   def count(jobClass: JobClass): Int =
     byExecutor.valuesIterator.map(_.count(_.grant.jobClass == jobClass)).sum
 
   def size: Int = byExecutor.valuesIterator.map(_.size).sum
 
   /**
-   * Takes a grant for a task of the class: one of the level if there is one, else the oldest of the
-   * class, else the oldest kept slot of a less urgent class.
+   * Removes and returns a grant for a task of the class: one of the level if there is one, else the
+   * oldest of the class, else the oldest kept slot of a less urgent class.
    */
   def take(executor: String, jobClass: JobClass, level: String): Option[Held] =
     byExecutor.get(executor).flatMap { held =>
@@ -45,11 +45,14 @@ final class HeldGrants {
       if (at < 0) None else Some(removeAt(executor, held, at))
     }
 
-  /** Takes all that are left at an executor. */
+  /** Removes and returns the grants held for an executor. */
   def takeAll(executor: String): Seq[Held] =
     byExecutor.remove(executor).map(_.toList).getOrElse(Nil)
 
-  /** Takes those that arrived before the instant: their executor was not offered since. */
+  /**
+   * Removes and returns the grants that arrived before the instant: their executor has not been
+   * offered since.
+   */
   def takeOlder(before: Long): Seq[(String, Held)] = {
     val old = byExecutor.toList.flatMap { case (executor, held) =>
       held.toList.filter(_.at - before < 0).map(executor -> _)
@@ -58,7 +61,7 @@ final class HeldGrants {
     old
   }
 
-  /** The executor ended this grant by itself, or is gone with it. */
+  /** Removes a grant that the executor ended by itself, or that was lost with it. */
   def forget(executor: String, grant: String): Unit =
     byExecutor.get(executor).foreach { held =>
       val at = held.indexWhere(_.grant.id == grant)
@@ -73,12 +76,14 @@ final class HeldGrants {
 }
 
 object HeldGrants {
+
   /**
    * @param at   when it reached the driver, nanoseconds of a monotonic clock
-   * @param kept a task ran in it already; its slot is kept under its lease
+   * @param kept a task has already run in it; its slot is kept under its lease
    */
   final case class Held(grant: Grant, at: Long, kept: Boolean) {
-    /** A grant is for its class; a slot that is kept, for more urgent work as well. */
+
+    /** A grant serves its class; a kept slot serves more urgent work as well. */
     def serves(jobClass: JobClass): Boolean =
       grant.jobClass == jobClass || kept && jobClass.moreUrgentThan(grant.jobClass)
   }

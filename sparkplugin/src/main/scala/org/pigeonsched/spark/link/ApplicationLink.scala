@@ -8,54 +8,56 @@ import scala.collection.JavaConverters._
 import scala.collection.mutable
 
 import org.apache.thrift.TException
-import org.slf4j.LoggerFactory
+
+import org.apache.spark.internal.Logging
 
 import org.pigeonsched.spark.{Address, Refusal}
 import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application.TApplication
 
 /**
- * The driver's link to the cluster. It dials out and listens for nothing.
+ * The driver's connection to the cluster. The driver connects to a frontend and listens for
+ * nothing.
  *
  * {{{
- *   start ──▶ registered ──┬── pigeon-wants: tells the newest Wanted when it changed, and each second
- *     │                    └── pigeon-news:  long poll, what became of the executors
- *     │ nobody answers in time          │ a frontend fails: the next one takes over;
- *     ▼                                 ▼ everything is told and asked again
- *   Refusal                           close ──▶ endApplication
+ *   start --> registered --+-- pigeon-wants: sends the newest Wanted on a change and each second
+ *     |                    +-- pigeon-news:  long poll for the states of the executors
+ *     | no answer in time               | a frontend fails: the link registers with the next one
+ *     v                                 v and sends and polls everything again
+ *   Refusal                           close --> endApplication
  * }}}
  *
- * A frontend that says that the application can never be served (it was cancelled, or another
- * process has its id) is not asked again: the listener is told, and ends the application.
- *
- * @param incarnation of this process, for the cluster to tell it from another one with the same id
+ * A frontend that answers that the application can never be served (it was cancelled, or another
+ * process uses its id) is not called again: the listener is informed and ends the application.
  */
 final class ApplicationLink(
     application: TApplication,
-    files: Seq[CarriedFile],
+    files: Seq[ShippedFile],
     frontends: Frontends,
-    listener: ApplicationLink.Listener) {
+    listener: ApplicationLink.Listener)
+  extends Logging {
   import ApplicationLink._
 
-  private val log = LoggerFactory.getLogger(getClass)
   private val registration = new Registration(application, files, frontends)
   private val wantsCaller = new Caller(frontends, registration, Connection.AnswerMillis)
-  private val newsCaller = new Caller(frontends, registration, Connection.AnswerMillis + NewsWaitMillis)
+  private val newsCaller =
+    new Caller(frontends, registration, Connection.AnswerMillis + NewsWaitMillis)
 
   private val wanted = new AtomicReference[Wanted](Wanted.Nothing)
   private val lock = new ReentrantLock
   private val changed = lock.newCondition()
-  private var dirty = false // guarded by lock
+  private var unsent = false // guarded by lock
 
-  // Of the wants thread alone.
+  // Used by the wants thread alone.
   private var sequence = 0L
-  // Of the news thread alone.
+  // Used by the news thread alone.
   private var version = 0L
-  private var heardIn = 0
+  private var versionRegistration = 0
 
-  private val wants = new Loop("pigeon-wants", e => { mark(); judged(e) }, () => tellOnce())
-  private val news = new Loop("pigeon-news", judged, () => hearOnce())
-  private val disowned = new AtomicBoolean
+  private val wantsLoop =
+    new Loop("pigeon-wants", e => { signalChange(); stopIfRejected(e) }, () => sendWanted())
+  private val newsLoop = new Loop("pigeon-news", stopIfRejected, () => pollNews())
+  private val rejected = new AtomicBoolean
   @volatile private var started = false
   @volatile private var over = false
 
@@ -65,40 +67,45 @@ final class ApplicationLink(
   def start(withinMillis: Long): Unit = {
     registerWithin(withinMillis)
     started = true
-    wants.start()
-    news.start()
+    wantsLoop.start()
+    newsLoop.start()
   }
 
-  /** The state to be told from now on. Never blocks on the network. */
-  def tell(state: Wanted): Unit = {
+  /** Sets the state that is sent from now on. Never blocks on the network. */
+  def setWanted(state: Wanted): Unit = {
     wanted.set(state)
-    mark()
+    signalChange()
   }
 
-  /** Ends the application. Blocks until the threads are gone, some seconds at most. Safe twice. */
+  /**
+   * Ends the application. Blocks until the threads have ended, some seconds at most. Safe twice.
+   */
   def close(): Unit = if (!over) {
     over = true
     if (started) {
-      Seq(wants, news).foreach(_.stop())
+      Seq(wantsLoop, newsLoop).foreach(_.stop())
       Seq(wantsCaller, newsCaller).foreach(_.close())
-      Seq(wants, news).foreach(_.join(CloseMillis))
+      Seq(wantsLoop, newsLoop).foreach(_.join(CloseMillis))
       end()
     }
   }
 
-  private def judged(e: Throwable): Unit = e match {
-    case p: TPigeonException if p.getProblem == Refusal.Invalid && disowned.compareAndSet(false, true) =>
-      Seq(wants, news).foreach(_.last())
-      listener.disowned(Refusal.of(p))
+  private def stopIfRejected(e: Throwable): Unit = e match {
+    case p: TPigeonException
+        if p.getProblem == Refusal.Invalid && rejected.compareAndSet(false, true) =>
+      Seq(wantsLoop, newsLoop).foreach(_.stopAfterStep())
+      listener.rejected(Refusal.of(p))
     case _ =>
   }
 
-  private def end(): Unit = if (!disowned.get) {
+  private def end(): Unit = if (!rejected.get) {
     val caller = new Caller(frontends, registration, CloseMillis.toInt)
     try caller((client, _) => client.endApplication(application.getId, application.getIncarnation))
     catch {
       case e: TException =>
-        log.warn(s"the cluster could not be told that ${application.getId} is over (${e.getMessage}); its lease ends it")
+        logWarning(
+          s"the cluster did not receive the end of ${application.getId} (${e.getMessage});" +
+            " its lease ends it")
     } finally caller.close()
   }
 
@@ -108,77 +115,99 @@ final class ApplicationLink(
     val caller = new Caller(frontends, registration, FirstAnswerMillis)
     var done = false
     try while (!done) {
-      val at = frontends.current
-      try {
-        caller((_, _) => done = true)
-      } catch {
-        case e: TPigeonException if !Set(Refusal.Busy, Refusal.NotReady)(e.getProblem) => throw Refusal.of(e)
-        case e: TException =>
-          if (silent.add(at)) log.warn(s"Frontend $at of Pigeon does not answer (${e.getMessage})." +
-            s" Registering application ${application.getId} is tried with all of ${frontends.all.mkString(", ")} in turn, for ${millis / 1000} s.")
-          // One that hangs may have used up the time of the others.
-          if (System.nanoTime() - deadline > 0 && frontends.all.forall(silent)) throw unreachable(e)
-          Thread.sleep(RetryMillis)
+        val at = frontends.current
+        try {
+          caller((_, _) => done = true)
+        } catch {
+          case e: TPigeonException if !Set(Refusal.Busy, Refusal.NotReady)(e.getProblem) =>
+            throw Refusal.of(e)
+          case e: TException =>
+            if (silent.add(at)) warnSilent(at, e, millis)
+            // A frontend that hangs may have used up the time of the others.
+            if (System.nanoTime() - deadline > 0 && frontends.all.forall(silent)) {
+              throw unreachable(e)
+            }
+            Thread.sleep(RetryMillis)
+        }
       }
-    } finally caller.close()
+    finally caller.close()
   }
+
+  private def warnSilent(frontend: Address, e: TException, millis: Long): Unit = logWarning(
+    s"Frontend $frontend of Pigeon does not answer (${e.getMessage})." +
+      s" Registering application ${application.getId} is tried with all of" +
+      s" ${frontends.all.mkString(", ")} in turn, for ${millis / 1000} s.")
 
   private def unreachable(e: TException): Refusal = e match {
     case p: TPigeonException => Refusal.of(p)
     case _ => new Refusal(
-      "no frontend of Pigeon answers", s"application ${application.getId}",
-      s"tried ${frontends.all.mkString(", ")}; the last said: ${e.getMessage}",
-      "start the cluster ('pigeon dev', or 'pigeon frontend' on its host) or correct the master URL", e)
+        "no frontend of Pigeon answers",
+        s"application ${application.getId}",
+        s"tried ${frontends.all.mkString(", ")}; the last error was: ${e.getMessage}",
+        "start the cluster ('pigeon dev', or 'pigeon frontend' on its host)" +
+          " or correct the master URL",
+        e)
   }
 
-  private def mark(): Unit = {
+  private def signalChange(): Unit = {
     lock.lock()
     try {
-      dirty = true
+      unsent = true
       changed.signal()
     } finally lock.unlock()
   }
 
-  // Waits for a change, a second at most: what is told again heals what got lost.
-  private def tellOnce(): Unit = {
+  // Waits for a change, for a second at most: sending the state again repairs a lost update.
+  private def sendWanted(): Unit = {
     lock.lockInterruptibly()
     try {
-      if (!dirty) changed.await(RetellMillis, TimeUnit.MILLISECONDS)
-      dirty = false
+      if (!unsent) changed.await(ResendMillis, TimeUnit.MILLISECONDS)
+      unsent = false
     } finally lock.unlock()
     wantsCaller { (client, _) =>
       sequence += 1
-      registration.taken(client.want(wanted.get.told(application.getId, application.getIncarnation, sequence)), client)
+      registration.handleReply(
+        client.want(wanted.get.toThrift(application.getId, application.getIncarnation, sequence)),
+        client)
     }
   }
 
-  private def hearOnce(): Unit = newsCaller { (client, number) =>
-    if (number != heardIn) {
-      heardIn = number
+  private def pollNews(): Unit = newsCaller { (client, number) =>
+    if (number != versionRegistration) {
+      versionRegistration = number
       version = 0
     }
     val wait = math.min(NewsWaitMillis, math.max(1, registration.leaseMillis / 3))
-    val heard = client.news(application.getId, application.getIncarnation, version, wait)
-    version = heard.getVersion
-    if (heard.getExecutors != null) heard.getExecutors.asScala.foreach(e => listener.executor(ExecutorState.of(e)))
-    if (heard.getNotes != null) heard.getNotes.asScala.foreach(listener.note)
+    val reply = client.news(application.getId, application.getIncarnation, version, wait)
+    version = reply.getVersion
+    if (reply.getExecutors != null) {
+      reply.getExecutors.asScala.foreach(e => listener.executor(ExecutorState.of(e)))
+    }
+    if (reply.getNotes != null) reply.getNotes.asScala.foreach(listener.note)
   }
 }
 
 object ApplicationLink {
 
-  /** Called by the news thread; may block only briefly. */
+  /** Is called by the news thread; may block only briefly. */
   trait Listener {
     def executor(state: ExecutorState): Unit
     def note(text: String): Unit
-    /** The cluster does not serve the application any more, for good. Once at most, by either thread. */
-    def disowned(why: Refusal): Unit
+
+    /**
+     * The cluster will never serve the application again. Is called once at most, by either thread.
+     */
+    def rejected(why: Refusal): Unit
   }
 
   val NewsWaitMillis = 5000
-  val RetellMillis = 1000L
+  val ResendMillis = 1000L
   val RetryMillis = 200L
-  /** A frontend that takes the connection and says nothing is not waited for longer while there may be others. */
+
+  /**
+   * How long a frontend that accepts the connection and does not answer is waited for while there
+   * may be others.
+   */
   val FirstAnswerMillis = 3000
   val CloseMillis = 3000L
 }

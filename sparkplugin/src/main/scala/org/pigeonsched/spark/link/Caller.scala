@@ -8,16 +8,20 @@ import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application.ApplicationService
 
 /**
- * The calls of one thread to the frontend in use: connects, registers where it must, and moves on
- * to the next frontend when one fails. The call itself is not repeated here: what is told is a
- * state, and the caller tells the newest one.
+ * Makes the calls of one thread to the frontend in use: connects, registers where necessary, and
+ * moves on to the next frontend when one fails. A failed call is not repeated here: what is sent is
+ * a state, and the thread sends the newest one.
  */
-private[link] final class Caller(frontends: Frontends, registration: Registration, answerMillis: Int) {
+private[link] final class Caller(
+    frontends: Frontends,
+    registration: Registration,
+    answerMillis: Int) {
 
-  private var open: Option[(Address, Connection[ApplicationService.Client], ApplicationService.Client)] = None
+  private var open
+      : Option[(Address, Connection[ApplicationService.Client], ApplicationService.Client)] = None
   @volatile private var closed = false
 
-  /** f is given the client and the number of the registration. Throws what f throws. */
+  /** f receives the client and the number of the registration. Throws what f throws. */
   def apply[T](f: (ApplicationService.Client, Int) => T): T = {
     val address = frontends.current
     try {
@@ -37,7 +41,7 @@ private[link] final class Caller(frontends: Frontends, registration: Registratio
     }
   }
 
-  /** From any thread: a call that waits fails at once. */
+  /** May be called by any thread: a call in progress fails at once. */
   def close(): Unit = {
     closed = true
     drop()
@@ -46,7 +50,8 @@ private[link] final class Caller(frontends: Frontends, registration: Registratio
   private def connected(address: Address): ApplicationService.Client = synchronized {
     if (open.exists(_._1 != address)) drop()
     open.fold {
-      val connection = new Connection(address, (p: TProtocol) => new ApplicationService.Client(p), answerMillis)
+      val connection =
+        new Connection(address, (p: TProtocol) => new ApplicationService.Client(p), answerMillis)
       val client = connection.open()
       if (closed) {
         connection.close()

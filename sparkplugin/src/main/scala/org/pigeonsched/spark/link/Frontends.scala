@@ -4,7 +4,7 @@ import org.pigeonsched.spark.{Address, MasterUrl}
 
 /**
  * The frontends of the cluster and the one in use. The application talks to one at a time; when it
- * fails, the next one takes the application over. Safe for any thread.
+ * fails, the next one takes the application over. Safe for use by any thread.
  */
 final class Frontends(first: Seq[Address]) {
 
@@ -15,13 +15,13 @@ final class Frontends(first: Seq[Address]) {
 
   def all: Seq[Address] = synchronized(known)
 
-  /** This one does not answer: the next is in use, unless somebody else moved on already. */
+  /** This frontend failed: the next one is used, unless another thread has moved on already. */
   def failed(address: Address): Unit = synchronized {
     if (known(at) == address) at = (at + 1) % known.size
   }
 
-  /** What a frontend told of the others; what is not an address is left out. */
-  def learn(addresses: Seq[String]): Unit = synchronized {
+  /** Adds the frontends that a reply names; a text that is not an address is ignored. */
+  def add(addresses: Seq[String]): Unit = synchronized {
     val fresh = addresses.flatMap(a => Address.parse(a)).filterNot(known.contains).distinct
     known = known ++ fresh.take(math.max(0, MasterUrl.MaxFrontends - known.size))
   }

@@ -1,25 +1,25 @@
 package org.pigeonsched.spark.link
 
-import org.slf4j.LoggerFactory
+import org.apache.spark.internal.Logging
 
 import org.pigeonsched.spark.Refusal
 import org.pigeonsched.thrift.TPigeonException
 
 /**
- * A daemon thread that does the same step until it is stopped. After a failure it waits, longer
- * each time up to a bound or as long as a daemon asks, and says so in the log, not more often than
- * each ten seconds for the same reason.
+ * A daemon thread that repeats a step until it is stopped. After a failure it pauses, longer each
+ * time up to a bound, or as long as a daemon requests, and logs the failure, the same reason at
+ * most every ten seconds.
  *
- * @param step returns when it is to be called again; throws what failed
+ * @param step returns when it is to be called again; throws when it failed
  */
-private[link] final class Loop(name: String, onFailure: Throwable => Unit, step: () => Unit) {
+private[link] final class Loop(name: String, onFailure: Throwable => Unit, step: () => Unit)
+  extends Logging {
   import Loop._
 
-  private val log = LoggerFactory.getLogger(classOf[Loop])
   @volatile private var stopping = false
   private var failures = 0
-  private var saidAt = 0L
-  private var said = ""
+  private var loggedAt = 0L
+  private var logged = ""
 
   private val thread = new Thread(() => run(), name)
   thread.setDaemon(true)
@@ -28,16 +28,16 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
 
   def stopped: Boolean = stopping
 
-  /** Lets the thread end; wake it out of what it waits for as well. */
+  /** Asks the thread to end; interrupts what it waits for. */
   def stop(): Unit = {
     stopping = true
     thread.interrupt()
   }
 
-  /** The step under way is the last one; nothing that waits is woken. */
-  def last(): Unit = stopping = true
+  /** Makes the step in progress the last one, without an interruption. */
+  def stopAfterStep(): Unit = stopping = true
 
-  /** Blocks until the thread is gone, at most so long. */
+  /** Blocks until the thread has ended, at most for this long. */
   def join(millis: Long): Unit = if (Thread.currentThread ne thread) thread.join(millis)
 
   private def run(): Unit = while (!stopping) {
@@ -45,8 +45,8 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
       step()
       failures = 0
     } catch {
-      case _: InterruptedException => // asked to stop, or to look again
-      case e: Throwable if stopping => log.debug(s"$name ends", e)
+      case _: InterruptedException => // stopped, or woken up
+      case e: Throwable if stopping => logDebug(s"$name ends", e)
       case e: Exception => failed(e)
     }
   }
@@ -55,37 +55,39 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
     failures += 1
     onFailure(e)
     if (!stopping) {
-      say(e)
-      rest(e)
+      logFailure(e)
+      pauseAfter(e)
     }
   }
 
-  private def rest(e: Exception): Unit = {
-    val asked = e match {
+  private def pauseAfter(e: Exception): Unit = {
+    val requested = e match {
       case p: TPigeonException => p.getRetryAfterMillis
       case _ => 0L
     }
-    val pause = math.max(asked, math.min(LongestMillis, FirstMillis << math.min(failures, 10)))
-    try Thread.sleep(math.min(pause, MostAskedMillis)) catch { case _: InterruptedException => }
+    val pause =
+      math.max(requested, math.min(MaxPauseMillis, FirstPauseMillis << math.min(failures, 10)))
+    try Thread.sleep(math.min(pause, MaxRequestedMillis))
+    catch { case _: InterruptedException => }
   }
 
-  private def say(e: Exception): Unit = {
+  private def logFailure(e: Exception): Unit = {
     val text = e match {
       case p: TPigeonException => Refusal.of(p).getMessage
       case other => other.toString
     }
     val now = System.nanoTime()
-    if (text != said || now - saidAt > SayEachNanos) {
-      log.warn(s"$name: $text; trying again")
-      said = text
-      saidAt = now
+    if (text != logged || now - loggedAt > LogIntervalNanos) {
+      logWarning(s"$name: $text; trying again")
+      logged = text
+      loggedAt = now
     }
   }
 }
 
 private[link] object Loop {
-  val FirstMillis = 10L
-  val LongestMillis = 1000L
-  val MostAskedMillis = 10000L
-  val SayEachNanos: Long = 10L * 1000 * 1000 * 1000
+  val FirstPauseMillis = 10L
+  val MaxPauseMillis = 1000L
+  val MaxRequestedMillis = 10000L
+  val LogIntervalNanos: Long = 10L * 1000 * 1000 * 1000
 }

@@ -12,109 +12,127 @@ import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application.{ExecutorService, TGrant, TGrantEnd}
 
 /**
- * An executor's link to the node monitor that started it: two connections, because one waits for
- * grants while the other tells their ends. After a failure both connect again; grants are answered
- * again until they are acknowledged, and an end told twice is one.
+ * An executor's connection to the node monitor that started it: two connections, because one waits
+ * for grants while the other reports their ends. After a failure both connect again; grants are
+ * sent again until they are acknowledged, and an end reported twice counts once.
  */
-final class NodeLink(who: NodeLink.Identity, slots: Int, listener: NodeLink.Listener) {
+final class NodeLink(identity: NodeLink.Identity, slots: Int, listener: NodeLink.Listener) {
   import NodeLink._
 
   private val ends = new LinkedBlockingQueue[ExecutorGrants.End]()
 
-  // Of the thread that waits.
+  // Used by the grants thread alone.
   private var attached = false
-  private var upTo = 0L
-  // Of the thread that tells; what is not yet told for certain.
-  private var telling: List[ExecutorGrants.End] = Nil
+  private var acknowledged = 0L
+  // Used by the ends thread alone: the ends that may not have been reported yet.
+  private var unreported: List[ExecutorGrants.End] = Nil
 
-  private val waiting = new NodeCaller(who.node, Connection.AnswerMillis + WaitMillis)
-  private val tells = new NodeCaller(who.node, Connection.AnswerMillis)
-  private val awaits = new Loop("pigeon-grants", failed, () => waiting(awaitOnce))
-  private val endings = new Loop("pigeon-grant-ends", _ => (), () => endOnce())
+  private val grantsCaller = new NodeCaller(identity.node, Connection.AnswerMillis + WaitMillis)
+  private val endsCaller = new NodeCaller(identity.node, Connection.AnswerMillis)
+  private val grantsLoop = new Loop("pigeon-grants", failed, () => grantsCaller(pollGrants))
+  private val endsLoop = new Loop("pigeon-grant-ends", _ => (), () => reportEnds())
 
-  /** The executor can take grants from now on. */
+  /** Starts accepting grants. */
   def start(): Unit = {
-    awaits.start()
-    endings.start()
+    grantsLoop.start()
+    endsLoop.start()
   }
 
-  /** Tells, soon, that the slot is free again. */
+  /** Reports, soon, that the slot is free again. */
   def end(e: ExecutorGrants.End): Unit = ends.put(e)
 
-  /** Safe twice. The node monitor sees the process end and needs no farewell. */
+  /** Safe twice. The node monitor sees the process end and needs no message. */
   def close(): Unit = {
-    Seq(awaits, endings).foreach(_.stop())
-    Seq(waiting, tells).foreach(_.close())
+    Seq(grantsLoop, endsLoop).foreach(_.stop())
+    Seq(grantsCaller, endsCaller).foreach(_.close())
   }
 
-  private def awaitOnce(client: ExecutorService.Client): Unit = {
+  private def pollGrants(client: ExecutorService.Client): Unit = {
     if (!attached) {
-      client.attachExecutor(who.application, who.executor, who.token, slots)
+      client.attachExecutor(identity.application, identity.executor, identity.token, slots)
       attached = true
     }
-    val heard = client.awaitGrants(who.application, who.executor, who.token, upTo, WaitMillis)
-    if (heard.getGiveBack != null) listener.giveBack(heard.getGiveBack.asScala.toList)
-    if (heard.getGrants != null && !heard.getGrants.isEmpty) listener.granted(heard.getGrants.asScala.toList.map(grant))
-    upTo = heard.getUpTo
+    val reply = client.awaitGrants(
+      identity.application,
+      identity.executor,
+      identity.token,
+      acknowledged,
+      WaitMillis)
+    if (reply.getGiveBack != null) listener.giveBack(reply.getGiveBack.asScala.toList)
+    if (reply.getGrants != null && !reply.getGrants.isEmpty) {
+      listener.granted(reply.getGrants.asScala.toList.map(fromThrift))
+    }
+    acknowledged = reply.getUpTo
   }
 
   private def failed(e: Throwable): Unit = {
     attached = false
     e match {
-      case p: TPigeonException if p.getProblem == Refusal.NotFound => listener.disowned(Refusal.of(p))
+      case p: TPigeonException if p.getProblem == Refusal.NotFound =>
+        listener.rejected(Refusal.of(p))
       case _ =>
     }
   }
 
-  private def endOnce(): Unit = {
-    if (telling.isEmpty) {
+  private def reportEnds(): Unit = {
+    if (unreported.isEmpty) {
       val batch = new java.util.ArrayList[ExecutorGrants.End]()
       batch.add(ends.take())
       ends.drainTo(batch, MaxBatch - 1)
-      telling = batch.asScala.toList
+      unreported = batch.asScala.toList
     }
-    tells(_.endGrants(who.application, who.executor, who.token, telling.map(told).asJava))
-    telling = Nil
+    endsCaller(_.endGrants(
+      identity.application,
+      identity.executor,
+      identity.token,
+      unreported.map(toThrift).asJava))
+    unreported = Nil
   }
 
-  private def grant(t: TGrant): Grant =
-    Grant(t.getId, t.getLevel, JobClass.parse(t.getJobClass).getOrElse(JobClass.Long), t.getLeaseMillis)
+  private def fromThrift(t: TGrant): Grant =
+    Grant(
+      t.getId,
+      t.getLevel,
+      JobClass.parse(t.getJobClass).getOrElse(JobClass.Long),
+      t.getLeaseMillis)
 
-  private def told(e: ExecutorGrants.End): TGrantEnd =
+  private def toThrift(e: ExecutorGrants.End): TGrantEnd =
     new TGrantEnd(e.grant.id, e.how, e.ran, e.usedNanos, e.reason)
 }
 
 object NodeLink {
 
-  /** Who the executor is to its node monitor. */
+  /** How the executor identifies itself to its node monitor. */
   final case class Identity(node: Address, application: String, executor: String, token: String)
 
-  /** Called by the thread that waits for grants; may block only briefly. */
+  /** Is called by the grants thread; may block only briefly. */
   trait Listener {
     def granted(grants: Seq[Grant]): Unit
     def giveBack(ids: Seq[String]): Unit
-    /** The node monitor does not know this executor: it has no business here any more. */
-    def disowned(why: Refusal): Unit
+
+    /** The node monitor does not know this executor, which must end. */
+    def rejected(why: Refusal): Unit
   }
 
   val WaitMillis = 10000
   val MaxBatch = 1024
 }
 
-/** The calls of one thread to the node monitor: connects where it must. */
+/** Makes the calls of one thread to the node monitor; connects where necessary. */
 private[link] final class NodeCaller(node: Address, answerMillis: Int) {
 
   private var open: Option[(Connection[ExecutorService.Client], ExecutorService.Client)] = None
 
   def apply[T](f: ExecutorService.Client => T): T =
-    try f(connected()) catch {
+    try f(connected())
+    catch {
       case e: TPigeonException => throw e
       case e: Exception =>
         close()
         throw e
     }
 
-  /** From any thread: a call that waits fails at once. */
+  /** May be called by any thread: a call in progress fails at once. */
   def close(): Unit = {
     val was = synchronized {
       val was = open
@@ -126,7 +144,8 @@ private[link] final class NodeCaller(node: Address, answerMillis: Int) {
 
   private def connected(): ExecutorService.Client = synchronized {
     open.fold {
-      val connection = new Connection(node, (p: TProtocol) => new ExecutorService.Client(p), answerMillis)
+      val connection =
+        new Connection(node, (p: TProtocol) => new ExecutorService.Client(p), answerMillis)
       val client = connection.open()
       open = Some((connection, client))
       client

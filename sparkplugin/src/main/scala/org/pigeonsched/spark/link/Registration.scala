@@ -2,41 +2,44 @@ package org.pigeonsched.spark.link
 
 import scala.collection.JavaConverters._
 
-import org.slf4j.LoggerFactory
+import org.apache.spark.internal.Logging
 
 import org.pigeonsched.spark.Address
 import org.pigeonsched.thrift.application.{ApplicationService, TApplication, TApplicationReply}
 
 /**
- * Which frontend knows the application. Each registration, the first and those after a failure, has
- * a number of its own: who sees a new one tells and asks everything from the beginning. Safe for
- * any thread.
+ * The frontend with which the application is registered. Each registration, the first and those
+ * after a failure, has a number of its own: a thread that sees a new number sends and polls
+ * everything from the beginning. Safe for use by any thread.
  */
-final class Registration(application: TApplication, files: Seq[CarriedFile], frontends: Frontends) {
+final class Registration(application: TApplication, files: Seq[ShippedFile], frontends: Frontends)
+  extends Logging {
   import Registration._
-
-  private val log = LoggerFactory.getLogger(getClass)
 
   @volatile private var state = State(None, 0, DefaultLeaseMillis, 0L)
 
-  /** Registers with this frontend if it is not the one that knows the application. Answers with the number. */
+  /**
+   * Registers with this frontend unless it is the one that knows the application. Returns the
+   * number of the registration.
+   */
   def ensure(address: Address, client: ApplicationService.Client): Int = synchronized {
     if (!state.address.contains(address)) {
       val reply = client.registerApplication(application)
-      taken(reply, client)
+      handleReply(reply, client)
       val lease = if (reply.getLeaseMillis > 0) reply.getLeaseMillis else DefaultLeaseMillis
       state = State(Some(address), state.number + 1, lease, reply.getCutoffNanos)
-      log.info(s"application ${application.getId} is registered with frontend $address")
+      logInfo(s"application ${application.getId} is registered with frontend $address")
     }
     state.number
   }
 
-  /** What every reply of a frontend may bring: other frontends, files it lacks. */
-  def taken(reply: TApplicationReply, client: ApplicationService.Client): Unit = {
-    if (reply.getFrontends != null) frontends.learn(reply.getFrontends.asScala.toList)
-    val missing = if (reply.getMissing == null) Set.empty[String] else reply.getMissing.asScala.toSet
+  /** Handles what every reply of a frontend may contain: other frontends, files it lacks. */
+  def handleReply(reply: TApplicationReply, client: ApplicationService.Client): Unit = {
+    if (reply.getFrontends != null) frontends.add(reply.getFrontends.asScala.toList)
+    val missing =
+      if (reply.getMissing == null) Set.empty[String] else reply.getMissing.asScala.toSet
     files.filter(f => missing(f.sha256)).foreach { f =>
-      log.info(s"sending ${f.name} (${f.size} bytes) to the frontend")
+      logInfo(s"sending ${f.name} (${f.size} bytes) to the frontend")
       f.send(application.getId, client)
     }
   }
@@ -48,15 +51,19 @@ final class Registration(application: TApplication, files: Seq[CarriedFile], fro
 
   def number: Int = state.number
 
-  /** After so long a silence the cluster ends the application. */
+  /** The cluster ends the application when it has not heard from it for this long. */
   def leaseMillis: Int = state.leaseMillis
 
-  /** Between short and long; 0 if the cluster did not say. */
+  /** The boundary between short and long; 0 if the cluster did not send one. */
   def cutoffNanos: Long = state.cutoffNanos
 }
 
 object Registration {
   val DefaultLeaseMillis = 15000
 
-  private final case class State(address: Option[Address], number: Int, leaseMillis: Int, cutoffNanos: Long)
+  private final case class State(
+      address: Option[Address],
+      number: Int,
+      leaseMillis: Int,
+      cutoffNanos: Long)
 }

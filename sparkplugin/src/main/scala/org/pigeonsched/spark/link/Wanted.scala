@@ -2,26 +2,34 @@ package org.pigeonsched.spark.link
 
 import scala.collection.JavaConverters._
 
-import org.pigeonsched.spark.grants.Levels.Told
+import org.pigeonsched.spark.grants.Levels.LevelState
 import org.pigeonsched.thrift.application.{TLevel, TWants}
 
 /**
  * All that the application wants now.
  *
- * @param executors in all; Wanted.Everywhere: one on every node that has room
+ * @param executors how many in all; Wanted.Everywhere: one on every node that has room
  * @param stop      executors to be stopped and not replaced
- * @param last      the highest number of an executor heard of: a frontend that takes the
- *                  application over numbers new ones above
+ * @param last      the highest executor number seen: a frontend that takes the application over
+ *                  gives new executors higher numbers
  */
-final case class Wanted(executors: Int, stop: Seq[String], levels: Seq[Told], last: Int = 0) {
+final case class Wanted(executors: Int, stop: Seq[String], levels: Seq[LevelState], last: Int = 0) {
 
-  def told(application: String, incarnation: Long, sequence: Long): TWants =
+  def toThrift(application: String, incarnation: Long, sequence: Long): TWants =
     new TWants(application, incarnation, sequence, executors, stop.asJava, levels.map(level).asJava)
       .setLastExecutor(last)
 
-  private def level(t: Told): TLevel = {
+  private def level(t: LevelState): TLevel = {
     val d = t.description
-    new TLevel(d.name, t.total, t.had, d.jobClass.name, d.estimateNanos, d.hosts.asJava, d.title, d.why)
+    new TLevel(
+      d.name,
+      t.total,
+      t.received,
+      d.jobClass.name,
+      d.estimateNanos,
+      d.hosts.asJava,
+      d.title,
+      d.why)
   }
 }
 

@@ -10,18 +10,34 @@ class ClassChoiceSuite extends AnyFunSuite {
   private val second = 1000L * 1000 * 1000
   private val nothing = Facts(None, None, None, None, 0, None, second)
 
-  // Each one also has all that is asked after it, which says the opposite.
-  private val application = nothing.copy(application = Some("long"), estimateNanos = 1, history = Some((1, 1)))
+  // Each case also has all sources of lower precedence, with the opposite class.
+  private val application =
+    nothing.copy(application = Some("long"), estimateNanos = 1, history = Some((1, 1)))
   Seq(
-    ("a local property", application.copy(property = Some("short"), poolClass = Some("long")), JobClass.Short, false),
-    ("the pool", application.copy(pool = Some("p"), poolClass = Some("short")), JobClass.Short, false),
+    (
+      "a local property",
+      application.copy(property = Some("short"), poolClass = Some("long")),
+      JobClass.Short,
+      false),
+    (
+      "the pool",
+      application.copy(pool = Some("p"), poolClass = Some("short")),
+      JobClass.Short,
+      false),
     ("the application", application, JobClass.Long, false),
-    ("an estimate", nothing.copy(estimateNanos = second + 1, history = Some((1, 1))), JobClass.Long, false),
+    (
+      "an estimate",
+      nothing.copy(estimateNanos = second + 1, history = Some((1, 1))),
+      JobClass.Long,
+      false),
     ("an estimate of the cutoff", nothing.copy(estimateNanos = second), JobClass.Short, false),
     ("earlier runs", nothing.copy(history = Some((2 * second, 9))), JobClass.Long, true),
     ("nothing", nothing, JobClass.Short, true),
-    ("an earlier run of a task or two, which says as much,", nothing.copy(history = Some((2 * second, 2))), JobClass.Short, true)
-  ).foreach { case (name, facts, jobClass, derived) =>
+    (
+      "an earlier run of only two tasks",
+      nothing.copy(history = Some((2 * second, 2))),
+      JobClass.Short,
+      true)).foreach { case (name, facts, jobClass, derived) =>
     test(s"$name decides") {
       val choice = ClassChoice.choose(facts)
       assert(choice.jobClass == jobClass && choice.derived == derived && choice.why.nonEmpty)
@@ -30,7 +46,8 @@ class ClassChoiceSuite extends AnyFunSuite {
 
   test("the refusal of a class names who set it") {
     val facts = nothing.copy(pool = Some("p"), poolClass = Some("Long"))
-    assert(intercept[Refusal](ClassChoice.choose(facts)).subject == "setting spark.pigeon.pool.p.class")
+    assert(
+      intercept[Refusal](ClassChoice.choose(facts)).subject == "setting spark.pigeon.pool.p.class")
   }
 
   test("one or two tasks say nothing of the others") {

@@ -15,7 +15,7 @@ class ExecutorGrantsSuite extends AnyFunSuite {
     e
   }
 
-  test("a grant told again is no second one") {
+  test("a grant received again is not a second one") {
     val e = having(grant("a"))
     assert(e.arrived(Seq(grant("a"), grant("b")), 1).map(_.id) == Seq("b"))
     assert(e.size == 2)
@@ -40,7 +40,7 @@ class ExecutorGrantsSuite extends AnyFunSuite {
     assert(e.finished(2, 11 * ms) == Over(End(g, Used, 2, 5 * ms, "")))
   }
 
-  test("a slot that others need is kept no longer") {
+  test("a slot that other applications need is not kept") {
     val e = having(grant("a", lease = 1000))
     assert(e.bind("a", 1, 0))
     e.giveBack(Seq("a", "unknown"))
@@ -54,7 +54,7 @@ class ExecutorGrantsSuite extends AnyFunSuite {
     assert(e.released(Seq("b")).isEmpty)
   }
 
-  test("what the driver leaves unanswered ends, what runs does not") {
+  test("a grant that the driver leaves unanswered ends, a running one does not") {
     val e = having(grant("held"), grant("bound"), grant("running"))
     assert(e.bind("bound", 1, 0) && e.bind("running", 2, 0))
     e.started(2, 0)
@@ -62,7 +62,7 @@ class ExecutorGrantsSuite extends AnyFunSuite {
     val ends = e.overdue(101 * ms)
     assert(ends.map(_.grant.id) == Seq("held", "bound") && ends.forall(_.how == CouldNotUse))
     assert(ends.forall(_.reason.nonEmpty))
-    assert(e.finished(1, 102 * ms) == Unknown, "its slot is somebody else's by now")
+    assert(e.finished(1, 102 * ms) == Unknown, "its slot belongs to another application by now")
     assert(!e.bind("held", 3, 102 * ms))
     assert(e.size == 1)
   }

@@ -7,7 +7,11 @@ import org.pigeonsched.spark.grants.HeldGrants.Held
 
 class HeldGrantsSuite extends AnyFunSuite {
 
-  private def held(id: String, level: String = "l", jobClass: JobClass = JobClass.Short, at: Long = 0) =
+  private def held(
+      id: String,
+      level: String = "l",
+      jobClass: JobClass = JobClass.Short,
+      at: Long = 0) =
     Held(Grant(id, level, jobClass, 0), at, kept = false)
 
   private def holding(all: Held*): HeldGrants = {
@@ -28,14 +32,22 @@ class HeldGrantsSuite extends AnyFunSuite {
   test("a slot that is kept serves more urgent work too, a grant does not") {
     val kept = Held(Grant("k", "x", JobClass.Long, 100), 0, kept = true)
     val h = holding(kept, held("l", "x", JobClass.Long), held("s", "y"))
-    assert(h.count("1", JobClass.Short) == 2 && h.count("1", JobClass.Long) == 2 && h.count(JobClass.Long) == 2)
+    assert(h.count("1", JobClass.Short) == 2 && h.count(
+      "1",
+      JobClass.Long) == 2 && h.count(JobClass.Long) == 2)
     assert(h.take("1", JobClass.Short, "").map(_.grant.id).contains("s"), "its own class first")
     assert(h.take("1", JobClass.Short, "").map(_.grant.id).contains("k"))
-    assert(h.take("1", JobClass.Short, "").isEmpty && h.take("1", JobClass.Long, "").map(_.grant.id).contains("l"))
-    assert(holding(Held(Grant("k", "x", JobClass.Short, 100), 0, kept = true)).take("1", JobClass.Long, "").isEmpty)
+    assert(h.take(
+      "1",
+      JobClass.Short,
+      "").isEmpty && h.take("1", JobClass.Long, "").map(_.grant.id).contains("l"))
+    assert(holding(Held(Grant("k", "x", JobClass.Short, 100), 0, kept = true)).take(
+      "1",
+      JobClass.Long,
+      "").isEmpty)
   }
 
-  test("a grant told twice is one") {
+  test("a grant received twice counts once") {
     assert(!holding(held("a")).arrived("1", held("a")))
   }
 

@@ -11,47 +11,47 @@ class LevelsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private val names = Seq("a", "b", "c")
 
-  private def described(name: String, jobClass: JobClass = JobClass.Short) =
+  private def description(name: String, jobClass: JobClass = JobClass.Short) =
     Description(name, jobClass, 0, Nil, name, "")
 
   private def levels(wanted: String*): Levels = {
     val l = new Levels
-    wanted.foreach(n => l.put(described(n)))
+    wanted.foreach(n => l.put(description(n)))
     l
   }
 
-  private def settle(l: Levels, pending: Map[String, Int], held: Int = 0, now: Long = 0): Unit =
-    l.settle(pending.getOrElse(_, 0), c => if (c == JobClass.Short) held else 0, now)
+  private def update(l: Levels, pending: Map[String, Int], held: Int = 0, now: Long = 0): Unit =
+    l.updateTotals(pending.getOrElse(_, 0), c => if (c == JobClass.Short) held else 0, now)
 
   private def totals(l: Levels): Map[String, (Long, Long)] =
-    l.told.map(t => t.description.name -> ((t.total, t.had))).toMap
+    l.states.map(t => t.description.name -> ((t.total, t.received))).toMap
 
   test("a total counts all grants since the level began") {
     val l = levels("a")
-    settle(l, Map("a" -> 3))
+    update(l, Map("a" -> 3))
     l.arrived("a")
-    settle(l, Map("a" -> 3), held = 1)
+    update(l, Map("a" -> 3), held = 1)
     assert(totals(l)("a") == ((3L, 1L)), "the held grant is for one of the three")
-    settle(l, Map("a" -> 3))
+    update(l, Map("a" -> 3))
     assert(totals(l)("a") == ((4L, 1L)), "it was handed back: another one is wanted")
   }
 
-  test("what is wanted less of falls on the newest level that needs it least") {
+  test("lower demand reduces the newest level that needs its grants least") {
     val l = levels("a", "b")
-    settle(l, Map("a" -> 4, "b" -> 4))
-    settle(l, Map("a" -> 4, "b" -> 1))
+    update(l, Map("a" -> 4, "b" -> 4))
+    update(l, Map("a" -> 4, "b" -> 1))
     assert(totals(l) == Map("a" -> ((4L, 0L)), "b" -> ((1L, 0L))))
   }
 
-  test("a level that is removed is told no more") {
+  test("a level that is removed is not sent any more") {
     val l = levels("a", "b")
     l.remove("a")
     l.arrived("a")
     assert(totals(l).keySet == Set("b"))
   }
 
-  test("declines are bounded by what is used and by pauses") {
-    // Each millisecond a grant comes if one is wanted, and every so manieth is of use.
+  test("declines are bounded by uses and pauses") {
+    // Each millisecond a grant comes if one is wanted, and every n-th of them is used.
     forAll(Gen.choose(1, 50), Gen.choose(1000, 5000)) { (useful, millis) =>
       val b = new Backoff
       var used, declined = 0
@@ -67,34 +67,39 @@ class LevelsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
           }
         }
       }
-      assert(declined <= used + Backoff.Tolerated + millis * 1000000L / Backoff.FirstPauseNanos + 1)
-      if (useful > 2 * Backoff.Tolerated) assert(declined < millis / 4, "an unused grant in four is a storm")
+      assert(declined <= used + Backoff.MaxCredit + millis * 1000000L / Backoff.FirstPauseNanos + 1)
+      if (useful > 2 * Backoff.MaxCredit) {
+        assert(declined < millis / 4, "an unused grant in four is a storm")
+      }
     }
   }
 
-  test("after many declines a level rests, until a grant is used") {
+  test("after many declines a level pauses, until a grant is used") {
     val l = levels("a")
-    (0 to Backoff.Tolerated).foreach(_ => l.declined("a", 0))
-    settle(l, Map("a" -> 2), now = 1)
+    (0 to Backoff.MaxCredit).foreach(_ => l.declined("a", 0))
+    update(l, Map("a" -> 2), now = 1)
     assert(totals(l)("a")._1 == 0)
-    settle(l, Map("a" -> 2), now = Backoff.FirstPauseNanos)
+    update(l, Map("a" -> 2), now = Backoff.FirstPauseNanos)
     assert(totals(l)("a")._1 == 2)
-    (0 to Backoff.Tolerated).foreach(_ => l.declined("a", Backoff.FirstPauseNanos))
+    (0 to Backoff.MaxCredit).foreach(_ => l.declined("a", Backoff.FirstPauseNanos))
     l.used("a")
-    settle(l, Map("a" -> 5), now = Backoff.FirstPauseNanos)
+    update(l, Map("a" -> 5), now = Backoff.FirstPauseNanos)
     assert(totals(l)("a")._1 == 5)
   }
 
-  // What the class comment promises, after any course of events.
-  test("what is outstanding is what is pending less what is held") {
-    val step = Gen.zip(Gen.listOfN(names.size, Gen.choose(0, 20)), Gen.choose(0, 20), Gen.option(Gen.oneOf(names)))
+  // The equation of the class comment holds after any sequence of events.
+  test("the outstanding grants are the pending tasks less the held grants") {
+    val step = Gen.zip(
+      Gen.listOfN(names.size, Gen.choose(0, 20)),
+      Gen.choose(0, 20),
+      Gen.option(Gen.oneOf(names)))
     forAll(Gen.listOf(step)) { steps =>
       val l = levels(names: _*)
       steps.foreach { case (pending, held, arrival) =>
         arrival.foreach(l.arrived)
-        settle(l, names.zip(pending).toMap, held)
-        assert(l.told.map(_.outstanding).sum == math.max(0, pending.sum - held))
-        assert(l.told.forall(t => 0 <= t.had && t.had <= t.total))
+        update(l, names.zip(pending).toMap, held)
+        assert(l.states.map(_.outstanding).sum == math.max(0, pending.sum - held))
+        assert(l.states.forall(t => 0 <= t.received && t.received <= t.total))
       }
     }
   }

@@ -12,51 +12,55 @@ import org.pigeonsched.thrift.application.TApplication
 
 class ApplicationLinkSuite extends AnyFunSuite {
 
-  private object Heard extends ApplicationLink.Listener {
+  private object Events extends ApplicationLink.Listener {
     val ends = new LinkedBlockingQueue[Refusal]()
     override def executor(state: ExecutorState): Unit = ()
     override def note(text: String): Unit = ()
-    override def disowned(why: Refusal): Unit = ends.put(why)
+    override def rejected(why: Refusal): Unit = ends.put(why)
   }
 
   private def link(frontends: Address*): ApplicationLink =
-    new ApplicationLink(new TApplication("app", "", "", 1, true, ""), Nil, new Frontends(frontends), Heard)
+    new ApplicationLink(
+      new TApplication("app", "", "", 1, true, ""),
+      Nil,
+      new Frontends(frontends),
+      Events)
 
-  // A port at which nobody listens: it was free a moment ago.
-  private def nobody: Address = {
+  // A port on which no process listens: it was free a moment ago.
+  private def noListener: Address = {
     val s = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))
     s.close()
     Address("127.0.0.1", s.getLocalPort)
   }
 
-  test("the next frontend is tried, and told the end") {
+  test("the next frontend is tried, and receives the end") {
     val frontend = new FakeFrontend().start()
     try {
-      val l = link(nobody, frontend.address)
+      val l = link(noListener, frontend.address)
       l.start(60000)
       l.close()
       l.close()
-      val asked = frontend.asked.asScala.toSeq
-      assert(asked.head == "register" && asked.last == "end" && asked.count(_ == "end") == 1)
+      val calls = frontend.calls.asScala.toSeq
+      assert(calls.head == "register" && calls.last == "end" && calls.count(_ == "end") == 1)
     } finally frontend.close()
   }
 
-  test("when nobody answers, all that were tried are named") {
-    val (a, b) = (nobody, nobody)
+  test("when no frontend answers, all that were tried are named") {
+    val (a, b) = (noListener, noListener)
     val refusal = intercept[Refusal](link(a, b).start(1))
     assert(refusal.what == "no frontend of Pigeon answers" && refusal.tried.contains(s"$a, $b"))
   }
 
-  test("an application that is served no more hears it once, and asks no more") {
+  test("an application that is rejected learns it once, and calls no more") {
     val frontend = new FakeFrontend().start()
     try {
       val l = link(frontend.address)
       l.start(60000)
       frontend.refuse("it was stopped")
-      val why = Heard.ends.poll(60, TimeUnit.SECONDS)
+      val why = Events.ends.poll(60, TimeUnit.SECONDS)
       assert(why != null && why.what == "it was stopped")
       l.close()
-      assert(Heard.ends.isEmpty && !frontend.asked.contains("end"))
+      assert(Events.ends.isEmpty && !frontend.calls.contains("end"))
     } finally frontend.close()
   }
 
@@ -64,7 +68,8 @@ class ApplicationLinkSuite extends AnyFunSuite {
     val frontend = new FakeFrontend().start()
     try {
       frontend.refuse("another process with this id is alive")
-      assert(intercept[Refusal](link(frontend.address).start(60000)).what == "another process with this id is alive")
+      assert(intercept[Refusal](
+        link(frontend.address).start(60000)).what == "another process with this id is alive")
     } finally frontend.close()
   }
 }

@@ -14,20 +14,23 @@ import org.pigeonsched.spark.Address
 import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application._
 
-/** A frontend that takes every application in, until it is told to refuse. */
+/** A frontend that accepts every application, until refuse is called. */
 private[spark] final class FakeFrontend extends ApplicationService.Iface {
 
   private val socket = new TServerSocket(new InetSocketAddress("127.0.0.1", 0))
   private val server = new TThreadPoolServer(new TThreadPoolServer.Args(socket)
     .processor(new ApplicationService.Processor[ApplicationService.Iface](this))
-    .protocolFactory(new TBinaryProtocol.Factory()).transportFactory(new TFramedTransport.Factory()))
+    .protocolFactory(
+      new TBinaryProtocol.Factory()).transportFactory(new TFramedTransport.Factory()))
   private val thread = new Thread(() => server.serve(), "fake-frontend")
   private val changed = new Semaphore(0)
 
   @volatile private var refusal: Option[TPigeonException] = None
-  /** What it was asked, in order. */
-  val asked = new ConcurrentLinkedQueue[String]()
-  /** How many executors each telling wanted, in order. */
+
+  /** The names of the calls, in order. */
+  val calls = new ConcurrentLinkedQueue[String]()
+
+  /** How many executors each want calls for, in order. */
   val executors = new LinkedBlockingQueue[Integer]()
 
   val address: Address = Address("127.0.0.1", socket.getServerSocket.getLocalPort)
@@ -51,9 +54,13 @@ private[spark] final class FakeFrontend extends ApplicationService.Iface {
   }
 
   private def reply(call: String): TApplicationReply = {
-    asked.add(call)
+    calls.add(call)
     refusal.foreach(throw _)
-    new TApplicationReply(Collections.emptyList[String](), 15000, Collections.emptyList[String](), 0)
+    new TApplicationReply(
+      Collections.emptyList[String](),
+      15000,
+      Collections.emptyList[String](),
+      0)
   }
 
   override def registerApplication(application: TApplication): TApplicationReply = reply("register")
@@ -61,10 +68,15 @@ private[spark] final class FakeFrontend extends ApplicationService.Iface {
     executors.put(wants.getExecutors)
     reply("want")
   }
-  override def putFile(application: String, sha256: String, offset: Long, data: ByteBuffer): Long = 0
+  override def putFile(application: String, sha256: String, offset: Long, data: ByteBuffer): Long =
+    0
   override def endApplication(application: String, incarnation: Long): Unit = reply("end")
 
-  override def news(application: String, incarnation: Long, version: Long, waitMillis: Int): TNews = {
+  override def news(
+      application: String,
+      incarnation: Long,
+      version: Long,
+      waitMillis: Int): TNews = {
     changed.tryAcquire(waitMillis.toLong, TimeUnit.MILLISECONDS)
     reply("news")
     new TNews(version, Collections.emptyList[TExecutorState](), Collections.emptyList[String]())

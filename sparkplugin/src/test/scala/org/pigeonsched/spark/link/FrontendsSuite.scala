@@ -14,16 +14,16 @@ class FrontendsSuite extends AnyFunSuite {
     f.failed(a)
     assert(f.current == b)
     f.failed(a)
-    assert(f.current == b, "somebody else moved on already")
+    assert(f.current == b, "another thread moved on already")
     f.failed(b)
     assert(f.current == a)
   }
 
-  test("frontends told of are tried too, within bounds") {
+  test("frontends named by a reply are tried too, within bounds") {
     val f = new Frontends(Seq(a))
-    f.learn(Seq("b:2", "a:1", "no address", "b:2"))
+    f.add(Seq("b:2", "a:1", "no address", "b:2"))
     assert(f.all == Seq(a, b))
-    f.learn((1 to 2 * MasterUrl.MaxFrontends).map(i => s"h$i:1"))
+    f.add((1 to 2 * MasterUrl.MaxFrontends).map(i => s"h$i:1"))
     assert(f.all.size == MasterUrl.MaxFrontends)
   }
 }

@@ -3,9 +3,9 @@ package org.apache.spark
 import scala.util.matching.Regex
 
 /**
- * Takes the place of Spark's object of this name, because it comes first on the class path: no master
- * is Spark's own local-cluster, so local-cluster[n,c,m] is left to whoever else can create it, which
- * is LocalClusterManager. Spark's classes and Spark's tests stay as they are.
+ * Replaces Spark's object of this name, because it comes first on the class path: no master URL is
+ * Spark's own local-cluster, so local-cluster[n,c,m] is left to another cluster manager, which is
+ * LocalClusterManager. Spark's classes and Spark's tests stay as they are.
  */
 private[spark] object SparkMasterRegex {
 

@@ -7,7 +7,10 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import org.scalatest.Reporter
 import org.scalatest.events._
 
-/** A reporter of ScalaTest: what became of each test, as lines of JSON {"event", "test", "seconds", "message"}. */
+/**
+ * A reporter of ScalaTest that writes the outcome of each test as a line of JSON: {"event", "test",
+ * "seconds", "message"}.
+ */
 class TestLines extends Reporter {
   import TestLines.write
 
@@ -26,14 +29,18 @@ class TestLines extends Reporter {
 
 object TestLines {
 
-  /** System property: where the lines go. */
+  /** System property: the file to write. */
   val File = "pigeon.suites.results"
 
   private val json = new ObjectMapper()
 
   def planned(tests: Iterable[String]): Unit = tests.foreach(write("planned", _))
 
-  private def write(event: String, test: String, millis: Option[Long] = None, message: String = ""): Unit = {
+  private def write(
+      event: String,
+      test: String,
+      millis: Option[Long] = None,
+      message: String = ""): Unit = {
     val line = json.createObjectNode().put("event", event).put("test", test)
     millis.foreach(m => line.put("seconds", m / 1000.0))
     if (message.nonEmpty) line.put("message", message)
@@ -41,7 +48,10 @@ object TestLines {
   }
 
   private def append(text: String): Unit = synchronized {
-    Files.write(Path.of(System.getProperty(File)), text.getBytes(StandardCharsets.UTF_8),
-      StandardOpenOption.CREATE, StandardOpenOption.APPEND)
+    Files.write(
+      Path.of(System.getProperty(File)),
+      text.getBytes(StandardCharsets.UTF_8),
+      StandardOpenOption.CREATE,
+      StandardOpenOption.APPEND)
   }
 }

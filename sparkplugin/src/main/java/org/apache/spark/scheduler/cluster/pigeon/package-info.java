@@ -7,7 +7,7 @@
  *            ┌─────────────────────────────────┴──────────────────┐
  *   PigeonTaskScheduler                             PigeonSchedulerBackend
  *   (TaskSchedulerImpl: offers only the slots       (CoarseGrainedSchedulerBackend: executors come
- *    for which a grant is held, tells demand)        and go as the daemons say)
+ *    for which a grant is held, sends demand)        and go as the daemons report)
  *            │ held grants, levels                          │
  *            └──────────────▶ ApplicationLink ◀─────────────┘   Thrift: register, want, news
  *                                   │
@@ -19,15 +19,15 @@
  *
  * The life of a grant: granted to an executor, relayed to the driver (held), bound to a task by
  * Spark's own scheduler or released at once, kept for the next task while its lease lasts, ended.
- * The node monitor is told the end by the executor, which is therefore the only one that can leak
- * it; it ends by itself what the driver left unanswered.
+ * The executor reports the end to the node monitor, so only the executor can leak a grant; it ends
+ * by itself the grants that the driver left unanswered.
  *
- * What fails: an executor dies (the node ends its grants, the driver forgets them and asks for
- * others); a frontend dies (the link registers with the next one and tells everything again); the
- * driver dies (executors exit, the lease of the application ends); a message is lost (demand is
- * absolute and told again each second).
+ * Failures: when an executor dies, the node ends its grants, and the driver discards them and asks
+ * for others; when a frontend dies, the link registers with the next one and sends everything
+ * again; when the driver dies, executors exit and the lease of the application ends; a lost message
+ * does not matter, because demand is absolute and sent again each second.
  *
- * The package lies below org.apache.spark because Spark's hooks are visible only there. What needs
- * nothing of Spark is in org.pigeonsched.spark.
+ * The package is below org.apache.spark because Spark's hooks are visible only there. What needs
+ * nothing of Spark but its Logging is in org.pigeonsched.spark.
  */
 package org.apache.spark.scheduler.cluster.pigeon;

@@ -5,42 +5,57 @@ import java.security.SecureRandom
 import org.apache.spark.{SparkConf, SparkContext}
 
 import org.pigeonsched.spark.{Address, Refusal}
-import org.pigeonsched.spark.link.{ApplicationLink, CarriedFile, Frontends, Wanted}
+import org.pigeonsched.spark.link.{ApplicationLink, Frontends, ShippedFile, Wanted}
 import org.pigeonsched.thrift.application.TApplication
 
-/** A Spark application as the cluster is told of it. */
+/** The description of a Spark application that the cluster receives. */
 private[spark] object ApplicationSpec {
 
   private val random = new SecureRandom
 
-  def freshId(): String = f"spark-${System.currentTimeMillis()}-${random.nextInt() & 0xffffffffL}%08x"
+  def freshId(): String =
+    f"spark-${System.currentTimeMillis()}-${random.nextInt() & 0xffffffffL}%08x"
 
-  /** How many at the start: with dynamic allocation as it says, else as set, else one on every node. */
+  /**
+   * Returns the initial number of executors: as dynamic allocation or the settings say, else one on
+   * every node.
+   */
   def executors(conf: SparkConf): Int =
     if (conf.getBoolean("spark.dynamicAllocation.enabled", false)) {
       val least = conf.getInt("spark.dynamicAllocation.minExecutors", 0)
-      Seq(least, conf.getInt("spark.dynamicAllocation.initialExecutors", least),
+      Seq(
+        least,
+        conf.getInt("spark.dynamicAllocation.initialExecutors", least),
         conf.getInt("spark.executor.instances", 0)).max
     } else conf.getInt("spark.executor.instances", Wanted.Everywhere)
 
   def link(
-      sc: SparkContext, settings: Settings, id: String, frontends: Seq[Address],
+      sc: SparkContext,
+      settings: Settings,
+      id: String,
+      frontends: Seq[Address],
       listener: ApplicationLink.Listener): ApplicationLink = {
     val files = if (settings.grants) pluginFile(settings).toList else Nil
     val template = new ExecutorTemplate(sc, settings, files.headOption).build()
-    val application = new TApplication(id, sc.appName, sc.sparkUser, random.nextLong() & Long.MaxValue,
-      settings.grants, "")
+    val application = new TApplication(
+      id,
+      sc.appName,
+      sc.sparkUser,
+      random.nextLong() & Long.MaxValue,
+      settings.grants,
+      "")
     application.setTemplate(template)
     new ApplicationLink(application, files, new Frontends(frontends), listener)
   }
 
-  // In tests the classes lie in folders, and executors are given a class path.
-  private def pluginFile(settings: Settings): Option[CarriedFile] = {
+  // In tests the classes are in folders, and executors have a class path set.
+  private def pluginFile(settings: Settings): Option[ShippedFile] = {
     val jar = SparkHome.jarOf(getClass)
     if (jar.isEmpty && settings.classPath.isEmpty) throw new Refusal(
-      "the jar of Pigeon's plugin cannot be sent to the nodes", s"class ${getClass.getName}",
+      "the jar of Pigeon's plugin cannot be sent to the nodes",
+      s"class ${getClass.getName}",
       "it was not loaded from a jar file",
       s"load the plugin from its jar (--jars or --driver-class-path), or set ${Settings.ClassPath}")
-    jar.map(CarriedFile.of("pigeon-spark.jar", _))
+    jar.map(ShippedFile.of("pigeon-spark.jar", _))
   }
 }

@@ -2,27 +2,25 @@ package org.apache.spark.scheduler.cluster.pigeon
 
 import scala.collection.mutable
 
-import org.slf4j.LoggerFactory
-
 import org.apache.spark.SparkContext
+import org.apache.spark.internal.Logging
 import org.apache.spark.scheduler.{TaskSet, TaskSetManager}
 
 import org.pigeonsched.spark.JobClass
 import org.pigeonsched.spark.classes.WarmUp
-import org.pigeonsched.spark.grants.{Grant, HeldGrants, Levels, Telling}
+import org.pigeonsched.spark.grants.{Grant, HeldGrants, Levels, UpdateThrottle}
 import org.pigeonsched.spark.grants.HeldGrants.Held
-import org.pigeonsched.spark.grants.Levels.Told
+import org.pigeonsched.spark.grants.Levels.LevelState
 
 /**
- * What the application wants and holds: its levels, its unbound grants, and the tasks that run.
+ * The demand of the application and the grants it holds: its levels, its unbound grants, and its
+ * running tasks.
  *
  * Every method is called under the task scheduler's lock; none calls back into Spark's schedulers
- * or waits for anything.
+ * or blocks.
  */
-private[spark] final class Demand(sc: SparkContext, settings: Settings) {
+private[spark] final class Demand(sc: SparkContext, settings: Settings) extends Logging {
   import Demand._
-
-  private val log = LoggerFactory.getLogger(getClass)
 
   private val held = new HeldGrants
   private val levels = new Levels
@@ -32,26 +30,27 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
   private val running = mutable.HashMap[Long, Running]()
   private val warmUp = new WarmUp
 
-  private var outlet: Option[Outlet] = None
-  private val telling = new Telling
+  private var backend: Option[Backend] = None
+  private val throttle = new UpdateThrottle
 
-  val metrics = new GrantMetrics(() => held.size, () => telling.last.map(_.outstanding).sum)
+  val metrics = new GrantMetrics(() => held.size, () => throttle.last.map(_.outstanding).sum)
 
-  /** Where demand goes, and executors are reached. */
-  def connect(o: Outlet): Unit = outlet = Some(o)
+  /** Sets the backend that sends demand and messages to executors. */
+  def connect(b: Backend): Unit = backend = Some(b)
 
-  /** A stage attempt begins. Throws a Refusal when its class is none. */
+  /** A stage attempt begins. Throws a Refusal when a setting names no class. */
   def submitted(taskSet: TaskSet): Unit = {
     val level = classes.level(taskSet)
     stages((taskSet.stageId, taskSet.stageAttemptId)) = level
     levels.put(level.description)
   }
 
-  /** It is over, or never was. */
+  /** The stage attempt has ended, or never began. */
   def finished(stage: Int, attempt: Int): Unit =
     stages.remove((stage, attempt)).foreach(level => levels.remove(level.name))
 
-  def classOf(m: TaskSetManager): JobClass = levelOf(m).fold[JobClass](JobClass.Short)(_.choice.jobClass)
+  def classOf(m: TaskSetManager): JobClass =
+    levelOf(m).fold[JobClass](JobClass.Short)(_.choice.jobClass)
 
   private def levelOf(m: TaskSetManager): Option[StageLevel] =
     stages.get((m.taskSet.stageId, m.taskSet.stageAttemptId))
@@ -63,23 +62,30 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
       waits.arrived(g.level, now).foreach(nanos => metrics.waited.update(nanos / 1000))
     }
 
-  def kept(executor: String, grant: Grant, now: Long): Unit = held.arrived(executor, Held(grant, now, kept = true))
+  def kept(executor: String, grant: Grant, now: Long): Unit =
+    held.arrived(executor, Held(grant, now, kept = true))
 
   def expired(executor: String, ids: Seq[String]): Unit = {
     ids.foreach(held.forget(executor, _))
     metrics.expired.inc(ids.size.toLong)
   }
 
-  /** Nobody tells the end of the tasks that ran there: they must not count as running for ever. */
+  /**
+   * No end is reported of the tasks that ran there: without this they would count as running for
+   * ever.
+   */
   def executorLost(executor: String, now: Long): Unit = {
     held.takeAll(executor)
     warmUp.lost(executor)
-    running.iterator.filter(_._2.executor == executor).map(_._1).toList.foreach(ended(_, now, successful = false))
+    running.iterator.filter(_._2.executor == executor).map(_._1).toList.foreach(ended(
+      _,
+      now,
+      successful = false))
   }
 
   def count(executor: String, jobClass: JobClass): Int = held.count(executor, jobClass)
 
-  /** Spark chose a task for the executor: it takes a grant of its class, which is held. */
+  /** Spark chose a task for the executor: binds a grant of its class, which must be held. */
   def bind(executor: String, task: Long, m: TaskSetManager, now: Long): Unit = {
     val level = levelOf(m)
     level.foreach { l =>
@@ -89,7 +95,7 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
     held.take(executor, classOf(m), level.fold("")(_.name)).foreach { h =>
       (if (h.kept) metrics.reused else metrics.bound).inc()
       levels.used(h.grant.level)
-      outlet.foreach(_.send(executor, Bind(h.grant.id, task)))
+      backend.foreach(_.send(executor, Bind(h.grant.id, task)))
     }
   }
 
@@ -103,63 +109,71 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) {
     }
   }
 
-  /** What is left of an executor's grants after its offer goes back at once. */
+  /** Returns the executor's remaining grants immediately after its offer. */
   def releaseAll(executor: String, now: Long): Unit = release(executor, held.takeAll(executor), now)
 
-  /** Grants of executors that are not offered any more. */
+  /** Releases the grants of executors that are not offered any more. */
   def releaseOld(now: Long): Unit =
-    held.takeOlder(now - OldNanos).groupBy(_._1).foreach { case (executor, old) => release(executor, old.map(_._2), now) }
+    held.takeOlder(now - OldNanos).groupBy(_._1).foreach { case (executor, old) =>
+      release(executor, old.map(_._2), now)
+    }
 
   private def release(executor: String, unused: Seq[Held], now: Long): Unit = if (unused.nonEmpty) {
     unused.filterNot(_.kept).foreach { h =>
       metrics.declined.inc()
       levels.declined(h.grant.level, now)
     }
-    outlet.foreach(_.send(executor, Release(unused.map(_.grant.id).toList)))
+    backend.foreach(_.send(executor, Release(unused.map(_.grant.id).toList)))
   }
 
-  /** Stages that have shown to be long go on as long ones. */
+  /** Moves stages that have turned out to be long to the long class. */
   def demote(now: Long): Unit = stages.valuesIterator.toList.foreach { level =>
     val before = level.name
     if (level.demoted(now, cutoff)) {
-      log.info(s"${level.description.title} is long from now on: ${level.choice.why}")
+      logInfo(s"${level.description.title} is long from now on: ${level.choice.why}")
       levels.remove(before)
       levels.put(level.description)
     }
   }
 
-  /** Tells the cluster what is wanted now, if it changed in a way that matters. */
-  def settle(taskSets: Seq[TaskSetManager], hosts: Iterable[String], now: Long): Unit = {
+  /** Sends the present demand to the cluster if it has changed enough. */
+  def update(taskSets: Seq[TaskSetManager], hosts: Iterable[String], now: Long): Unit = {
     val pending = mutable.HashMap[String, Int]().withDefaultValue(0)
     taskSets.foreach { m =>
       levelOf(m).foreach(l => pending(l.name) += l.demand.of(m, hosts))
     }
-    levels.settle(pending, held.count, now)
-    val told = levels.told
-    waits.wanted(told, now)
-    if (telling.due(told, now)) outlet.foreach(_.want(told))
-    waits.tooLong(now).foreach { case (level, seconds) => outlet.foreach(_.waitsLong(level, seconds)) }
+    levels.updateTotals(pending, held.count, now)
+    val states = levels.states
+    waits.wanted(states, now)
+    if (throttle.shouldSend(states, now)) backend.foreach(_.updateLevels(states))
+    waits.tooLong(now).foreach { case (level, seconds) =>
+      backend.foreach(_.warnWaiting(level, seconds))
+    }
   }
 
   private def cutoff: Long =
-    settings.cutoffNanos.orElse(outlet.map(_.cutoffNanos).filter(_ > 0)).getOrElse(DefaultCutoffNanos)
+    settings.cutoffNanos.orElse(
+      backend.map(_.cutoffNanos).filter(_ > 0)).getOrElse(DefaultCutoffNanos)
 }
 
 private[spark] object Demand {
 
-  /** Demand and answers leave by here; nothing of it blocks. */
-  trait Outlet {
-    def want(levels: Seq[Told]): Unit
+  /** The scheduler backend as demand uses it; no method blocks. */
+  trait Backend {
+    def updateLevels(levels: Seq[LevelState]): Unit
     def send(executor: String, message: Any): Unit
+
     /** The cluster's own boundary between short and long; 0 if it is not known. */
     def cutoffNanos: Long
-    /** For the user's eyes: a level has had no grant for so many seconds. */
-    def waitsLong(level: String, seconds: Long): Unit
+
+    /** Warns the user that a level has had no grant for so many seconds. */
+    def warnWaiting(level: String, seconds: Long): Unit
   }
 
   private final case class Running(level: StageLevel, executor: String)
 
   val DefaultCutoffNanos: Long = 1000L * 1000 * 1000
-  /** A grant not offered to Spark for so long is given back. */
+
+  /** A grant that has not been offered to Spark for so long is returned. */
   val OldNanos: Long = 2L * 1000 * 1000 * 1000
 }

@@ -5,14 +5,17 @@ import scala.collection.JavaConverters._
 import org.apache.spark.{SPARK_VERSION, SparkConf, SparkContext}
 
 import org.pigeonsched.spark.{Address, CommandLine}
-import org.pigeonsched.spark.link.CarriedFile
+import org.pigeonsched.spark.link.ShippedFile
 import org.pigeonsched.thrift.application.{TRuntime, TTemplate}
 
 /**
- * How the nodes start an executor: a Java process with the class path of the node's Spark, told
- * where the driver is. It fetches the rest of its configuration from there.
+ * The command with which nodes start an executor: a Java process with the class path of the node's
+ * Spark, and the address of the driver, from which it fetches the rest of its configuration.
  */
-private[spark] final class ExecutorTemplate(sc: SparkContext, settings: Settings, plugin: Option[CarriedFile]) {
+private[spark] final class ExecutorTemplate(
+    sc: SparkContext,
+    settings: Settings,
+    plugin: Option[ShippedFile]) {
   import ExecutorTemplate._
 
   private val conf = sc.conf
@@ -22,41 +25,63 @@ private[spark] final class ExecutorTemplate(sc: SparkContext, settings: Settings
 
   def build(): TTemplate = {
     val slots = cores.fold(0)(c => if (settings.grants) math.max(1, c / taskCpus) else c)
-    val t = new TTemplate(argv.asJava, env.asJava, memory, slots, plugin.map(_.told).toList.asJava,
-      driver.toString, "spark.driver.host")
+    val t = new TTemplate(
+      argv.asJava,
+      env.asJava,
+      memory,
+      slots,
+      plugin.map(_.toThrift).toList.asJava,
+      driver.toString,
+      "spark.driver.host")
     if (settings.classPath.isEmpty) t.setRuntime(runtime)
     t
   }
 
-  private def runtime = new TRuntime("spark", SPARK_VERSION, SparkHome.find(settings), List(SparkHome.mark).asJava,
-    List("jars/spark-core_*.jar").asJava, Settings.SparkHome)
+  private def runtime = new TRuntime(
+    "spark",
+    SPARK_VERSION,
+    SparkHome.find(settings),
+    List(SparkHome.mark).asJava,
+    List("jars/spark-core_*.jar").asJava,
+    Settings.SparkHome)
 
   private def argv: Seq[String] =
     Seq("{{JAVA_HOME}}/bin/java", "-cp", classPath, s"-Xmx${sc.executorMemory}M") ++
       javaOptions ++ startupSettings ++
-      Seq(if (settings.grants) OurBackend else SparksBackend,
-        "--driver-url", s"spark://CoarseGrainedScheduler@$driver",
-        "--executor-id", "{{EXECUTOR_ID}}",
-        "--hostname", "{{HOSTNAME}}",
-        "--cores", cores.fold("{{SLOTS}}")(_.toString),
-        "--app-id", "{{APP_ID}}",
-        "--resourceProfileId", "0")
+      Seq(
+        if (settings.grants) PigeonBackend else SparkBackend,
+        "--driver-url",
+        s"spark://CoarseGrainedScheduler@$driver",
+        "--executor-id",
+        "{{EXECUTOR_ID}}",
+        "--hostname",
+        "{{HOSTNAME}}",
+        "--cores",
+        cores.fold("{{SLOTS}}")(_.toString),
+        "--app-id",
+        "{{APP_ID}}",
+        "--resourceProfileId",
+        "0")
 
   private def classPath: String = {
-    val ours = plugin.map(f => s"{{FILE:${f.name}}}").filter(_ => settings.grants)
+    val pluginJar = plugin.map(f => s"{{FILE:${f.name}}}").filter(_ => settings.grants)
     val spark = settings.classPath.fold(Seq("{{RUNTIME}}/conf", "{{RUNTIME}}/jars/*"))(Seq(_))
-    (conf.getOption("spark.executor.extraClassPath").toSeq ++ ours ++ spark).mkString(":")
+    (conf.getOption("spark.executor.extraClassPath").toSeq ++ pluginJar ++ spark).mkString(":")
   }
 
-  // Spark itself has put the module options in by now.
+  // Spark has added the module options by now.
   private def javaOptions: Seq[String] =
-    Seq("spark.executor.defaultJavaOptions", "spark.executor.extraJavaOptions").flatMap(conf.getOption)
+    Seq(
+      "spark.executor.defaultJavaOptions",
+      "spark.executor.extraJavaOptions").flatMap(conf.getOption)
       .filter(!_.isEmpty).take(2).flatMap(CommandLine.split)
 
-  // What an executor must know before it can ask the driver; no secret on a command line.
+  // The settings that an executor needs before it can connect to the driver; no secret on a command
+  // line.
   private def startupSettings: Seq[String] =
     conf.getAll.toSeq.sortBy(_._1).collect {
-      case (k, v) if SparkConf.isExecutorStartupConf(k) && !Secret.findFirstIn(k).isDefined => s"-D$k=$v"
+      case (k, v) if SparkConf.isExecutorStartupConf(k) && !Secret.findFirstIn(k).isDefined =>
+        s"-D$k=$v"
     }
 
   private def env: Seq[String] = {
@@ -73,27 +98,30 @@ private[spark] final class ExecutorTemplate(sc: SparkContext, settings: Settings
 
   private def secrets: Seq[(String, String)] = {
     val security = sc.env.securityManager
-    if (security.isAuthenticationEnabled()) Seq("_SPARK_AUTH_SECRET" -> security.getSecretKey()) else Nil
+    if (security.isAuthenticationEnabled()) Seq("_SPARK_AUTH_SECRET" -> security.getSecretKey())
+    else Nil
   }
 
-  // Heap, what Spark sets aside for Python and off the heap, and the overhead of a process.
+  // The heap, what Spark reserves for Python and off the heap, and the overhead of a process.
   private def memory: Long = {
     def mb(key: String): Long = conf.getSizeAsMb(key, "0")
     val heap = sc.executorMemory.toLong
     val factor = conf.getDouble("spark.executor.memoryOverheadFactor", 0.1)
     val least = conf.getSizeAsMb("spark.executor.minMemoryOverhead", "384m")
-    val overhead = if (conf.contains("spark.executor.memoryOverhead")) mb("spark.executor.memoryOverhead")
-      else math.max(least, (heap * factor).toLong)
-    val offHeap = if (conf.getBoolean("spark.memory.offHeap.enabled", false))
-      conf.getSizeAsBytes("spark.memory.offHeap.size", "0") / (1024 * 1024) else 0L
+    val overhead = conf.getOption("spark.executor.memoryOverhead")
+      .fold(math.max(least, (heap * factor).toLong))(_ => mb("spark.executor.memoryOverhead"))
+    val offHeap =
+      if (!conf.getBoolean("spark.memory.offHeap.enabled", false)) 0L
+      else conf.getSizeAsBytes("spark.memory.offHeap.size", "0") / (1024 * 1024)
     heap + overhead + offHeap + mb("spark.executor.pyspark.memory")
   }
 }
 
 private[spark] object ExecutorTemplate {
-  val OurBackend = "org.apache.spark.executor.PigeonExecutorBackend"
-  val SparksBackend = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
-  /** By which an executor multiplies its slots, when they become its cores. */
+  val PigeonBackend = "org.apache.spark.executor.PigeonExecutorBackend"
+  val SparkBackend = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+
+  /** The factor by which an executor multiplies its slots to obtain its cores. */
   val TaskCpus = "PIGEON_TASK_CPUS"
 
   private val Secret = "(?i)secret|password|token".r

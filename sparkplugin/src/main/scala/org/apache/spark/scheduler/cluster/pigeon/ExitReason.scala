@@ -5,21 +5,29 @@ import org.apache.spark.scheduler.{ExecutorExited, ExecutorLossReason, ExecutorP
 
 import org.pigeonsched.spark.link.ExecutorState
 
-/** The end of an executor in Spark's words, which its listeners and its UI show. */
+/** The end of an executor in Spark's terms, which its listeners and its UI show. */
 private[spark] object ExitReason {
 
-  // An executor ends itself with these when its disk or the network failed it: that is no failure of
-  // the tasks it ran. The same numbers in all lines; BLOCK_MANAGER_REREGISTRATION_FAILED is not in 3.5.
-  private val NotTheTasks = Set(ExecutorExitCode.HEARTBEAT_FAILURE, ExecutorExitCode.DISK_STORE_FAILED_TO_CREATE_DIR, 58)
+  // An executor exits with these when its disk or its network failed: that is no failure of its
+  // tasks. The numbers are the same in all lines of Spark; BLOCK_MANAGER_REREGISTRATION_FAILED does
+  // not exist in 3.5.
+  private val NotTheTasks =
+    Set(ExecutorExitCode.HEARTBEAT_FAILURE, ExecutorExitCode.DISK_STORE_FAILED_TO_CREATE_DIR, 58)
 
   /**
-   * A status below 0: the end was none of its own, and tasks that ran there have not failed by it.
-   * No host is named: outputs of other executors on that host are not lost with this one.
+   * A status below 0: the executor did not cause its end, so the tasks that ran there have not
+   * failed. No host is named: outputs of other executors on that host are not lost with this one.
    */
   def of(state: ExecutorState): ExecutorLossReason =
     if (state.status < 0) new ExecutorProcessLost(state.reason, None, false)
-    else new ExecutorExited(state.status, !NotTheTasks(state.status), s"Command exited with code ${state.status}")
+    else new ExecutorExited(
+      state.status,
+      !NotTheTasks(state.status),
+      s"Command exited with code ${state.status}")
 
   def lost: ExecutorLossReason =
-    new ExecutorProcessLost("The connection to the executor broke and its node reported no exit", None, false)
+    new ExecutorProcessLost(
+      "The connection to the executor broke and its node reported no exit",
+      None,
+      false)
 }

@@ -4,7 +4,7 @@ import com.codahale.metrics.{Counter, Gauge, Histogram, MetricRegistry, SlidingW
 
 import org.apache.spark.metrics.source.Source
 
-/** The driver's metrics source "pigeon": what became of its grants. */
+/** The driver's metrics source "pigeon": counts of its grants. */
 private[spark] final class GrantMetrics(heldNow: () => Int, wantedNow: () => Long) extends Source {
 
   override val sourceName: String = GrantMetrics.Name
@@ -12,20 +12,29 @@ private[spark] final class GrantMetrics(heldNow: () => Int, wantedNow: () => Lon
 
   /** Grants that reached the driver. */
   val arrived: Counter = metricRegistry.counter("grants.arrived")
-  /** Tasks put into a slot that was just granted. */
+
+  /** Tasks that ran in a slot that was just granted. */
   val bound: Counter = metricRegistry.counter("grants.bound")
-  /** Tasks put into the slot of a task before them, under its lease. */
+
+  /** Tasks that ran in the slot of an earlier task, under its lease. */
   val reused: Counter = metricRegistry.counter("grants.reused")
-  /** Grants handed back unused. */
+
+  /** Grants returned unused. */
   val declined: Counter = metricRegistry.counter("grants.declined")
-  /** Grants that executors ended because the driver did not answer, or a task never started. */
-  val expired: Counter = metricRegistry.counter("grants.expired")
+
   /**
-   * Microseconds in which a level wanted a grant and had none, from the one before to the next. The
-   * last ones, and all of them: most are so short that the rare long ones must not be left to chance.
+   * Grants that executors ended because the driver did not answer, or because a task never started.
+   */
+  val expired: Counter = metricRegistry.counter("grants.expired")
+
+  /**
+   * Microseconds for which a level wanted a grant and had none, from one grant to the next. All of
+   * the last ones are kept: most are so short that sampling could miss the rare long ones.
    */
   val waited: Histogram =
-    metricRegistry.register("grants.wait.us", new Histogram(new SlidingWindowReservoir(GrantMetrics.Waits)))
+    metricRegistry.register(
+      "grants.wait.us",
+      new Histogram(new SlidingWindowReservoir(GrantMetrics.Waits)))
 
   gauge("grants.held", () => heldNow())
   gauge("grants.wanted", () => wantedNow())
@@ -36,6 +45,7 @@ private[spark] final class GrantMetrics(heldNow: () => Int, wantedNow: () => Lon
 
 private[spark] object GrantMetrics {
   val Name = "pigeon"
-  /** How many waits are remembered. */
+
+  /** How many waits are kept. */
   val Waits = 1024
 }

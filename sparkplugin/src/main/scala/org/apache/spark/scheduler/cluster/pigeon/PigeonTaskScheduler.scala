@@ -12,25 +12,28 @@ import org.pigeonsched.spark.grants.Grant
 /**
  * Spark's own scheduler, which sees a free core only where a grant is held.
  *
- * Locality, pools, retries, speculation, exclusion and cancellation are Spark's: a grant says that a
- * slot may be used, Spark says for what. In coarse mode nothing is changed.
+ * Locality, pools, retries, speculation, exclusion and cancellation are Spark's: a grant permits
+ * the use of a slot, and Spark decides what for. In coarse mode nothing is changed.
  *
- * Locks: this one, then the backend's. Nothing here waits for a daemon.
+ * Lock order: this one, then the backend's. No method waits for a daemon.
  */
-private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Settings) extends TaskSchedulerImpl(sc) {
+private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Settings)
+  extends TaskSchedulerImpl(sc) {
 
   override val rootPool: ClassPool = new ClassPool(schedulingMode)
 
   /** Guarded by this. */
   val demand = new Demand(sc, settings)
 
-  def granted(executor: String, grants: Seq[Grant]): Unit = synchronized(demand.arrived(executor, grants, now))
+  def granted(executor: String, grants: Seq[Grant]): Unit =
+    synchronized(demand.arrived(executor, grants, now))
 
   def kept(executor: String, grant: Grant): Unit = synchronized(demand.kept(executor, grant, now))
 
-  def expired(executor: String, ids: Seq[String]): Unit = synchronized(demand.expired(executor, ids))
+  def expired(executor: String, ids: Seq[String]): Unit =
+    synchronized(demand.expired(executor, ids))
 
-  // Not before: metrics are named after the application, whose id the context has set by now.
+  // Not earlier: metrics are named after the application, whose id the context has set by now.
   override def postStartHook(): Unit = {
     sc.env.metricsSystem.registerSource(demand.metrics)
     super.postStartHook()
@@ -39,28 +42,31 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
   override def submitTasks(taskSet: TaskSet): Unit =
     if (!settings.grants) super.submitTasks(taskSet)
     else synchronized {
-      val refusal = refused(taskSet)
+      val refusal = refusalOf(taskSet)
       super.submitTasks(taskSet)
       refusal.foreach { r =>
-        taskSetManagerForAttempt(taskSet.stageId, taskSet.stageAttemptId).foreach(_.abort(r.getMessage))
+        taskSetManagerForAttempt(
+          taskSet.stageId,
+          taskSet.stageAttemptId).foreach(_.abort(r.getMessage))
       }
     }
 
   override def taskSetFinished(manager: TaskSetManager): Unit = synchronized {
     super.taskSetFinished(manager)
     demand.finished(manager.taskSet.stageId, manager.taskSet.stageAttemptId)
-    if (settings.grants) settle()
+    if (settings.grants) updateDemand()
   }
 
   override def resourceOffers(
-      offers: IndexedSeq[WorkerOffer], isAllFreeResources: Boolean): Seq[Seq[TaskDescription]] = synchronized {
+      offers: IndexedSeq[WorkerOffer],
+      isAllFreeResources: Boolean): Seq[Seq[TaskDescription]] = synchronized {
     if (!settings.grants) super.resourceOffers(offers, isAllFreeResources)
     else {
       demand.demote(now)
       val launched = offerGranted(offers, o => super.resourceOffers(o, isAllFreeResources))
       offers.foreach(o => demand.releaseAll(o.executorId, now))
       demand.releaseOld(now)
-      settle()
+      updateDemand()
       launched
     }
   }
@@ -80,43 +86,50 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
     super.executorLost(executorId, reason)
   }
 
-  // One round for each class that has grants here, the more urgent one first; each sees the stages of
-  // its class only. Without a grant there still is a round, of no cores: Spark keeps its books in it.
+  // One round of offers for each class that has grants here, the more urgent one first; each round
+  // sees only the stages of its class. Without a grant there is still a round, of no cores, because
+  // Spark does bookkeeping in it.
   private def offerGranted(
       offers: IndexedSeq[WorkerOffer],
       offer: IndexedSeq[WorkerOffer] => Seq[Seq[TaskDescription]]): Seq[Seq[TaskDescription]] = {
     val classes = JobClass.all.filter(c => offers.exists(o => demand.count(o.executorId, c) > 0))
-    val books =
-      if (classes.isEmpty || offers.exists(o => !isExecutorAlive(o.executorId))) offer(offers.map(_.copy(cores = 0)))
-      else Nil
+    val emptyRound =
+      if (classes.nonEmpty && offers.forall(o => isExecutorAlive(o.executorId))) Nil
+      else offer(offers.map(_.copy(cores = 0)))
     val used = scala.collection.mutable.HashMap[String, Int]().withDefaultValue(0)
-    books ++ classes.flatMap { c =>
+    emptyRound ++ classes.flatMap { c =>
       val open = offers.map { o =>
         val free = o.cores - used(o.executorId) * CPUS_PER_TASK
         o.copy(cores = math.min(free, demand.count(o.executorId, c) * CPUS_PER_TASK))
       }
-      val chosen = rootPool.showing(demand.classOf(_) == c)(offer(open))
+      val chosen = rootPool.restrictedTo(demand.classOf(_) == c)(offer(open))
       chosen.foreach(_.foreach { t =>
         used(t.executorId) += 1
-        Option(taskIdToTaskSetManager.get(t.taskId)).foreach(demand.bind(t.executorId, t.taskId, _, now))
+        Option(taskIdToTaskSetManager.get(t.taskId)).foreach(demand.bind(
+          t.executorId,
+          t.taskId,
+          _,
+          now))
       })
       chosen
     }
   }
 
-  private def settle(): Unit = {
+  private def updateDemand(): Unit = {
     val hosts = hostToExecutors.iterator.filter(_._2.nonEmpty).map(_._1).toList
-    demand.settle(rootPool.getSortedTaskSetQueue.toList, hosts, now)
+    demand.update(rootPool.getSortedTaskSetQueue.toList, hosts, now)
   }
 
-  private def refused(taskSet: TaskSet): Option[Refusal] =
-    if (taskSet.tasks.headOption.exists(_.isBarrier)) Some(barrier(taskSet))
-    else try {
-      demand.submitted(taskSet)
-      None
-    } catch { case r: Refusal => Some(r) }
+  private def refusalOf(taskSet: TaskSet): Option[Refusal] =
+    if (taskSet.tasks.headOption.exists(_.isBarrier)) Some(barrierRefusal(taskSet))
+    else {
+      try {
+        demand.submitted(taskSet)
+        None
+      } catch { case r: Refusal => Some(r) }
+    }
 
-  private def barrier(taskSet: TaskSet) = new Refusal(
+  private def barrierRefusal(taskSet: TaskSet) = new Refusal(
     "barrier stages do not run in Pigeon's mode grants",
     s"stage ${taskSet.stageId} of job ${taskSet.priority} with ${taskSet.tasks.length} tasks",
     "all its tasks must start at the same time, and grants come one by one: it could wait for ever",

@@ -10,14 +10,15 @@ import org.pigeonsched.spark.classes.ClassChoice
  *
  * @param grants          true: each task runs under a grant; false (coarse): executors hold their
  *                        slots and Spark schedules in them, as on other cluster managers
- * @param lease           may slots be kept from one task to the next while the cluster allows it?
- * @param jobClass        of all stages that nothing closer speaks for
+ * @param lease           whether slots may be kept from one task to the next while the cluster
+ *                        allows it
+ * @param jobClass        of all stages without a more specific setting
  * @param cutoffNanos     between short and long; None: the cluster's own
- * @param applicationId   None: one is made
- * @param sparkHome       on the nodes; None: where the driver's own Spark lies
+ * @param applicationId   None: one is generated
+ * @param sparkHome       on the nodes; None: the path of the driver's own Spark
  * @param classPath       of executors, instead of a Spark home
- * @param registerMillis  for how long the driver looks for a frontend before it gives up
- * @param patienceNanos   for how long a grant may stay unanswered before its executor ends it
+ * @param registerMillis  how long the driver tries to reach a frontend before it gives up
+ * @param grantTimeoutNanos   how long a grant may stay unanswered before its executor ends it
  */
 private[spark] final case class Settings(
     grants: Boolean,
@@ -28,7 +29,7 @@ private[spark] final case class Settings(
     sparkHome: Option[String],
     classPath: Option[String],
     registerMillis: Long,
-    patienceNanos: Long)
+    grantTimeoutNanos: Long)
 
 private[spark] object Settings {
 
@@ -40,12 +41,21 @@ private[spark] object Settings {
   val ClassPath = "spark.pigeon.executor.classPath"
   val RegisterTimeout = "spark.pigeon.register.timeout"
   val GrantTimeout = "spark.pigeon.grant.timeout"
-  val Patience = "30s"
+  val DefaultGrantTimeout = "30s"
 
   private val PoolClass = """spark\.pigeon\.pool\.(.+)\.class""".r
   private val Known =
-    Set(Mode, Lease, Cutoff, ApplicationId, SparkHome, ClassPath, RegisterTimeout, GrantTimeout,
-      ClassChoice.Property, ClassChoice.Estimate)
+    Set(
+      Mode,
+      Lease,
+      Cutoff,
+      ApplicationId,
+      SparkHome,
+      ClassPath,
+      RegisterTimeout,
+      GrantTimeout,
+      ClassChoice.Property,
+      ClassChoice.Estimate)
 
   /** Throws a Refusal that names the setting. */
   def of(conf: SparkConf): Settings = {
@@ -53,21 +63,24 @@ private[spark] object Settings {
     Settings(
       grants = mode(conf.get(Mode, "grants")),
       lease = conf.getBoolean(Lease, true),
-      jobClass = conf.getOption(ClassChoice.Property).map(JobClass.of(_, ClassChoice.Property).name),
+      jobClass =
+        conf.getOption(ClassChoice.Property).map(JobClass.of(_, ClassChoice.Property).name),
       cutoffNanos = conf.getOption(Cutoff).map(_ => conf.getTimeAsMs(Cutoff, "1s") * 1000000),
       applicationId = conf.getOption(ApplicationId),
       sparkHome = conf.getOption(SparkHome),
       classPath = conf.getOption(ClassPath),
       registerMillis = conf.getTimeAsMs(RegisterTimeout, "7s"),
-      patienceNanos = conf.getTimeAsMs(GrantTimeout, Patience) * 1000000)
+      grantTimeoutNanos = conf.getTimeAsMs(GrantTimeout, DefaultGrantTimeout) * 1000000)
   }
 
   private def mode(name: String): Boolean = name match {
     case "grants" => true
     case "coarse" => false
     case other => throw new Refusal(
-      s"there is no mode '$other'", s"setting $Mode", "the modes are grants and coarse",
-      "set it to grants (slots are shared task by task) or coarse (executors hold their slots)")
+        s"there is no mode '$other'",
+        s"setting $Mode",
+        "the modes are grants and coarse",
+        "set it to grants (slots are shared task by task) or coarse (executors hold their slots)")
   }
 
   private def checkNames(conf: SparkConf): Unit =
@@ -75,8 +88,10 @@ private[spark] object Settings {
       case key @ PoolClass(_) => JobClass.of(conf.get(key), key)
       case key if Known(key) =>
       case key => throw new Refusal(
-        s"there is no setting $key", "the application's configuration",
-        s"Pigeon's settings are ${Known.toSeq.sorted.mkString(", ")} and spark.pigeon.pool.<name>.class",
-        "correct the name or leave the setting out")
+          s"there is no setting $key",
+          "the application's configuration",
+          s"Pigeon's settings are ${Known.toSeq.sorted.mkString(", ")}" +
+            " and spark.pigeon.pool.<name>.class",
+          "correct the name or leave the setting out")
     }
 }

@@ -10,12 +10,15 @@ import org.pigeonsched.spark.Refusal
 import org.pigeonsched.spark.classes.{ClassChoice, History}
 import org.pigeonsched.spark.classes.ClassChoice.Facts
 
-/** Decides the class of each stage attempt, by ClassChoice and what is known of it here. */
+/** Chooses the class of each stage attempt, by ClassChoice and what is known of the stage here. */
 private[spark] final class StageClasses(sc: SparkContext, settings: Settings, cutoff: () => Long) {
 
   val history = new History
 
-  /** Throws a Refusal when a local property names no class. On the thread of Spark's DAG scheduler. */
+  /**
+   * Throws a Refusal when a local property names no class. Called by the thread of Spark's DAG
+   * scheduler.
+   */
   def level(taskSet: TaskSet): StageLevel = {
     val stage = sc.dagScheduler.stageIdToStage.get(taskSet.stageId)
     val key = stage.map(StageKey.of)
@@ -34,22 +37,29 @@ private[spark] final class StageClasses(sc: SparkContext, settings: Settings, cu
       cutoffNanos = cutoff())
   }
 
-  // Spark hands the local properties of the submitting thread on, with those of its parents.
+  // Spark passes on the local properties of the submitting thread, including those inherited from
+  // its parents.
   private def property(properties: Properties, name: String): Option[String] =
     Option(properties).flatMap(p => Option(p.getProperty(name))).map(_.trim).filter(_.nonEmpty)
 
   private def estimate(local: Option[String], conf: SparkConf): Long =
     local.orElse(conf.getOption(ClassChoice.Estimate)).fold(0L) { text =>
-      try math.max(0L, JavaUtils.timeStringAs(text, java.util.concurrent.TimeUnit.MICROSECONDS) * 1000)
+      try math.max(
+          0L,
+          JavaUtils.timeStringAs(text, java.util.concurrent.TimeUnit.MICROSECONDS) * 1000)
       catch {
         case e: NumberFormatException => throw new Refusal(
-          s"'$text' is no duration", s"setting ${ClassChoice.Estimate}", e.getMessage,
-          "write it as 500ms, 2s or 1m: what one task of the stage takes", e)
+            s"'$text' is no duration",
+            s"setting ${ClassChoice.Estimate}",
+            e.getMessage,
+            "write it as 500ms, 2s or 1m: what one task of the stage takes",
+            e)
       }
     }
 
   private def title(taskSet: TaskSet, stage: Option[Stage]): String = {
     val called = stage.fold("")(s => s" (${s.name})")
-    s"stage ${taskSet.stageId}.${taskSet.stageAttemptId}$called of job ${taskSet.priority}, ${taskSet.tasks.length} tasks"
+    s"stage ${taskSet.stageId}.${taskSet.stageAttemptId}$called of job ${taskSet.priority}," +
+      s" ${taskSet.tasks.length} tasks"
   }
 }

@@ -5,18 +5,19 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.scheduler.Stage
 
 /**
- * What makes two stages the same stage, run again: the place in the program that called it and the
- * shape of its plan up to its shuffles. Queries typed into a SQL shell all have the same call site;
- * the shape tells them apart.
+ * Identifies a stage that is run again: by the place in the program that called it and the shape of
+ * its plan up to its shuffles. Queries typed into a SQL shell all have the same call site; the
+ * shape distinguishes them.
  */
 private[spark] object StageKey {
 
-  /** A bound on how far a plan is looked at. */
+  /** A bound on how much of a plan is examined. */
   val MaxOperators = 32
 
-  /** Text of a bounded length; the same for the same stage of two jobs. */
+  /** Returns a text of bounded length, the same for the same stage of two jobs. */
   def of(stage: Stage): String =
-    s"${stage.name}|${stage.getClass.getSimpleName}|${Integer.toHexString(shape(stage.rdd).hashCode)}" +
+    s"${stage.name}|${stage.getClass.getSimpleName}" +
+      s"|${Integer.toHexString(shape(stage.rdd).hashCode)}" +
       s"|${Integer.toHexString(stage.details.hashCode)}"
 
   private def shape(last: RDD[_]): String = {
@@ -25,7 +26,8 @@ private[spark] object StageKey {
     var left = MaxOperators
     while (rdds.nonEmpty && left > 0) {
       val rdd = rdds.head
-      text.append(rdd.getClass.getSimpleName).append(':').append(rdd.scope.map(_.name).getOrElse("")).append(';')
+      text.append(rdd.getClass.getSimpleName).append(
+        ':').append(rdd.scope.map(_.name).getOrElse("")).append(';')
       rdds = parents(rdd) ++ rdds.tail
       left -= 1
     }

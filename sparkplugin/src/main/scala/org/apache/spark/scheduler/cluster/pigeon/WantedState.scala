@@ -1,11 +1,11 @@
 package org.apache.spark.scheduler.cluster.pigeon
 
-import org.pigeonsched.spark.grants.Levels.Told
+import org.pigeonsched.spark.grants.Levels.LevelState
 import org.pigeonsched.spark.link.Wanted
 
 /**
- * All that the application wants, put together from those who know a part of it. Each change answers
- * with the whole. Its lock is a leaf: nothing is called while it is held.
+ * All that the application wants, combined from the components that know a part of it. Each change
+ * returns the whole. No other lock is taken, and no callback made, while its lock is held.
  */
 private[spark] final class WantedState(firstExecutors: Int) {
 
@@ -15,17 +15,17 @@ private[spark] final class WantedState(firstExecutors: Int) {
 
   def executors: Int = current.executors
 
-  def total(executors: Int): Wanted = change(_.copy(executors = executors))
+  def setExecutors(executors: Int): Wanted = change(_.copy(executors = executors))
 
-  /** They are named until they are gone: one telling may be lost. */
-  def stop(ids: Seq[String]): Wanted = change(s => s.copy(stop = (s.stop ++ ids).distinct))
+  /** The executors stay listed until they are gone, because one message may be lost. */
+  def stopExecutors(ids: Seq[String]): Wanted = change(s => s.copy(stop = (s.stop ++ ids).distinct))
 
-  /** There is, or was, an executor of this number. */
-  def heard(id: Int): Wanted = change(s => s.copy(last = math.max(s.last, id)))
+  /** An executor of this number exists or existed. */
+  def executorSeen(id: Int): Wanted = change(s => s.copy(last = math.max(s.last, id)))
 
-  def gone(id: String): Wanted = change(s => s.copy(stop = s.stop.filterNot(_ == id)))
+  def executorGone(id: String): Wanted = change(s => s.copy(stop = s.stop.filterNot(_ == id)))
 
-  def levels(told: Seq[Told]): Wanted = change(_.copy(levels = told))
+  def setLevels(states: Seq[LevelState]): Wanted = change(_.copy(levels = states))
 
   private def change(f: Wanted => Wanted): Wanted = synchronized {
     state = f(state)

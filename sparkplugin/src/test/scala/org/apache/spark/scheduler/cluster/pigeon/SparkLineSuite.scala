@@ -17,7 +17,9 @@ class SparkLineSuite extends AnyFunSuite {
 
   test("another line is refused with what to use") {
     Seq("3.4.1", "5.0.0").foreach { v =>
-      assert(said(v, "coarse").contains(s"does not serve Spark $v") && said(v, "grants").contains("Use Spark"))
+      assert(said(v, "coarse").contains(s"does not serve Spark $v") && said(
+        v,
+        "grants").contains("Use Spark"))
     }
   }
 

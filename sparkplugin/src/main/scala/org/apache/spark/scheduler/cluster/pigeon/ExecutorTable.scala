@@ -4,21 +4,24 @@ import scala.collection.mutable
 
 import org.pigeonsched.spark.link.ExecutorState
 
-/** What the daemons said of the executors, for messages and decisions. Safe for any thread. */
-private[spark] final class ExecutorBook {
+/**
+ * The states of the executors as the daemons report them, for log messages and decisions. Safe for
+ * use by any thread.
+ */
+private[spark] final class ExecutorTable {
 
   private val alive = mutable.LinkedHashMap[String, ExecutorState]()
-  private var waitsFor = ""
+  private var waitingReason = ""
 
-  /** Notes a state. True if it is news: repetitions are not. */
-  def note(state: ExecutorState): Boolean = synchronized {
+  /** Stores a state. Returns true if it is new: repetitions are not. */
+  def update(state: ExecutorState): Boolean = synchronized {
     if (state.waiting) {
-      val fresh = state.reason != waitsFor
-      waitsFor = state.reason
+      val fresh = state.reason != waitingReason
+      waitingReason = state.reason
       fresh
     } else if (state.exited) alive.remove(state.id).isDefined
     else {
-      waitsFor = ""
+      waitingReason = ""
       !alive.put(state.id, state).exists(_.state == state.state)
     }
   }
@@ -28,7 +31,7 @@ private[spark] final class ExecutorBook {
   /** For people. */
   def summary: String = synchronized {
     val running = alive.valuesIterator.count(_.state == "running")
-    val waits = if (waitsFor.isEmpty) "" else s"; another one waits: $waitsFor"
+    val waits = if (waitingReason.isEmpty) "" else s"; another one waits: $waitingReason"
     s"$running executors run, ${alive.size - running} start$waits"
   }
 }
