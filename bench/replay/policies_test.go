@@ -18,8 +18,12 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// specs are the policies, and some with nodes of several slots.
+// specs are the policies, and some with nodes of several slots. With -short they
+// are one that binds early and one that binds late.
 func specs() []string {
+	if testing.Short() {
+		return []string{pigeon.Name, "sparrow"}
+	}
 	return append(policy.Names(), "kairos:cores=2,q=4", "pigeon-x:canary=no")
 }
 

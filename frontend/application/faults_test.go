@@ -42,9 +42,6 @@ const pieces = 400
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
 	c, err := cluster.Start(t.Context(), cluster.Spec{
 		Groups: []int{2}, Slots: 2, Frontends: 2, Isolation: cluster.Process, NoSync: true, Log: daemontest.Log(t), Configure: func(c any) {
 			switch c := c.(type) {
@@ -227,6 +224,9 @@ func TestExecutorsKilled(t *testing.T) {
 
 // Each kind of process stands still for 5 s.
 func TestStandstill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("stops four processes for 5 s each; runs without -short")
+	}
 	for _, role := range []cluster.Role{cluster.NodeMonitor, cluster.Frontend, cluster.Master} {
 		t.Run(string(role), func(t *testing.T) {
 			r := newRig(t)
