@@ -42,7 +42,7 @@ func (f *Frontend) serveApplications() error {
 		cfg.Refusal = fmt.Sprintf("policy %s runs sleep and exec tasks only", f.owner.plan.Name)
 	}
 	for _, m := range f.masters {
-		cfg.Rolls = append(cfg.Rolls, m.peer)
+		cfg.Memberships = append(cfg.Memberships, m.peer)
 	}
 	f.applications = application.New(cfg)
 	f.owner.grantEnded = f.applications.TaskEnded

@@ -13,9 +13,9 @@ const (
 	// settleAfter is how long a new application waits for the holdings of all
 	// nodes, lest executors are started that it has elsewhere.
 	settleAfter = 2 * time.Second
-	// offRoll is how long a node may be off the rolls before it is lost: a master
+	// missingFor is how long a node may be missing from the memberships before it is lost: a master
 	// that starts anew has an empty one.
-	offRoll = 3 * time.Second
+	missingFor = 3 * time.Second
 	// A node that refused an executor is not asked again for a while, a shorter
 	// one when it only had no room.
 	refusedFor = 30 * time.Second
@@ -42,17 +42,17 @@ type errands struct {
 	cancel []cut
 }
 
-// node is a node monitor on a roll.
+// node is a node monitor on a membership.
 type node struct {
 	name        string
 	address     string
 	host        string
 	incarnation int64
-	memory      int64         // MB, as the roll says
+	memory      int64         // MB, as the membership has it
 	used        int64         // MB, as its last holdings say
 	heard       bool          // its holdings came
 	asked       time.Time     // when the question of the last holdings was put
-	off         time.Time     // since when it is off the rolls; zero when it is on
+	off         time.Time     // since when it is off the memberships; zero while it is on one
 	wake        chan struct{} // orders are due; of size 1
 	stop        func()        // ends its goroutines
 }

@@ -31,7 +31,7 @@ func newDesk(t *testing.T, nodes ...string) *desk {
 	return d
 }
 
-// join puts a node on the roll.
+// join puts a node on the membership.
 func (d *desk) join(name string, incarnation int64) {
 	d.nodes[name] = &node{name: name, host: "host-" + name, incarnation: incarnation, memory: 1000, wake: make(chan struct{}, 1), stop: func() {}}
 	d.holds[name] = &wire.Holdings{Incarnation: incarnation, Memory: 1000}

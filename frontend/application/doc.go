@@ -12,7 +12,7 @@
 //
 // # The life of an application
 //
-//	unknown ──registered──▶ settling ──every node on the rolls was heard──▶ served
+//	unknown ──registered──▶ settling ──the holdings of all nodes came──▶ served
 //	   ▲                                                                      │
 //	   ├── over: ended, cancelled (its process is told), silent for its lease; ◀───┤
 //	   │   the nodes are told until they agree                                     │
@@ -39,5 +39,5 @@
 //	application silent   for its lease: it is over
 //	frontend lost        the application registers with another, which takes over;
 //	                     with none for 30 s the nodes end its executors
-//	master lost          the rolls it told last count until another one tells
+//	master lost          its last membership holds until another one comes
 package application

@@ -206,7 +206,7 @@ func (b *book) pass(now time.Time) {
 	}
 	b.placeAll(now)
 	for name, n := range b.nodes {
-		if !n.off.IsZero() && now.Sub(n.off) >= offRoll {
+		if !n.off.IsZero() && now.Sub(n.off) >= missingFor {
 			n.stop()
 			b.lose(name, now)
 		}

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 const (
-	rollWait    = 5 * time.Second // a master keeps a question about its roll for so long
 	holdingWait = 8 * time.Second // a node one about its holdings; below its lease
 	callTimeout = 3 * time.Second // of an order, and beyond a wait
 	passEvery   = 100 * time.Millisecond
@@ -34,8 +34,8 @@ func (s *Service) Run(ctx context.Context) {
 	s.mu.Lock()
 	s.ctx = ctx
 	s.mu.Unlock()
-	for i, keeper := range s.cfg.Rolls {
-		s.following.Go(func() { s.followRoll(ctx, i, keeper) })
+	for i, source := range s.cfg.Memberships {
+		s.following.Go(func() { s.follower(i, source).Run(ctx) })
 	}
 	tick := time.NewTicker(passEvery)
 	defer tick.Stop()
@@ -50,24 +50,18 @@ func (s *Service) Run(ctx context.Context) {
 	s.following.Wait()
 }
 
-// followRoll keeps what is known of the nodes by one master's roll.
-func (s *Service) followRoll(ctx context.Context, i int, keeper wire.MembershipSource) {
-	var last wire.Membership
-	for ctx.Err() == nil {
-		call, cancel := context.WithTimeout(ctx, rollWait+callTimeout)
-		roll, err := keeper.Membership(call, last.Incarnation, last.Version, rollWait)
-		cancel()
-		if err != nil {
-			s.cfg.Logger.Debug("a master did not tell its roll", "place", i, "error", err)
-			rest(ctx)
-			continue
-		}
-		if roll.Incarnation == last.Incarnation && roll.Version == last.Version {
-			continue
-		}
-		last = roll
-		s.enroll(i, roll)
-	}
+// follower returns what keeps the nodes of one master's membership known.
+func (s *Service) follower(i int, source wire.MembershipSource) *membership.Follower {
+	return membership.NewFollower(membership.FollowerOptions{
+		Source: source, Margin: callTimeout,
+		Apply: func(_ context.Context, m *wire.Membership) bool {
+			s.applyMembership(i, m)
+			return true
+		},
+		Failed: func(err error, _ int) {
+			s.cfg.Logger.Debug("a master did not answer with its membership", "place", i, "error", err)
+		},
+	})
 }
 
 // rest waits a moment.
@@ -80,12 +74,12 @@ func rest(ctx context.Context) {
 	}
 }
 
-// enroll takes the roll of a master in.
-func (s *Service) enroll(i int, roll wire.Membership) {
+// applyMembership applies the membership of one master.
+func (s *Service) applyMembership(i int, m *wire.Membership) {
 	s.update(func(b *book, now time.Time) {
-		s.rolls[i] = roll
+		s.memberships[i] = *m
 		on := map[string]*wire.MemberNode{}
-		for _, r := range s.rolls {
+		for _, r := range s.memberships {
 			for j := range r.Nodes {
 				if r.Nodes[j].Memory > 0 {
 					on[r.Nodes[j].Name] = &r.Nodes[j]

@@ -41,26 +41,26 @@ type Config struct {
 	Refusal      string        // why no application is served, "" when they are
 	Files        *files.Store
 	Jobs         Jobs
-	Rolls        []wire.MembershipSource // of all masters
+	Memberships  []wire.MembershipSource // of all masters
 	// Dial gives a way to a node monitor and what closes it.
 	Dial   func(name, address string) (Node, func(), error)
 	Logger *slog.Logger
 }
 
 // Service serves applications with executors. Run does what is to be done beside
-// the calls; who follows a master's roll, or a node, has a goroutine from the
+// the calls; what follows a master's membership, or a node, has a goroutine from the
 // first application until Run ends.
 type Service struct {
 	cfg   Config
 	first chan struct{} // closed with the first application
 	done  chan struct{} // closed when Run is to end
 
-	mu        sync.Mutex
-	book      *book
-	rolls     []wire.Membership
-	begun     bool
-	ctx       context.Context // of Run; nil before
-	following sync.WaitGroup
+	mu          sync.Mutex
+	book        *book
+	memberships []wire.Membership
+	begun       bool
+	ctx         context.Context // of Run; nil before
+	following   sync.WaitGroup
 }
 
 var (
@@ -77,8 +77,8 @@ func New(cfg Config) *Service {
 		cfg.Lease = 15 * time.Second
 	}
 	b := newBook(cfg.Frontend, cfg.Address, cfg.Lease)
-	b.groups = len(cfg.Rolls)
-	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: b, rolls: make([]wire.Membership, len(cfg.Rolls))}
+	b.groups = len(cfg.Memberships)
+	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: b, memberships: make([]wire.Membership, len(cfg.Memberships))}
 }
 
 // update changes the book and then does what follows from it. Jobs are given and
@@ -143,8 +143,8 @@ func (s *Service) reply(a *api.Application) api.ApplicationReply {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, roll := range s.rolls {
-		for _, f := range roll.Frontends {
+	for _, m := range s.memberships {
+		for _, f := range m.Frontends {
 			if f.Scheduler != "" && f.Scheduler != s.cfg.Scheduler && !slices.Contains(r.Frontends, f.Scheduler) {
 				r.Frontends = append(r.Frontends, f.Scheduler)
 			}
