@@ -15,18 +15,18 @@ type Manifest struct {
 	// Command is what makes it again.
 	Command []string `json:"command"`
 	// Program is the version of this program.
-	Program  string   `json:"program"`
-	Machine  Machine  `json:"machine"`
-	Policies []string `json:"policies"`
-	Workers  int      `json:"workers"`
-	Groups   []int    `json:"groups"`
-	Reserved float64  `json:"reserved"`
-	Cutoff   float64  `json:"cutoff"` // s
-	Weight   int      `json:"weight"`
-	Delay    float64  `json:"delay"` // s, simulated
-	Seed     uint64   `json:"seed"`
-	Seeds    int      `json:"seeds"`
-	Resample int      `json:"resample,omitempty"`
+	Program  string          `json:"program"`
+	Machine  measure.Machine `json:"machine"`
+	Policies []string        `json:"policies"`
+	Workers  int             `json:"workers"`
+	Groups   []int           `json:"groups"`
+	Reserved float64         `json:"reserved"`
+	Cutoff   float64         `json:"cutoff"` // s
+	Weight   int             `json:"weight"`
+	Delay    float64         `json:"delay"` // s, simulated
+	Seed     uint64          `json:"seed"`
+	Seeds    int             `json:"seeds"`
+	Resample int             `json:"resample,omitempty"`
 	// WrongClass and Noise are the mistakes of declarations and estimates.
 	WrongClass float64 `json:"wrong_class,omitempty"`
 	Noise      float64 `json:"noise,omitempty"`

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 )
 
 // expectation is what an independent simulator of the same definitions found of a
@@ -111,30 +113,29 @@ func variants(family string, steady func(string, float64) setting, want [][2]flo
 // messages is the statistic that is not one of completion times.
 const messages = "messages"
 
-// beside writes the expectations that the comparisons have a figure for.
-func beside(out *markdown, all []*Comparison) {
-	begun := false
+// expectedBeside returns the table of the expectations that the comparisons have a
+// figure for, nil for none.
+func expectedBeside(all []*Comparison) *markdown.Table {
+	t := &markdown.Table{Head: []string{"setting", "policy", "class", "figure", "expected", "measured", "difference"}}
 	for _, e := range expectations() {
-		if c := e.best(all); c != nil {
-			for _, i := range c.in(&e.setting) {
-				for k, what := range e.what {
-					got := c.figure(i, &e, what, all)
-					if math.IsNaN(float64(got.Mean)) {
-						continue
-					}
-					if !begun {
-						begun = true
-						out.linef("## Beside an independent simulator\n\nThe same definitions in another simulator, written apart from this one (its figures are those that the definitions are checked by). *steady*: jobs drawn at random with Poisson arrivals.\n")
-						out.head("setting", "policy", "class", "figure", "expected", "measured", "difference")
-					}
-					out.row(e.name(&c.Cells[i].Cell), e.policy, e.of(), what+" "+e.over.String(), e.expected(k), ratio(got), e.verdict(k, float64(got.Mean)))
+		c := e.best(all)
+		if c == nil {
+			continue
+		}
+		for _, i := range c.in(&e.setting) {
+			for k, what := range e.what {
+				got := c.figure(i, &e, what, all)
+				if math.IsNaN(float64(got.Mean)) {
+					continue
 				}
+				t.Rows = append(t.Rows, []string{e.name(&c.Cells[i].Cell), e.policy, e.of(), what + " " + e.over.String(), e.expected(k), ratio(got), e.verdict(k, float64(got.Mean))})
 			}
 		}
 	}
-	if begun {
-		out.linef("")
+	if len(t.Rows) == 0 {
+		return nil
 	}
+	return t
 }
 
 // best returns the comparison with the most seeds among those that have the policy in
@@ -157,7 +158,7 @@ func (e *expectation) name(c *Cell) string {
 		name += ", unequal groups"
 	}
 	if e.wrong > 0 {
-		name += ", " + fixed(100*e.wrong, 0) + " % of classes wrong"
+		name += ", " + markdown.Fixed(100*e.wrong, 0) + " % of classes wrong"
 	}
 	return name
 }
@@ -180,17 +181,17 @@ func (e *expectation) expected(k int) string {
 func (e *expectation) verdict(k int, got float64) string {
 	switch {
 	case !e.over.limit():
-		return fixed(math.Round(100*(got-e.want[k])/e.want[k])+0, 0) + " %" // + 0 makes a 0 of -0
+		return markdown.Fixed(math.Round(100*(got-e.want[k])/e.want[k])+0, 0) + " %" // + 0 makes a 0 of -0
 	case got <= e.want[k]:
 		return "holds"
 	}
-	return fixed(100*(got-e.want[k])/e.want[k], 0) + " % above"
+	return markdown.Fixed(100*(got-e.want[k])/e.want[k], 0) + " % above"
 }
 
 // in returns the cells of a setting.
 func (c *Comparison) in(s *setting) (cells []int) {
 	m := &c.Manifest
-	if m.Policies[0] != "pigeon" || s.drawn != (m.Resample > 0) || s.workers != m.Workers || s.uneven != (sizes(m.Groups) != "") || m.WrongClass != s.wrong || m.Noise > 0 {
+	if m.Policies[0] != "pigeon" || s.drawn != (m.Resample > 0) || s.workers != m.Workers || s.uneven != (m.GroupSizes() != "") || m.WrongClass != s.wrong || m.Noise > 0 {
 		return nil
 	}
 	for i := range c.Cells {

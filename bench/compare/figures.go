@@ -14,8 +14,11 @@ import (
 type Figure struct {
 	Base, Caption string
 
-	cell int // that it is of, -1 for a family
+	cell int // its cell, -1 for a family
 }
+
+// OfFamily reports whether the figure is one of a family of cells.
+func (f Figure) OfFamily() bool { return f.cell < 0 }
 
 // families returns the indices of the cells that share a figure of percentiles, in
 // order: those of a trace at several loads, and files that differ in the number at

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Interval is a mean over seeds with its 95 % confidence interval. Low and High
@@ -16,23 +18,16 @@ type Interval struct {
 // are missing make it missing.
 func meanOf(sample []float64) Interval {
 	none := Interval{measure.Missing(), measure.Missing(), measure.Missing()}
-	n := float64(len(sample))
-	mean := 0.0
-	for _, x := range sample {
-		mean += x / n
-	}
-	if n == 0 || math.IsNaN(mean) || math.IsInf(mean, 0) {
+	mean, deviation := stat.MeanStdDev(sample, nil) // NaN for none
+	switch {
+	case math.IsNaN(mean) || math.IsInf(mean, 0):
 		return none
-	}
-	if n == 1 {
+	case len(sample) == 1:
 		none.Mean = measure.Number(mean)
 		return none
 	}
-	squares := 0.0
-	for _, x := range sample {
-		squares += (x - mean) * (x - mean)
-	}
-	half := studentT(len(sample)-1) * math.Sqrt(squares/(n-1)/n)
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(len(sample) - 1)}.Quantile(0.975)
+	half := t * stat.StdErr(deviation, float64(len(sample)))
 	return Interval{measure.Number(mean), measure.Number(mean - half), measure.Number(mean + half)}
 }
 
@@ -46,21 +41,4 @@ func ratioOf(ratios []float64) Interval {
 	in := meanOf(logs)
 	back := func(x measure.Number) measure.Number { return measure.Number(math.Exp(float64(x))) }
 	return Interval{back(in.Mean), back(in.Low), back(in.High)}
-}
-
-// studentT is the 97.5 % quantile of Student's t with df degrees of freedom.
-// Above 30 the first two terms of its expansion about the normal quantile give
-// it to within 0.001 (Abramowitz and Stegun 26.7.5).
-func studentT(df int) float64 {
-	table := [...]float64{
-		12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-		2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-		2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-	}
-	if df <= len(table) {
-		return table[df-1]
-	}
-	const z = 1.959964
-	v := float64(df)
-	return z + (z*z*z+z)/(4*v) + (5*z*z*z*z*z+16*z*z*z+3*z)/(96*v*v)
 }

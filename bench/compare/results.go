@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 )
 
-// differences is what differs from the papers, and why: prose, since no run can
-// tell it.
+// differences is what differs from the papers, and why: prose, which no run can
+// produce.
 //
 //go:embed differences.md
 var differences string
@@ -27,11 +29,24 @@ type Page struct {
 	// and the figures of each comparison; without it the page holds all tables.
 	Beside string
 
-	drawn map[string]bool // workloads whose figures one page has
+	drawn map[string]bool // workloads whose figures a page has
 }
+
+// resultsReport is what the template "results" has.
+type resultsReport struct {
+	Links        []link
+	Expectations *markdown.Table
+	Parts        []string
+	Beside       string
+	Comparisons  []comparisonReport
+	Differences  string
+}
+
+type link struct{ Title, File string }
 
 // Write prints the page and fills the folder beside it.
 func (p *Page) Write(w io.Writer) error {
+	r := resultsReport{Links: p.links(), Differences: strings.TrimSpace(differences)}
 	var all []*Comparison
 	for _, dir := range p.Folders {
 		c, err := Read(dir)
@@ -40,79 +55,50 @@ func (p *Page) Write(w io.Writer) error {
 		}
 		all = append(all, c)
 	}
-	p.drawn = map[string]bool{}
-	out := &markdown{w: w}
-	out.linef("# Results\n")
-	out.linef("Every policy from one core each, in one simulator, on the same workloads. This page is written by `pigeon compare results` (`make results`), from the comparisons whose commands it names; do not edit it.\n")
-	p.links(out)
-	beside(out, all)
+	r.Expectations = expectedBeside(all)
 	for _, file := range p.With {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("a part of the page cannot be read: %w; nothing more was written; leave out its --with", err)
 		}
-		out.linef("%s\n", strings.TrimSpace(string(text)))
+		r.Parts = append(r.Parts, strings.TrimSpace(string(text)))
 	}
+	if p.Beside != "" {
+		r.Beside = filepath.Base(p.Beside)
+	}
+	p.drawn = map[string]bool{}
 	for i, c := range all {
-		if err := p.comparison(out, c, p.Folders[i]); err != nil {
-			return err
-		}
-	}
-	out.linef("%s\n%s", howToRead, strings.TrimSpace(differences))
-	return out.err
-}
-
-// links names the pages that were not made by comparisons.
-func (p *Page) links(out *markdown) {
-	for _, file := range p.See {
-		title := filepath.Base(file)
-		if text, err := os.ReadFile(file); err == nil {
-			if heading, found := strings.CutPrefix(strings.SplitN(string(text), "\n", 2)[0], "# "); found {
-				title = heading
+		own := comparisonReport{Comparison: c, Name: filepath.Base(filepath.Clean(p.Folders[i]))}
+		if p.Beside != "" {
+			if err := p.writeBeside(&own, p.Folders[i]); err != nil {
+				return err
 			}
 		}
-		out.linef("- [%s](%s)", title, filepath.Base(file))
+		r.Comparisons = append(r.Comparisons, own)
 	}
-	if len(p.See) > 0 {
-		out.linef("")
-	}
+	return report.Write(w, "results", r)
 }
 
-// comparison writes one: in short with a page of its own, or all of it.
-func (p *Page) comparison(out *markdown, c *Comparison, dir string) error {
-	name := filepath.Base(filepath.Clean(dir))
-	out.linef("## %s\n", name)
-	c.describe(out)
-	c.short(out)
-	if p.Beside == "" {
-		for cell := range c.Cells {
-			c.cell(out, cell)
+// links returns the pages that were not made by comparisons, by their headings.
+func (p *Page) links() (list []link) {
+	for _, file := range p.See {
+		l := link{filepath.Base(file), filepath.Base(file)}
+		if text, err := os.ReadFile(file); err == nil {
+			if heading, found := strings.CutPrefix(strings.SplitN(string(text), "\n", 2)[0], "# "); found {
+				l.Title = heading
+			}
 		}
-		return nil
+		list = append(list, l)
 	}
-	figures, err := p.figures(c, dir, name)
-	if err != nil {
+	return list
+}
+
+// writeBeside writes the comparison's own page and copies its figures beside it.
+func (p *Page) writeBeside(own *comparisonReport, dir string) (err error) {
+	if own.Figures, err = p.figures(own.Comparison, dir, own.Name); err != nil {
 		return err
 	}
-	for _, f := range figures {
-		if f.cell < 0 {
-			out.linef("![%s](%s/%s)\n", f.Caption, filepath.Base(p.Beside), f.Base)
-		}
-	}
-	out.linef("[All tables and figures of %s](%s/%s.md).\n", name, filepath.Base(p.Beside), name)
-	return writeFile(filepath.Join(p.Beside, name+".md"), func(w io.Writer) error {
-		own := &markdown{w: w}
-		own.linef("# %s: policies compared\n\nWritten by `pigeon compare results`; do not edit it.\n", name)
-		c.describe(own)
-		for cell := range c.Cells {
-			c.cell(own, cell)
-		}
-		for _, f := range figures {
-			own.linef("![%s](%s)\n", f.Caption, f.Base)
-		}
-		own.linef("%s", howToRead)
-		return own.err
-	})
+	return writeFile(filepath.Join(p.Beside, own.Name+".md"), func(w io.Writer) error { return report.Write(w, "comparison", own) })
 }
 
 // figures copies those that the pages show: of each family the percentiles, and of
@@ -146,34 +132,34 @@ func (p *Page) figures(c *Comparison, dir, name string) (shown []Figure, err err
 	return shown, nil
 }
 
-// short is a table for each class: mean and p99 over the first policy's, of all
+// Summaries are a table for each class: mean and p99 over the first policy's, of all
 // policies in all cells.
-func (c *Comparison) short(out *markdown) {
+func (c *Comparison) Summaries() (tables []markdown.Table) {
 	for class, name := range classNames() {
-		head, lines := []string{name + " jobs, mean / p99 over " + c.Manifest.Policies[0]}, map[string][]string{}
+		t, lines := markdown.Table{Head: []string{name + " jobs, mean / p99 over " + c.Manifest.Policies[0]}}, map[string][]string{}
 		names := append(append([]string{}, c.Manifest.Policies...), LongestTask, Clairvoyant)
 		for i := range c.Cells {
 			if len(c.Cells[i].rows(i, class)) == 0 {
 				continue
 			}
-			head = append(head, TraceName(c.Cells[i].Cell.Trace)+", "+c.Cells[i].Cell.Label())
+			t.Head = append(t.Head, TraceName(c.Cells[i].Cell.Trace)+", "+c.Cells[i].Cell.Label())
 			for _, policy := range names {
 				_, mean := c.completion(i, policy, class, "mean")
 				_, p99 := c.completion(i, policy, class, "p99")
 				lines[policy] = append(lines[policy], significant(float64(mean.Mean))+" / "+significant(float64(p99.Mean)))
 			}
 		}
-		if len(head) == 1 {
+		if len(t.Head) == 1 {
 			continue
 		}
-		out.head(head...)
 		for k, policy := range names {
 			shown := policy
 			if k >= len(c.Manifest.Policies) {
 				shown = "*" + policy + "*"
 			}
-			out.row(append([]string{shown}, lines[policy]...)...)
+			t.Rows = append(t.Rows, append([]string{shown}, lines[policy]...))
 		}
-		out.linef("")
+		tables = append(tables, t)
 	}
+	return tables
 }

@@ -164,7 +164,7 @@ func addCurves(to [2][]float64, short, long []float64) [2][]float64 {
 func (p *Prepared) manifest() Manifest {
 	b := &p.plan.Base
 	m := Manifest{
-		Machine: thisMachine(), Policies: p.plan.Policies, Workers: b.Workers(), Groups: b.Groups, Reserved: b.Reserved,
+		Machine: measure.ThisMachine(), Policies: p.plan.Policies, Workers: b.Workers(), Groups: b.Groups, Reserved: b.Reserved,
 		Cutoff: b.Cutoff.Seconds(), Weight: b.Weight, Delay: p.plan.Delay.Seconds(), Seed: b.Seed, Seeds: b.Seeds,
 		Resample: b.Workload.Resample, WrongClass: b.Workload.WrongClass, Noise: b.Workload.Noise, Cells: p.cells,
 	}

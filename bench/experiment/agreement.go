@@ -1,13 +1,14 @@
 package experiment
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
+	"strings"
 	"text/tabwriter"
 
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/plot"
 )
@@ -78,35 +79,29 @@ func (a *Agreement) Table(out io.Writer) error {
 	}
 	fmt.Fprintf(t, "completion time (s)\tsimulated\t%s\tdifference\t\n", live)
 	for _, r := range a.Rows() {
-		fmt.Fprintf(t, "%s %s\t%s\t%s\t", r.Class, r.Percentile, three(r.Sim), three(r.Live))
+		fmt.Fprintf(t, "%s %s\t%s\t%s\t", r.Class, r.Percentile, markdown.Significant(r.Sim), markdown.Significant(r.Live))
 		if len(a.Live) > 1 {
-			fmt.Fprintf(t, "%s\t%s\t", three(r.Least), three(r.Most))
+			fmt.Fprintf(t, "%s\t%s\t", markdown.Significant(r.Least), markdown.Significant(r.Most))
 		}
 		fmt.Fprintf(t, "%+.1f %%\t\n", r.Percent)
 	}
 	return t.Flush()
 }
 
-// Markdown writes the rows as a table of Markdown, with a heading and what the
-// live runs took.
-func (a *Agreement) Markdown(out io.Writer) error {
-	fmt.Fprintf(out, "### %s\n\n%d jobs, %d tasks, %d workers in %d groups, load %.3f, seed %d, %d live runs.\n\n",
-		a.Title, a.Sim.Jobs, a.Sim.Tasks, a.Sim.Workers, a.Sim.Groups, float64(a.Sim.Load), a.Sim.Seed, len(a.Live))
-	fmt.Fprintf(out, "| completion time (s) | simulated | live, median | live, from - to | difference |\n| --- | ---: | ---: | ---: | ---: |\n")
-	for _, r := range a.Rows() {
-		fmt.Fprintf(out, "| %s %s | %s | %s | %s - %s | %+.2f %% |\n", r.Class, r.Percentile, three(r.Sim), three(r.Live), three(r.Least), three(r.Most), r.Percent)
-	}
-	fmt.Fprintln(out)
-	for i := range a.Live {
-		l := &a.Live[i]
-		fmt.Fprintf(out, "- run %d: %d of %d jobs completed, %d failed, %d attempts of %d tasks", i+1, l.Completed, l.Jobs, l.Failed, l.Attempts, l.Tasks)
-		if l.Live != nil {
-			fmt.Fprintf(out, ", %.0f us of processor a task, %.0f MiB in all", 1e6*float64(l.CPUPerTask), float64(l.RSSMax)/(1<<20))
-		}
-		fmt.Fprintln(out)
-	}
-	_, err := fmt.Fprintln(out)
-	return err
+//go:embed agreement.md.tmpl
+var agreementTemplate string
+
+var agreementReport = markdown.MustParse(agreementTemplate)
+
+// Markdown writes the rows as a table of Markdown, with a heading and what each live
+// run used.
+func (a *Agreement) Markdown(out io.Writer) error { return agreementReport.Write(out, "report", a) }
+
+// Text returns what Markdown writes.
+func (a *Agreement) Text() (string, error) {
+	var text strings.Builder
+	err := a.Markdown(&text)
+	return text.String(), err
 }
 
 // Figure writes base.svg and base.png: the distributions of completion times.
@@ -121,12 +116,4 @@ func (a *Agreement) Figure(base string) error {
 		}})
 	}
 	return c.WriteFiles(base)
-}
-
-// three shows three significant digits, without an exponent.
-func three(x float64) string {
-	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
-		return strconv.FormatFloat(x, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(x, 'f', min(max(2-int(math.Floor(math.Log10(math.Abs(x)))), 0), 6), 64)
 }

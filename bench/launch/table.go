@@ -3,18 +3,18 @@ package launch
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
@@ -22,7 +22,7 @@ import (
 // JSON object, and the number of it that counts.
 type Measure struct {
 	Name  string
-	Reach string   // what is to be reached, in words
+	Reach string   // the goal, in words
 	Args  []string // of this program
 	Key   string   // "submit_to_start.p50"
 	Unit  string
@@ -31,8 +31,8 @@ type Measure struct {
 	UntilReady bool
 }
 
-// Measures are those of the table in docs/results, but for what go test -bench
-// measures. One command may give several rows: equal commands run once.
+// Measures returns the rows of the table, except what go test -bench measures. Several
+// rows may come from one command: equal commands run once.
 func Measures() []Measure {
 	latency := []string{"bench", "latency"}
 	rate := []string{"bench", "launch", "--tasks", "200000"}
@@ -66,8 +66,8 @@ type Row struct {
 	Values []float64 // sorted
 }
 
-// Take makes runs of every command, each in a process of its own so that none is
-// charged for another's memory.
+// Take makes runs of every command, each in a new process so that none is charged for
+// another's memory.
 func Take(ctx context.Context, program []string, measures []Measure, runs int, progress func(string)) ([]Row, error) {
 	rows := make([]Row, len(measures))
 	for i, m := range measures {
@@ -99,13 +99,13 @@ func Take(ctx context.Context, program []string, measures []Measure, runs int, p
 	return rows, nil
 }
 
-// object runs a command and gives the first object it prints.
+// object runs a command and returns the first object that it prints.
 func object(ctx context.Context, command []string, untilReady bool) (map[string]any, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func object(ctx context.Context, command []string, untilReady bool) (map[string]
 	}
 	_, drained := io.Copy(io.Discard, out)
 	if err = errors.Join(err, drained, cmd.Wait()); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+		return nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return got, nil
 }
@@ -138,16 +138,24 @@ func number(object map[string]any, key string) (float64, error) {
 	return 0, fmt.Errorf("it printed no number %q", key)
 }
 
+//go:embed table.md.tmpl
+var tableTemplate string
+
+var table = markdown.MustParse(tableTemplate)
+
 // WriteTable writes the rows as a table of Markdown: median and spread.
 func WriteTable(out io.Writer, rows []Row) error {
-	fmt.Fprintf(out, "%s\n\n| measure | reach | median | from - to | runs |\n| --- | ---: | ---: | ---: | ---: |\n", Machine())
-	for _, r := range rows {
-		fmt.Fprintf(out, "| %s | %s | %s %s | %s - %s | %d |\n", r.Name, r.Reach, short(measure.Percentile(r.Values, 50)), r.Unit,
-			short(r.Values[0]), short(r.Values[len(r.Values)-1]), len(r.Values))
-	}
-	_, err := fmt.Fprintln(out)
-	return err
+	return table.Write(out, "report", map[string]any{"Machine": Machine(), "Rows": rows})
 }
+
+// Median returns the median of the runs.
+func (r Row) Median() string { return short(measure.Percentile(r.Values, 50)) }
+
+// Least returns the least value.
+func (r Row) Least() string { return short(r.Values[0]) }
+
+// Most returns the greatest value.
+func (r Row) Most() string { return short(r.Values[len(r.Values)-1]) }
 
 func short(x float64) string {
 	switch {
@@ -159,24 +167,7 @@ func short(x float64) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
-// Machine names the machine in a sentence.
+// Machine describes this machine in a sentence, its kernel included.
 func Machine() string {
-	model := "a processor of unknown make"
-	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		if _, rest, found := strings.Cut(string(text), "model name\t: "); found {
-			model, _, _ = strings.Cut(rest, "\n")
-		}
-	}
-	memory := "unknown"
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		var kib int64
-		if _, err := fmt.Sscanf(string(text), "MemTotal: %d kB", &kib); err == nil {
-			memory = fmt.Sprintf("%.0f GiB", float64(kib)/(1<<20))
-		}
-	}
-	kernel := runtime.GOOS
-	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		kernel += " " + strings.TrimSpace(string(text))
-	}
-	return fmt.Sprintf("Machine: %s, %d processors, %s of memory, %s, %s, %s.", model, runtime.NumCPU(), memory, kernel, runtime.GOARCH, runtime.Version())
+	return fmt.Sprintf("Machine: %s, %s.", measure.ThisMachine(), measure.Kernel())
 }

@@ -163,8 +163,8 @@ func TestDigits(t *testing.T) {
 	for want, n := range map[string]Number{
 		"-": Missing(), "0": 0, "0.466": 0.46612, "12.3": 12.345, "198": 197.6, "12345": 12345, "0.00050": 0.0005, "-2.50": -2.5,
 	} {
-		if got := digits(n); strings.TrimRight(got, "0") != strings.TrimRight(want, "0") {
-			t.Errorf("digits(%v) = %s, want %s", n, got, want)
+		if got := significant(n); strings.TrimRight(got, "0") != strings.TrimRight(want, "0") {
+			t.Errorf("significant(%v) = %s, want %s", n, got, want)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"text/tabwriter"
+
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 )
 
 // Table prints the results for a terminal: for each run a row per class that
@@ -24,24 +26,11 @@ func Table(dst io.Writer, results []Result) error {
 			}
 			c, q := row.Completion, row.Queueing
 			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", r.Policy, percent(r.Load), row.class, row.Jobs,
-				digits(c.Mean), digits(c.P50), digits(c.P90), digits(c.P99),
-				digits(q.P50), digits(q.P99), digits(row.Slowdown.P99), percent(row.Unqueued))
+				significant(c.Mean), significant(c.P50), significant(c.P90), significant(c.P99),
+				significant(q.P50), significant(q.P99), significant(row.Slowdown.P99), percent(row.Unqueued))
 		}
 	}
 	return t.Flush()
-}
-
-// digits shows three significant digits, without an exponent.
-func digits(n Number) string {
-	x := float64(n)
-	switch {
-	case math.IsNaN(x):
-		return "-"
-	case x == 0:
-		return "0"
-	}
-	decimals := 2 - int(math.Floor(math.Log10(math.Abs(x))))
-	return strconv.FormatFloat(x, 'f', min(max(decimals, 0), 6), 64)
 }
 
 func percent(n Number) string {
@@ -50,3 +39,5 @@ func percent(n Number) string {
 	}
 	return strconv.FormatFloat(float64(n)*100, 'f', 1, 64) + " %"
 }
+
+func significant(n Number) string { return markdown.Significant(float64(n)) }

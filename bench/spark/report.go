@@ -1,11 +1,12 @@
 package spark
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
@@ -13,12 +14,12 @@ import (
 type Row struct {
 	Name  string
 	Unit  string // "" for a ratio
-	Limit *Limit // nil: told for comparison
+	Limit *Limit // nil: only for comparison
 	// Values, one of each repetition or of each driver, in the order in which they
-	// were measured. The median counts, unless Of says that it is a p99 of many.
+	// were measured. The median is the row's figure.
 	Values []float64
-	// Value counts instead of the median of Values, when it was taken over all of
-	// them together; Values tell its spread then.
+	// Value, if set, is the row's figure: it was taken over all repetitions together,
+	// and Values are its spread.
 	Value *float64
 }
 
@@ -33,7 +34,7 @@ func most(bound float64) *Limit  { return &Limit{Bound: bound} }
 func least(bound float64) *Limit { return &Limit{Bound: bound, AtLeast: true} }
 
 // Figure is the one number of the row.
-func (r *Row) Figure() float64 {
+func (r Row) Figure() float64 {
 	if r.Value != nil {
 		return *r.Value
 	}
@@ -41,7 +42,7 @@ func (r *Row) Figure() float64 {
 }
 
 // Met reports whether the figure is within its limit; true without one.
-func (r *Row) Met() bool {
+func (r Row) Met() bool {
 	switch f := r.Figure(); {
 	case r.Limit == nil:
 		return true
@@ -52,44 +53,42 @@ func (r *Row) Met() bool {
 	}
 }
 
+//go:embed table.md.tmpl
+var tableTemplate string
+
+var table = markdown.MustParse(tableTemplate)
+
 // WriteTable writes the rows as a table of Markdown.
-func WriteTable(out io.Writer, rows []Row) error {
-	var b strings.Builder
-	b.WriteString("| measure | limit | figure | from - to | values | met |\n| --- | ---: | ---: | ---: | ---: | --- |\n")
-	for i := range rows {
-		r := &rows[i]
-		limit, met := "", ""
-		if r.Limit != nil {
-			sign := "at most "
-			if r.Limit.AtLeast {
-				sign = "at least "
-			}
-			limit, met = sign+r.text(r.Limit.Bound), "no"
-			if r.Met() {
-				met = "yes"
-			}
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s |\n", r.Name, limit, r.text(r.Figure()), r.spread(), len(r.Values), met)
+func WriteTable(out io.Writer, rows []Row) error { return table.Write(out, "report", rows) }
+
+// LimitText returns the limit in words, "" without one.
+func (r Row) LimitText() string {
+	switch {
+	case r.Limit == nil:
+		return ""
+	case r.Limit.AtLeast:
+		return "at least " + r.Text(r.Limit.Bound)
 	}
-	_, err := io.WriteString(out, b.String()+"\n")
-	return err
+	return "at most " + r.Text(r.Limit.Bound)
 }
 
-func (r *Row) spread() string {
+// Spread returns the least and the greatest value, "" for a single one.
+func (r Row) Spread() string {
 	if len(r.Values) < 2 {
 		return ""
 	}
 	return number(slices.Min(r.Values)) + " - " + number(slices.Max(r.Values))
 }
 
-func (r *Row) text(x float64) string {
+// Text returns a number with the row's unit.
+func (r Row) Text(x float64) string {
 	if r.Unit == "" {
 		return number(x)
 	}
 	return number(x) + " " + r.Unit
 }
 
-// number writes three digits that count, and thousandths of what is about one.
+// number returns three significant digits, and thousandths below ten.
 func number(x float64) string {
 	switch {
 	case x >= 100:

@@ -3,6 +3,7 @@ package speed
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 )
 
@@ -65,8 +67,17 @@ type Row struct {
 	Memory int64           // the most of all runs, bytes
 }
 
+// Median returns the middle one of the times, of an even number the later one.
+func (r Row) Median() time.Duration { return r.Took[len(r.Took)/2] }
+
+// Fastest returns the shortest time.
+func (r Row) Fastest() time.Duration { return r.Took[0] }
+
+// Slowest returns the longest time.
+func (r Row) Slowest() time.Duration { return r.Took[len(r.Took)-1] }
+
 // Met reports whether the median and the memory are within the limits.
-func (r *Row) Met() bool { return r.Took[len(r.Took)/2] <= r.Limit && r.Memory <= MemoryLimit }
+func (r Row) Met() bool { return r.Median() <= r.Limit && r.Memory <= MemoryLimit }
 
 // Take makes so many runs of every measure, one after another.
 func Take(ctx context.Context, program []string, measures []Measure, runs int, progress func(string)) ([]Row, error) {
@@ -90,16 +101,16 @@ func Take(ctx context.Context, program []string, measures []Measure, runs int, p
 // one runs a command to its end.
 func one(ctx context.Context, command []string) (took time.Duration, memory int64, err error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	began := time.Now()
 	if err := cmd.Run(); err != nil {
-		return 0, 0, fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+		return 0, 0, fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	took = time.Since(began)
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return took, 0, nil // a system that does not tell
+		return took, 0, nil // another system
 	}
 	memory = usage.Maxrss
 	if runtime.GOOS == "linux" { // counts KiB
@@ -108,18 +119,12 @@ func one(ctx context.Context, command []string) (took time.Duration, memory int6
 	return took, memory, nil
 }
 
+//go:embed table.md.tmpl
+var tableTemplate string
+
+var table = markdown.MustParse(tableTemplate)
+
 // WriteTable writes the rows as Markdown.
 func WriteTable(out io.Writer, rows []Row) error {
-	fmt.Fprintf(out, "| setting | policy | limit (s) | median (s) | from - to | most memory (MiB) | within %d MiB and the limit |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n", MemoryLimit>>20)
-	for i := range rows {
-		r := &rows[i]
-		met := "yes"
-		if !r.Met() {
-			met = "**no**"
-		}
-		fmt.Fprintf(out, "| %s | %s | %.0f | %.2f | %.2f - %.2f | %.0f | %s |\n", r.Setting, r.Policy, r.Limit.Seconds(),
-			r.Took[len(r.Took)/2].Seconds(), r.Took[0].Seconds(), r.Took[len(r.Took)-1].Seconds(), float64(r.Memory)/(1<<20), met)
-	}
-	_, err := fmt.Fprintln(out)
-	return err
+	return table.Write(out, "report", map[string]any{"Limit": int64(MemoryLimit), "Rows": rows})
 }

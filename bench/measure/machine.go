@@ -1,4 +1,4 @@
-package compare
+package measure
 
 import (
 	"bufio"
@@ -8,36 +8,46 @@ import (
 	"strings"
 )
 
-// Machine is where a comparison was made.
+// Machine is where a measurement was made.
 type Machine struct {
-	Processor  string `json:"processor"` // its model, "unknown" where the system does not tell
+	Processor  string `json:"processor"` // its model, "unknown" where the system does not report it
 	Processors int    `json:"processors"`
 	Memory     string `json:"memory"`
 	Platform   string `json:"platform"`
 	Go         string `json:"go"`
 }
 
-func thisMachine() Machine {
+// ThisMachine returns the machine of this process.
+func ThisMachine() Machine {
 	return Machine{
-		Processor: field("/proc/cpuinfo", "model name"), Processors: runtime.NumCPU(),
+		Processor: procField("/proc/cpuinfo", "model name"), Processors: runtime.NumCPU(),
 		Memory: memory(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
 	}
 }
 
-// String is one line.
+// String returns one line.
 func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d processors, %s of memory, %s, %s", m.Processor, m.Processors, m.Memory, m.Platform, m.Go)
 }
 
+// Kernel returns the version of the operating system.
+func Kernel() string {
+	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return runtime.GOOS // another system
+	}
+	return runtime.GOOS + " " + strings.TrimSpace(string(text))
+}
+
 const unknown = "unknown"
 
-// field returns the value of the first "key: value" in a file of /proc.
-func field(path, key string) string {
+// procField returns the value of the first "key: value" in a file of /proc.
+func procField(path, key string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return unknown // another system
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // it was only read
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == key {
 			return strings.TrimSpace(value)
@@ -48,7 +58,7 @@ func field(path, key string) string {
 
 func memory() string {
 	var kib int64
-	if _, err := fmt.Sscanf(field("/proc/meminfo", "MemTotal"), "%d kB", &kib); err != nil {
+	if _, err := fmt.Sscanf(procField("/proc/meminfo", "MemTotal"), "%d kB", &kib); err != nil {
 		return unknown
 	}
 	return fmt.Sprintf("%.0f GiB", float64(kib)/(1<<20))
