@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes thrift/gen from the IDL, or with "check" tells whether it is up to date.
+# Makes thrift/gen from the IDL and thrift/wire/conversions.go from both sides' types,
+# or with "check" reports whether they are up to date.
 # Needs the Thrift compiler 0.17.0 (Debian: thrift-compiler); building the
 # program needs no compiler, because the result is committed.
 set -eu
@@ -27,6 +28,7 @@ write)
 	rm -rf "$here/gen"
 	mkdir -p "$here/gen"
 	generate "$here/gen"
+	(cd "$here/.." && go run ./thrift/wiregen . thrift/wire/conversions.go)
 	;;
 check)
 	fresh=$(mktemp -d)
@@ -34,6 +36,11 @@ check)
 	generate "$fresh"
 	if ! diff -r "$here/gen" "$fresh" >&2; then
 		echo "thrift/generate.sh: thrift/gen differs from what the IDL gives; run thrift/generate.sh and commit the result" >&2
+		exit 1
+	fi
+	(cd "$here/.." && go run ./thrift/wiregen . "$fresh/conversions.go")
+	if ! diff "$here/wire/conversions.go" "$fresh/conversions.go" >&2; then
+		echo "thrift/generate.sh: thrift/wire/conversions.go differs from what the types give; run thrift/generate.sh and commit the result" >&2
 		exit 1
 	fi
 	;;

@@ -25,9 +25,9 @@ func written(f *testing.F, s thrift.TStruct) []byte {
 // are read or refused, and what is accepted comes back as it was.
 func FuzzApplication(f *testing.F) {
 	a := &api.Application{ID: "a", Template: api.Template{Argv: []string{"{{RUNTIME}}/x"}, Memory: 1, Runtime: &api.Runtime{Name: "r", MustHold: []string{"x"}}, Reach: "h:1"}}
-	f.Add(written(f, applicationTo(a)))
-	f.Add(written(f, wantsTo(&api.Wants{Application: "a", Levels: []api.Level{{Name: "l", Total: 2, Had: 1, Class: "long"}}})))
-	f.Add(written(f, orderTo(&Order{Frontend: "f", Tenure: 1, Application: *a, Executors: []string{"1"}})))
+	f.Add(written(f, applicationTo(*a)))
+	f.Add(written(f, wantsTo(api.Wants{Application: "a", Levels: []api.Level{{Name: "l", Total: 2, Had: 1, Class: "long"}}})))
+	f.Add(written(f, orderTo(Order{Frontend: "f", Tenure: 1, Application: *a, Executors: []string{"1"}})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		read := func(s thrift.TStruct) bool {
 			d := thrift.NewTDeserializer()

@@ -43,7 +43,7 @@ func (h ownersHandler) RegisterApplication(ctx context.Context, t *application.T
 	if err := a.Validate(); err != nil {
 		return nil, refusal(err)
 	}
-	r, err := h.owners.RegisterApplication(ctx, a)
+	r, err := h.owners.RegisterApplication(ctx, &a)
 	return applicationReplyTo(r), refusal(err)
 }
 
@@ -57,7 +57,7 @@ func (h ownersHandler) Want(ctx context.Context, t *application.TWants) (*applic
 	if err := w.Validate(); err != nil {
 		return nil, refusal(err)
 	}
-	r, err := h.owners.Want(ctx, w)
+	r, err := h.owners.Want(ctx, &w)
 	return applicationReplyTo(r), refusal(err)
 }
 
@@ -82,7 +82,7 @@ func NewApplicationClient(c Caller) *ApplicationClient { return &ApplicationClie
 // RegisterApplication registers an application.
 func (c *ApplicationClient) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
 	r, err := ask(ctx, c.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
-		return application.NewApplicationServiceClient(c).RegisterApplication(ctx, applicationTo(a))
+		return application.NewApplicationServiceClient(c).RegisterApplication(ctx, applicationTo(*a))
 	})
 	return applicationReplyFrom(r), err
 }
@@ -100,7 +100,7 @@ func (c *ApplicationClient) PutFile(ctx context.Context, app, sha256 string, off
 // Want returns what an application wants now.
 func (c *ApplicationClient) Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error) {
 	r, err := ask(ctx, c.caller, "saying what an application wants", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
-		return application.NewApplicationServiceClient(c).Want(ctx, wantsTo(w))
+		return application.NewApplicationServiceClient(c).Want(ctx, wantsTo(*w))
 	})
 	return applicationReplyFrom(r), err
 }
@@ -119,6 +119,3 @@ func (c *ApplicationClient) EndApplication(ctx context.Context, app string, inca
 		return application.NewApplicationServiceClient(c).EndApplication(ctx, app, incarnation)
 	})
 }
-
-// millis32 carries a wait.
-func millis32(d time.Duration) int32 { return n32(int(d / time.Millisecond)) }

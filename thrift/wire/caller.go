@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"math"
 
 	"github.com/apache/thrift/lib/go/thrift"
 )
@@ -33,6 +32,3 @@ func tell(ctx context.Context, c Caller, tried string, call func(context.Context
 	}
 	return nil
 }
-
-// n32 carries a count in 32 bits, at most the largest of them.
-func n32(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) } // bounded

@@ -34,3 +34,5 @@
 // batch would be worse than none. Decoding never panics and never allocates more
 // than the bytes at hand can justify.
 package wire
+
+//go:generate go run ../wiregen ../.. conversions.go

@@ -71,9 +71,6 @@ func problemFrom(n int32) api.Problem {
 	}
 }
 
-// millisUp rounds up, so that a short wait does not become none.
-func millisUp(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
-
 // callError translates what a call came back with; tried says what for.
 func callError(err error, tried string) error {
 	var (

@@ -88,8 +88,8 @@ func (h peerHandler) OrderExecutors(ctx context.Context, t *peer.TOrder) (*peer.
 	if err := o.Application.Validate(); err != nil {
 		return nil, refusal(err)
 	}
-	r, err := h.ports.Executors.OrderExecutors(ctx, o)
-	return &peer.TOrderReply{Accepted: r.Accepted, Tenure: r.Tenure, Frontend: r.Frontend, Incarnation: r.Incarnation}, refusal(err)
+	r, err := h.ports.Executors.OrderExecutors(ctx, &o)
+	return orderReplyTo(r), refusal(err)
 }
 
 func (h peerHandler) Holdings(ctx context.Context, frontend string, incarnation, version int64, waitMillis int32) (*peer.THoldings, error) {
@@ -105,7 +105,7 @@ func (h peerHandler) FilePiece(ctx context.Context, sha256 string, offset int64,
 		return nil, refusal(notHere("frontend"))
 	}
 	p, err := h.ports.Files.FilePiece(ctx, sha256, offset, int(limit))
-	return &peer.TPiece{Data: p.Data, Size: p.Size}, refusal(err)
+	return pieceTo(p), refusal(err)
 }
 
 var (
@@ -116,12 +116,9 @@ var (
 // OrderExecutors tells a node what is wanted of an application there.
 func (p *PeerClient) OrderExecutors(ctx context.Context, o *Order) (OrderReply, error) {
 	r, err := ask(ctx, p.caller, "ordering executors", func(ctx context.Context, c thrift.TClient) (*peer.TOrderReply, error) {
-		return peer.NewPeerServiceClient(c).OrderExecutors(ctx, orderTo(o))
+		return peer.NewPeerServiceClient(c).OrderExecutors(ctx, orderTo(*o))
 	})
-	if err != nil {
-		return OrderReply{}, err
-	}
-	return OrderReply{Accepted: r.Accepted, Tenure: r.Tenure, Frontend: r.Frontend, Incarnation: r.Incarnation}, nil
+	return orderReplyFrom(r), err
 }
 
 // Holdings asks a node what it holds of applications.
@@ -129,10 +126,7 @@ func (p *PeerClient) Holdings(ctx context.Context, frontend string, incarnation,
 	t, err := ask(ctx, p.caller, "asking a node for its executors", func(ctx context.Context, c thrift.TClient) (*peer.THoldings, error) {
 		return peer.NewPeerServiceClient(c).Holdings(ctx, frontend, incarnation, version, millis32(wait))
 	})
-	if err != nil {
-		return Holdings{}, err
-	}
-	return holdingsFrom(t), nil
+	return holdingsFrom(t), err
 }
 
 // FilePiece fetches a part of a file from a frontend.
@@ -140,61 +134,5 @@ func (p *PeerClient) FilePiece(ctx context.Context, sha256 string, offset int64,
 	t, err := ask(ctx, p.caller, "fetching a file of an application", func(ctx context.Context, c thrift.TClient) (*peer.TPiece, error) {
 		return peer.NewPeerServiceClient(c).FilePiece(ctx, sha256, offset, n32(limit))
 	})
-	if err != nil {
-		return Piece{}, err
-	}
-	return Piece{Data: t.Data, Size: t.Size}, nil
-}
-
-func orderTo(o *Order) *peer.TOrder {
-	return &peer.TOrder{
-		Frontend: o.Frontend, Address: o.Address, Tenure: o.Tenure, Sequence: o.Sequence,
-		Application: applicationTo(&o.Application), Executors: o.Executors, Over: o.Over,
-	}
-}
-
-func orderFrom(t *peer.TOrder) *Order {
-	if t == nil {
-		return &Order{}
-	}
-	return &Order{
-		Frontend: t.Frontend, Address: t.Address, Tenure: t.Tenure, Sequence: t.Sequence,
-		Application: *applicationFrom(t.Application), Executors: t.Executors, Over: t.Over,
-	}
-}
-
-func holdingsTo(v Holdings) *peer.THoldings {
-	return &peer.THoldings{
-		Incarnation: v.Incarnation, Version: v.Version, Memory: v.Memory, Used: v.Used,
-		Applications: mapped(v.Applications, func(a HeldApplication) *peer.THeldApplication {
-			return &peer.THeldApplication{
-				ID: a.ID, Incarnation: a.Incarnation, Frontend: a.Frontend, Tenure: a.Tenure, Sequence: a.Sequence, Last: n32(a.Last),
-				Executors: mapped(a.Executors, heldExecutorTo),
-			}
-		}),
-	}
-}
-
-func holdingsFrom(t *peer.THoldings) Holdings {
-	return Holdings{
-		Incarnation: t.Incarnation, Version: t.Version, Memory: t.Memory, Used: t.Used,
-		Applications: mapped(t.Applications, func(a *peer.THeldApplication) HeldApplication {
-			return HeldApplication{
-				ID: a.ID, Incarnation: a.Incarnation, Frontend: a.Frontend, Tenure: a.Tenure, Sequence: a.Sequence, Last: int(a.Last),
-				Executors: mapped(a.Executors, heldExecutorFrom),
-			}
-		}),
-	}
-}
-
-func heldExecutorTo(e HeldExecutor) *peer.THeldExecutor {
-	return &peer.THeldExecutor{
-		State: executorStateTo(e.State), Slots: n32(e.Slots), Held: n32(e.Held), RanNanos: int64(e.Ran), Refused: e.Refused, Attached: e.Attached,
-	}
-}
-
-func heldExecutorFrom(t *peer.THeldExecutor) HeldExecutor {
-	return HeldExecutor{
-		State: executorStateFrom(t.State), Slots: int(t.Slots), Held: int(t.Held), Ran: time.Duration(t.RanNanos), Refused: t.Refused, Attached: t.Attached,
-	}
+	return pieceFrom(t), err
 }

@@ -35,20 +35,6 @@ func extraFrom(t *peer.TMessage, e *Extra) (err error) {
 	return err
 }
 
-func unixNanos(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
-}
-
-func fromUnixNanos(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, n).UTC()
-}
-
 func traceTo(t api.Trace) *published.TTraceContext {
 	if t == (api.Trace{}) {
 		return nil
@@ -81,7 +67,7 @@ func payloadsTo(list []api.Payload) ([]*peer.TPayload, error) {
 		if n < 0 {
 			return nil, fmt.Errorf("its payload is for a backend %q, which has no number on the wire", p.Backend)
 		}
-		out[i] = &peer.TPayload{Backend: int8(n), Message: p.Message, SleepNanos: int64(p.Sleep), Process: execTo(p.Exec)} // below 3
+		out[i] = &peer.TPayload{Backend: int8(n), Message: p.Message, SleepNanos: int64(p.Sleep), Process: optionalTo(p.Exec, execTo)} // below 3
 	}
 	return out, nil
 }
@@ -95,27 +81,13 @@ func payloadsFrom(list []*peer.TPayload) ([]api.Payload, error) {
 		if t.Backend < 0 || int(t.Backend) >= len(backends) {
 			return nil, fmt.Errorf("its payload is for backend %d, which is not known here", t.Backend)
 		}
-		p := api.Payload{Backend: backends[t.Backend], Message: t.Message, Sleep: time.Duration(t.SleepNanos), Exec: execFrom(t.Process)}
+		p := api.Payload{Backend: backends[t.Backend], Message: t.Message, Sleep: time.Duration(t.SleepNanos), Exec: optionalFrom(t.Process, execFrom)}
 		if p.Backend == api.BackendExec && (p.Exec == nil || len(p.Exec.Argv) == 0) {
 			return nil, errors.New("its payload names no program")
 		}
 		out[i] = p
 	}
 	return out, nil
-}
-
-func execTo(e *api.Exec) *published.TExec {
-	if e == nil {
-		return nil
-	}
-	return &published.TExec{Argv: e.Argv, Env: e.Env, Dir: e.Dir}
-}
-
-func execFrom(t *published.TExec) *api.Exec {
-	if t == nil {
-		return nil
-	}
-	return &api.Exec{Argv: t.Argv, Env: t.Env, Dir: t.Dir}
 }
 
 func allEqual(list []api.Payload) bool {

@@ -38,7 +38,7 @@ func (h granterHandler) AttachExecutor(ctx context.Context, app, executor, token
 
 func (h granterHandler) AwaitGrants(ctx context.Context, app, executor, token string, after int64, waitMillis int32) (*application.TGrants, error) {
 	g, err := h.granter.AwaitGrants(ctx, ExecutorID{app, executor, token}, after, time.Duration(waitMillis)*time.Millisecond)
-	return &application.TGrants{UpTo: g.UpTo, Grants: mapped(g.Grants, grantTo), GiveBack: g.GiveBack}, refusal(err)
+	return grantsTo(g), refusal(err)
 }
 
 func (h granterHandler) EndGrants(ctx context.Context, app, executor, token string, ends []*application.TGrantEnd) error {
@@ -65,10 +65,7 @@ func (g *GrantClient) AwaitGrants(ctx context.Context, e ExecutorID, after int64
 	t, err := ask(ctx, g.caller, "waiting for grants", func(ctx context.Context, c thrift.TClient) (*application.TGrants, error) {
 		return application.NewExecutorServiceClient(c).AwaitGrants(ctx, e.Application, e.Executor, e.Token, after, millis32(wait))
 	})
-	if err != nil {
-		return api.Grants{}, err
-	}
-	return api.Grants{UpTo: t.UpTo, Grants: mapped(t.Grants, grantFrom), GiveBack: t.GiveBack}, nil
+	return grantsFrom(t), err
 }
 
 // EndGrants frees slots.
@@ -76,20 +73,4 @@ func (g *GrantClient) EndGrants(ctx context.Context, e ExecutorID, ends []api.Gr
 	return tell(ctx, g.caller, "ending grants", func(ctx context.Context, c thrift.TClient) error {
 		return application.NewExecutorServiceClient(c).EndGrants(ctx, e.Application, e.Executor, e.Token, mapped(ends, grantEndTo))
 	})
-}
-
-func grantTo(g api.Grant) *application.TGrant {
-	return &application.TGrant{ID: g.ID, Level: g.Level, JobClass: g.Class, LeaseMillis: millis32(g.Lease)}
-}
-
-func grantFrom(t *application.TGrant) api.Grant {
-	return api.Grant{ID: t.ID, Level: t.Level, Class: t.JobClass, Lease: time.Duration(t.LeaseMillis) * time.Millisecond}
-}
-
-func grantEndTo(e api.GrantEnd) *application.TGrantEnd {
-	return &application.TGrantEnd{ID: e.ID, How: n32(e.How), Ran: n32(e.Ran), UsedNanos: int64(e.Used), Reason: e.Reason}
-}
-
-func grantEndFrom(t *application.TGrantEnd) api.GrantEnd {
-	return api.GrantEnd{ID: t.ID, How: int(t.How), Ran: int(t.Ran), Used: time.Duration(t.UsedNanos), Reason: t.Reason}
 }

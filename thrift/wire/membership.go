@@ -57,32 +57,5 @@ func (p *PeerClient) Membership(ctx context.Context, incarnation int64, version 
 	t, err := ask(ctx, p.caller, "asking a master who is registered", func(ctx context.Context, c thrift.TClient) (*peer.TRoll, error) {
 		return peer.NewPeerServiceClient(c).Roll(ctx, incarnation, bits(version), n32(int(wait/time.Millisecond)))
 	})
-	if err != nil {
-		return Membership{}, err
-	}
-	return membershipFrom(t), nil
-}
-
-func membershipTo(r Membership) *peer.TRoll {
-	return &peer.TRoll{
-		Incarnation: r.Incarnation, Version: bits(r.Version),
-		Nodes: mapped(r.Nodes, func(n MemberNode) *peer.TRollNode {
-			return &peer.TRollNode{Name: n.Name, Address: n.Address, Incarnation: n.Incarnation, Numbers: n.Numbers, Memory: n.Memory, Host: n.Host}
-		}),
-		Frontends: mapped(r.Frontends, func(f MemberFrontend) *peer.TRollFrontend {
-			return &peer.TRollFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation, SchedulerAddress: f.Scheduler}
-		}),
-	}
-}
-
-func membershipFrom(t *peer.TRoll) Membership {
-	return Membership{
-		Incarnation: t.Incarnation, Version: unbits(t.Version),
-		Nodes: mapped(t.Nodes, func(n *peer.TRollNode) MemberNode {
-			return MemberNode{Name: n.Name, Address: n.Address, Incarnation: n.Incarnation, Numbers: n.Numbers, Memory: n.Memory, Host: n.Host}
-		}),
-		Frontends: mapped(t.Frontends, func(f *peer.TRollFrontend) MemberFrontend {
-			return MemberFrontend{Name: f.Name, Address: f.Address, Incarnation: f.Incarnation, Scheduler: f.SchedulerAddress}
-		}),
-	}
+	return membershipFrom(t), err
 }

@@ -132,10 +132,6 @@ func ofOneTask(t *peer.TMessage) bool {
 	return kindsByNumber[t.Kind] == sched.Launch && len(t.TaskIds) == 1
 }
 
-// bits and unbits carry a 64-bit unsigned number in Thrift's signed one.
-func bits(u uint64) int64   { return int64(u) }  // a bit pattern
-func unbits(i int64) uint64 { return uint64(i) } // a bit pattern
-
 func attemptTo(a sched.AttemptID) *peer.TAttempt {
 	return &peer.TAttempt{JobHi: bits(a.Job.Hi), JobLo: bits(a.Job.Lo), Task: a.Task, Attempt: a.Attempt}
 }
@@ -150,15 +146,3 @@ func attemptFrom(t *peer.TAttempt) sched.AttemptID {
 func attemptsTo(list []sched.AttemptID) []*peer.TAttempt { return mapped(list, attemptTo) }
 
 func attemptsFrom(list []*peer.TAttempt) []sched.AttemptID { return mapped(list, attemptFrom) }
-
-// mapped translates each element; nil stays nil.
-func mapped[A, B any](list []A, f func(A) B) []B {
-	if list == nil {
-		return nil
-	}
-	out := make([]B, len(list))
-	for i := range list {
-		out[i] = f(list[i])
-	}
-	return out
-}

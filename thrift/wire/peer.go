@@ -98,7 +98,7 @@ func (h peerHandler) Deliver(ctx context.Context, t *peer.TBatch) (*peer.TBatchR
 		return nil, refusal(err)
 	}
 	r, err := h.ports.Batches.Deliver(ctx, b)
-	return &peer.TBatchReply{Incarnation: r.Incarnation, Sequence: bits(r.Sequence), Problem: r.Problem}, refusal(err)
+	return batchReplyTo(r), refusal(err)
 }
 
 func (h peerHandler) Reports(ctx context.Context, t *peer.TBatch) (*peer.TReportsReply, error) {
@@ -107,9 +107,7 @@ func (h peerHandler) Reports(ctx context.Context, t *peer.TBatch) (*peer.TReport
 		return nil, refusal(err)
 	}
 	r, err := h.ports.Reports.Reports(ctx, b)
-	return &peer.TReportsReply{
-		Incarnation: r.Incarnation, Acknowledged: attemptsTo(r.Acknowledged), Unknown: mapped(r.Unknown, jobIDTo),
-	}, refusal(err)
+	return reportsReplyTo(r), refusal(err)
 }
 
 func (h peerHandler) Hello(ctx context.Context, t *peer.THello) (*peer.THelloReply, error) {
@@ -133,7 +131,7 @@ func (h peerHandler) Snapshot(ctx context.Context, t *peer.TSnapshot) (*peer.TSn
 		return nil, refusal(err)
 	}
 	r, err := h.ports.Registrar.Snapshot(ctx, s)
-	return &peer.TSnapshotReply{Incarnation: r.Incarnation, Epoch: bits(r.Epoch), Known: r.Known, Problem: r.Problem}, refusal(err)
+	return snapshotReplyTo(r), refusal(err)
 }
 
 func (h peerHandler) JobView(ctx context.Context, job *peer.TJobId, app string) (*peer.TJobView, error) {
@@ -141,7 +139,7 @@ func (h peerHandler) JobView(ctx context.Context, job *peer.TJobId, app string) 
 		return nil, refusal(notHere("master"))
 	}
 	v, err := h.ports.Group.JobView(ctx, jobIDFrom(job), app)
-	return &peer.TJobView{Share: shareTo(v.Share), Tasks: mapped(v.Tasks, taskStatusTo)}, refusal(err)
+	return jobViewTo(v), refusal(err)
 }
 
 func (h peerHandler) MasterState(ctx context.Context) (*published.TMasterState, error) {
@@ -157,7 +155,7 @@ func (h peerHandler) TaskLog(ctx context.Context, attempt *peer.TAttempt, stream
 		return nil, refusal(notHere("node monitor"))
 	}
 	c, err := h.ports.Logs.AttemptLog(ctx, AttemptLogRequest{Attempt: attemptFrom(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
-	return chunkTo(c), refusal(err)
+	return logChunkTo(c), refusal(err)
 }
 
 // batch reads a batch that came from a peer.
@@ -188,13 +186,4 @@ func notHere(what string) error {
 		Problem: api.Invalid, What: "this daemon is no " + what, Subject: "call between daemons",
 		Next: "check the addresses in the configuration of the daemon that called",
 	}
-}
-
-func jobIDTo(j sched.JobID) *peer.TJobId { return &peer.TJobId{Hi: bits(j.Hi), Lo: bits(j.Lo)} }
-
-func jobIDFrom(t *peer.TJobId) sched.JobID {
-	if t == nil {
-		return sched.JobID{}
-	}
-	return sched.JobID{Hi: unbits(t.Hi), Lo: unbits(t.Lo)}
 }

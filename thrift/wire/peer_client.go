@@ -38,10 +38,7 @@ func (p *PeerClient) Deliver(ctx context.Context, b *Batch) (BatchReply, error) 
 	r, err := ask(ctx, p.caller, "delivering messages to "+b.Receiver.String(), func(ctx context.Context, c thrift.TClient) (*peer.TBatchReply, error) {
 		return peer.NewPeerServiceClient(c).Deliver(ctx, t)
 	})
-	if err != nil {
-		return BatchReply{}, err
-	}
-	return BatchReply{Incarnation: r.Incarnation, Sequence: unbits(r.Sequence), Problem: r.Problem}, nil
+	return batchReplyFrom(r), err
 }
 
 // Reports repeats reports to a frontend.
@@ -53,12 +50,7 @@ func (p *PeerClient) Reports(ctx context.Context, b *Batch) (ReportsReply, error
 	r, err := ask(ctx, p.caller, "reporting ended attempts to "+b.Receiver.String(), func(ctx context.Context, c thrift.TClient) (*peer.TReportsReply, error) {
 		return peer.NewPeerServiceClient(c).Reports(ctx, t)
 	})
-	if err != nil {
-		return ReportsReply{}, err
-	}
-	return ReportsReply{
-		Incarnation: r.Incarnation, Acknowledged: attemptsFrom(r.Acknowledged), Unknown: mapped(r.Unknown, jobIDFrom),
-	}, nil
+	return reportsReplyFrom(r), err
 }
 
 // Hello introduces this daemon to a master.
@@ -77,10 +69,7 @@ func (p *PeerClient) Snapshot(ctx context.Context, s *Snapshot) (SnapshotReply, 
 	r, err := ask(ctx, p.caller, "sending a heartbeat to a master", func(ctx context.Context, c thrift.TClient) (*peer.TSnapshotReply, error) {
 		return peer.NewPeerServiceClient(c).Snapshot(ctx, snapshotTo(s))
 	})
-	if err != nil {
-		return SnapshotReply{}, err
-	}
-	return SnapshotReply{Incarnation: r.Incarnation, Epoch: unbits(r.Epoch), Known: r.Known, Problem: r.Problem}, nil
+	return snapshotReplyFrom(r), err
 }
 
 // JobView asks a master what it holds of a job.
@@ -88,10 +77,7 @@ func (p *PeerClient) JobView(ctx context.Context, job sched.JobID, app string) (
 	v, err := ask(ctx, p.caller, "asking a master about a job", func(ctx context.Context, c thrift.TClient) (*peer.TJobView, error) {
 		return peer.NewPeerServiceClient(c).JobView(ctx, jobIDTo(job), app)
 	})
-	if err != nil {
-		return JobView{}, err
-	}
-	return JobView{Share: shareFrom(v.Share), Tasks: mapped(v.Tasks, taskStatusFrom)}, nil
+	return jobViewFrom(v), err
 }
 
 // MasterState asks a master about its group.
@@ -99,10 +85,7 @@ func (p *PeerClient) MasterState(ctx context.Context) (api.MasterState, error) {
 	s, err := ask(ctx, p.caller, "asking a master about its group", func(ctx context.Context, c thrift.TClient) (*published.TMasterState, error) {
 		return peer.NewPeerServiceClient(c).MasterState(ctx)
 	})
-	if err != nil {
-		return api.MasterState{}, err
-	}
-	return masterStateFrom(s), nil
+	return masterStateFrom(s), err
 }
 
 // AttemptLog asks a node for what an attempt wrote.
@@ -110,8 +93,5 @@ func (p *PeerClient) AttemptLog(ctx context.Context, r AttemptLogRequest) (LogCh
 	t, err := ask(ctx, p.caller, "reading an attempt's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
 		return peer.NewPeerServiceClient(c).TaskLog(ctx, attemptTo(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
 	})
-	if err != nil {
-		return LogChunk{}, err
-	}
-	return chunkFrom(t), nil
+	return logChunkFrom(t), err
 }

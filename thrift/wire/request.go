@@ -30,7 +30,7 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 		case api.BackendSleep:
 			task.Payload.Sleep = time.Duration(spec.SleepNanos)
 		case api.BackendExec:
-			task.Payload.Exec = execFrom(spec.Process)
+			task.Payload.Exec = optionalFrom(spec.Process, execFrom)
 		default:
 			task.Payload.Message = spec.Message
 		}
@@ -60,7 +60,7 @@ func requestTo(r *api.Request) *published.TSchedulingRequest {
 	for i := range r.Tasks {
 		p := &r.Tasks[i].Payload
 		specs[i] = published.TTaskSpec{
-			TaskId: r.Tasks[i].ID, Message: p.Message, IsHT: r.HT, SleepNanos: int64(p.Sleep), Process: execTo(p.Exec),
+			TaskId: r.Tasks[i].ID, Message: p.Message, IsHT: r.HT, SleepNanos: int64(p.Sleep), Process: optionalTo(p.Exec, execTo),
 		}
 		t.Tasks[i] = &specs[i]
 	}

@@ -137,7 +137,7 @@ func (h schedulerHandler) ExplainJob(ctx context.Context, job string) (*publishe
 	if err != nil {
 		return nil, refusal(err)
 	}
-	return explanationTo(e), nil
+	return explanationTo(*e), nil
 }
 
 func (h schedulerHandler) ListNodes(ctx context.Context) ([]*published.TMasterState, error) {
@@ -147,7 +147,7 @@ func (h schedulerHandler) ListNodes(ctx context.Context) ([]*published.TMasterSt
 
 func (h schedulerHandler) TaskLog(ctx context.Context, job string, task, attempt int32, stream string, offset int64, limit int32) (*published.TLogChunk, error) {
 	c, err := h.Scheduler.TaskLog(ctx, LogRequest{Job: job, Task: int(task), Attempt: int(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
-	return chunkTo(c), refusal(err)
+	return logChunkTo(c), refusal(err)
 }
 
 // whileWaiting ends the context when the caller will have stopped waiting.
@@ -156,18 +156,4 @@ func whileWaiting(ctx context.Context, req *published.TSchedulingRequest) (conte
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, time.Duration(req.DeadlineNanos))
-}
-
-// millis reads a number of milliseconds, of 0 up to a year.
-func millis(n int64) time.Duration {
-	const year = 365 * 24 * 3600 * 1000
-	return time.Duration(min(max(n, 0), year)) * time.Millisecond
-}
-
-func chunkTo(c LogChunk) *published.TLogChunk {
-	return &published.TLogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended}
-}
-
-func chunkFrom(t *published.TLogChunk) LogChunk {
-	return LogChunk{Data: t.Data, Size: t.Size, Ended: t.Ended}
 }

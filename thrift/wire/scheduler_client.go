@@ -77,10 +77,7 @@ func (s *SchedulerClient) Explain(ctx context.Context, job string) (*api.Explana
 	t, err := ask(ctx, s.caller, "asking why a job waits", func(ctx context.Context, c thrift.TClient) (*published.TExplanation, error) {
 		return published.NewSchedulerServiceClient(c).ExplainJob(ctx, job)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return explanationFrom(t), nil
+	return optionalFrom(t, explanationFrom), err
 }
 
 // Nodes returns the groups with their nodes.
@@ -96,10 +93,7 @@ func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, 
 	t, err := ask(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
 		return published.NewSchedulerServiceClient(c).TaskLog(ctx, r.Job, n32(r.Task), n32(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
 	})
-	if err != nil {
-		return LogChunk{}, err
-	}
-	return chunkFrom(t), nil
+	return logChunkFrom(t), err
 }
 
 // RegisterFrontend returns where the application serves FrontendService.

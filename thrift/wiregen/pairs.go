@@ -1,0 +1,70 @@
+package main
+
+// pair is a struct of ours and the Thrift struct that carries it.
+type pair struct {
+	plain  string // package.Type
+	thrift string
+	hand   string // the stem of the functions when they are written by hand
+}
+
+var pairs = []pair{
+	{plain: "api.Status", thrift: "published.TJobStatus"},
+	{plain: "api.TaskStatus", thrift: "published.TTaskStatus"},
+	{plain: "api.GroupShare", thrift: "published.TGroupShare"},
+	{plain: "api.Explanation", thrift: "published.TExplanation"},
+	{plain: "api.Node", thrift: "published.TNode"},
+	{plain: "api.MasterState", thrift: "published.TMasterState"},
+	{plain: "api.Exec", thrift: "published.TExec"},
+	{plain: "wire.LogChunk", thrift: "published.TLogChunk"},
+
+	{plain: "api.Application", thrift: "application.TApplication"},
+	{plain: "api.Template", thrift: "application.TTemplate"},
+	{plain: "api.File", thrift: "application.TFile"},
+	{plain: "api.Runtime", thrift: "application.TRuntime"},
+	{plain: "api.ApplicationReply", thrift: "application.TApplicationReply"},
+	{plain: "api.Wants", thrift: "application.TWants"},
+	{plain: "api.Level", thrift: "application.TLevel"},
+	{plain: "api.News", thrift: "application.TNews"},
+	{plain: "api.ExecutorState", thrift: "application.TExecutorState"},
+	{plain: "api.Grants", thrift: "application.TGrants"},
+	{plain: "api.Grant", thrift: "application.TGrant"},
+	{plain: "api.GrantEnd", thrift: "application.TGrantEnd"},
+
+	{plain: "wire.Order", thrift: "peer.TOrder"},
+	{plain: "wire.OrderReply", thrift: "peer.TOrderReply"},
+	{plain: "wire.Holdings", thrift: "peer.THoldings"},
+	{plain: "wire.HeldApplication", thrift: "peer.THeldApplication"},
+	{plain: "wire.HeldExecutor", thrift: "peer.THeldExecutor"},
+	{plain: "wire.Piece", thrift: "peer.TPiece"},
+	{plain: "wire.Membership", thrift: "peer.TRoll"},
+	{plain: "wire.MemberNode", thrift: "peer.TRollNode"},
+	{plain: "wire.MemberFrontend", thrift: "peer.TRollFrontend"},
+	{plain: "wire.BatchReply", thrift: "peer.TBatchReply"},
+	{plain: "wire.ReportsReply", thrift: "peer.TReportsReply"},
+	{plain: "wire.SnapshotReply", thrift: "peer.TSnapshotReply"},
+	{plain: "wire.JobView", thrift: "peer.TJobView"},
+	{plain: "sched.JobID", thrift: "peer.TJobId"},
+	{plain: "sched.AttemptID", thrift: "peer.TAttempt", hand: "attempt"},
+}
+
+// aliases are the names of fields that differ in more than their case or unit.
+var aliases = map[string]string{
+	"Class":         "JobClass",
+	"Exit":          "ExitStatus",
+	"IdleReserve":   "IdleReserved",
+	"Job":           "JobId",
+	"RefusedLaunch": "Refused",
+	"Scheduler":     "SchedulerAddress",
+	"Stderr":        "StderrUrl",
+	"Stdout":        "StdoutUrl",
+}
+
+// folders are where the packages of the pairs lie, from the top of the module.
+var folders = map[string]string{
+	"api":         "internal/api",
+	"application": "thrift/gen/application",
+	"peer":        "thrift/gen/peer",
+	"published":   "thrift/gen/published",
+	"sched":       "internal/sched",
+	"wire":        "thrift/wire",
+}
