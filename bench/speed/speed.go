@@ -41,10 +41,10 @@ func Measures(traces string) ([]Measure, error) {
 		}
 	}
 	var all []Measure
-	for _, name := range policy.Names() {
+	for _, name := range policy.Compared() {
 		all = append(all, measure("ngo_90 on 120 workers", name, time.Second, "--trace", small))
 	}
-	for _, name := range policy.Names() {
+	for _, name := range policy.Compared() {
 		limit := 10 * time.Second
 		if name == "peacock" || name == "kairos" {
 			limit = time.Minute

@@ -26,7 +26,7 @@ func TestMeasures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 2*len(policy.Names()) + 1; len(all) != want {
+	if want := 2*len(policy.Compared()) + 1; len(all) != want {
 		t.Errorf("%d measures, want %d", len(all), want)
 	}
 	limits := map[time.Duration]int{}
@@ -36,7 +36,7 @@ func TestMeasures(t *testing.T) {
 			t.Errorf("%s on %s runs %v", m.Policy, m.Setting, m.Args)
 		}
 	}
-	if limits[time.Minute] != 2 || limits[5*time.Second] != 1 || limits[time.Second] != len(policy.Names()) {
+	if limits[time.Minute] != 2 || limits[5*time.Second] != 1 || limits[time.Second] != len(policy.Compared()) {
 		t.Errorf("limits %v", limits)
 	}
 }

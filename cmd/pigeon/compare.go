@@ -87,7 +87,7 @@ func (f *compareFlags) plan() (*compare.Plan, error) {
 	p := &compare.Plan{Base: d, Loads: f.loads, Delay: f.delay, Policies: list(f.policies), Traces: list(f.traces)}
 	if len(p.Policies) == 0 {
 		if p.Policies = d.Policies; !f.flags.Changed("policy") {
-			p.Policies = policy.Names()
+			p.Policies = policy.Compared()
 		}
 	}
 	if len(p.Traces) == 0 {

@@ -20,6 +20,18 @@ func Names() []string {
 	return names
 }
 
+// Compared lists the policies of a comparison that names none: the published ones and
+// ours.
+func Compared() []string {
+	var names []string
+	for _, e := range table() {
+		if !e.apart {
+			names = append(names, e.name)
+		}
+	}
+	return names
+}
+
 // Configure reads what the user asked for and lays its parameters over p. Every
 // fault is told before anything is started, and a misspelt name names the
 // nearest that exists.

@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/policy/peacock"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/policy/priority"
+	"github.com/pigeon-sched/pigeon/internal/policy/random"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -17,25 +18,29 @@ import (
 // entry is a policy that can be asked for.
 type entry struct {
 	name string
-	// open gives what makes the policy, and the parameters that change p and what
+	// open returns what makes the policy, and the parameters that change p and what
 	// is made: a policy's own numbers are options of its package, which its cores
 	// keep.
 	open func(p *sched.Params) (build func() sched.Policy, parameters []parameter)
+	// apart keeps the policy out of comparisons that do not name it.
+	apart bool
 }
 
-// table lists the policies. A new one is one line here and a function below.
+// table lists the policies. A new one is one line here; one with parameters has a
+// function below as well.
 func table() []entry {
 	return []entry{
-		{pigeon.Name, openPigeon},
-		{pigeon.NameSort, openPigeonSort},
-		{pigeon.NameX, openPigeonX},
-		{sparrow.Name, openSparrow},
-		{hawk.Name, openHawk},
-		{eagle.Name, openEagle},
-		{fifo.Name, openFIFO},
-		{priority.Name, openPriority},
-		{peacock.Name, openPeacock},
-		{kairos.Name, openKairos},
+		{name: pigeon.Name, open: openPigeon},
+		{name: pigeon.NameSort, open: openPigeonSort},
+		{name: pigeon.NameX, open: openPigeonX},
+		{name: sparrow.Name, open: openSparrow},
+		{name: hawk.Name, open: openHawk},
+		{name: eagle.Name, open: openEagle},
+		{name: fifo.Name, open: plain(fifo.Policy)},
+		{name: priority.Name, open: openPriority},
+		{name: peacock.Name, open: openPeacock},
+		{name: kairos.Name, open: openKairos},
+		{name: random.Name, open: plain(random.Policy), apart: true},
 	}
 }
 
@@ -48,7 +53,10 @@ func openPeacock(*sched.Params) (func() sched.Policy, []parameter) {
 	return func() sched.Policy { return peacock.Policy(*o) }, []parameter{span("interval", &o.Interval)}
 }
 
-func openFIFO(*sched.Params) (func() sched.Policy, []parameter) { return fifo.Policy, nil }
+// plain opens a policy without parameters.
+func plain(build func() sched.Policy) func(*sched.Params) (func() sched.Policy, []parameter) {
+	return func(*sched.Params) (func() sched.Policy, []parameter) { return build, nil }
+}
 
 func openPriority(p *sched.Params) (func() sched.Policy, []parameter) {
 	return priority.Policy, []parameter{reserved(p)}

@@ -60,7 +60,8 @@ func (s *Master) unlink(w *worker) {
 // vacate is unlink, and forgets the job when that was the last of it.
 func (s *Master) vacate(w *worker, out *sched.Actions) {
 	if j := w.job; j != nil {
-		s.unlink(w)
-		s.forget(j.ID, out)
+		if s.unlink(w); j.Queued+j.Running == 0 {
+			s.forget(j.ID, out)
+		}
 	}
 }
