@@ -6,11 +6,11 @@
 //
 // The sender's goroutine takes everything queued into one batch and delivers it;
 // what is queued meanwhile goes into the next. No timer is involved: a message
-// that finds the link quiet leaves at once, and under load batches grow by
-// themselves. A batch has a sequence number and keeps it until the peer answers;
-// the Inbox drops the repeats of an answer that was lost.
+// on an idle link leaves at once, and under load batches grow by themselves. A
+// batch has a sequence number and keeps it until the peer answers; the Inbox
+// drops the repeats that follow a lost answer.
 //
-// The states of a Link, as told to Options.OnState:
+// The states of a Link, as Options.OnState gets them:
 //
 //	        attempt fails            LostAfter since then
 //	Up ----------------------> Down ----------------------> Lost
@@ -22,11 +22,11 @@
 //
 // A peer that answers as another incarnation has forgotten everything. What was
 // queued for the old one is dropped and OnReincarnation is called; until Reset
-// the link takes nothing (ErrStale), because what a core says before it knows
-// was meant for the process that is gone. The daemon registers again, then calls
-// Reset.
+// the link accepts nothing (ErrStale), because messages of a core that does not
+// know yet were meant for the former process. The daemon registers again, then
+// calls Reset.
 //
 // A batch that the peer refuses (it does not know the sender, or cannot read the
 // batch) is dropped and OnRefused is called: repeating it would never help, and
-// those behind it wait.
+// the batches behind it wait.
 package link

@@ -2,16 +2,12 @@ package link
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
-
-// formerKept is how many former incarnations of a sender are remembered, so that
-// a batch of theirs that was long on its way is not taken for a new process.
-const formerKept = 8
 
 // Inbox is the receiving end of the links of all peers. It is safe for
 // concurrent use; the batches of one sender are taken one at a time.
@@ -23,12 +19,11 @@ type Inbox struct {
 	senders map[wire.Ref]*sender
 }
 
-// sender is what is known of a peer's batches.
+// sender is what has come of one peer.
 type sender struct {
-	mu          sync.Mutex // held while a batch is taken
-	incarnation int64
-	last        uint64  // the highest sequence taken
-	former      []int64 // earlier incarnations, the latest at the end
+	mu        sync.Mutex // held while a batch is taken
+	processes protocol.Incarnations
+	last      uint64 // the highest sequence taken of the current one
 }
 
 // NewInbox returns the inbox of a process of the given incarnation.
@@ -47,14 +42,14 @@ func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	reply := wire.BatchReply{Incarnation: in.incarnation}
-	if b.Incarnation == s.incarnation {
+	if b.Incarnation == s.processes.Current() {
 		reply.Sequence = s.last
 	}
 	switch {
-	case slices.Contains(s.former, b.Incarnation):
+	case s.processes.Superseded(b.Incarnation):
 		reply.Problem = fmt.Sprintf("%v has started again since it sent this batch", b.Sender)
 		return reply, nil
-	case b.Incarnation == s.incarnation && b.Sequence <= s.last:
+	case b.Incarnation == s.processes.Current() && b.Sequence <= s.last:
 		in.repeated.Add(1)
 		return reply, nil
 	}
@@ -63,21 +58,9 @@ func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, e
 		reply.Problem = problem
 		return reply, err
 	}
-	s.took(b)
-	reply.Sequence = b.Sequence
+	s.processes.Enter(b.Incarnation)
+	s.last, reply.Sequence = b.Sequence, b.Sequence
 	return reply, nil
-}
-
-// took remembers a batch.
-func (s *sender) took(b *wire.Batch) {
-	if b.Incarnation != s.incarnation {
-		if s.incarnation != 0 {
-			s.former = append(s.former, s.incarnation)
-			s.former = s.former[max(0, len(s.former)-formerKept):]
-		}
-		s.incarnation = b.Incarnation
-	}
-	s.last = b.Sequence
 }
 
 // Forget drops what is known of a sender that is gone for good. A batch of it

@@ -21,7 +21,7 @@ type Link struct {
 	wake chan struct{} // one element: there may be something to send
 	base context.Context
 	stop context.CancelFunc
-	done chan struct{} // closed when the goroutine is gone
+	done chan struct{} // closed when the goroutine has ended
 
 	mu         sync.Mutex
 	queue      []wire.Item
@@ -58,8 +58,8 @@ func newGeneration(base context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(base)
 }
 
-// Reset drops what is queued and on its way, and begins anew with the peer's
-// incarnation as its registration told it; 0 if unknown. It does not wait for a
+// Reset drops what is queued and under way, and begins anew with the peer's
+// incarnation, known from its registration; 0 if unknown. It does not wait for a
 // delivery in progress, whose outcome no longer counts.
 func (l *Link) Reset(peer int64) {
 	l.mu.Lock()
@@ -75,7 +75,7 @@ func (l *Link) Stats() Stats {
 	return l.stats
 }
 
-// Close drops what is queued and returns when the goroutine is gone. It is safe
+// Close drops what is queued and returns when the goroutine has ended. It is safe
 // to call twice.
 func (l *Link) Close() error {
 	l.mu.Lock()

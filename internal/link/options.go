@@ -20,7 +20,7 @@ type Options struct {
 	// Epoch, if given, is asked for each batch; masters have one.
 	Epoch func() uint64
 
-	// MaxItems and MaxBytes bound what is queued or on its way. Defaults
+	// MaxItems and MaxBytes bound what is queued or under way. Defaults
 	// 2,000,000 messages and 512 MiB.
 	MaxItems int
 	MaxBytes int
@@ -41,11 +41,11 @@ type Options struct {
 	// peer's end is noticed without traffic. Negative: never. Default 500 ms.
 	Probe time.Duration
 
-	// OnState learns of every change of state.
+	// OnState is called at every change of state.
 	OnState func(State)
-	// OnReincarnation learns that the peer is another process than before.
+	// OnReincarnation is called when the peer is another process than before.
 	OnReincarnation func(before, now int64)
-	// OnRefused learns how many messages the peer would not take, and why.
+	// OnRefused is called with the number of messages that the peer refused, and the reason.
 	OnRefused func(items int, why error)
 }
 

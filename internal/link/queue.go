@@ -97,14 +97,14 @@ func (l *Link) collect() (parcels []parcel, gen uint64) {
 			run = run[n:]
 		}
 	}
-	// Cutting may have divided messages; the last parcel settles the account.
+	// Cutting may have divided messages; the last parcel carries the count.
 	last := &parcels[len(parcels)-1]
 	last.count, last.bytes = len(items), bytes
 	return parcels, gen
 }
 
-// settle takes a parcel off the account, unless Reset has done so.
-func (l *Link) settle(p parcel, gen uint64, count func(*Stats)) {
+// release takes a parcel off the counts of what is queued, unless Reset has done so.
+func (l *Link) release(p parcel, gen uint64, count func(*Stats)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	count(&l.stats)
@@ -114,7 +114,7 @@ func (l *Link) settle(p parcel, gen uint64, count func(*Stats)) {
 	}
 }
 
-// clear drops everything queued and on its way. It needs the lock.
+// clear drops everything queued and under way. It needs the lock.
 func (l *Link) clear() {
 	l.stats.Dropped += uint64(l.stats.Queued) //nolint:gosec // never negative
 	l.stats.Queued, l.stats.Bytes = 0, 0

@@ -18,7 +18,7 @@ const (
 	refused         // never to be taken
 	busy            // the peer lives but has no room
 	failed          // no answer
-	reborn          // another process answered
+	another         // another process answered
 	void            // what was sent no longer counts
 )
 
@@ -38,31 +38,31 @@ func (l *Link) send(p parcel, gen uint64) bool {
 		switch what {
 		case void:
 			return false
-		case reborn:
-			l.heard()
-			return l.rebirth(reply.Incarnation, gen)
+		case another:
+			l.answered()
+			return l.reincarnated(reply.Incarnation, gen)
 		case taken:
-			l.heard()
-			l.settle(p, gen, func(s *Stats) { s.Batches++; s.Sent += uint64(len(p.items)) })
+			l.answered()
+			l.release(p, gen, func(s *Stats) { s.Batches++; s.Sent += uint64(len(p.items)) })
 			return true
 		case refused:
-			l.heard()
-			l.settle(p, gen, func(s *Stats) { s.Refused += uint64(len(p.items)) })
+			l.answered()
+			l.release(p, gen, func(s *Stats) { s.Refused += uint64(len(p.items)) })
 			l.opts.OnRefused(len(p.items), err)
 			return true
 		case busy:
-			l.heard()
+			l.answered()
 		case failed:
 			l.missed(err)
 		}
-		l.settle(parcel{}, gen, func(s *Stats) { s.Retries++ })
+		l.release(parcel{}, gen, func(s *Stats) { s.Retries++ })
 		if !l.pause(attempt, gen) {
 			return false
 		}
 	}
 }
 
-// attempt delivers once and sorts what came of it.
+// attempt delivers once and classifies the outcome.
 func (l *Link) attempt(b *wire.Batch, gen uint64) (outcome, wire.BatchReply, error) {
 	l.mu.Lock()
 	ctx, current := l.genCtx, l.gen == gen
@@ -80,9 +80,9 @@ func (l *Link) attempt(b *wire.Batch, gen uint64) (outcome, wire.BatchReply, err
 	case l.gen != gen:
 		return void, reply, nil
 	case err != nil:
-		return sortError(err), reply, err
+		return classify(err), reply, err
 	case l.peer != 0 && reply.Incarnation != l.peer:
-		return reborn, reply, nil
+		return another, reply, nil
 	}
 	l.peer = reply.Incarnation
 	if reply.Problem != "" {
@@ -91,8 +91,8 @@ func (l *Link) attempt(b *wire.Batch, gen uint64) (outcome, wire.BatchReply, err
 	return taken, reply, nil
 }
 
-// sortError tells an answer that is an error from the want of one.
-func sortError(err error) outcome {
+// classify tells an error that is an answer from a missing answer.
+func classify(err error) outcome {
 	var e *api.Error
 	if !errors.As(err, &e) {
 		return failed
@@ -108,7 +108,7 @@ func sortError(err error) outcome {
 }
 
 // patience is how long an attempt may take: no longer than until the peer counts
-// as lost, so that it is told in time.
+// as lost, so that its loss is reported in time.
 func (l *Link) patience() time.Duration {
 	d := l.opts.CallTimeout
 	if left := l.untilLost(); left > 0 {
@@ -125,9 +125,9 @@ func (l *Link) untilLost() time.Duration {
 	return l.opts.LostAfter - time.Since(l.downSince)
 }
 
-// rebirth drops what was meant for the peer's former process and tells the
+// reincarnated drops what was meant for the peer's former process and notifies the
 // daemon, which registers and calls Reset.
-func (l *Link) rebirth(now int64, gen uint64) bool {
+func (l *Link) reincarnated(now int64, gen uint64) bool {
 	l.mu.Lock()
 	if l.gen != gen {
 		l.mu.Unlock()
@@ -167,24 +167,24 @@ func (l *Link) pause(attempt int, gen uint64) bool {
 	}
 }
 
-// heard notes that the peer answered.
-func (l *Link) heard() {
+// answered notes that the peer answered.
+func (l *Link) answered() {
 	if l.downSince.IsZero() {
 		return
 	}
 	down := time.Since(l.downSince)
 	l.downSince = time.Time{}
-	l.tell(State{Status: Up, For: down})
+	l.setState(State{Status: Up, For: down})
 }
 
 // missed notes that an attempt failed.
 func (l *Link) missed(err error) {
 	if l.downSince.IsZero() {
 		l.downSince = time.Now()
-		l.tell(State{Status: Down, Err: err})
+		l.setState(State{Status: Down, Err: err})
 	}
 	if down := time.Since(l.downSince); l.status() == Down && down >= l.opts.LostAfter {
-		l.tell(State{Status: Lost, For: down, Err: err})
+		l.setState(State{Status: Lost, For: down, Err: err})
 	}
 }
 
@@ -194,7 +194,7 @@ func (l *Link) status() Status {
 	return l.stats.Status
 }
 
-func (l *Link) tell(s State) {
+func (l *Link) setState(s State) {
 	l.mu.Lock()
 	l.stats.Status = s.Status
 	l.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Status of the peer, as far as deliveries tell.
+// Status of the peer, as deliveries show it.
 type Status int
 
 // The statuses.
@@ -35,7 +35,7 @@ func (s State) String() string {
 // Stats are counts since the link was made, but for the first three.
 type Stats struct {
 	Status  Status
-	Queued  int    // messages queued or on their way
+	Queued  int    // messages queued or under way
 	Bytes   int    // theirs, estimated from above
 	Sent    uint64 // messages that the peer took
 	Batches uint64 // that the peer took

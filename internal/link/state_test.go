@@ -213,7 +213,7 @@ func TestResetDropsTheQueueAndWhatIsOnItsWay(t *testing.T) {
 func TestNothingIsToldOfBeforeAReset(t *testing.T) {
 	for name, answer := range map[string]func() (wire.BatchReply, error){
 		"refused": func() (wire.BatchReply, error) { return wire.BatchReply{Incarnation: 1, Problem: "no"}, nil },
-		"reborn":  func() (wire.BatchReply, error) { return wire.BatchReply{Incarnation: 9}, nil },
+		"another": func() (wire.BatchReply, error) { return wire.BatchReply{Incarnation: 9}, nil },
 		"failed":  func() (wire.BatchReply, error) { return wire.BatchReply{}, errBroken },
 	} {
 		synctest.Test(t, func(t *testing.T) {

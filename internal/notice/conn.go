@@ -15,7 +15,7 @@ import (
 // flushTimeout bounds how long Subscribe waits for the server to confirm.
 const flushTimeout = 2 * time.Second
 
-// ErrClosed says that the connection was closed.
+// ErrClosed is returned once the connection was closed.
 var ErrClosed = errors.New("the NATS connection is closed")
 
 // Conn is a connection to NATS. It is safe for concurrent use.
@@ -41,13 +41,13 @@ type Stats struct {
 	Queued     int    // notices published and not handed on yet
 	Published  uint64 // handed to the server's socket
 	Unsent     uint64 // refused by Publish or dropped from its queue
-	Received   uint64 // given to the functions of subscriptions
+	Received   uint64 // passed to the functions of subscriptions
 	Overrun    uint64 // received but dropped, because a function was too slow
 	Reconnects uint64
 }
 
 // Connect begins to connect and returns at once if the server cannot be reached:
-// the connection is then made as soon as it can. The error says that the options
+// the connection is then made as soon as it can. The error means that the options
 // can never work.
 func Connect(o Options) (*Conn, error) {
 	c := &Conn{opts: o.withDefaults(), ended: make(chan struct{})}
@@ -70,8 +70,8 @@ func Connect(o Options) (*Conn, error) {
 // Connected reports whether the server is reachable, as far as is known.
 func (c *Conn) Connected() bool { return c.connected.Load() }
 
-// Publish queues a notice and never blocks. data is copied. An error says that
-// nothing was sent; none says nothing.
+// Publish queues a notice and never blocks. data is copied. After an
+// error nothing was sent; without one the notice may still be lost.
 func (c *Conn) Publish(subject string, data []byte) error {
 	if !c.connected.Load() {
 		c.out.drop()
@@ -94,7 +94,7 @@ func (c *Conn) Subscribe(subject string, take func(data []byte)) error {
 		return nil
 	}
 	// Without it the server may not know of the subscription yet. A server too slow to
-	// say so hears of it all the same, later: what is lost meanwhile is a hint.
+	// confirm gets it all the same, later: what is lost meanwhile is a hint.
 	if err := c.nc.FlushTimeout(flushTimeout); err != nil && c.nc.IsConnected() && !errors.Is(err, nats.ErrTimeout) {
 		return fmt.Errorf("confirming the subscription to %s: %w", subject, err)
 	}
@@ -155,7 +155,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// refresh brings Connected up to date and tells of a change.
+// refresh updates Connected and reports a change.
 func (c *Conn) refresh(nc *nats.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

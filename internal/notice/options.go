@@ -14,7 +14,7 @@ type Options struct {
 	URL string
 	// Embedded, if given, is reached inside this process instead.
 	Embedded *Embedded
-	// Name says to the server's operator who this is: "node n7".
+	// Name is this daemon to the server's operator: "node n7".
 	Name string
 	// MaxQueued and MaxQueuedBytes bound what is published and not handed on
 	// yet. Defaults 8,192 notices and 8 MiB.
@@ -26,10 +26,10 @@ type Options struct {
 	// ReconnectWait is the pause between attempts to connect, plus up to half of
 	// it by chance. Default 100 ms.
 	ReconnectWait time.Duration
-	// OnState learns of every change of Connected, in order. It must not call the
+	// OnState is called at every change of Connected, in order. It must not call the
 	// Conn.
 	OnState func(connected bool)
-	// Log learns when the server is reached and lost. Default slog.Default().
+	// Log is written when the server is reached and lost. Default slog.Default().
 	Log *slog.Logger
 
 	dialer nats.CustomDialer // for tests

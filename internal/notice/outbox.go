@@ -53,7 +53,7 @@ func newOutbox(maxNotices, maxBytes int) *outbox {
 	}
 }
 
-// put queues a copy of a notice or says which limit forbids it.
+// put queues a copy of a notice, or returns which limit forbids it.
 func (o *outbox) put(subject string, data []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

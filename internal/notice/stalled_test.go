@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A server that stops reading must not stop those who publish: nats.go would keep
+// A server that stops reading must not stop publishers: nats.go would keep
 // them waiting for its lock.
 func TestPublishDoesNotBlockOnAStalledServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -33,7 +33,7 @@ func TestPublishDoesNotBlockOnAStalledServer(t *testing.T) {
 	must(t, c.Close())
 }
 
-// A server that is too slow to confirm a subscription does not end who subscribes:
+// A server that is too slow to confirm a subscription does not end the subscriber:
 // notices are hints.
 func TestSubscribeAtAStalledServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

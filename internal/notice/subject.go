@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// IdleSubject is where the nodes of a group tell its master of idle slots.
+// IdleSubject is where the nodes of a group publish idle slots to its master.
 func IdleSubject(cluster string, group int) string {
 	return "pigeon." + token(cluster) + ".master." + strconv.Itoa(group) + ".idle"
 }
 
-// WaitingSubject is where the master of a group tells its nodes of tasks that wait.
+// WaitingSubject is where the master of a group publishes to its nodes that tasks wait.
 func WaitingSubject(cluster string, group int) string {
 	return "pigeon." + token(cluster) + ".master." + strconv.Itoa(group) + ".waiting"
 }
@@ -22,7 +22,7 @@ func ReportSubject(cluster, frontend string) string {
 	return "pigeon." + token(cluster) + ".frontend." + token(frontend) + ".report"
 }
 
-// AckSubject is where frontends tell a node which reports they have journaled.
+// AckSubject is where frontends acknowledge to a node the reports that they have journaled.
 func AckSubject(cluster, node string) string {
 	return "pigeon." + token(cluster) + ".node." + token(node) + ".ack"
 }
