@@ -1,5 +1,5 @@
-// Package apptest is an application with executors of its own, for tests: the
-// smallest that speaks all of application.thrift.
+// Package apptest is a minimal application with executors of its own, for tests.
+// It uses every method of application.thrift.
 //
 //	Driver ──registers, wants, news──▶ frontend (the next one when it fails)
 //	   ▲ lines of JSON                    │
@@ -7,6 +7,6 @@
 //	             └── attaches, awaits and ends grants there
 //
 // A test binary that is started again with the verb "executor" is an executor. It
-// asks its driver what to do with each grant, as Spark's does: the driver binds a
-// piece of work, or declines. Work is sleeping.
+// relays each grant to its driver, as Spark's does: the driver binds a piece of work,
+// or declines. Work is sleeping.
 package apptest

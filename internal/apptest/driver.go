@@ -2,7 +2,6 @@ package apptest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -17,29 +16,29 @@ import (
 
 // Driver is the application's own process. Start it with [Start].
 type Driver struct {
-	app       api.Application
-	listener  net.Listener
-	ctx       context.Context
-	stop      context.CancelFunc
-	busy      sync.WaitGroup
-	frontends []string
-	pools     []*client.Pool // by frontend
-	dirty     chan struct{}  // of size 1: wants have changed
+	app          api.Application
+	listener     net.Listener
+	ctx          context.Context
+	stop         context.CancelFunc
+	goroutines   sync.WaitGroup
+	frontends    []string
+	pools        []*client.Pool // by frontend
+	wantsChanged chan struct{}  // of size 1: the wants have changed
 
-	mu        sync.Mutex
-	frontend  int // in use, of frontends
-	sequence  int64
-	executors int // wanted
-	levels    []*level
-	states    map[string]api.ExecutorState
-	notes     []string
-	conns     map[net.Conn]string // executor
-	pids      map[string]int
-	awaited   map[string]chan struct{} // by level
-	failure   error                    // the last refusal
-	declined  int
-	waits     []time.Duration // of pieces of work for their grants
-	last      int
+	mu         sync.Mutex
+	frontend   int // in use, of frontends
+	sequence   int64
+	executors  int // wanted
+	levels     []*level
+	states     map[string]api.ExecutorState
+	notes      []string
+	conns      map[net.Conn]string // executor
+	pids       map[string]int
+	endWaiters map[string]chan struct{} // by level
+	failure    error                    // the last refusal
+	declined   int
+	waits      []time.Duration // of pieces of work for their grants
+	last       int
 }
 
 // level is a set of equal pieces of work.
@@ -49,10 +48,10 @@ type level struct {
 	waiting int               // pieces
 	running map[string]string // grant to executor
 	ended   int
-	since   time.Time // of the last wish for grants
+	since   time.Time // when the level was added
 }
 
-// Spec says what a driver is like.
+// Spec describes a driver.
 type Spec struct {
 	ID        string
 	Frontends []string
@@ -70,8 +69,8 @@ func Start(s Spec) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{
-		listener: l, frontends: s.Frontends, dirty: make(chan struct{}, 1), executors: s.Executors,
-		states: map[string]api.ExecutorState{}, conns: map[net.Conn]string{}, pids: map[string]int{}, awaited: map[string]chan struct{}{},
+		listener: l, frontends: s.Frontends, wantsChanged: make(chan struct{}, 1), executors: s.Executors,
+		states: map[string]api.ExecutorState{}, conns: map[net.Conn]string{}, pids: map[string]int{}, endWaiters: map[string]chan struct{}{},
 	}
 	for _, address := range s.Frontends {
 		pool, err := client.New(client.Options{Name: "frontend", Address: address, FailFast: true, MaxConns: 4})
@@ -95,17 +94,17 @@ func Start(s Spec) (*Driver, error) {
 		},
 	}
 	d.ctx, d.stop = context.WithCancel(context.Background())
-	d.busy.Go(d.accept)
-	d.busy.Go(d.speak)
-	d.busy.Go(d.listen)
+	d.goroutines.Go(d.accept)
+	d.goroutines.Go(d.sendWants)
+	d.goroutines.Go(d.pollNews)
 	return d, nil
 }
 
-// Close ends the application as kill -9 would, or, when told is set, with a word
-// to its frontend.
-func (d *Driver) Close(told bool) error {
+// Close ends the application as kill -9 would, or, when graceful is set, after
+// informing its frontend.
+func (d *Driver) Close(graceful bool) error {
 	var err error
-	if told {
+	if graceful {
 		err = d.call(func(ctx context.Context, f *wire.ApplicationClient) error {
 			return f.EndApplication(ctx, d.app.ID, d.app.Incarnation)
 		})
@@ -117,14 +116,14 @@ func (d *Driver) Close(told bool) error {
 		_ = c.Close() // its reader ends
 	}
 	d.mu.Unlock()
-	d.busy.Wait()
+	d.goroutines.Wait()
 	for _, p := range d.pools {
 		_ = p.Close() // it has no error
 	}
 	return err
 }
 
-// Add gives the application work: so many pieces of a level.
+// Add adds a level with so many pieces of work.
 func (d *Driver) Add(name, class string, pieces int, work time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,7 +131,7 @@ func (d *Driver) Add(name, class string, pieces int, work time.Duration) {
 	d.changed()
 }
 
-// Drop takes back what waits of a level.
+// Drop removes the waiting pieces of a level.
 func (d *Driver) Drop(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,7 +143,7 @@ func (d *Driver) Drop(name string) {
 	d.changed()
 }
 
-// Executors changes how many are wanted; those named are stopped.
+// Executors changes how many executors are wanted.
 func (d *Driver) Executors(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,8 +154,8 @@ func (d *Driver) Executors(n int) {
 // changed needs the lock.
 func (d *Driver) changed() {
 	select {
-	case d.dirty <- struct{}{}:
-	default: // it is to be told already
+	case d.wantsChanged <- struct{}{}:
+	default: // sendWants is already due
 	}
 }
 
@@ -165,7 +164,7 @@ func (d *Driver) Await(name string) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := make(chan struct{})
-	d.awaited[name] = c
+	d.endWaiters[name] = c
 	return c
 }
 
@@ -189,7 +188,7 @@ func (d *Driver) Waits() []time.Duration {
 	return slices.Clone(d.waits)
 }
 
-// Declined returns how many grants were handed back.
+// Declined returns how many grants were declined.
 func (d *Driver) Declined() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -213,7 +212,7 @@ func (d *Driver) States() []api.ExecutorState {
 	return list
 }
 
-// Running returns the executors that run by the last news.
+// Running returns the executors that are running according to the last news.
 func (d *Driver) Running() (ids []string) {
 	for _, s := range d.States() {
 		if s.State == api.ExecutorRunning {
@@ -243,206 +242,9 @@ func (d *Driver) Failure() error {
 	return d.failure
 }
 
-// Notes returns what the frontends had to say so far.
+// Notes returns the notes of the frontends so far.
 func (d *Driver) Notes() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.notes)
-}
-
-// call calls the frontend in use; when it does not answer, the next one is used
-// from then on.
-func (d *Driver) call(f func(context.Context, *wire.ApplicationClient) error) error {
-	d.mu.Lock()
-	at := d.frontend
-	d.mu.Unlock()
-	ctx, cancel := context.WithTimeout(d.ctx, 15*time.Second)
-	defer cancel()
-	err := f(ctx, wire.NewApplicationClient(d.pools[at]))
-	if refusal, ok := errors.AsType[*api.Error](err); ok {
-		d.mu.Lock()
-		d.failure = err
-		if refusal.Problem == api.NotReady && at == d.frontend {
-			d.frontend = (at + 1) % len(d.frontends)
-		}
-		d.mu.Unlock()
-	}
-	return err
-}
-
-// register registers anew where the application is not known, or with the next
-// frontend; should that fail, the next call does.
-func (d *Driver) register(err error) {
-	refusal, ok := errors.AsType[*api.Error](err)
-	if ok && (refusal.Problem == api.NotFound || refusal.Problem == api.NotReady) {
-		_ = d.call(func(ctx context.Context, f *wire.ApplicationClient) error {
-			_, err := f.RegisterApplication(ctx, &d.app)
-			return err
-		})
-	}
-}
-
-// pause waits a moment after a failure; false when the driver ends.
-func (d *Driver) pause() bool {
-	select {
-	case <-time.After(50 * time.Millisecond):
-		return true
-	case <-d.ctx.Done():
-		return false
-	}
-}
-
-// speak tells the frontend what is wanted, as often as that changes.
-func (d *Driver) speak() {
-	d.register(&api.Error{Problem: api.NotFound})
-	d.changed()
-	for {
-		select {
-		case <-d.dirty:
-		case <-d.ctx.Done():
-			return
-		}
-		for {
-			w := d.wants()
-			err := d.call(func(ctx context.Context, f *wire.ApplicationClient) error {
-				_, err := f.Want(ctx, w)
-				return err
-			})
-			if err == nil {
-				break
-			}
-			d.register(err)
-			if !d.pause() {
-				return
-			}
-		}
-	}
-}
-
-func (d *Driver) wants() *api.Wants {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.sequence++
-	w := &api.Wants{Application: d.app.ID, Incarnation: d.app.Incarnation, Sequence: d.sequence, Executors: d.executors, LastExecutor: d.last}
-	for _, l := range d.levels {
-		if l.waiting > 0 || len(l.running) > 0 {
-			l.Total = l.Had + int64(l.waiting)
-			w.Levels = append(w.Levels, l.Level)
-		}
-	}
-	return w
-}
-
-// listen keeps up with news.
-func (d *Driver) listen() {
-	version, frontend := int64(0), 0
-	for d.ctx.Err() == nil {
-		var n api.News
-		err := d.call(func(ctx context.Context, f *wire.ApplicationClient) (err error) {
-			n, err = f.News(ctx, d.app.ID, d.app.Incarnation, version, time.Second)
-			return err
-		})
-		d.mu.Lock()
-		version = n.Version
-		if err != nil || d.frontend != frontend {
-			version, frontend = 0, d.frontend
-			d.changed() // say again what is wanted, to whoever serves now
-		}
-		for _, s := range n.Executors {
-			d.states[s.ID] = s
-			id := 0
-			_, _ = fmt.Sscan(s.ID, &id) // all are numbers
-			d.last = max(d.last, id)
-		}
-		d.notes = append(d.notes, n.Notes...)
-		d.mu.Unlock()
-		if err != nil && !d.pause() {
-			return
-		}
-	}
-}
-
-// accept takes executors in.
-func (d *Driver) accept() {
-	for {
-		c, err := d.listener.Accept()
-		if err != nil {
-			return
-		}
-		d.mu.Lock()
-		d.conns[c] = ""
-		d.mu.Unlock()
-		d.busy.Go(func() { d.attend(c) })
-	}
-}
-
-// attend binds the grants of one executor until it is gone; what ran there waits
-// again.
-func (d *Driver) attend(c net.Conn) {
-	defer func() { _ = c.Close() }() // it is gone
-	from, to := json.NewDecoder(c), json.NewEncoder(c)
-	id := ""
-	for {
-		var l line
-		if from.Decode(&l) != nil {
-			break
-		}
-		if l.Executor != "" {
-			id = l.Executor
-			d.mu.Lock()
-			d.conns[c], d.pids[id] = id, l.Pid
-			d.mu.Unlock()
-			continue
-		}
-		if answer, ok := d.bind(id, l); ok && to.Encode(answer) != nil {
-			break
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.conns, c)
-	for _, l := range d.levels {
-		for grant, executor := range l.running {
-			if executor == id {
-				delete(l.running, grant)
-				l.waiting++
-			}
-		}
-	}
-	d.changed()
-}
-
-// bind returns what to do with a grant, or takes note of the end of a piece of work.
-func (d *Driver) bind(executor string, l line) (answer line, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	answer = line{Grant: l.Grant, Level: l.Level, Run: -1}
-	at := slices.IndexFunc(d.levels, func(v *level) bool { return v.Name == l.Level })
-	if at < 0 {
-		d.declined++
-		return answer, true
-	}
-	v := d.levels[at]
-	defer d.changed()
-	if l.Ended {
-		if v.running[l.Grant] == executor {
-			delete(v.running, l.Grant)
-			v.ended++
-			if c := d.awaited[v.Name]; c != nil {
-				close(c)
-				delete(d.awaited, v.Name)
-			}
-		}
-		return line{}, false
-	}
-	v.Had++
-	if v.waiting == 0 {
-		d.declined++
-		return answer, true
-	}
-	v.waiting--
-	d.waits = append(d.waits, time.Since(v.since))
-	v.running[l.Grant] = executor
-	answer.Run = v.work
-	return answer, true
 }

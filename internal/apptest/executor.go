@@ -18,22 +18,22 @@ import (
 // Verb starts a test binary as an executor.
 const Verb = "executor"
 
-// line is what executor and driver say to each other.
-type line struct {
-	Executor string        `json:"executor,omitempty"` // the executor's first word
+// message is one line between executor and driver, in either direction.
+type message struct {
+	Executor string        `json:"executor,omitempty"` // the executor's first message
 	Pid      int           `json:"pid,omitempty"`
-	Grant    string        `json:"grant,omitempty"` // got, or to be used
+	Grant    string        `json:"grant,omitempty"` // received, or to be used
 	Level    string        `json:"level,omitempty"`
 	Ended    bool          `json:"ended,omitempty"` // the piece of work under the grant
 	Run      time.Duration `json:"run,omitempty"`   // below zero: declined
 }
 
-// Main is an executor. Its arguments are the verb, the driver's address, the node
+// Main runs an executor. Its arguments are the verb, the driver's address, the node
 // monitor's, application, executor, token and slots (0: it takes no grants). It
-// gives the exit status.
+// returns the exit status.
 func Main(args []string) int {
 	if len(args) != 7 {
-		fmt.Fprintln(os.Stderr, "an executor is started by a node monitor; it got", args)
+		fmt.Fprintln(os.Stderr, "an executor is started by a node monitor with seven arguments; these are", args)
 		return 2
 	}
 	slots, err := strconv.Atoi(args[6])
@@ -61,9 +61,9 @@ func (e *executor) run(driver, node string, slots int) error {
 		return err
 	}
 	e.driver = json.NewEncoder(c)
-	e.say(line{Executor: e.id.Executor, Pid: os.Getpid()})
+	e.send(message{Executor: e.id.Executor, Pid: os.Getpid()})
 	failed := make(chan error, 2)
-	go func() { failed <- e.obey(json.NewDecoder(c)) }()
+	go func() { failed <- e.runCommands(json.NewDecoder(c)) }()
 	if slots > 0 {
 		pool, err := client.New(client.Options{Name: "node monitor", Address: node})
 		if err != nil {
@@ -73,19 +73,19 @@ func (e *executor) run(driver, node string, slots int) error {
 		if err := e.node.AttachExecutor(context.Background(), e.id, slots); err != nil {
 			return err
 		}
-		go func() { failed <- e.await() }()
+		go func() { failed <- e.pollGrants() }()
 	}
 	return <-failed
 }
 
-func (e *executor) say(l line) {
+func (e *executor) send(l message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_ = e.driver.Encode(l) // obey sees that the driver is gone
+	_ = e.driver.Encode(l) // runCommands sees that the driver is gone
 }
 
-// await passes grants on to the driver.
-func (e *executor) await() error {
+// pollGrants relays grants to the driver.
+func (e *executor) pollGrants() error {
 	for after := int64(0); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		g, err := e.node.AwaitGrants(ctx, e.id, after, 10*time.Second)
@@ -95,15 +95,15 @@ func (e *executor) await() error {
 		}
 		after = max(after, g.UpTo)
 		for _, x := range g.Grants {
-			e.say(line{Grant: x.ID, Level: x.Level})
+			e.send(message{Grant: x.ID, Level: x.Level})
 		}
 	}
 }
 
-// obey does what the driver says of each grant.
-func (e *executor) obey(from *json.Decoder) error {
+// runCommands executes the driver's answer to each grant.
+func (e *executor) runCommands(from *json.Decoder) error {
 	for {
-		var l line
+		var l message
 		if err := from.Decode(&l); err != nil {
 			return fmt.Errorf("the driver is gone: %w", err)
 		}
@@ -111,14 +111,14 @@ func (e *executor) obey(from *json.Decoder) error {
 	}
 }
 
-func (e *executor) work(l line) {
+func (e *executor) work(l message) {
 	end := api.GrantEnd{ID: l.Grant, How: api.GrantUsed, Ran: 1, Used: l.Run}
 	if l.Run < 0 {
 		end.How, end.Ran, end.Used = api.GrantDeclined, 0, 0
 	}
 	time.Sleep(end.Used)
 	if end.How == api.GrantUsed {
-		e.say(line{Grant: l.Grant, Level: l.Level, Ended: true})
+		e.send(message{Grant: l.Grant, Level: l.Level, Ended: true})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -11,22 +11,22 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Places are where Find looks.
+// Places are the places that Find searches.
 type Places struct {
 	Getenv   func(name string) string
 	LookPath func(program string) (path string, err error)
 
-	// PySpark asks an interpreter for the folder of its pyspark, "" when it has
+	// PySpark returns the folder of an interpreter's pyspark, "" when it has
 	// none.
 	PySpark func(ctx context.Context, python string) (dir string, err error)
 }
 
-// Machine is this process's environment.
+// Machine returns the places of this machine, with these environment variables.
 func Machine(getenv func(string) string) Places {
 	return Places{Getenv: getenv, LookPath: exec.LookPath, PySpark: askPython}
 }
 
-// Find returns the user's Spark; doc.go has the order. The error is an *api.Error.
+// Find returns the user's Spark; the package comment has the order. The error is an *api.Error.
 func Find(ctx context.Context, at Places) (Home, error) {
 	if dir := at.Getenv("SPARK_HOME"); dir != "" {
 		h, err := Describe(dir)
@@ -39,27 +39,27 @@ func Find(ctx context.Context, at Places) (Home, error) {
 		return h, nil
 	}
 	tried := []string{"SPARK_HOME is not set"}
-	h, found, said := at.submitInPath(ctx)
+	h, found, failure := at.submitInPath(ctx)
 	if found {
 		return h, nil
 	}
-	tried = append(tried, said)
+	tried = append(tried, failure)
 	for _, python := range at.pythons() {
-		h, found, said := at.ofPython(ctx, python)
+		h, found, failure := at.ofPython(ctx, python)
 		if found {
 			return h, nil
 		}
-		tried = append(tried, said)
+		tried = append(tried, failure)
 	}
 	return Home{}, &api.Error{
-		Problem: api.NotFound, What: "no Spark found", Tried: "looking around: " + strings.Join(tried, "; "),
+		Problem: api.NotFound, What: "no Spark found", Tried: "searching: " + strings.Join(tried, "; "),
 		Next: "make one with 'pigeon spark setup DIR', or set SPARK_HOME to yours",
 	}
 }
 
-// submitInPath looks for the installation that the spark-submit in PATH belongs
-// to. The one of a wheel is a copy, outside of the wheel's folder.
-func (at Places) submitInPath(ctx context.Context) (h Home, found bool, said string) {
+// submitInPath finds the installation of the spark-submit in PATH. That of a wheel
+// is a copy, outside of the wheel's folder.
+func (at Places) submitInPath(ctx context.Context) (h Home, found bool, failure string) {
 	path, err := at.LookPath("spark-submit")
 	if err != nil {
 		return Home{}, false, "PATH has no spark-submit"
@@ -69,11 +69,11 @@ func (at Places) submitInPath(ctx context.Context) (h Home, found bool, said str
 			return h, true, ""
 		}
 	}
-	h, found, said = at.ofPython(ctx, filepath.Join(filepath.Dir(path), "python3"))
-	return h, found, fmt.Sprintf("%s in PATH lies in no installation, and %s", path, said)
+	h, found, failure = at.ofPython(ctx, filepath.Join(filepath.Dir(path), "python3"))
+	return h, found, fmt.Sprintf("%s in PATH belongs to no installation, and %s", path, failure)
 }
 
-// pythons are the interpreters that the user may mean, without repeats.
+// pythons returns the interpreters that the user may mean, each once.
 func (at Places) pythons() []string {
 	var list []string
 	if env := at.Getenv("VIRTUAL_ENV"); env != "" {
@@ -89,22 +89,22 @@ func (at Places) pythons() []string {
 	return list
 }
 
-func (at Places) ofPython(ctx context.Context, python string) (h Home, found bool, said string) {
+func (at Places) ofPython(ctx context.Context, python string) (h Home, found bool, failure string) {
 	dir, err := at.PySpark(ctx, python)
 	if err != nil {
-		return Home{}, false, fmt.Sprintf("%s could not be asked: %v", python, err)
+		return Home{}, false, fmt.Sprintf("%s failed: %v", python, err)
 	}
 	if dir == "" {
 		return Home{}, false, python + " has no pyspark"
 	}
 	if h, err = Describe(dir); err != nil {
-		return Home{}, false, fmt.Sprintf("the pyspark of %s is not whole (%v)", python, err)
+		return Home{}, false, fmt.Sprintf("the pyspark of %s is incomplete (%v)", python, err)
 	}
 	return h, true, ""
 }
 
 const (
-	// pythonTime bounds the question to an interpreter on a loaded machine.
+	// pythonTime bounds the run of an interpreter on a loaded machine.
 	pythonTime = 30 * time.Second
 
 	// whereIsPySpark does not import pyspark, which takes a second.

@@ -15,15 +15,15 @@ type Home struct {
 	Dir     string // absolute
 	Version string // "4.1.4"
 	Scala   string // binary version, "2.13"
-	Python  string // the interpreter whose site-packages it lies in, "" for none
+	Python  string // the interpreter whose site-packages contain it, "" for none
 }
 
-// String is for people: "Spark 4.1.4 (Scala 2.13) in /opt/spark".
+// String returns a text for people: "Spark 4.1.4 (Scala 2.13) in /opt/spark".
 func (h Home) String() string {
 	return fmt.Sprintf("Spark %s (Scala %s) in %s", h.Version, h.Scala, h.Dir)
 }
 
-// Line of version 4.1.4 is "4.1".
+// Line returns "4.1" for version 4.1.4.
 func (h Home) Line() string { return lineOf(h.Version) }
 
 func lineOf(version string) string {
@@ -35,14 +35,14 @@ func lineOf(version string) string {
 	return parts[0] + "." + minor
 }
 
-// Program is the path of one of Spark's commands, such as "spark-shell".
+// Program returns the path of one of Spark's commands, such as "spark-shell".
 func (h Home) Program(name string) string { return filepath.Join(h.Dir, "bin", name) }
 
-// coreJar is the jar by whose name an installation shows its version.
+// coreJar is the jar whose name contains the version of an installation.
 var coreJar = regexp.MustCompile(`^spark-core_(\d+\.\d+)-(\d+\.\d+\.\d+.*)\.jar$`)
 
-// Describe returns which Spark lies in dir. The error is an *api.Error that says
-// what is missing there.
+// Describe returns the Spark in dir. The error is an *api.Error that names what is
+// missing there.
 func Describe(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -73,7 +73,8 @@ func Describe(dir string) (Home, error) {
 	return h, nil
 }
 
-// reason is an error without the path, which the message names already.
+// reason returns the text of an error without the path, which the message names
+// already.
 func reason(err error) string {
 	text := err.Error()
 	if i := strings.LastIndex(text, ": "); i >= 0 {

@@ -10,8 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// jars of the plugin: which one serves which lines. sparkplugin/pom.xml builds
-// them so. Under 4.3 it runs in mode coarse only, and says so itself.
+// jars of the plugin, with the lines of Spark that each one supports, as
+// sparkplugin/pom.xml builds them. Under 4.3 the plugin runs in mode coarse only,
+// and refuses other modes itself.
 var jars = []struct {
 	name, scala string
 	lines       []string
@@ -20,7 +21,8 @@ var jars = []struct {
 	{"pigeon-spark-4_2.13.jar", "2.13", []string{"4.0", "4.1", "4.2", "4.3"}},
 }
 
-// JarVariable names a jar of the plugin, before all places are looked at.
+// JarVariable names the environment variable with a jar of the plugin, which takes
+// precedence over all places.
 const JarVariable = "PIGEON_SPARK_JAR"
 
 // jarPrefix begins the name of every jar of the plugin.
@@ -32,8 +34,8 @@ func IsPluginJar(path string) bool {
 	return strings.HasPrefix(name, jarPrefix) && strings.HasSuffix(name, ".jar")
 }
 
-// JarName is the name of the jar that serves h. The error is an *api.Error: no
-// jar does.
+// JarName returns the name of the jar that supports h, or an *api.Error when there
+// is none.
 func JarName(h Home) (string, error) {
 	for _, j := range jars {
 		if slices.Contains(j.lines, h.Line()) && j.scala == h.Scala {
@@ -41,13 +43,13 @@ func JarName(h Home) (string, error) {
 		}
 	}
 	return "", &api.Error{
-		Problem: api.Invalid, What: unserved(h), Subject: h.String(),
-		Tried: "choosing among " + served(),
+		Problem: api.Invalid, What: unsupported(h), Subject: h.String(),
+		Tried: "choosing among " + supportedLines(),
 		Next:  "use one of these, as 'pigeon spark setup DIR --version " + DefaultVersion + "' installs it, and name it by SPARK_HOME",
 	}
 }
 
-func unserved(h Home) string {
+func unsupported(h Home) string {
 	for _, j := range jars {
 		if slices.Contains(j.lines, h.Line()) {
 			return fmt.Sprintf("Pigeon has no plugin for Spark %s with Scala %s, only with %s", h.Line(), h.Scala, j.scala)
@@ -56,7 +58,7 @@ func unserved(h Home) string {
 	return "Pigeon has no plugin for Spark " + h.Line()
 }
 
-func served() string {
+func supportedLines() string {
 	var list []string
 	for _, j := range jars {
 		list = append(list, fmt.Sprintf("Spark %s (Scala %s)", strings.Join(j.lines, ", "), j.scala))
@@ -64,11 +66,11 @@ func served() string {
 	return strings.Join(list, " and ")
 }
 
-// DefaultVersion of PySpark is what 'pigeon spark setup' installs.
+// DefaultVersion is the version of PySpark that 'pigeon spark setup' installs.
 const DefaultVersion = "4.1.4"
 
 // CheckVersion refuses, with an *api.Error, a version of PySpark that no jar of
-// the plugin serves. Its wheels have the Scala of our jars.
+// the plugin supports. Its wheels have the Scala of our jars.
 func CheckVersion(version string) error {
 	for _, j := range jars {
 		if slices.Contains(j.lines, lineOf(version)) && coreJar.MatchString("spark-core_"+j.scala+"-"+version+".jar") {
@@ -77,12 +79,12 @@ func CheckVersion(version string) error {
 	}
 	return &api.Error{
 		Problem: api.Invalid, What: fmt.Sprintf("version %q of PySpark is not served", version), Subject: "--version",
-		Tried: "choosing among " + served(), Next: "give a whole version of these, such as " + DefaultVersion,
+		Tried: "choosing among " + supportedLines(), Next: "give a whole version of these, such as " + DefaultVersion,
 	}
 }
 
-// FindJar returns the jar of the plugin that serves h: the one that JarVariable
-// names, else of that name beside the program (the path of this executable), else
+// FindJar returns the jar of the plugin that supports h: the one that JarVariable
+// names, else one of that name beside the program (the path of this executable), else
 // in the checkout that the program was built in. The error is an *api.Error.
 func FindJar(h Home, getenv func(string) string, program string) (string, error) {
 	name, err := JarName(h)
@@ -106,7 +108,7 @@ func FindJar(h Home, getenv func(string) string, program string) (string, error)
 	}
 }
 
-// checkJar refuses a file that is not there or serves another Spark by its name.
+// checkJar refuses a file that does not exist or whose name is for another Spark.
 func checkJar(given, name string) (string, error) {
 	path, err := filepath.Abs(given)
 	if err == nil {
@@ -129,7 +131,7 @@ func checkJar(given, name string) (string, error) {
 	return path, nil
 }
 
-// HasPlugin reports whether somebody has put a jar of the plugin among Spark's own.
+// HasPlugin reports whether a jar of the plugin is among Spark's own.
 func (h Home) HasPlugin() bool {
 	list, err := os.ReadDir(filepath.Join(h.Dir, "jars"))
 	return err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool { return IsPluginJar(e.Name()) })

@@ -10,14 +10,14 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// leastJava is what the plugin is compiled for, and Spark 4 asks for.
+// leastJava is the version that the plugin is compiled for, and that Spark 4 needs.
 const leastJava = 17
 
 // javaVersion is a line of the file "release" of an installation of Java.
 var javaVersion = regexp.MustCompile(`(?m)^JAVA_VERSION="(?:1\.)?(\d+)`)
 
 // CheckJava refuses, with an *api.Error, a machine on which Spark would find no
-// Java or one too old. A Java that does not say its version is believed in.
+// Java or one too old. A Java whose version is unknown is accepted.
 func CheckJava(at Places) error {
 	java, from := filepath.Join(at.Getenv("JAVA_HOME"), "bin", "java"), "JAVA_HOME"
 	var err error
@@ -35,7 +35,7 @@ func CheckJava(at Places) error {
 	}
 	target, err := filepath.EvalSymlinks(java)
 	if err != nil {
-		return nil //nolint:nilerr // it will be started all the same
+		return nil //nolint:nilerr // Spark will try it all the same
 	}
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(target)), "release"))
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 // Options describe a cluster. The zero value of a field takes the default given.
 type Options struct {
 	Name      string // of its folder; the test's name
-	Nodes     int    // default 2, dealt evenly to the masters
+	Nodes     int    // default 2, distributed evenly over the masters
 	Slots     int    // of each node; default 2
 	Memory    int64  // MB of each node for executors; default 4096
 	Masters   int    // default 1
@@ -46,7 +46,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// groups deals the nodes to the masters.
+// groups distributes the nodes over the masters.
 func (o *Options) groups() []int {
 	groups := make([]int, o.Masters)
 	for n := range o.Nodes {
@@ -81,7 +81,7 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	name := strings.NewReplacer("/", "-", " ", "-", "*", "-").Replace(cmp.Or(o.Name, "run"))
 	dir, err := os.MkdirTemp(runs, name+"-")
 	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir) // as processes tell theirs
+		dir, err = filepath.EvalSymlinks(dir) // as /proc reports theirs
 	}
 	if err != nil {
 		return nil, err
@@ -107,12 +107,12 @@ func Open(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Close ends the cluster, kills what applications left, and removes the folder
-// unless it is to be kept. Drivers must have ended.
+// Close ends the cluster, kills the processes that applications left, and
+// removes the folder unless keep is set. Drivers must have ended.
 func (c *Cluster) Close(keep bool) error {
 	err := c.daemons.Close()
 	for _, p := range c.processes() {
-		err = errors.Join(err, fmt.Errorf("a process is left that an executor began: %s", p), p.kill())
+		err = errors.Join(err, fmt.Errorf("a process is left that an executor started: %s", p), p.kill())
 	}
 	if !keep {
 		err = errors.Join(err, os.RemoveAll(c.dir))
@@ -121,32 +121,32 @@ func (c *Cluster) Close(keep bool) error {
 }
 
 // Dir is the folder of the cluster: logs of daemons in logs, those of drivers in
-// driver-N, what nodes keep in work.
+// driver-N, the folders of nodes in work.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Frontends are the addresses of the frontends, by number.
+// Frontends returns the addresses of the frontends, by number.
 func (c *Cluster) Frontends() []string { return c.daemons.Frontends() }
 
-// Master is what Spark is given as its master.
+// Master returns the master URL for Spark.
 func (c *Cluster) Master() string { return "pigeon://" + strings.Join(c.Frontends(), ",") }
 
-// Program is the path of the pigeon that runs.
+// Program returns the path of the pigeon in use.
 func (c *Cluster) Program() string { return c.program }
 
-// Kill ends number i of a role at once (SIGKILL), and returns when it is gone.
+// Kill ends number i of a role at once (SIGKILL), and returns when it has ended.
 func (c *Cluster) Kill(r cluster.Role, i int) error { return c.daemons.Kill(r, i) }
 
-// Restart starts what was killed again. It does not wait until it is ready.
+// Restart starts a killed daemon again. It does not wait until it is ready.
 func (c *Cluster) Restart(r cluster.Role, i int) error { return c.daemons.Restart(r, i) }
 
-// Pause stops number i of a role where it is (SIGSTOP).
+// Pause suspends number i of a role (SIGSTOP).
 func (c *Cluster) Pause(r cluster.Role, i int) error { return c.daemons.Pause(r, i) }
 
-// Resume has it go on.
+// Resume continues it (SIGCONT).
 func (c *Cluster) Resume(r cluster.Role, i int) error { return c.daemons.Resume(r, i) }
 
-// HTTP is where number i of a role serves its status, host:port.
+// HTTP returns the host:port at which number i of a role serves its status.
 func (c *Cluster) HTTP(r cluster.Role, i int) string { return c.daemons.HTTP(r, i) }
 
-// Nodes is the number of nodes.
+// Nodes returns the number of nodes.
 func (c *Cluster) Nodes() int { return len(c.nodes) }

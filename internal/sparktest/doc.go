@@ -4,9 +4,9 @@
 //	Find ──▶ Spark: a wheel or an installation, and the plugin's jar
 //	Start ─▶ Cluster: bin/pigeon, a process for each daemon ── Kill, Pause, Restart
 //	            └─ Run ──▶ Driver: "pigeon spark submit", with Wait, Kill, Output
-//	            └─ Clean: the application is over; is anything of it left?
+//	            └─ Clean: checks that nothing of an ended application is left
 //
-// [Look], [Open], [Cluster.Submit] and [Cluster.Leftovers] do the same without a
+// [Locate], [Open], [Cluster.Submit] and [Cluster.Leftovers] do the same without a
 // test: they return errors.
 //
 // # What it needs
@@ -16,12 +16,12 @@
 // an unpacked distribution; the plugin's jars in sparkplugin/dist; Java 17. A test
 // that finds no Spark is skipped, with the command that installs it; in CI (CI=true)
 // a missing line that CI installs is a failure. The program is built from the
-// sources at hand, or is the one that PIGEON_PROGRAM names.
+// checked-out sources, or is the one that PIGEON_PROGRAM names.
 //
-// # Nothing stays behind
+// # Cleaning up
 //
-// Daemons and drivers die with the test's process. Whatever an executor has started
-// works below the cluster's folder, by which it is found ([Cluster.Leftovers]): a
-// process left by an application fails the test, and is killed with the cluster.
-// The folder lies below out/sparktest, and is kept when the test fails.
+// Daemons and drivers die with the test's process. Every process that an executor
+// starts works below the cluster's folder, by which it is found
+// ([Cluster.Leftovers]): a process left by an application fails the test, and is
+// killed with the cluster. The folder is below out/sparktest, and is kept when the test fails.
 package sparktest

@@ -17,7 +17,7 @@ import (
 type Job struct {
 	Verb    string   // of "pigeon spark"; default submit
 	Master  string   // default: the cluster
-	Conf    []string // key=value each; they win over the defaults
+	Conf    []string // key=value each; they override the defaults
 	Options []string // others, before the application
 	Class   string   // of the main method
 	Script  string   // the application: a Python file or a jar
@@ -26,12 +26,12 @@ type Job struct {
 	Stdin   string
 
 	// Command is a program and all its arguments to be run in place of "pigeon
-	// spark", in the same environment; Master to Args do not count then.
+	// spark", in the same environment; Master to Args are ignored then.
 	Command []string
 }
 
-// defaults keep an application of a test small: it has no page to look at, and Java
-// compiles as little as it can, as it runs for seconds.
+// defaults keep an application of a test small: it has no web page, and Java
+// compiles as little as possible, because it runs for seconds.
 var defaults = []string{
 	"spark.driver.defaultJavaOptions=" + lean, "spark.executor.defaultJavaOptions=" + lean,
 	"spark.ui.enabled=false", "spark.ui.showConsoleProgress=false",
@@ -40,7 +40,7 @@ var defaults = []string{
 
 const lean = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-// command returns the words of the process.
+// command returns the command line of the process.
 func (j *Job) command(program, master string) []string {
 	if len(j.Command) > 0 {
 		return j.Command
@@ -69,8 +69,8 @@ func (j *Job) command(program, master string) []string {
 // Driver is an application's own process, of which others may be children.
 type Driver struct {
 	Name               string
-	Folder             string // it works there; gone with the cluster
-	*childproc.Process        // Spark's launcher becomes it: of Java, also in PySpark
+	Folder             string // its working folder; removed with the cluster
+	*childproc.Process        // the JVM that Spark's launcher becomes, also for PySpark
 	began              time.Time
 }
 
@@ -106,11 +106,11 @@ func (c *Cluster) Submit(s Spark, j Job) (*Driver, error) {
 
 func (d *Driver) file(name string) string { return filepath.Join(d.Folder, name) }
 
-// Ended reports whether it is gone.
+// Ended reports whether it has ended.
 func (d *Driver) Ended() bool { return !d.Running() }
 
-// End waits for its end and returns its exit status, 128 + n after signal n. After an
-// error it has not ended within the time, and runs on.
+// End waits for its end and returns its exit status, 128 + n after signal n. An
+// error means that it has not ended within the time and still runs.
 func (d *Driver) End(within time.Duration) (int, error) {
 	if !d.Process.Wait(within) {
 		return 0, fmt.Errorf("%s has not ended within %v; its stderr ends:\n%s", d.Name, within, d.Tail(4000))
@@ -118,16 +118,16 @@ func (d *Driver) End(within time.Duration) (int, error) {
 	return d.Status(), nil
 }
 
-// Took is the time since its start.
-func (d *Driver) Took() time.Duration { return time.Since(d.began) }
+// Elapsed returns the time since its start.
+func (d *Driver) Elapsed() time.Duration { return time.Since(d.began) }
 
-// Stdout is what it has written so far.
+// Stdout returns what it has written so far.
 func (d *Driver) Stdout() string { return read(d.file("stdout")) }
 
-// Stderr is what it has written so far.
+// Stderr returns what it has written so far.
 func (d *Driver) Stderr() string { return read(d.file("stderr")) }
 
-// Tail is the end of stderr, n bytes at most.
+// Tail returns the end of stderr, n bytes at most.
 func (d *Driver) Tail(n int) string {
 	text := d.Stderr()
 	return text[max(0, len(text)-n):]

@@ -11,8 +11,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Leftovers waits until nothing of the applications that ended is left, and tells
-// what there still is when the time is over: processes of executors, grants, busy
+// Leftovers waits until nothing of the ended applications is left, and returns an
+// error that lists what is left when the time is over: processes of executors, grants, busy
 // slots, applications that frontends serve, folders.
 func (c *Cluster) Leftovers(within time.Duration) error {
 	return poll(within, c.leftovers)
@@ -50,8 +50,8 @@ func (c *Cluster) leftovers() (left error) {
 	return errors.Join(left, c.idle())
 }
 
-// idle asks the masters, by way of a frontend: what the nodes have freed must be
-// free for them too, and no node may be missing.
+// idle checks with the masters, through a frontend: slots that the nodes have freed
+// must be free for them too, and no node may be missing.
 func (c *Cluster) idle() error {
 	pool, err := client.New(client.Options{Name: "frontend 0", Address: c.Frontends()[0]})
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *Cluster) idle() error {
 	return err
 }
 
-// applications is where a node keeps the folders of applications.
+// applications returns the folder in which a node keeps those of applications.
 func (c *Cluster) applications(node string) string {
 	return filepath.Join(c.dir, "work", node, "applications")
 }
@@ -86,15 +86,15 @@ func (c *Cluster) applications(node string) string {
 // final ends a poll: waiting longer cannot help.
 type final struct{ error }
 
-// pollEvery is the pause between two questions to other processes.
+// pollEvery is the pause between two checks of other processes.
 const pollEvery = 100 * time.Millisecond
 
-// poll repeats a question until it is answered well or the time is over.
-func poll(within time.Duration, ask func() error) error {
+// poll repeats a check until it succeeds or the time is over.
+func poll(within time.Duration, check func() error) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for deadline := time.Now().Add(within); ; <-tick.C {
-		err := ask()
+		err := check()
 		if err == nil {
 			return nil
 		}

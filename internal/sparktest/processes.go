@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// process is one that works below the cluster's folder: a driver, an executor, or
-// what they have started. The daemons work in the folder itself.
+// process is a process that works below the cluster's folder: a driver, an executor,
+// or a child of one. The daemons work in the folder itself.
 type process struct {
 	pid    int
 	folder string
@@ -28,8 +28,8 @@ func (p process) String() string {
 
 func (p process) kill() error { return syscall.Kill(p.pid, syscall.SIGKILL) }
 
-// processes lists them by the folders that they work in, which a process keeps when
-// the folder is removed.
+// processes returns them by their working folders, which a process keeps when the
+// folder is removed.
 func (c *Cluster) processes() []process {
 	found, err := filepath.Glob("/proc/[0-9]*/cwd")
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Cluster) processes() []process {
 	for _, link := range found {
 		folder, err := os.Readlink(link)
 		if err != nil || !strings.HasPrefix(folder, c.dir+"/") {
-			continue // it ended meanwhile, or is somebody else's
+			continue // it has ended, or belongs to another program
 		}
 		at := filepath.Dir(link)
 		pid, err := strconv.Atoi(filepath.Base(at))
@@ -62,16 +62,16 @@ type Executor struct {
 	Pid     int
 }
 
-// Kill ends it at once.
+// Kill kills it.
 func (x Executor) Kill() error { return syscall.Kill(x.Pid, syscall.SIGKILL) }
 
-// Pause stops it where it is.
+// Pause suspends it.
 func (x Executor) Pause() error { return syscall.Kill(x.Pid, syscall.SIGSTOP) }
 
-// Resume has it go on.
+// Resume continues it.
 func (x Executor) Resume() error { return syscall.Kill(x.Pid, syscall.SIGCONT) }
 
-// Executors are those that run, by node and number.
+// Executors returns the running executors, by node and number.
 func (c *Cluster) Executors() []Executor {
 	var list []Executor
 	for _, p := range c.processes() {

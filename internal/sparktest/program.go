@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// ProgramVariable names a pigeon that is to be tested as it is.
+// ProgramVariable names the environment variable with the path of a built pigeon.
 const ProgramVariable = "PIGEON_PROGRAM"
 
-// Program returns the path of a pigeon built from the sources at hand, so that no
-// test runs on the daemons of yesterday. Several tests may ask at the same time.
+// Program returns the path of a pigeon built from the checked-out sources, so
+// that no test runs on outdated daemons. Several tests may call it at the same time.
 func Program(ctx context.Context) (string, error) {
 	if given := os.Getenv(ProgramVariable); given != "" {
 		return given, nil
@@ -27,15 +27,15 @@ func Program(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close() //nolint:errcheck // it lets go of the lock
+	defer lock.Close() //nolint:errcheck // releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}
 	// A program that is up to date is not written again.
 	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/pigeon")
 	build.Dir, build.Env = Root(), append(os.Environ(), "CGO_ENABLED=0")
-	if said, err := build.CombinedOutput(); err != nil {
-		return "", errors.Join(fmt.Errorf("the program was not built: %w; %s", err, said))
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", errors.Join(fmt.Errorf("the program was not built: %w; %s", err, output))
 	}
 	return path, nil
 }

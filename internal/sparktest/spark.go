@@ -13,13 +13,13 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
-// Spark is an installation and the plugin that serves it.
+// Spark is an installation and the plugin for it.
 type Spark struct {
 	sparkhome.Home
 	Jar string // of the plugin
 }
 
-// HomesVariable names the folder that the installations lie in.
+// HomesVariable names the environment variable with the folder of the installations.
 const HomesVariable = "PIGEON_SPARK_HOMES"
 
 // Root is the folder of the checkout that this program was compiled in.
@@ -28,9 +28,9 @@ func Root() string {
 	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
 }
 
-// Look finds a Spark of the line ("4.1"), the newest of several. The error is an
+// Locate finds a Spark of the line ("4.1"), the newest of several. The error is an
 // *api.Error and names the command that installs what is missing.
-func Look(line string) (Spark, error) {
+func Locate(line string) (Spark, error) {
 	folder := os.Getenv(HomesVariable)
 	if folder == "" {
 		folder = filepath.Join(Root(), "out", "spark")
@@ -60,7 +60,7 @@ func Look(line string) (Spark, error) {
 	return best, err
 }
 
-// describe looks at an unpacked distribution, or at the wheel of an environment.
+// describe describes an unpacked distribution, or the wheel of an environment.
 func describe(dir string) (sparkhome.Home, error) {
 	wheels, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages", "pyspark"))
 	if err == nil && len(wheels) > 0 {
@@ -69,7 +69,7 @@ func describe(dir string) (sparkhome.Home, error) {
 	return sparkhome.Describe(dir)
 }
 
-// patch of version 4.1.4 is 4, that of a version without one is -1.
+// patch returns 4 for version 4.1.4, and -1 for a version without a third number.
 func patch(h sparkhome.Home) int {
 	n := -1
 	if parts := strings.Split(h.Version, "."); len(parts) > 2 {
@@ -80,8 +80,8 @@ func patch(h sparkhome.Home) int {
 	return n
 }
 
-// environment of a driver is that of this process without what says which Spark,
-// Python or Pigeon is meant, and with what is given.
+// environment returns the environment of a driver: that of this process without the
+// variables that select a Spark, Python or Pigeon, and with the given ones.
 func (s Spark) environment(add ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		for _, prefix := range []string{"PIGEON_", "SPARK_", "PYSPARK_", "PYTHON", "VIRTUAL_ENV="} {

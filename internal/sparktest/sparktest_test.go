@@ -36,16 +36,16 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s, err := sparktest.Look("4.1"); s.Version != "4.1.10" || err != nil && !strings.Contains(err.Error(), "make spark") {
+	if s, err := sparktest.Locate("4.1"); s.Version != "4.1.10" || err != nil && !strings.Contains(err.Error(), "make spark") {
 		t.Errorf("%+v %v", s, err)
 	}
 	for line, says := range map[string]string{"4.2": "make spark-wheels LINES=4.2", "9.9": "no plugin for Spark 9.9", "3": "make spark-wheels"} {
-		if s, err := sparktest.Look(line); err == nil || !strings.Contains(err.Error(), says) {
+		if s, err := sparktest.Locate(line); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %+v %v", line, s, err)
 		}
 	}
 	t.Setenv("JAVA_HOME", homes)
-	if _, err := sparktest.Look("4.1"); err == nil || !strings.Contains(err.Error(), "Java") {
+	if _, err := sparktest.Locate("4.1"); err == nil || !strings.Contains(err.Error(), "Java") {
 		t.Errorf("without Java: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
-// NodeStatus is what a node monitor shows of itself, as far as it is used here.
+// NodeStatus is the status of a node monitor, as far as tests use it.
 type NodeStatus struct {
 	Node  string `json:"node"`
 	Slots []struct {
@@ -39,7 +39,7 @@ type NodeStatus struct {
 	} `json:"grants"`
 }
 
-// Busy is the number of slots that run something.
+// Busy returns the number of slots that run a task.
 func (s *NodeStatus) Busy() (n int) {
 	for i := range s.Slots {
 		if s.Slots[i].Attempt != 0 {
@@ -49,12 +49,12 @@ func (s *NodeStatus) Busy() (n int) {
 	return n
 }
 
-// Status asks a node monitor.
+// Status returns the status of a node monitor.
 func (c *Cluster) Status(node int) (s NodeStatus, err error) {
 	return s, c.Get(cluster.NodeMonitor, node, "/status", &s)
 }
 
-// Application is what a frontend shows of an application that it serves.
+// Application is the status of an application at its frontend.
 type Application struct {
 	ID        string `json:"application"`
 	Name      string `json:"name"`
@@ -76,7 +76,7 @@ type Application struct {
 	} `json:"levels"`
 }
 
-// Applications asks a frontend.
+// Applications returns the applications that a frontend serves.
 func (c *Cluster) Applications(frontend int) (list []Application, err error) {
 	return list, c.Get(cluster.Frontend, frontend, "/applications", &list)
 }
@@ -89,7 +89,7 @@ func (c *Cluster) Get(r cluster.Role, i int, page string, into any) error {
 	if err != nil {
 		return err
 	}
-	q.Close = true // it is asked once in a while
+	q.Close = true // calls are rare
 	answer, err := http.DefaultClient.Do(q)
 	if err != nil {
 		return fmt.Errorf("%s %d does not answer: %w", r, i, err)

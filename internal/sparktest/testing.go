@@ -15,7 +15,7 @@ var ciLines = []string{"4.1"}
 // installs that line.
 func Find(t testing.TB, line string) Spark {
 	t.Helper()
-	s, err := Look(line)
+	s, err := Locate(line)
 	if err == nil {
 		return s
 	}
@@ -38,7 +38,7 @@ func Start(t testing.TB, o Options) *Cluster {
 	}
 	t.Cleanup(func() {
 		if err := c.Close(t.Failed()); err != nil {
-			t.Errorf("the cluster did not end well: %v", err)
+			t.Errorf("the cluster did not end cleanly: %v", err)
 		}
 		if t.Failed() {
 			t.Logf("the logs of daemons and drivers are kept in %s", c.Dir())
@@ -47,7 +47,7 @@ func Start(t testing.TB, o Options) *Cluster {
 	return c
 }
 
-// Run starts an application. It is killed at the end of the test, if it lives.
+// Run starts an application. If it still runs at the end of the test, it is killed.
 func (c *Cluster) Run(t testing.TB, s Spark, j Job) *Driver {
 	t.Helper()
 	d, err := c.Submit(s, j)
@@ -73,8 +73,8 @@ func (d *Driver) Wait(t testing.TB, within time.Duration) int {
 	return status
 }
 
-// Await polls until the condition holds, or fails the test; so does the end of one
-// of the drivers meanwhile.
+// Await polls until the condition holds. It fails the test when the time is over, or
+// when one of the drivers ends first.
 func Await(t testing.TB, what string, within time.Duration, holds func() bool, drivers ...*Driver) {
 	t.Helper()
 	err := poll(within, func() error {
@@ -89,12 +89,12 @@ func Await(t testing.TB, what string, within time.Duration, holds func() bool, d
 		return errors.New("it does not hold yet")
 	})
 	if err != nil {
-		t.Fatalf("waited in vain until %s: %v", what, err)
+		t.Fatalf("waiting until %s: %v", what, err)
 	}
 }
 
-// cleanWithin is for how long the leavings of an application are waited for: the
-// lease of a driver that was killed is 15 s, and an executor has 5 s to stop.
+// cleanWithin is how long Clean waits: the lease of a driver that was killed is
+// 15 s, and an executor has 5 s to stop.
 const cleanWithin = time.Minute
 
 // Clean fails the test if something of the applications that ended is left: a

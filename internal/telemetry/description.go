@@ -16,8 +16,8 @@ type Label struct {
 }
 
 // Description is what docs/metrics.md lists of a metric. The function Metrics of
-// each daemon's package returns those of all its metrics, also of those that only
-// some settings switch on.
+// each daemon's package returns all its metrics, also those that only some settings
+// switch on.
 type Description struct {
 	Name   string // in full, pigeon_<role>_...
 	Type   string // counter, gauge or histogram

@@ -1,6 +1,6 @@
-// Package arguments takes the command line of spark-submit and its kin apart as
-// far as Pigeon must change it, and puts it together again. What it does not
-// change comes out word for word, in its place.
+// Package arguments parses the command line of spark-submit and its relatives as
+// far as Pigeon must change it, and writes it again. Words that it does not change
+// stay as they are, in their places.
 //
 //	pigeon spark submit  --frontend f:1 --master pigeon://h:1 --jars a.jar  job.py  --master x
 //	                     └─ ours, out ─┘└────── options, rewritten ──────┘  └─ never touched ─┘
@@ -12,6 +12,6 @@
 // of their own with the options (spark-sql -e "select 1" --master X), so there
 // nothing ends them.
 //
-// What a command line leaves open Spark takes from a properties file, which is
+// Settings that a command line lacks come from a properties file, which is
 // therefore read too (properties.go): our --jars would hide its spark.jars.
 package arguments

@@ -16,7 +16,7 @@ var valued = []string{
 	"--repositories", "--status", "--total-executor-cores",
 }
 
-// switches take none.
+// switches are the options without a value.
 var switches = []string{"--help", "-h", "--load-spark-defaults", "--supervise", "--usage-error", "--verbose", "-v", "--version"}
 
 // word is an option with its value, or any other word among the options.
@@ -26,17 +26,17 @@ type word struct {
 	text  []string // as it was given
 }
 
-// Line is a command line taken apart.
+// Line is a parsed command line.
 type Line struct {
 	words []word
-	rest  []string // the application and its arguments; not looked at
+	rest  []string // the application and its arguments; not parsed
 	ours  map[string]string
 }
 
-// Parse takes args apart. mixed is for programs that take words of their own
-// among the options. ours are Pigeon's own options, all with a value; they are
-// taken out. The error is that one of them lacks its value; what Spark's options
-// lack is for Spark to say.
+// Parse parses args. mixed is for programs that accept words of their own among the
+// options. ours are Pigeon's own options, all with a value; they are removed. It
+// returns an error when one of them lacks its value; missing values of Spark's
+// options are reported by Spark.
 func Parse(args []string, mixed bool, ours ...string) (*Line, error) {
 	l := &Line{ours: map[string]string{}}
 	for i := 0; i < len(args); {
@@ -58,8 +58,8 @@ func Parse(args []string, mixed bool, ours ...string) (*Line, error) {
 	return l, nil
 }
 
-// next reads the first word of args, which is not empty, and says how many of
-// args it took.
+// next parses the first word of args, which is not empty, and returns how many of
+// args it used.
 func next(args, ours []string) (w word, used int) {
 	first := args[0]
 	known := func(name string) bool { return slices.Contains(valued, name) || slices.Contains(ours, name) }
@@ -89,7 +89,7 @@ func (l *Line) Has(names ...string) bool {
 	return slices.ContainsFunc(l.words, func(w word) bool { return slices.Contains(names, w.name) })
 }
 
-// Value of an option; the last one counts, as in Spark.
+// Value returns the value of an option; the last one counts, as in Spark.
 func (l *Line) Value(name string) (value string, given bool) {
 	if i := l.last(name); i >= 0 {
 		return l.words[i].value, true
@@ -106,7 +106,7 @@ func (l *Line) last(name string) int {
 	return -1
 }
 
-// Conf returns what --conf KEY=VALUE says of a key; the last one counts.
+// Conf returns the value of a key set by --conf KEY=VALUE; the last one counts.
 func (l *Line) Conf(key string) (value string, given bool) {
 	for _, w := range slices.Backward(l.words) {
 		if w.name == "--conf" || w.name == "-c" {
@@ -118,7 +118,7 @@ func (l *Line) Conf(key string) (value string, given bool) {
 	return "", false
 }
 
-// Set gives an option a value: where it was given last, else before all others.
+// Set sets the value of an option: where it was given last, else before all others.
 func (l *Line) Set(name, value string) {
 	w := word{name, value, []string{name, value}}
 	if i := l.last(name); i >= 0 {
@@ -128,7 +128,7 @@ func (l *Line) Set(name, value string) {
 	l.words = slices.Insert(l.words, 0, w)
 }
 
-// Args is the command line, without Pigeon's own options.
+// Args returns the command line without Pigeon's own options.
 func (l *Line) Args() []string {
 	var args []string
 	for _, w := range l.words {

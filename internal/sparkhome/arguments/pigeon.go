@@ -16,10 +16,10 @@ func IsPigeon(master string) bool {
 	return strings.HasPrefix(master, scheme) || strings.HasPrefix(master, sparkScheme)
 }
 
-// MasterOf writes the master URL of these frontends, as spark-submit takes it.
+// MasterOf returns the master URL of these frontends, as spark-submit accepts it.
 func MasterOf(frontends []string) string { return sparkScheme + strings.Join(frontends, ",") }
 
-// Translate writes a master URL of Pigeon as spark-submit takes it; others stay.
+// Translate returns a master URL of Pigeon as spark-submit accepts it; others stay.
 func Translate(master string) string {
 	if rest, ok := strings.CutPrefix(master, scheme); ok {
 		return sparkScheme + rest
@@ -47,7 +47,7 @@ func (l *Line) Setting(option, key string, properties map[string]string) (value 
 	return value, given
 }
 
-// AddJar adds a jar to those that the application asks for, wherever it asks.
+// AddJar adds a jar to those of the application, wherever they are set.
 func (l *Line) AddJar(jar string, properties map[string]string) {
 	if others, _ := l.Setting("--jars", "spark.jars", properties); others != "" {
 		jar = others + "," + jar
@@ -55,7 +55,7 @@ func (l *Line) AddJar(jar string, properties map[string]string) {
 	l.Set("--jars", jar)
 }
 
-// Jars are those that the driver will have by --jars and its class path.
+// Jars returns the jars that the driver will have by --jars and its class path.
 func (l *Line) Jars(properties map[string]string) []string {
 	named, _ := l.Setting("--jars", "spark.jars", properties)
 	path, _ := l.Setting("--driver-class-path", "spark.driver.extraClassPath", properties)

@@ -14,10 +14,10 @@ import (
 // maxProperties bounds a properties file, in bytes.
 const maxProperties = 1 << 20
 
-// Properties returns what the properties files of this command line say, as Spark
-// reads them: the file of --properties-file, and spark-defaults.conf of the
-// folder conf when there is none (or with --load-spark-defaults). A file that is
-// not there is Spark's to complain about.
+// Properties returns the settings in the properties files of this command line, as
+// Spark reads them: the file of --properties-file, and spark-defaults.conf of the
+// folder conf when there is none (or with --load-spark-defaults). A missing
+// file is reported by Spark.
 func (l *Line) Properties(conf string) (map[string]string, error) {
 	all := map[string]string{}
 	file, given := l.Value("--properties-file")
@@ -102,8 +102,8 @@ func splitProperty(line string) (key, value string) {
 	return unescape(line[:end]), unescape(value)
 }
 
-// unescape knows the escapes that occur in paths and URLs. \uXXXX is left as it
-// is: it cannot be in what is looked for here.
+// unescape handles the escapes that occur in paths and URLs. \uXXXX is left as it
+// is: the settings read here cannot contain it.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -113,7 +113,7 @@ func (a *application) test(t *testing.T, spark sparktest.Spark) {
 	ran := run{Line: spark.Line(), Version: spark.Version, Name: a.name, What: a.what}
 	if *full && !a.outside && wanted(local) {
 		t.Run(local, func(t *testing.T) {
-			note(t, ran.in(local))
+			record(t, ran.in(local))
 			job := a.job(spark, cluster)
 			job.Master = "local[2]"
 			expected.check(t, cluster.Run(t, spark, job))
@@ -121,7 +121,7 @@ func (a *application) test(t *testing.T, spark sparktest.Spark) {
 	}
 	for _, mode := range a.modes() {
 		t.Run(mode, func(t *testing.T) {
-			note(t, ran.in(mode))
+			record(t, ran.in(mode))
 			job := a.job(spark, cluster)
 			job.Conf = append(job.Conf, "spark.pigeon.mode="+mode)
 			expected.check(t, cluster.Run(t, spark, job))

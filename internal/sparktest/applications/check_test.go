@@ -29,7 +29,7 @@ func contains(t *testing.T, text, part string) {
 	}
 }
 
-// holds ends the test if not.
+// holds ends the test if the condition is false.
 func holds(t *testing.T, what string, is bool) {
 	t.Helper()
 	if !is {
@@ -45,7 +45,7 @@ func wellEnded(t *testing.T, d *sparktest.Driver) {
 	}
 }
 
-// same are the answers of a feature's script.
+// same compares the answers of a feature's script.
 func same(t *testing.T, d *sparktest.Driver, want ...string) {
 	t.Helper()
 	equal(t, want, said(d.Stdout()))

@@ -1,8 +1,8 @@
-// Package applications runs applications of Spark that know nothing of Pigeon on a real
-// cluster, on each supported line of Spark, and notes what ran where.
+// Package applications runs unmodified Spark applications on a real cluster, on each
+// supported line of Spark, and records what ran where.
 //
-// It has tests alone. An application says what it computed on lines that begin with "=".
-// They are compared with those that the same program of the same Spark says with master
+// It consists of tests. An application prints its results on lines that begin with "=".
+// They are compared with those that the same program of the same Spark prints with master
 // local[2] and, so that a short run needs no second program, with testdata/answers.
 //
 //	go test ./internal/sparktest/applications                    three of them, on 4.1
@@ -11,7 +11,7 @@
 //	... -full -lines '3.5 4.2' -modes grants                     without the same on local[2]
 //	... -table ../../../docs/spark-lines.md                      adds what ran so far
 //
-// What ran is noted below out/sparktest/ran, a file for each line, application and mode,
-// so that the lines may be run one after the other. The page says what is noted, and of
-// the rest what it said before.
+// Runs are recorded below out/sparktest/ran, a file for each line, application and mode,
+// so that the lines may be run one after the other. The page shows the recorded runs, and
+// keeps its earlier text for the rest.
 package applications

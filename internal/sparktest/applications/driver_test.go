@@ -14,7 +14,7 @@ import (
 func authentication(t *testing.T, s sparktest.Spark, mode string) {
 	const secret = "a-secret-of-the-test"
 	c := sparktest.Start(t, sparktest.Options{})
-	d := c.Run(t, s, feat("fetch.py", mode, "spark.authenticate=true", "spark.authenticate.secret="+secret, "spark.network.crypto.enabled=true"))
+	d := c.Run(t, s, featureJob("fetch.py", mode, "spark.authenticate=true", "spark.authenticate.secret="+secret, "spark.network.crypto.enabled=true"))
 	shuffled(t, d)
 	executors := c.Executors()
 	holds(t, "there are two executors", len(executors) == 2)
@@ -29,7 +29,7 @@ func authentication(t *testing.T, s sparktest.Spark, mode string) {
 
 func observation(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
-	d := c.Run(t, s, feat("observe.py", mode, "spark.ui.enabled=true", "spark.ui.port=0"))
+	d := c.Run(t, s, featureJob("observe.py", mode, "spark.ui.enabled=true", "spark.ui.port=0"))
 	wellEnded(t, d)
 	lines := said(d.Stdout())
 	holds(t, "there are answers", len(lines) > 0)

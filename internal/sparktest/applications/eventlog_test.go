@@ -60,7 +60,7 @@ func (f eventFolder) events(t *testing.T) (list []event) {
 func eventLog(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
 	log, conf := logged(t)
-	job := feat("spans.py", mode, conf...)
+	job := featureJob("spans.py", mode, conf...)
 	job.Args = []string{"20", "0.05"}
 	d := c.Run(t, s, job)
 	wellEnded(t, d)

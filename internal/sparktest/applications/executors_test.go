@@ -13,7 +13,7 @@ import (
 
 func allocation(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
-	d := c.Run(t, s, feat("allocation.py", mode,
+	d := c.Run(t, s, featureJob("allocation.py", mode,
 		"spark.dynamicAllocation.enabled=true", "spark.dynamicAllocation.shuffleTracking.enabled=true",
 		"spark.dynamicAllocation.minExecutors=0", "spark.dynamicAllocation.maxExecutors=2", "spark.executor.cores=2",
 		"spark.dynamicAllocation.executorIdleTimeout=2s", "spark.dynamicAllocation.schedulerBacklogTimeout=1s"))
@@ -24,7 +24,7 @@ func allocation(t *testing.T, s sparktest.Spark, mode string) {
 
 func request(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
-	d := c.Run(t, s, feat("request.py", mode, "spark.executor.instances=2", "spark.executor.cores=1"))
+	d := c.Run(t, s, featureJob("request.py", mode, "spark.executor.instances=2", "spark.executor.cores=1"))
 	wellEnded(t, d)
 	same(t, d, "= two 4950", "= one 4950 True", "= two again 4950 True")
 	c.Clean(t)
@@ -33,7 +33,7 @@ func request(t *testing.T, s sparktest.Spark, mode string) {
 // The nodes of the cluster have addresses of their own, and so are hosts of their own to Spark.
 func speculation(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
-	d := c.Run(t, s, feat("speculation.py", mode, "spark.speculation=true", "spark.speculation.quantile=0.5",
+	d := c.Run(t, s, featureJob("speculation.py", mode, "spark.speculation=true", "spark.speculation.quantile=0.5",
 		"spark.speculation.multiplier=1.5", "spark.speculation.interval=100ms"))
 	wellEnded(t, d)
 	lines := said(d.Stdout())
@@ -52,7 +52,7 @@ func shuffled(t *testing.T, d *sparktest.Driver) {
 	}, d)
 }
 
-// taken tells the script to go on, and looks at its answers.
+// taken lets the script continue, and checks its answers.
 func taken(t *testing.T, c *sparktest.Cluster, d *sparktest.Driver) {
 	t.Helper()
 	noError(t, os.WriteFile(filepath.Join(d.Folder, "taken"), nil, 0o644))
@@ -64,7 +64,7 @@ func taken(t *testing.T, c *sparktest.Cluster, d *sparktest.Driver) {
 func fetchFailure(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
 	log, conf := logged(t)
-	d := c.Run(t, s, feat("fetch.py", mode, append(conf, "spark.shuffle.io.maxRetries=1", "spark.shuffle.io.retryWait=100ms")...))
+	d := c.Run(t, s, featureJob("fetch.py", mode, append(conf, "spark.shuffle.io.maxRetries=1", "spark.shuffle.io.retryWait=100ms")...))
 	shuffled(t, d)
 	holds(t, "there was something to remove", removeShuffle(t, c.Executors()[0].Pid) > 0)
 	taken(t, c, d)
@@ -75,7 +75,7 @@ func fetchFailure(t *testing.T, s sparktest.Spark, mode string) {
 	holds(t, "a stage was repeated", again)
 }
 
-// removeShuffle takes the shuffle files of an executor away, and tells how many.
+// removeShuffle removes the shuffle files of an executor, and returns how many.
 func removeShuffle(t *testing.T, pid int) (n int) {
 	t.Helper()
 	folder, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
@@ -92,7 +92,7 @@ func removeShuffle(t *testing.T, pid int) (n int) {
 
 func executorLost(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
-	d := c.Run(t, s, feat("fetch.py", mode))
+	d := c.Run(t, s, featureJob("fetch.py", mode))
 	shuffled(t, d)
 	killed := c.Executors()[0]
 	noError(t, killed.Kill())

@@ -48,7 +48,7 @@ func TestFeatures(t *testing.T) {
 					continue
 				}
 				t.Run(mode, func(t *testing.T) {
-					note(t, ran.in(mode))
+					record(t, ran.in(mode))
 					f.try(t, spark, mode)
 				})
 			}
@@ -56,7 +56,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// feat is a job of one of the scripts in testdata/features.
-func feat(name, mode string, conf ...string) sparktest.Job {
+// featureJob is a job of one of the scripts in testdata/features.
+func featureJob(name, mode string, conf ...string) sparktest.Job {
 	return sparktest.Job{Script: testdata("features", name), Conf: append([]string{"spark.pigeon.mode=" + mode}, conf...)}
 }

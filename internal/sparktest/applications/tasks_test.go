@@ -18,7 +18,7 @@ func pools(t *testing.T, s sparktest.Spark, mode string) {
 	} {
 		t.Run(scheduling, func(t *testing.T) {
 			c := sparktest.Start(t, sparktest.Options{})
-			d := c.Run(t, s, feat("pools.py", mode, "spark.pigeon.class=short", "spark.scheduler.mode="+scheduling))
+			d := c.Run(t, s, featureJob("pools.py", mode, "spark.pigeon.class=short", "spark.scheduler.mode="+scheduling))
 			wellEnded(t, d)
 			equal(t, []string{expected}, said(d.Stdout()))
 			c.Clean(t)
@@ -28,7 +28,7 @@ func pools(t *testing.T, s sparktest.Spark, mode string) {
 
 func cancellation(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
-	d := c.Run(t, s, feat("cancel.py", mode))
+	d := c.Run(t, s, featureJob("cancel.py", mode))
 	wellEnded(t, d)
 	equal(t, []string{
 		"= cancelled [True] False",
@@ -47,7 +47,7 @@ func taskCPUs(t *testing.T, s sparktest.Spark, mode string) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := sparktest.Start(t, sparktest.Options{})
-			job := feat("spans.py", mode, try.conf...)
+			job := featureJob("spans.py", mode, try.conf...)
 			job.Args = []string{"12", "0.5"}
 			d := c.Run(t, s, job)
 			wellEnded(t, d)
@@ -100,7 +100,7 @@ func TestAtOnce(t *testing.T) {
 func sharing(t *testing.T, s sparktest.Spark, mode string) {
 	const tasks = "60"
 	c := sparktest.Start(t, sparktest.Options{})
-	job := feat("spans.py", mode)
+	job := featureJob("spans.py", mode)
 	job.Args = []string{tasks, "0.4"}
 	one, two := c.Run(t, s, job), c.Run(t, s, job)
 	wellEnded(t, one)
@@ -139,7 +139,7 @@ func taskFailures(t *testing.T, s sparktest.Spark, mode string) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			c := sparktest.Start(t, sparktest.Options{})
-			job := feat("failures.py", mode)
+			job := featureJob("failures.py", mode)
 			job.Args = []string{how}
 			d := c.Run(t, s, job)
 			equal(t, expected.status, d.Wait(t, patience))
@@ -152,7 +152,7 @@ func taskFailures(t *testing.T, s sparktest.Spark, mode string) {
 
 func barrier(t *testing.T, s sparktest.Spark, mode string) {
 	c := sparktest.Start(t, sparktest.Options{})
-	d := c.Run(t, s, feat("barrier.py", mode))
+	d := c.Run(t, s, featureJob("barrier.py", mode))
 	status := d.Wait(t, patience)
 	if mode == coarse {
 		equal(t, 0, status)

@@ -45,28 +45,28 @@ func TestFaults(t *testing.T) {
 				if !*full && !short[name] || mode == "coarse" && (!inCoarse[f.name] || phase == "fetch") {
 					continue
 				}
-				t.Run(name, func(t *testing.T) { try(t, spark, f, mode, phase) })
+				t.Run(name, func(t *testing.T) { runTrial(t, spark, f, mode, phase) })
 			}
 		}
 	}
 }
 
-// try runs the application with one fault in one phase.
-func try(t *testing.T, spark sparktest.Spark, f fault, mode, phase string) {
+// runTrial runs the application with one fault in one phase.
+func runTrial(t *testing.T, spark sparktest.Spark, f fault, mode, phase string) {
 	t.Helper()
 	c := sparktest.Start(t, sparktest.Options{Frontends: 2})
-	s := &scene{T: t, c: c, flags: t.TempDir(), phase: phase}
+	s := &trial{T: t, c: c, flags: t.TempDir(), phase: phase}
 	s.driver = c.Run(t, spark, job(s.flags, phase, mode))
 	s.await()
 	if begun := s.begun(); begun > tasks-4 {
-		t.Errorf("the fault comes late: %d of %d tasks of the phase have begun", begun, tasks)
+		t.Errorf("the fault came too late: %d of %d tasks of the phase have begun", begun, tasks)
 	}
 	began := time.Now()
-	f.strike(s)
+	f.inject(s)
 	status := s.driver.Wait(t, deadline)
 	if f.fatal {
 		if status == 0 {
-			t.Error("the driver was killed and says that all is well")
+			t.Error("the driver was killed and exits with status 0")
 		}
 		s.driver = c.Run(t, spark, job(t.TempDir(), "none", mode))
 		status = s.driver.Wait(t, deadline)
@@ -105,8 +105,8 @@ func answer() string {
 	return fmt.Sprint(24, " ", sum)
 }
 
-// scene is an application that runs.
-type scene struct {
+// trial is an application that suffers one fault.
+type trial struct {
 	*testing.T
 	c      *sparktest.Cluster
 	driver *sparktest.Driver
@@ -115,7 +115,7 @@ type scene struct {
 }
 
 // begun is the number of tasks of the phase that have begun.
-func (s *scene) begun() int {
+func (s *trial) begun() int {
 	list, err := os.ReadDir(s.flags)
 	if err != nil {
 		s.Fatal(err)
@@ -123,9 +123,9 @@ func (s *scene) begun() int {
 	return len(list)
 }
 
-// await waits until the phase is under way, on all slots: some of its results are
-// there and some not.
-func (s *scene) await() {
+// await waits until the phase has begun on all slots: it has some of its results
+// and lacks others.
+func (s *trial) await() {
 	s.Helper()
 	sparktest.Await(s, "tasks of phase "+s.phase+" have begun", deadline, func() bool { return s.begun() >= 6 }, s.driver)
 }

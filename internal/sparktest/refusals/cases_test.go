@@ -11,7 +11,7 @@ import (
 
 const homeSetting = "spark.pigeon.executor.home"
 
-// refusals is the list of issue 5, and what lies near it.
+// refusals lists the inputs that must be refused with a helpful error.
 var refusals = []refusal{
 	{"the version differs", func(w *world) sparktest.Job {
 		return w.count(homeSetting + "=" + w.home("spark-core_2.13-4.0.4.jar"))
@@ -68,14 +68,14 @@ var refusals = []refusal{
 	}, [4]string{"cannot connect to the application at 192.0.2.1:", "executor ", "connecting before its start", "set spark.driver.host to an address"}},
 }
 
-// sameID is what a second application with an id in use is told, by the frontend of
-// the first one and by another, which hears of it from the nodes.
+// sameID is the error for a second application with an id in use, from the frontend
+// of the first one and from another, which learns of it from the nodes.
 var sameID = [][4]string{
 	{"nother process with this id is alive", `pplication "twice"`, "egistering it", "hoose another id"},
 	{"nother process with this id is alive", `pplication "twice"`, "erving it", "hoose another id"},
 }
 
-// TestSecondApplication: the first one goes on, wherever the second asks.
+// TestSecondApplication: the first one continues, whichever frontend the second calls.
 func TestSecondApplication(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real Sparks take minutes; leave -short out")
@@ -106,7 +106,7 @@ func TestSecondApplication(t *testing.T) {
 	w.c.Clean(t)
 }
 
-// TestOneFrontendAnswers: those that do not are passed over, and named.
+// TestOneFrontendAnswers: frontends that do not answer are skipped, and named.
 func TestOneFrontendAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real Sparks take minutes; leave -short out")

@@ -16,18 +16,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// deadline of a driver on a loaded machine. What a user is promised, ten seconds from
+// deadline of a driver on a loaded machine. The promise to users, ten seconds from
 // the driver's start, is logged, by the driver's own clock: no test asserts speed.
 const deadline = 10 * time.Minute
 
-// refusal is bad input and what is said of it.
+// refusal is bad input and the error for it.
 type refusal struct {
 	name  string
 	job   func(w *world) sparktest.Job
 	parts [4]string // what happened, to what, what was tried, what to do next: all in one line
 }
 
-// world is the cluster that all cases share, and what is wrong with it.
+// world is the cluster that all cases share, and its defects.
 type world struct {
 	t     *testing.T
 	c     *sparktest.Cluster
@@ -50,7 +50,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// refused reads what a driver says.
+// refused checks the output of a driver.
 func (w *world) refused(t *testing.T, d *sparktest.Driver, r refusal) {
 	t.Helper()
 	var line string
@@ -68,7 +68,7 @@ func (w *world) refused(t *testing.T, d *sparktest.Driver, r refusal) {
 	}
 }
 
-// said is all that a user reads: Python's errors come by way of Java's stdout.
+// said returns all output that a user sees: Python's errors are on Java's stdout.
 func said(d *sparktest.Driver) string { return d.Stderr() + d.Stdout() }
 
 // lineWith returns the first line that has all of the parts, "" when none has.
@@ -100,7 +100,7 @@ func since(text, line string) (time.Duration, bool) {
 	return last.Sub(first), err1 == nil && err2 == nil
 }
 
-// TestReaders: the readers above read.
+// TestReaders: the readers of output above find what they look for.
 func TestReaders(t *testing.T) {
 	text := "26/11/21 07:45:17 INFO A: begins\nno clock here\n26/11/21 07:45:22 WARN B: what to whom tried next\n  at x\n"
 	line := lineWith(text, [4]string{"what", "whom", "tried", "next"})

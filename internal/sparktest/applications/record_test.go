@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sparktest"
 )
 
-// run is one application or feature that ran to its end, well or not.
+// run is one application or feature that ran to its end, successfully or not.
 type run struct {
 	Line    string `json:"line"`    // "4.1"
 	Version string `json:"version"` // "4.1.4"
@@ -23,17 +23,17 @@ type run struct {
 	Passed  bool   `json:"passed"`
 }
 
-// in is the same in a mode.
+// in returns the same run in another mode.
 func (r run) in(mode string) run {
 	r.Mode = mode
 	return r
 }
 
-// ranFolder is where runs are noted.
-func ranFolder() string { return filepath.Join(sparktest.Root(), "out", "sparktest", "ran") }
+// recordFolder returns the folder of the records of runs.
+func recordFolder() string { return filepath.Join(sparktest.Root(), "out", "sparktest", "ran") }
 
-// note has the outcome of a test written down at its end. A skipped one did not run.
-func note(t *testing.T, r run) {
+// record stores the outcome of a test when it ends, unless it is skipped.
+func record(t *testing.T, r run) {
 	t.Helper()
 	t.Cleanup(func() {
 		if t.Skipped() {
@@ -42,10 +42,10 @@ func note(t *testing.T, r run) {
 		r.Passed = !t.Failed()
 		text, err := json.MarshalIndent(r, "", "  ")
 		if err == nil {
-			err = os.MkdirAll(ranFolder(), 0o755)
+			err = os.MkdirAll(recordFolder(), 0o755)
 		}
 		if err == nil {
-			err = os.WriteFile(filepath.Join(ranFolder(), strings.Join([]string{r.Line, r.Name, r.Mode}, "-")+".json"), text, 0o644)
+			err = os.WriteFile(filepath.Join(recordFolder(), strings.Join([]string{r.Line, r.Name, r.Mode}, "-")+".json"), text, 0o644)
 		}
 		if err != nil {
 			t.Errorf("what ran could not be noted: %v", err)
@@ -53,11 +53,11 @@ func note(t *testing.T, r run) {
 	})
 }
 
-// runs are all that were noted.
+// runs returns all recorded runs.
 func runs() (list []run, err error) {
-	files, err := filepath.Glob(filepath.Join(ranFolder(), "*.json"))
+	files, err := filepath.Glob(filepath.Join(recordFolder(), "*.json"))
 	if err != nil || len(files) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("nothing ran yet: %s is empty", ranFolder()))
+		return nil, errors.Join(err, fmt.Errorf("nothing ran yet: %s is empty", recordFolder()))
 	}
 	for _, file := range files {
 		var r run
