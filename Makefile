@@ -186,8 +186,11 @@ spark-suites-table: ## docs/spark-suites.md from the kept results
 fmt: ## format the Go sources
 	@$(GOFMT) -w $(GOFILES)
 
-metrics: need-go ## docs/metrics.md from the metrics that the daemons register
+metrics: need-go ## docs/metrics.md from the metrics json that the daemons register
 	$(GO) test ./internal/metricsdoc -update
+
+json: need-go ## docs/json.md from the types that commands print
+	$(GO) test ./cmd/pigeon -run '^TestJSONPage$$' -update
 
 generate: need-thrift need-go ## Go and Java from the Thrift IDL (needs thrift 0.17.0), and configs/
 	thrift/generate.sh

@@ -29,10 +29,9 @@ const (
 // print it, and which cell it belongs to.
 type Record struct {
 	measure.Result
-	Asked float64 `json:"load_asked"`
-	Cell  int     `json:"cell"`
-	// State is that of the simulated run with the first seed.
-	State *measure.State `json:"state,omitempty"`
+	Asked float64        `json:"load_asked"`      // load that the trace was rescaled to; 0: as in the file
+	Cell  int            `json:"cell"`            // number of the trace and load, from 0
+	State *measure.State `json:"state,omitempty"` // what the cores of the simulated run with the first seed held
 }
 
 // MakeFolder makes the folder of a comparison, so that a place that cannot be

@@ -34,32 +34,24 @@ const (
 
 // ModelPoint is one policy at one group size and load.
 type ModelPoint struct {
-	Policy string  `json:"policy"`
-	Group  int     `json:"group,omitempty"` // N_w; none for Sparrow, which has no groups
-	Load   float64 `json:"load"`
-	Tasks  int     `json:"tasks"`
-	// Unqueued is P_job(0) for exponential durations: a job counts that no queueing
-	// has put off, though a task that is not its last may have waited. There is no
-	// formula of it for Sparrow.
-	Unqueued measure.Number `json:"unqueued"`
-	// NoTaskWaits is P_job(0) for equal durations, where any wait puts the job off:
-	// P_task(0)^F, and Sparrow's sum.
-	NoTaskWaits measure.Number `json:"no_task_waits"`
-	// TaskUnqueued is P_task(0), Queueing T_q in seconds; Sparrow's are not the
-	// paper's but model.SparrowQueueingTime's.
-	TaskUnqueued measure.Number `json:"task_unqueued"`
-	Queueing     measure.Number `json:"queueing"`
-	// Simulated is set when the point was simulated.
-	Simulated *ModelSimulated `json:"simulated,omitempty"`
+	Policy       string          `json:"policy"`              // pigeon or sparrow
+	Group        int             `json:"group,omitempty"`     // workers of a group; none for Sparrow, which has no groups
+	Load         float64         `json:"load"`                // of each worker
+	Tasks        int             `json:"tasks"`               // of a job
+	Unqueued     measure.Number  `json:"unqueued"`            // P_job(0) for exponential durations: no queueing delays the completion, though a task that is not the last may wait; Sparrow has no formula
+	NoTaskWaits  measure.Number  `json:"no_task_waits"`       // P_job(0) for equal durations, P_task(0)^F: any wait delays the completion; Sparrow's is a sum
+	TaskUnqueued measure.Number  `json:"task_unqueued"`       // P_task(0); Sparrow's is not the paper's
+	Queueing     measure.Number  `json:"queueing"`            // T_q, the mean seconds a task waits; Sparrow's is not the paper's
+	Simulated    *ModelSimulated `json:"simulated,omitempty"` // the same, simulated
 }
 
 // ModelSimulated is what the simulator gives for a point.
 type ModelSimulated struct {
-	Unqueued    measure.Number `json:"unqueued"`
-	NoTaskWaits measure.Number `json:"no_task_waits"`
-	Queueing    measure.Number `json:"queueing"` // s, without the time of messages
-	Workers     int            `json:"workers"`
-	Jobs        int            `json:"jobs"` // that were counted: the first fifth finds an emptier cluster
+	Unqueued    measure.Number `json:"unqueued"`      // share of jobs that no queueing delayed
+	NoTaskWaits measure.Number `json:"no_task_waits"` // share of jobs of which no task waited
+	Queueing    measure.Number `json:"queueing"`      // seconds, without the time of messages
+	Workers     int            `json:"workers"`       // of the cluster
+	Jobs        int            `json:"jobs"`          // that were counted: the first fifth finds an emptier cluster
 }
 
 // Check refuses what cannot be computed.

@@ -20,22 +20,14 @@ import (
 
 // LatencyResult is what "pigeon bench latency" prints; seconds.
 type LatencyResult struct {
-	Bench   string `json:"bench"`
-	Samples int    `json:"samples"`
-	Workers int    `json:"workers"`
-	// SubmitToStart is from the call that submits a job of one task to the start
-	// of the task in its backend. The call returns later: when the job is on the
-	// disk.
-	SubmitToStart measure.Distribution `json:"submit_to_start"`
-	// SubmitToAnswer is how long the call took.
-	SubmitToAnswer measure.Distribution `json:"submit_to_answer"`
-	// EndToTold is from the end of the task in its backend until the client's
-	// long poll has the answer: the result is on the disk by then.
-	EndToTold measure.Distribution `json:"end_to_told"`
-	// SubmitToTold is the whole, from the call until the answer to the long poll,
-	// less the time the task sleeps.
-	SubmitToTold measure.Distribution `json:"submit_to_told"`
-	RSSMax       int64                `json:"rss_max"`
+	Bench          string               `json:"bench"`            // latency
+	Samples        int                  `json:"samples"`          // tasks that were measured
+	Workers        int                  `json:"workers"`          // slots of the cluster
+	SubmitToStart  measure.Distribution `json:"submit_to_start"`  // from the call that submits a job of one task to the start of the task in its backend
+	SubmitToAnswer measure.Distribution `json:"submit_to_answer"` // the duration of that call, which returns when the job is on the disk
+	EndToTold      measure.Distribution `json:"end_to_told"`      // from the end of the task in its backend to the answer of the client's long poll; the result is on the disk by then
+	SubmitToTold   measure.Distribution `json:"submit_to_told"`   // from the call to the answer of the long poll, less the time the task sleeps
+	RSSMax         int64                `json:"rss_max"`          // peak resident memory, in bytes
 }
 
 // Settings of Latency.

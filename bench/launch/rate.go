@@ -30,27 +30,22 @@ type RateOptions struct {
 
 // RateResult is what "pigeon bench launch" prints; times in seconds.
 type RateResult struct {
-	Bench    string         `json:"bench"`
-	Backend  string         `json:"backend"`
-	Workers  int            `json:"workers"`
-	Tasks    int            `json:"tasks"`
-	Duration measure.Number `json:"duration"`
-	JobTasks int            `json:"job_tasks"`
-	InFlight int            `json:"in_flight"`
-	// Total is from the first submission until the last end was told.
-	Total measure.Number `json:"total"`
-	Rate  measure.Number `json:"rate"` // tasks/s
-	// OverheadPerTask is (Total - ideal) / (tasks a slot), where the ideal is
-	// tasks x duration / slots: what a slot loses with every task it runs.
-	OverheadPerTask measure.Number `json:"overhead_per_task"`
-	Utilization     measure.Number `json:"utilization"` // ideal / Total
-	CPUPerTask      measure.Number `json:"cpu_per_task"`
-	RSSMax          int64          `json:"rss_max"`
-	// Shared says that CPUPerTask and RSSMax hold this client too; GeneratorCPU is
-	// its processor time per task where it is a process of its own.
-	Shared       bool           `json:"client_included"`
-	GeneratorCPU measure.Number `json:"client_cpu_per_task"`
-	Failed       int            `json:"failed"`
+	Bench           string         `json:"bench"`               // launch
+	Backend         string         `json:"backend"`             // sleep or exec
+	Workers         int            `json:"workers"`             // slots of the cluster
+	Tasks           int            `json:"tasks"`               // in all
+	Duration        measure.Number `json:"duration"`            // of each task
+	JobTasks        int            `json:"job_tasks"`           // tasks of a job
+	InFlight        int            `json:"in_flight"`           // jobs submitted and not ended, at the most
+	Total           measure.Number `json:"total"`               // from the first submission to the last reported end
+	Rate            measure.Number `json:"rate"`                // tasks a second
+	OverheadPerTask measure.Number `json:"overhead_per_task"`   // (total - ideal) / (tasks / slots), where the ideal is tasks x duration / slots
+	Utilization     measure.Number `json:"utilization"`         // ideal / total
+	CPUPerTask      measure.Number `json:"cpu_per_task"`        // processor time of the daemons
+	RSSMax          int64          `json:"rss_max"`             // peak resident memory of the daemons, in bytes
+	Shared          bool           `json:"client_included"`     // whether cpu_per_task and rss_max include this client
+	GeneratorCPU    measure.Number `json:"client_cpu_per_task"` // processor time of this client, where it is not included
+	Failed          int            `json:"failed"`              // tasks that failed
 }
 
 // Rate runs equal tasks through the frontends and measures the whole. usage tells

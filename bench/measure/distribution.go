@@ -35,10 +35,10 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 // Distribution sums up a sample: seconds for times, a ratio for slowdown.
 // All four are Missing for an empty sample.
 type Distribution struct {
-	Mean Number `json:"mean"`
-	P50  Number `json:"p50"`
-	P90  Number `json:"p90"`
-	P99  Number `json:"p99"`
+	Mean Number `json:"mean"` // arithmetic
+	P50  Number `json:"p50"`  // median
+	P90  Number `json:"p90"`  // 90th percentile
+	P99  Number `json:"p99"`  // 99th percentile
 }
 
 type numeric interface{ ~int64 | ~float64 }

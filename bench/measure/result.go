@@ -3,73 +3,58 @@ package measure
 // Result is what a run prints: one JSON object. Times are seconds of the
 // workload's own time (a live run that was sped up is multiplied back).
 type Result struct {
-	// Mode is "sim" or "live".
-	Mode    string  `json:"mode"`
-	Policy  string  `json:"policy"`
-	Trace   string  `json:"trace"`
-	Seed    uint64  `json:"seed"`
-	Workers int     `json:"workers"`
-	Groups  int     `json:"groups"`
-	Jobs    int     `json:"jobs"`
-	Tasks   int     `json:"tasks"`
-	Load    Number  `json:"load"`
-	Short   Summary `json:"short"`
-	Long    Summary `json:"long"`
-	All     Summary `json:"all"`
-	// Completed and Failed count jobs; what is in neither had not ended.
-	Completed int `json:"completed"`
-	Failed    int `json:"failed"`
-	// Attempts counts launches that a worker accepted.
-	Attempts           int64  `json:"attempts"`
-	MessagesPerTask    Number `json:"messages_per_task"`
-	SuspensionsPerTask Number `json:"suspensions_per_task"`
-	// Utilization is the busy share of the workers' time over the makespan.
-	Utilization Number `json:"utilization"`
-	// Makespan is from the first arrival to the last completion.
-	Makespan Number `json:"makespan"`
-	// Wall is how long the run took on a clock on the wall.
-	Wall   Number `json:"wall"`
-	Events int64  `json:"events"`
-	Bound  Bound  `json:"bound"`
-	// Live is set in live runs only; its keys stand beside the others.
+	Mode               string  `json:"mode"`                 // sim or live
+	Policy             string  `json:"policy"`               // as it was named
+	Trace              string  `json:"trace"`                // file or generator
+	Seed               uint64  `json:"seed"`                 // of all draws
+	Workers            int     `json:"workers"`              // of the cluster
+	Groups             int     `json:"groups"`               // of the cluster
+	Jobs               int     `json:"jobs"`                 // of the workload
+	Tasks              int     `json:"tasks"`                // of the workload
+	Load               Number  `json:"load"`                 // work / (workers x span of arrivals)
+	Short              Summary `json:"short"`                // jobs that are short in truth
+	Long               Summary `json:"long"`                 // jobs that are long in truth
+	All                Summary `json:"all"`                  // all jobs
+	Completed          int     `json:"completed"`            // jobs that completed
+	Failed             int     `json:"failed"`               // jobs that failed; the others had not ended
+	Attempts           int64   `json:"attempts"`             // launches that a worker accepted
+	MessagesPerTask    Number  `json:"messages_per_task"`    // messages between cores; a batch of k tasks counts k
+	SuspensionsPerTask Number  `json:"suspensions_per_task"` // how often a running task was stopped for another one
+	Utilization        Number  `json:"utilization"`          // busy share of the workers' time over the makespan
+	Makespan           Number  `json:"makespan"`             // from the first arrival to the last completion
+	Wall               Number  `json:"wall"`                 // how long the run took
+	Events             int64   `json:"events"`               // of the simulator, or inputs of the cores of a live run
+	Bound              Bound   `json:"bound"`                // completion times that no policy passes
 	*Live
-	// Partial says that the run was ended before its workload.
-	Partial bool `json:"partial,omitempty"`
+	Partial bool `json:"partial,omitempty"` // the run was ended before its workload
 }
 
 // Live holds what only a live run measures.
 type Live struct {
-	// CPUPerTask is seconds of all daemons' processor time per task.
-	CPUPerTask Number `json:"cpu_per_task"`
-	// RSSMax is the peak resident memory of all daemons, in bytes.
-	RSSMax         int64  `json:"rss_max"`
-	TasksPerSecond Number `json:"tasks_per_second"`
+	CPUPerTask     Number `json:"cpu_per_task"`     // seconds of all daemons' processor time
+	RSSMax         int64  `json:"rss_max"`          // peak resident memory of all daemons, in bytes
+	TasksPerSecond Number `json:"tasks_per_second"` // tasks of completed jobs over the time from the first arrival to the last completion
 }
 
 // Summary describes the completed jobs of a class.
 type Summary struct {
-	Jobs       int          `json:"jobs"`
-	Completion Distribution `json:"completion"`
-	// Queueing is over tasks, all else over jobs.
-	Queueing Distribution `json:"queueing"`
-	// Slowdown leaves out jobs whose tasks all have length 0.
-	Slowdown Distribution `json:"slowdown"`
-	// Unqueued is the share of jobs that completed within their longest task
-	// plus the tolerance.
-	Unqueued Number `json:"unqueued"`
+	Jobs       int          `json:"jobs"`       // that completed
+	Completion Distribution `json:"completion"` // seconds from arrival to the report of the last task, over jobs
+	Queueing   Distribution `json:"queueing"`   // seconds a task waited, over tasks
+	Slowdown   Distribution `json:"slowdown"`   // completion over the longest task, over jobs whose tasks are not all of length 0
+	Unqueued   Number       `json:"unqueued"`   // share of jobs that completed within their longest task plus the tolerance
 }
 
 // Bound holds completion times that no policy passes.
 type Bound struct {
-	LongestTask ByClass `json:"longest_task"`
-	// Clairvoyant is set when it was asked for.
-	Clairvoyant *ByClass `json:"clairvoyant,omitempty"`
+	LongestTask ByClass  `json:"longest_task"`          // each job's longest task: no queueing at all
+	Clairvoyant *ByClass `json:"clairvoyant,omitempty"` // of preemptive shortest remaining work over all workers, when it was computed
 }
 
 // ByClass is a distribution for each true class.
 type ByClass struct {
-	Short Distribution `json:"short"`
-	Long  Distribution `json:"long"`
+	Short Distribution `json:"short"` // of short jobs
+	Long  Distribution `json:"long"`  // of long jobs
 }
 
 // Facts is what a run knows beyond its jobs: everything of a Result that is

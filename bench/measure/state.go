@@ -5,22 +5,17 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // State is what the cores of a run held at the most, by role. It is looked at
 // at stateLooks instants, evenly spread over the arrivals.
 type State struct {
-	Frontend RoleState `json:"frontend"`
-	Master   RoleState `json:"master"`
-	Worker   RoleState `json:"worker"`
+	Frontend RoleState `json:"frontend"` // of frontends
+	Master   RoleState `json:"master"`   // of masters
+	Worker   RoleState `json:"worker"`   // of workers
 }
 
 // RoleState is that of one role.
 type RoleState struct {
-	// Bytes and Entries are those of the core that held the most of each; entries
-	// are elements of its lists and tables: jobs, queued tasks, reservations, known
-	// workers.
-	Bytes   int64 `json:"bytes"`
-	Entries int64 `json:"entries"`
-	// All is the bytes of all cores of the role together.
-	All int64 `json:"bytes_in_all"`
-	// Sent is how many messages the role sends for each task.
-	Sent Number `json:"messages_per_task"`
+	Bytes   int64  `json:"bytes"`             // memory of the core that held the most
+	Entries int64  `json:"entries"`           // elements of lists and tables of the core that held the most: jobs, queued tasks, reservations, known workers
+	All     int64  `json:"bytes_in_all"`      // memory of all cores of the role
+	Sent    Number `json:"messages_per_task"` // messages that the role sends
 }
 
 // ByRole returns a role's part, nil for one that has none.

@@ -45,10 +45,10 @@ type listening struct {
 
 // readyLine is what a daemon prints when it serves.
 type readyLine struct {
-	Ready     bool              `json:"ready"`
-	Role      string            `json:"role"`
-	ID        string            `json:"id"`
-	Addresses map[string]string `json:"addresses"`
+	Ready     bool              `json:"ready"`     // true
+	Role      string            `json:"role"`      // frontend, master or nodemonitor
+	ID        string            `json:"id"`        // its name
+	Addresses map[string]string `json:"addresses"` // host:port by use
 }
 
 func (l *readyLine) print(w io.Writer, output outputFormat) error {

@@ -33,13 +33,13 @@ type devFlags struct {
 
 // devLine is what "pigeon dev -o json" prints when all serve.
 type devLine struct {
-	Ready     bool            `json:"ready"`
-	Frontends []string        `json:"frontends"` // host:port, of applications
-	Web       string          `json:"web"`       // URL
-	NATS      string          `json:"nats"`      // URL
+	Ready     bool            `json:"ready"`     // true
+	Frontends []string        `json:"frontends"` // host:port of each, for applications
+	Web       string          `json:"web"`       // URL of the page
+	NATS      string          `json:"nats"`      // URL of the NATS server
 	Backends  []cluster.Place `json:"backends"`  // where backends of applications register
-	Data      string          `json:"data"`
-	Took      float64         `json:"took"` // seconds from start to ready
+	Data      string          `json:"data"`      // folder of journals and outputs
+	Took      float64         `json:"took"`      // seconds from start to ready
 }
 
 func devCommand() *cobra.Command {

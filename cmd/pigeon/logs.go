@@ -32,16 +32,19 @@ func plainly(w io.Writer) func(*tap, []byte) error {
 	}
 }
 
+// logPiece is what "pigeon logs -o json" prints.
+type logPiece struct {
+	Job    string `json:"job"`    // its id
+	Task   int    `json:"task"`   // number in the job, from 0
+	Stream string `json:"stream"` // stdout or stderr
+	Offset int64  `json:"offset"` // of the piece in the stream, in bytes
+	Data   string `json:"data"`   // of the piece; bytes that are no UTF-8 are replaced
+}
+
 // asJSON writes one object for each piece.
 func asJSON(w io.Writer) func(*tap, []byte) error {
 	return func(t *tap, data []byte) error {
-		return writeJSON(w, struct {
-			Job    string `json:"job"`
-			Task   int    `json:"task"`
-			Stream string `json:"stream"`
-			Offset int64  `json:"offset"`
-			Data   string `json:"data"`
-		}{t.job, t.task, t.stream, t.offset, string(data)})
+		return writeJSON(w, logPiece{t.job, t.task, t.stream, t.offset, string(data)})
 	}
 }
 

@@ -20,9 +20,9 @@ type submitFlags struct {
 
 // submitted is what "pigeon submit -o json" prints.
 type submitted struct {
-	Job       string `json:"job"`
-	Duplicate bool   `json:"duplicate"` // the key was known: nothing new was accepted
-	Frontend  string `json:"frontend"`
+	Job       string `json:"job"`       // its id
+	Duplicate bool   `json:"duplicate"` // whether the key was known: nothing new was accepted
+	Frontend  string `json:"frontend"`  // host:port of the frontend that accepted it
 }
 
 func submitCommand() *cobra.Command {

@@ -10,33 +10,33 @@ import (
 
 // summary is what "trace inspect" tells; times in seconds.
 type summary struct {
-	Trace   string       `json:"trace"`
-	Jobs    int          `json:"jobs"`
-	Tasks   int          `json:"tasks"`
-	Work    float64      `json:"work"` // sum of all task durations
-	Span    float64      `json:"span"` // first to last arrival
-	Load    float64      `json:"load"` // work / (workers x span); 0 when all arrive at once
-	Workers int          `json:"workers"`
-	Cutoff  float64      `json:"cutoff"`
-	Short   classSummary `json:"short"`
-	Long    classSummary `json:"long"`
-	All     classSummary `json:"all"`
+	Trace   string       `json:"trace"`   // file or generator
+	Jobs    int          `json:"jobs"`    // in all
+	Tasks   int          `json:"tasks"`   // in all
+	Work    float64      `json:"work"`    // sum of all task durations
+	Span    float64      `json:"span"`    // from the first to the last arrival
+	Load    float64      `json:"load"`    // work / (workers x span); 0 when all arrive at once
+	Workers int          `json:"workers"` // of the load
+	Cutoff  float64      `json:"cutoff"`  // of the classes, on the mean task duration
+	Short   classSummary `json:"short"`   // short jobs
+	Long    classSummary `json:"long"`    // long jobs
+	All     classSummary `json:"all"`     // all jobs
 }
 
 type classSummary struct {
-	Jobs      int     `json:"jobs"`
-	Tasks     int     `json:"tasks"`
-	WorkShare float64 `json:"work_share"`
-	Fanout    spread  `json:"fanout"`   // tasks of a job
-	Duration  spread  `json:"duration"` // of a task
+	Jobs      int     `json:"jobs"`       // of the class
+	Tasks     int     `json:"tasks"`      // of the class
+	WorkShare float64 `json:"work_share"` // share of all work
+	Fanout    spread  `json:"fanout"`     // tasks of a job
+	Duration  spread  `json:"duration"`   // seconds of a task
 }
 
 // spread is all zero when there is nothing to describe.
 type spread struct {
-	P50 float64 `json:"p50"`
-	P90 float64 `json:"p90"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
+	P50 float64 `json:"p50"` // median
+	P90 float64 `json:"p90"` // 90th percentile
+	P99 float64 `json:"p99"` // 99th percentile
+	Max float64 `json:"max"` // greatest
 }
 
 func summarize(w *workload.Workload, workers int, cutoff time.Duration) summary {

@@ -12,10 +12,10 @@ import (
 type version struct {
 	Version  string `json:"version"`            // of the module, "(devel)" for a build from a clone
 	Revision string `json:"revision,omitempty"` // commit
-	Modified bool   `json:"modified"`           // the clone had changes beyond the commit
+	Modified bool   `json:"modified"`           // whether the clone had changes beyond the commit
 	Time     string `json:"time,omitempty"`     // of the commit
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
+	Go       string `json:"go"`                 // version of Go
+	Platform string `json:"platform"`           // operating system and architecture
 }
 
 func currentVersion() version {

@@ -80,83 +80,83 @@ func (s State) Ended() bool {
 // Status is a job as its frontend sees it. Times are Unix seconds of the
 // frontend's clock, 0 for not yet.
 type Status struct {
-	Job       string  `json:"job"`
-	App       string  `json:"app,omitempty"`
-	State     State   `json:"state"`
-	Class     string  `json:"class"`
-	Tasks     int     `json:"tasks"`
-	Running   int     `json:"running"`
-	Completed int     `json:"completed"`
-	Failed    int     `json:"failed"`
-	Attempts  int     `json:"attempts"`
-	Submitted float64 `json:"submitted"`
-	Ended     float64 `json:"ended"`
-	Reason    string  `json:"reason"`
-	Seconds   float64 `json:"completion,omitempty"` // from submit to the last task's end, by one clock
+	Job       string  `json:"job"`                  // its id
+	App       string  `json:"app,omitempty"`        // the application that submitted it
+	State     State   `json:"state"`                // queued, running, completed, failed or cancelled
+	Class     string  `json:"class"`                // short or long
+	Tasks     int     `json:"tasks"`                // how many it has
+	Running   int     `json:"running"`              // tasks that run
+	Completed int     `json:"completed"`            // tasks that completed
+	Failed    int     `json:"failed"`               // tasks that failed
+	Attempts  int     `json:"attempts"`             // launches that a worker accepted
+	Submitted float64 `json:"submitted"`            // when its frontend accepted it, in Unix seconds
+	Ended     float64 `json:"ended"`                // when its last task ended, in Unix seconds; 0: not yet
+	Reason    string  `json:"reason"`               // why it failed or was cancelled
+	Seconds   float64 `json:"completion,omitempty"` // seconds from its submission to the end of its last task, by one clock
 }
 
 // TaskStatus is one task of a job.
 type TaskStatus struct {
-	Task    int     `json:"task"`
-	Attempt int     `json:"attempt"`
-	State   string  `json:"state"`
-	Node    string  `json:"node,omitempty"`
-	Seconds float64 `json:"elapsed,omitempty"` // of the accepted attempt
-	Reason  string  `json:"reason,omitempty"`
-	Exit    int     `json:"exit,omitempty"` // status of a process, 128 + n after signal n; 0 when none is known
+	Task    int     `json:"task"`              // number in the job, from 0
+	Attempt int     `json:"attempt"`           // number of the attempt, from 1
+	State   string  `json:"state"`             // queued, running, completed or failed
+	Node    string  `json:"node,omitempty"`    // name of the node that runs it or ran it
+	Seconds float64 `json:"elapsed,omitempty"` // seconds of the accepted attempt
+	Reason  string  `json:"reason,omitempty"`  // why it failed
+	Exit    int     `json:"exit,omitempty"`    // exit status of its process, 128 + n after signal n; 0 when none is known
 }
 
 // Explanation tells why a job waits or why it ended so.
 type Explanation struct {
-	Status Status       `json:"status"`
-	Why    []string     `json:"why"`    // sentences, most telling first
-	Groups []GroupShare `json:"groups"` // what each group holds of the job
-	Tasks  []TaskStatus `json:"tasks,omitempty"`
+	Status Status       `json:"status"`          // as of pigeon status
+	Why    []string     `json:"why"`             // sentences, the most important first
+	Groups []GroupShare `json:"groups"`          // what each group holds of the job
+	Tasks  []TaskStatus `json:"tasks,omitempty"` // tasks that run or ended, as far as their frontend keeps them
 }
 
 // GroupShare is what one group holds of a job, and how busy the group is.
 type GroupShare struct {
-	Group       int     `json:"group"`
-	Reachable   bool    `json:"reachable"`
-	Queued      int     `json:"queued"`
-	Running     int     `json:"running"`
-	AheadShort  int     `json:"ahead_short"` // tasks of the short queue in the group
-	AheadLong   int     `json:"ahead_long"`
-	IdleGeneral int     `json:"idle_general"`
-	IdleReserve int     `json:"idle_reserved"`
-	Serving     int     `json:"serving"` // workers that serve the job's application
-	OldestWait  float64 `json:"oldest_wait"`
+	Group       int     `json:"group"`         // its number
+	Reachable   bool    `json:"reachable"`     // whether its master answered; without an answer all else is 0
+	Queued      int     `json:"queued"`        // tasks of the job in the queues of the group
+	Running     int     `json:"running"`       // tasks of the job that run
+	AheadShort  int     `json:"ahead_short"`   // tasks in the short queue of the group
+	AheadLong   int     `json:"ahead_long"`    // tasks in the long queue of the group
+	IdleGeneral int     `json:"idle_general"`  // idle workers that take all tasks
+	IdleReserve int     `json:"idle_reserved"` // idle workers that take short tasks only
+	Serving     int     `json:"serving"`       // workers that serve the job's application
+	OldestWait  float64 `json:"oldest_wait"`   // seconds that the first task of the job has waited
 }
 
 // Node is one machine as its master sees it.
 type Node struct {
-	ID       string   `json:"node"`
-	Group    int      `json:"group"`
-	Address  string   `json:"address"`
-	Slots    int      `json:"slots"`
-	Reserved int      `json:"reserved"`
-	Busy     int      `json:"busy"`
-	Apps     []string `json:"apps"`
-	Up       bool     `json:"up"`
+	ID       string   `json:"node"`     // its name
+	Group    int      `json:"group"`    // number of its group
+	Address  string   `json:"address"`  // host:port where backends register
+	Slots    int      `json:"slots"`    // tasks that it runs at a time
+	Reserved int      `json:"reserved"` // slots that take short tasks only
+	Busy     int      `json:"busy"`     // slots that run a task
+	Apps     []string `json:"apps"`     // applications with an executor or a backend there
+	Up       bool     `json:"up"`       // whether its master can reach it
 }
 
 // MasterState is one group as its master sees it.
 type MasterState struct {
-	Group         int     `json:"group"`
-	Epoch         uint64  `json:"epoch"`
-	QueuedShort   int     `json:"queued_short"`
-	QueuedLong    int     `json:"queued_long"`
-	OldestShort   float64 `json:"oldest_short"` // seconds
-	OldestLong    float64 `json:"oldest_long"`
-	IdleGeneral   int     `json:"idle_general"`
-	IdleReserved  int     `json:"idle_reserved"`
-	BusyGeneral   int     `json:"busy_general"`
-	BusyReserved  int     `json:"busy_reserved"`
-	Workers       int     `json:"workers"`
-	Launches      uint64  `json:"launches"`
-	Lost          uint64  `json:"lost"`
-	RefusedLaunch uint64  `json:"refused"`
-	Nodes         []Node  `json:"nodes"`
+	Group         int     `json:"group"`         // its number
+	Epoch         uint64  `json:"epoch"`         // number of the incarnation of its master
+	QueuedShort   int     `json:"queued_short"`  // tasks in the short queue
+	QueuedLong    int     `json:"queued_long"`   // tasks in the long queue
+	OldestShort   float64 `json:"oldest_short"`  // seconds that the oldest task of the short queue has waited
+	OldestLong    float64 `json:"oldest_long"`   // seconds that the oldest task of the long queue has waited
+	IdleGeneral   int     `json:"idle_general"`  // idle workers that take all tasks
+	IdleReserved  int     `json:"idle_reserved"` // idle workers that take short tasks only
+	BusyGeneral   int     `json:"busy_general"`  // busy workers that take all tasks
+	BusyReserved  int     `json:"busy_reserved"` // busy workers that take short tasks only
+	Workers       int     `json:"workers"`       // all of its workers
+	Launches      uint64  `json:"launches"`      // tasks that workers accepted
+	Lost          uint64  `json:"lost"`          // launches that were lost with their node
+	RefusedLaunch uint64  `json:"refused"`       // launches that a worker refused
+	Nodes         []Node  `json:"nodes"`         // its nodes; null in the output of --groups
 }
 
 // ClassOf derives a job's class (design.md, section 3, Class): the field if set,

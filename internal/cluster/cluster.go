@@ -86,7 +86,7 @@ func (c *Cluster) Web() []string { return c.body.web() }
 
 // Place is a node and an address of it.
 type Place struct {
-	Node    string `json:"node"`
+	Node    string `json:"node"`    // its name
 	Address string `json:"address"` // host:port
 }
 

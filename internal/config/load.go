@@ -21,9 +21,9 @@ type Source struct {
 
 // Origin tells one effective setting and where it came from.
 type Origin struct {
-	Key   string `json:"key"`
-	Value any    `json:"value"`           // durations in seconds
-	Text  string `json:"text"`            // as a file would have it, without quotes
+	Key   string `json:"key"`             // of the setting, with dots
+	Value any    `json:"value"`           // in effect; a duration in seconds
+	Text  string `json:"text"`            // the value as a file would have it, without quotes
 	From  string `json:"from"`            // default, file, environment or flag
 	Where string `json:"where,omitempty"` // file:line, variable or flag
 }

@@ -20,10 +20,10 @@ const (
 
 // Finding is what one check found.
 type Finding struct {
-	Check  string `json:"check"`
-	Status Status `json:"status"`
+	Check  string `json:"check"`            // name of the check
+	Status Status `json:"status"`           // good, warn or bad
 	Found  string `json:"found"`            // what was tried and seen
-	Advice string `json:"advice,omitempty"` // what to do; "" when good
+	Advice string `json:"advice,omitempty"` // what to do
 }
 
 // Check is one look at the machine.

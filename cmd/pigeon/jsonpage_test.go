@@ -1,0 +1,287 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/bench/compare"
+	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "write docs/json.md")
+
+const jsonPage = "../../docs/json.md"
+
+// printed is what a verb prints with -o json.
+type printed struct {
+	verb string
+	when string // "" for a verb that prints one kind of object
+	of   reflect.Type
+}
+
+func printedObjects() []printed {
+	return []printed{
+		{"status", "for each job", reflect.TypeFor[api.Status]()},
+		{"submit", "when the job is accepted", reflect.TypeFor[submitted]()},
+		{"submit", "with --wait, when the job has ended", reflect.TypeFor[api.Status]()},
+		{"explain", "", reflect.TypeFor[api.Explanation]()},
+		{"cancel", "for each job", reflect.TypeFor[api.Status]()},
+		{"logs", "for each piece of output", reflect.TypeFor[logPiece]()},
+		{"nodes", "for each node", reflect.TypeFor[api.Node]()},
+		{"nodes", "with --groups, for each group", reflect.TypeFor[api.MasterState]()},
+		{"dev", "when it is ready", reflect.TypeFor[devLine]()},
+		{"frontend", "when it is ready", reflect.TypeFor[readyLine]()},
+		{"master", "when it is ready", reflect.TypeFor[readyLine]()},
+		{"nodemonitor", "when it is ready", reflect.TypeFor[readyLine]()},
+		{"nats", "when it is ready", reflect.TypeFor[readyLine]()},
+		{"sim", "for each policy and seed", reflect.TypeFor[measure.Result]()},
+		{"replay", "for each live run, then with --compare-sim for the simulation", reflect.TypeFor[measure.Result]()},
+		{"compare", "for each run", reflect.TypeFor[compare.Record]()},
+		{"model", "for each policy, group size and load", reflect.TypeFor[compare.ModelPoint]()},
+		{"bench latency", "", reflect.TypeFor[launch.LatencyResult]()},
+		{"bench launch", "", reflect.TypeFor[launch.RateResult]()},
+		{"trace inspect", "", reflect.TypeFor[summary]()},
+		{"config show", "for each setting", reflect.TypeFor[config.Origin]()},
+		{"doctor", "for each check", reflect.TypeFor[doctor.Finding]()},
+		{"version", "", reflect.TypeFor[version]()},
+	}
+}
+
+// TestJSONPage: docs/json.md is what the types of this program give.
+func TestJSONPage(t *testing.T) {
+	page := &jsonWriter{comments: map[string]map[string]string{}}
+	fmt.Fprintf(&page.out, jsonIntroduction, strings.Join(jsonVerbs(t), ", "))
+	for _, p := range printedObjects() {
+		page.verb(t, p)
+	}
+	for len(page.later) > 0 {
+		next := page.later[0]
+		page.later = page.later[1:]
+		fmt.Fprintf(&page.out, "## %s\n\n", next.Name())
+		page.fields(t, next)
+	}
+	if *update {
+		if err := os.WriteFile(jsonPage, page.out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	committed, err := os.ReadFile(jsonPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(committed, page.out.Bytes()) {
+		t.Errorf("docs/json.md is not what the types give; run 'make json' and see what has changed: keys are a contract")
+	}
+}
+
+// jsonVerbs lists the verbs with -o, and fails for those that the page leaves out.
+func jsonVerbs(t *testing.T) (verbs []string) {
+	t.Helper()
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		verb := strings.TrimPrefix(cmd.CommandPath(), "pigeon ")
+		if cmd.Flags().Lookup("output") != nil {
+			if strings.HasPrefix(verb, "config show ") {
+				verb = "config show"
+			}
+			if !slices.ContainsFunc(printedObjects(), func(p printed) bool { return p.verb == verb }) {
+				t.Errorf("pigeon %s prints JSON that the page does not have", verb)
+			}
+			verbs = append(verbs, "`"+verb+"`")
+		}
+		for _, child := range cmd.Commands() {
+			visit(child)
+		}
+	}
+	visit(newRoot(roles()))
+	slices.Sort(verbs)
+	return slices.Compact(verbs)
+}
+
+const jsonIntroduction = `# JSON of the commands
+
+Written by ` + "`make json`" + ` from the types of the program; do not edit it.
+
+With ` + "`-o json`" + ` these verbs print one JSON object a line (JSON Lines) on standard output, and nothing else there: %s.
+Keys are a contract: a later version may add some. Times and durations are numbers of seconds. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false or empty.
+
+The histories of ` + "`sim --history`, `replay --history`" + ` and of frontends are JSON Lines too: ` + "`time`" + ` (seconds from the start), ` + "`job`, `task` and `attempt`" + ` (not of a whole job), ` + "`event`" + ` (submitted, queued, launched, refused,
+started, suspended, resumed, ended, lost, reported, cancelled, completed, failed) and ` + "`where`" + ` (such as "worker 3").
+
+`
+
+type jsonWriter struct {
+	out      bytes.Buffer
+	lastVerb string
+	seen     []reflect.Type
+	later    []reflect.Type               // objects inside of others, in the order found
+	comments map[string]map[string]string // by package, then Type.Field
+}
+
+func (w *jsonWriter) verb(t *testing.T, p printed) {
+	t.Helper()
+	if p.verb != w.lastVerb {
+		fmt.Fprintf(&w.out, "## pigeon %s\n\n", p.verb)
+		w.lastVerb = p.verb
+	}
+	if p.when != "" {
+		fmt.Fprintf(&w.out, "%s%s: ", strings.ToUpper(p.when[:1]), p.when[1:])
+	}
+	if slices.Contains(w.seen, p.of) {
+		fmt.Fprintf(&w.out, "an object as of %s.\n\n", linkTo("pigeon "+verbOf(p.of)))
+		return
+	}
+	w.seen = append(w.seen, p.of)
+	if p.when != "" {
+		w.out.WriteString("an object.\n\n")
+	}
+	w.fields(t, p.of)
+}
+
+// verbOf returns the verb whose section has an object, "" for one inside of others.
+func verbOf(object reflect.Type) string {
+	for _, p := range printedObjects() {
+		if p.of == object {
+			return p.verb
+		}
+	}
+	return ""
+}
+
+// linkTo returns a link to a section of the page.
+func linkTo(heading string) string {
+	return fmt.Sprintf("[%s](#%s)", heading, strings.ToLower(strings.ReplaceAll(heading, " ", "-")))
+}
+
+// fields writes the table of an object.
+func (w *jsonWriter) fields(t *testing.T, object reflect.Type) {
+	t.Helper()
+	w.out.WriteString("| key | type | meaning |\n| --- | --- | --- |\n")
+	w.rows(t, object)
+	w.out.WriteString("\n")
+}
+
+func (w *jsonWriter) rows(t *testing.T, object reflect.Type) {
+	t.Helper()
+	for i := range object.NumField() {
+		f := object.Field(i)
+		tag, _ := f.Tag.Lookup("json")
+		key, options, _ := strings.Cut(tag, ",")
+		switch inner := f.Type; {
+		case f.Anonymous && key == "":
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			w.rows(t, inner)
+			continue
+		case !f.IsExported() || key == "-":
+			continue
+		case key == "":
+			t.Errorf("%v.%s has no key", object, f.Name)
+		}
+		meaning := w.comment(t, object, f.Name)
+		if meaning == "" {
+			t.Errorf("%v.%s (%s) has no comment", object, f.Name, key)
+		}
+		kind := w.kind(f.Type)
+		if strings.Contains(options, "omitempty") {
+			kind += ", optional"
+		}
+		fmt.Fprintf(&w.out, "| `%s` | %s | %s |\n", key, kind, strings.ReplaceAll(meaning, "|", `\|`))
+	}
+}
+
+// kind names the JSON of a Go type.
+func (w *jsonWriter) kind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return w.kind(t.Elem())
+	case reflect.Slice:
+		return "list of " + w.kind(t.Elem())
+	case reflect.Map:
+		return "object of " + w.kind(t.Elem()) + "s by name"
+	case reflect.Struct:
+		if verbOf(t) == "" && !slices.Contains(w.seen, t) {
+			w.seen, w.later = append(w.seen, t), append(w.later, t)
+		}
+		if verb := verbOf(t); verb != "" {
+			return linkTo("pigeon " + verb)
+		}
+		return linkTo(t.Name())
+	case reflect.Bool:
+		return "boolean"
+	case reflect.String:
+		return "string"
+	case reflect.Interface:
+		return "any"
+	case reflect.Float64:
+		if t == reflect.TypeFor[measure.Number]() {
+			return "number?"
+		}
+		return "number"
+	default:
+		return "integer"
+	}
+}
+
+// comment returns the comment of a field in the sources.
+func (w *jsonWriter) comment(t *testing.T, object reflect.Type, field string) string {
+	t.Helper()
+	const module = "github.com/pigeon-sched/pigeon/"
+	path := strings.TrimPrefix(object.PkgPath(), module)
+	if path == "main" {
+		path = "cmd/pigeon"
+	}
+	if w.comments[path] == nil {
+		w.comments[path] = fieldComments(t, filepath.Join("..", "..", path))
+	}
+	return w.comments[path][object.Name()+"."+field]
+}
+
+func fieldComments(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			object, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				return true
+			}
+			for _, f := range object.Fields.List {
+				for _, name := range f.Names {
+					found[spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(f.Doc.Text()+f.Comment.Text()), " ")
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
