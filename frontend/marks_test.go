@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// policies.md, pigeon-x: "restartable tasks only: sleep always, exec with
+// docs/policies.md, pigeon-x: "restartable tasks only: sleep always, exec with
 // `--restartable`, Spark never"; "Only tasks that can be stopped and continued are
 // victims (built-in sleep, exec process groups); Spark tasks are not."
 func TestMarks(t *testing.T) {

@@ -40,7 +40,7 @@ type Policy struct {
 // SingleMaster reports whether a cluster has one master daemon under the policy, of
 // group 0, which numbers all workers, and not one for each group: either one master
 // core schedules all workers, or there is none and the daemon only publishes the
-// membership (docs/adr/0012-live-rivals.md).
+// membership (docs/adr/0008-single-master.md).
 func (p *Policy) SingleMaster() bool { return p.Central || p.NewMaster == nil }
 
 // SlotsPerWorker returns how many slots one worker has, at least one.

@@ -48,7 +48,7 @@ func medians(t *testing.T, w *workload.Workload, cfg sim.Config, seeds int) (m [
 	return m
 }
 
-// policies.md: "ngo_90 file, sparrow / eagle / hawk over pigeon, short p50/p90/p99:
+// docs/policies.md: "ngo_90 file, sparrow / eagle / hawk over pigeon, short p50/p90/p99:
 // 212/100/57, 2.1/26/16, 16/34/33 (within 20 %); long within 5 % of pigeon, sparrow
 // 0.86". Of sparrow's long percentiles that is the median. Eagle and Hawk place
 // long jobs alike and without a draw; their medians are 0.948 of Pigeon's, which is
@@ -81,7 +81,7 @@ func TestRivalsOverPigeonOnNGO90(t *testing.T) {
 	}
 }
 
-// priority is Pigeon with one group: policies.md gives for that exactly "short
+// priority is Pigeon with one group: docs/policies.md gives for that exactly "short
 // p50/p90/p99 0.466 / 1.690 / 3.258 s, long 197.6 / 252.0 / 287.5 s", here from a
 // cluster of three groups.
 func TestPriorityOnNGO90IsExact(t *testing.T) {
@@ -93,7 +93,7 @@ func TestPriorityOnNGO90IsExact(t *testing.T) {
 	}
 }
 
-// policies.md: "example of section 4.1: 20, 12, 13 (45) central", in two groups as
+// docs/policies.md: "example of section 4.1: 20, 12, 13 (45) central", in two groups as
 // in one; weight and reserved workers mean nothing to fifo.
 func TestCentralWorkedExample(t *testing.T) {
 	for _, name := range []string{"fifo", "priority"} {
@@ -129,7 +129,7 @@ func seconds(o *sim.Outcome) (list []sched.Time) {
 	return list
 }
 
-// Issue 4: "Messages per task within 20 % of policies.md where it says them (sparrow
+// Issue 4: "Messages per task within 20 % of docs/policies.md where it says them (sparrow
 // 6.8)". At d = 2 the text gives 7: two probes, two questions, two answers and a
 // report. Cancellation saves the questions that would be answered with no.
 func TestSparrowMessages(t *testing.T) {

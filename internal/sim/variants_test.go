@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// figures are what a row of policies.md's table holds of one run: mean and p99 of
+// figures are what a row of docs/policies.md's table holds of one run: mean and p99 of
 // each class in seconds, and messages a task.
 type figures struct {
 	shortMean, shortP99, longMean, longP99, messages float64
@@ -111,7 +111,7 @@ func chosen(rows []row) []row {
 }
 
 // bothOrders adds each row that asks for no order of long jobs with the one of
-// policies.md, by age: its figures hold for that, and for the tail, the default.
+// docs/policies.md, by age: its figures hold for that, and for the tail, the default.
 func bothOrders(rows []row) (both []row) {
 	both = slices.Clone(rows)
 	for _, r := range rows {
@@ -123,7 +123,7 @@ func bothOrders(rows []row) (both []row) {
 	return both
 }
 
-// policies.md, "What the definitions should give": "pigeon-sort over pigeon, load
+// docs/policies.md, "What the definitions should give": "pigeon-sort over pigeon, load
 // 0.9 steady: short mean, p99; long mean, p99 | ngo 0.61, 0.37; 0.45, 0.80; nyh
 // 0.49, 0.93; 0.68, 1.02 (aging 0: long 0.44, 0.81; 0.68, 1.11); at most 5.5
 // messages per task". The short p99 varies from seed to seed by a third.

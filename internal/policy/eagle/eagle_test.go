@@ -37,7 +37,7 @@ func newFrontend(t *testing.T) *eagle.Distributor {
 	return d
 }
 
-// policies.md: "ceil(2F), at least 20, to random workers".
+// docs/policies.md: "ceil(2F), at least 20, to random workers".
 func TestProbes(t *testing.T) {
 	for tasks, want := range map[int32]int{1: 20, 10: 20, 11: 22} {
 		got := step(t, newFrontend(t), sched.Addr{}, sched.Message{Kind: sched.Submit, Job: one, Count: tasks})
@@ -47,8 +47,8 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// policies.md: "Rejected probes are sent again to random workers outside the bitmap;
-// what is rejected in the second round goes to the reserved partition", "the newest
+// docs/policies.md: "Rejected probes are sent again to random workers outside the bitmap;
+// what is rejected in the second round is sent to the reserved partition", "the newest
 // stamp wins".
 func TestRounds(t *testing.T) {
 	d := newFrontend(t)
@@ -82,7 +82,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// policies.md: "A worker that runs or queues long work rejects the probe and returns
+// docs/policies.md: "A worker that runs or queues long work rejects the probe and returns
 // its bitmap"; the third try is taken "without asking".
 func TestRejection(t *testing.T) {
 	w := eagle.NewWorker(sched.WorkerConfig{Self: worker(5), Master: central}, eagle.Defaults())

@@ -21,7 +21,7 @@ func long(estimate sched.Time, count int32) probing.Entry {
 	return entry(sched.Long, estimate, count, 0)
 }
 
-// policies.md, eagle, "Order (approximate SRPT)".
+// docs/policies.md, eagle, "Order (section 4.3, approximate SRPT)".
 func TestOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		queue []probing.Entry

@@ -72,7 +72,7 @@ func (s *slot) steal() (jobs []uint64) {
 	return jobs
 }
 
-// policies.md: "the first run of short reservations queued behind a long one: at a
+// docs/policies.md: "the first run of short reservations queued behind a long one: at a
 // worker that runs long work from the head of its queue, else behind its first
 // long". The queue is that of the package's worked example.
 func TestFirstRunBehindLongWork(t *testing.T) {
@@ -107,7 +107,7 @@ func TestFirstRunBehindLongWork(t *testing.T) {
 	}
 }
 
-// policies.md: "A worker with an empty queue asks a random general worker (up to 10
+// docs/policies.md: "A worker with an empty queue asks a random general worker (up to 10
 // tries, one after another, once per turn to idle)".
 func TestTries(t *testing.T) {
 	s := newSlot(t, 10)

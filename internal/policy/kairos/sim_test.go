@@ -64,7 +64,7 @@ func percentile(o *sim.Outcome, p int) sched.Time {
 }
 
 // The paper's abstract: "Compared to YARN FIFO, Kairos reduces the median job
-// completion time by 73%". policies.md: "On these traces Kairos needs Q of 10 or
+// completion time by 73%". docs/policies.md: "On these traces Kairos needs Q of 10 or
 // more."
 func TestAgainstFIFO(t *testing.T) {
 	w := trace(t, "ngo_90.tr")

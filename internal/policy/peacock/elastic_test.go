@@ -54,7 +54,7 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// The rules of policies.md, one by one. The new probe is number 9, the task in the
+// The rules of docs/policies.md, one by one. The new probe is number 9, the task in the
 // slot has 10 s to go, and it is 100 s.
 func TestEnqueueRules(t *testing.T) {
 	for _, c := range []struct {

@@ -37,7 +37,7 @@ func classes(actions []sched.Action) []string {
 	return list
 }
 
-// policies.md: "Canary: task 0 of every job declared long is tried once at short
+// docs/policies.md: "Canary: task 0 of every job declared long is tried once at short
 // priority (no victim while short)".
 func TestCanaryIsTriedAsShort(t *testing.T) {
 	r := newSorted(t, pigeon.XOptions(), general(1))

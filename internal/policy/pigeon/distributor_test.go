@@ -52,9 +52,9 @@ func sent(actions []sched.Action) (list []sched.Action) {
 	return list
 }
 
-// policies.md: "N groups, F tasks. A random permutation of the groups per job: the
+// docs/policies.md: "N groups, F tasks. A random permutation of the groups per job: the
 // first F mod N get floor(F/N)+1 tasks, the others floor(F/N), as contiguous
-// blocks of the task list in that order. One message per group."
+// blocks of the task list in that order. Each group gets one message."
 func TestBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, tasks := rapid.IntRange(1, 12).Draw(t, "groups"), rapid.Int32Range(1, 300).Draw(t, "tasks")

@@ -17,7 +17,7 @@ func want(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// policies.md: "Short task: head of idle general, else head of idle reserved, else
+// docs/policies.md: "Short task: head of idle general, else head of idle reserved, else
 // the short queue."
 func TestShortTakesGeneralThenReservedThenQueues(t *testing.T) {
 	r := newRig(t, 0, reserved(2), general(2))
@@ -25,7 +25,7 @@ func TestShortTakesGeneralThenReservedThenQueues(t *testing.T) {
 	want(t, "the end of a reserved one", r.ends(1), "1:1/4")
 }
 
-// policies.md: "Long task: head of idle general, else the long queue."
+// docs/policies.md: "Long task: head of idle general, else the long queue."
 func TestLongTakesGeneralOnly(t *testing.T) {
 	r := newRig(t, 0, reserved(2), general(1))
 	want(t, "a long job of two", r.tasks(1, sched.Long, 2), "2:1/0")
@@ -33,7 +33,7 @@ func TestLongTakesGeneralOnly(t *testing.T) {
 	want(t, "the end of the general one", r.ends(2), "2:1/1")
 }
 
-// policies.md: "A worker turns idle: a reserved worker takes from the short queue
+// docs/policies.md: "A worker turns idle: a reserved worker takes from the short queue
 // only."
 func TestReservedTakesShortOnly(t *testing.T) {
 	r := newRig(t, 1, reserved(1), general(1))
@@ -43,7 +43,7 @@ func TestReservedTakesShortOnly(t *testing.T) {
 	want(t, "a short job then", r.tasks(4, sched.Short, 1), "0:4/0")
 }
 
-// policies.md: "Nothing to take: to the tail of its idle list." The head is the one
+// docs/policies.md: "Nothing to take: to the tail of its idle list." The head is the one
 // that has been idle longest.
 func TestIdleWorkersAreTakenInOrder(t *testing.T) {
 	r := newRig(t, 0, general(3))
@@ -54,7 +54,7 @@ func TestIdleWorkersAreTakenInOrder(t *testing.T) {
 	want(t, "the next job", r.tasks(2, sched.Long, 3), "1:2/0", "2:2/1", "0:2/2")
 }
 
-// policies.md: "one queue per class, each FIFO".
+// docs/policies.md: "one queue per class, each FIFO".
 func TestQueuesAreFIFO(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(1, sched.Short, 1)
@@ -97,7 +97,7 @@ func order(t *testing.T, weight, short, long int) string {
 	return b.String()
 }
 
-// policies.md: "of every W consecutive tasks that general workers take from the
+// docs/policies.md: "of every W consecutive tasks that general workers take from the
 // queues at least one is long while the long queue is not empty; with the short
 // queue empty it takes long. W = 0 means infinite." The greedy rule takes the
 // long one last.
@@ -119,7 +119,7 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// policies.md: "c counts short tasks that general workers took from the queue while
+// docs/policies.md: "c counts short tasks that general workers took from the queue while
 // long ones waited": not those taken while none waited, nor those of reserved
 // workers, nor those that found a worker idle.
 func TestWeightCountsWhileLongWait(t *testing.T) {

@@ -32,7 +32,7 @@ func spare(reserved bool) *sched.Message {
 	return &sched.Message{Kind: sched.Spare, Serves: []string{""}, Reserved: reserved}
 }
 
-// policies.md: "a worker that turns idle with both queues empty makes its master
+// docs/policies.md: "A worker that turns idle with both queues empty makes its master
 // tell two random other masters (a reserved worker announces "short only"; the
 // notice names the applications it serves; classic slots send none)".
 func TestSpareIsTold(t *testing.T) {

@@ -21,7 +21,7 @@ func newSorted(t tester, o pigeon.Options, groups ...slots) *rig {
 	return r
 }
 
-// byAge returns options of pigeon-sort with long jobs in the order of policies.md.
+// byAge returns options of pigeon-sort with long jobs in the order of docs/policies.md.
 func byAge(aging int) pigeon.Options {
 	o := pigeon.DefaultOptions()
 	o.Tail, o.Aging = false, aging
@@ -55,9 +55,8 @@ func expect(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// policies.md: "Short queue: serves first the task whose job has the least
-// estimated work still queued at this master: key = estimate x tasks of the job in
-// this queue; FIFO within a job; ties by arrival of the job's entry."
+// docs/policies.md: "Short queue: serves first the task whose job has the least
+// estimated work still queued at this master: estimate x tasks of the job in this queue. FIFO within a job; ties by arrival of the job's entry."
 func TestShortQueueByQueuedWork(t *testing.T) {
 	r := newSorted(t, pigeon.DefaultOptions(), general(1))
 	r.job(9, sched.Short, 1, 1)
@@ -68,7 +67,7 @@ func TestShortQueueByQueuedWork(t *testing.T) {
 	expect(t, "short", r.order(), []string{"0:2/0", "0:3/0", "0:3/1", "0:3/2", "0:3/3", "0:3/4", "0:4/0", "0:1/0", "0:1/1", "0:1/2"})
 }
 
-// policies.md: "Long queue: serves first the smallest index = e x u / (age + 30
+// docs/policies.md: "Long queue: serves first the smallest index = e x u / (age + 30
 // cutoffs + 2 r)^p. [...] 0 is pure least remaining work". With p = 2 a job that
 // has waited is served before a smaller one that came 100 cutoffs later.
 func TestLongQueueAges(t *testing.T) {
@@ -150,7 +149,7 @@ func TestLongQueueCountsRunningTasks(t *testing.T) {
 	expect(t, "then", r.ends(2), []string{"2:1/4"})
 }
 
-// policies.md: "guard (option, off): jobs whose first task has waited here more
+// docs/policies.md: "guard (option, off): jobs whose first task has waited here more
 // than 20 cutoffs are served first, oldest first, in both queues."
 func TestGuard(t *testing.T) {
 	for _, class := range []sched.Class{sched.Short, sched.Long} {

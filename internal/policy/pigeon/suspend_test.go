@@ -49,7 +49,7 @@ func (r *rig) over(id int32, job, changes uint64) []string {
 	return orders(r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id], Job: sched.JobID{Lo: job}, Attempt: 1}))
 }
 
-// policies.md: "A short arrival tries, in order: an idle worker of its group, a
+// docs/policies.md: "A short arrival tries, in order: an idle worker of its group, a
 // victim, a flag, the queue."
 func TestShortArrivalTriesInOrder(t *testing.T) {
 	r := newSorted(t, suspending(), general(2))
@@ -330,7 +330,7 @@ func TestSuspendedIsNotForgotten(t *testing.T) {
 	expect(t, "dropped", orders(r.step(owner, &sched.Message{Kind: sched.Drop, Job: sched.JobID{Lo: 2}})), []string{"1:Kill 2/0"})
 }
 
-// policies.md: "patience (0 by default) waits that long before suspending; at its
+// docs/policies.md: "patience (0 by default) waits that long before suspending; at its
 // end, if the task still waits, the queue's head is launched."
 func TestPatience(t *testing.T) {
 	o := suspending()

@@ -15,7 +15,7 @@ type taken struct {
 	longWaiting bool // when it was taken
 }
 
-// checkWeight says whether a history keeps the rule of policies.md: "of every W
+// checkWeight says whether a history keeps the rule of docs/policies.md: "of every W
 // consecutive tasks that general workers take from the queues at least one is
 // long while the long queue is not empty". A history without W consecutive tasks
 // taken while long ones wait cannot tell.

@@ -88,8 +88,7 @@ func of(kind sched.Kind, actions []sched.Action) (list []sched.Action) {
 	return list
 }
 
-// policies.md, sparrow: "p = ceil(dF) reservations to distinct random workers (if p
-// exceeds the workers, spread evenly)", "whole rounds over all workers until the
+// docs/policies.md, sparrow: "p = ceil(dF) reservations to distinct random workers", "whole rounds over all workers until the
 // probes are out".
 func TestProbesAreSpreadEvenly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -146,7 +145,7 @@ func TestRepeatedAndLeast(t *testing.T) {
 	}
 }
 
-// policies.md: "the scheduler hands out the next unlaunched task in order, or none".
+// docs/policies.md: "The distributor hands out the next unlaunched task in order, or none".
 func TestLateBinding(t *testing.T) {
 	f := newFrontend(t, probing.Options{Ratio: 2}, 10)
 	f.submit(2)

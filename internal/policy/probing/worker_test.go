@@ -70,9 +70,7 @@ func reports(n uint64) string {
 	return "Send to distributor 7: Report job=" + job(n).String() + " tasks=0+0#1 done"
 }
 
-// policies.md: "A worker keeps reservations FIFO; when it is free it asks the scheduler
-// of the head reservation for a task; ... or none, and the worker goes to the next
-// reservation."
+// docs/policies.md: "A worker keeps reservations FIFO. When it is free it asks the distributor of the head reservation for a task; ... or none, and the worker proceeds to the next reservation."
 func TestReservationsInOrder(t *testing.T) {
 	s := newSlot(t, probing.Rules{})
 	s.expect(self, probe(1), asks(1, 1))
@@ -125,7 +123,7 @@ func TestWithdrawn(t *testing.T) {
 	s.expect(sched.Addr{}, ended(4), reports(4), asks(3, 3))
 }
 
-// policies.md, eagle: "the probe stays in its queue and is considered again when the
+// docs/policies.md, eagle: "the probe stays in its queue and is considered again when the
 // task ends; it is dropped when its job has no unlaunched task".
 func TestSticky(t *testing.T) {
 	s := newSlot(t, probing.Rules{Sticky: true})
