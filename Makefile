@@ -186,7 +186,7 @@ spark-suites-table: ## docs/spark-suites.md from the kept results
 fmt: ## format the Go sources
 	@$(GOFMT) -w $(GOFILES)
 
-metrics: need-go ## docs/metrics.md from the metrics json that the daemons register
+metrics: need-go ## docs/metrics.md from the metrics that the daemons register
 	$(GO) test ./internal/metricsdoc -update
 
 json: need-go ## docs/json.md from the types that commands print
