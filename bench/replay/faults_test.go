@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -19,10 +20,20 @@ import (
 // rounds is how often a daemon of each role is killed; `make chaos` asks for ten.
 var rounds = flag.Int("rounds", 1, "how often TestNothingIsLost kills a daemon of each role")
 
-// down is how long a killed daemon stays away: less and more than the two seconds
-// after which a node is taken for lost, by turns.
-func down(round int) time.Duration {
-	return time.Duration([]int{200, 2500, 600}[round%3]) * time.Millisecond
+// lostAfter is when the other daemons take a silent node for lost.
+const lostAfter = 2 * time.Second
+
+// killedFor is how long a killed daemon is down: less and more than lostAfter by turns.
+func killedFor(round int) time.Duration {
+	return []time.Duration{lostAfter / 10, lostAfter + lostAfter/4, lostAfter / 3}[round%3]
+}
+
+// pausedFor is how long a daemon is paused: more and less than lostAfter by turns.
+func pausedFor(round int) time.Duration {
+	if testing.Short() {
+		return lostAfter + lostAfter/4
+	}
+	return []time.Duration{2 * lostAfter, lostAfter / 4}[round%2]
 }
 
 // TestNothingIsLost: under each policy a workload runs on a cluster of processes while
@@ -30,7 +41,8 @@ func down(round int) time.Duration {
 // started again. Every accepted job completes, every task has exactly one accepted
 // result, and in the end every worker is idle.
 func TestNothingIsLost(t *testing.T) {
-	for _, policy := range specs() {
+	t.Parallel()
+	for _, policy := range specs(pigeon.Name) {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			nothingIsLost(t, policy, killed)
@@ -38,10 +50,11 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestPausedDaemonsLoseNothing: the same while daemons hang for a while and go on: a
-// node that was given up comes back with what it had and has heard nothing of it.
+// TestPausedDaemonsLoseNothing: the same while daemons are paused and resumed: a node
+// that was taken for lost comes back with its former tasks and was not told.
 func TestPausedDaemonsLoseNothing(t *testing.T) {
-	for _, policy := range specs() {
+	t.Parallel()
+	for _, policy := range specs(pigeon.Name) {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			nothingIsLost(t, policy, paused)
@@ -49,20 +62,18 @@ func TestPausedDaemonsLoseNothing(t *testing.T) {
 	}
 }
 
-// fault is what befalls a daemon, and how it passes.
+// fault is a fault of a daemon, and how it is repaired.
 type fault struct {
-	name   string
-	strike func(*cluster.Cluster, cluster.Role, int) error
-	mend   func(*cluster.Cluster, cluster.Role, int) error
-	reborn bool // it registers again as another process
-	down   func(round int) time.Duration
+	name      string
+	inject    func(*cluster.Cluster, cluster.Role, int) error
+	repair    func(*cluster.Cluster, cluster.Role, int) error
+	restarted bool // it registers again as another process
+	lasts     func(round int) time.Duration
 }
 
 var (
-	killed = fault{"killed", (*cluster.Cluster).Kill, (*cluster.Cluster).Restart, true, down}
-	paused = fault{"paused", (*cluster.Cluster).Pause, (*cluster.Cluster).Resume, false, func(round int) time.Duration {
-		return time.Duration([]int{4000, 500}[round%2]) * time.Millisecond
-	}}
+	killed = fault{"killed", (*cluster.Cluster).Kill, (*cluster.Cluster).Restart, true, killedFor}
+	paused = fault{"paused", (*cluster.Cluster).Pause, (*cluster.Cluster).Resume, false, pausedFor}
 )
 
 func nothingIsLost(t *testing.T, policy string, f fault) {
@@ -76,19 +87,19 @@ func nothingIsLost(t *testing.T, policy string, f fault) {
 	}
 	defer c.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	struck := make(chan struct{})
+	injected := make(chan struct{})
 	go func() {
-		defer close(struck)
-		if err := strikeInTurn(ctx, c, run.Description, groups, f); err != nil && ctx.Err() == nil {
+		defer close(injected)
+		if err := injectInTurn(ctx, c, run.Description, groups, f); err != nil && ctx.Err() == nil {
 			t.Error(err)
 		}
 	}()
-	stop := func() { cancel(); <-struck } // before the cluster is closed, in which nothing can be started
+	stop := func() { cancel(); <-injected } // before the cluster is closed, in which nothing can be started
 	defer stop()
 
 	got := replayed(t, c, w, Options{})
 	select {
-	case <-struck:
+	case <-injected:
 	default:
 		t.Error("the workload ended before the faults did: it is too short for this machine")
 	}
@@ -137,9 +148,9 @@ func groupsOf(run *experiment.Run) []int {
 	return run.Description.Groups
 }
 
-// strikeInTurn has the fault befall one daemon at a time, and goes on to the next
-// when the cluster has taken it back and has all its workers.
-func strikeInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Description, of []int, what fault) error {
+// injectInTurn injects the fault into one daemon at a time, and goes on to the next
+// when the daemon has registered again and the cluster has all its workers.
+func injectInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Description, of []int, what fault) error {
 	for round := range *rounds {
 		for _, f := range []struct {
 			role cluster.Role
@@ -152,14 +163,14 @@ func strikeInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Descrip
 				return complete(groups, of)
 			})
 			if err == nil {
-				err = what.strike(c, f.role, victim)
+				err = what.inject(c, f.role, victim)
 			}
-			if err == nil && sleep(ctx, what.down(round)) {
-				err = what.mend(c, f.role, victim)
+			if err == nil && sleep(ctx, what.lasts(round)) {
+				err = what.repair(c, f.role, victim)
 			}
 			if err == nil {
 				err = askUntil(ctx, c, func(groups []api.MasterState) error {
-					if what.reborn && f.role != cluster.Frontend && len(before) == len(incarnations(groups, before)) {
+					if what.restarted && f.role != cluster.Frontend && len(before) == len(incarnations(groups, before)) {
 						return fmt.Errorf("it has not registered again")
 					}
 					return complete(groups, of)
@@ -195,10 +206,10 @@ func incarnations(groups []api.MasterState, others ...map[string]bool) map[strin
 	return names
 }
 
-// healWithin bounds how long the cluster may take to have all its workers back.
+// healWithin bounds the time in which the cluster has all its workers back.
 const healWithin = 30 * time.Second
 
-// askUntil asks every frontend for the groups until each shows what is wanted.
+// askUntil requests the groups of every frontend until wanted accepts them.
 func askUntil(ctx context.Context, c *cluster.Cluster, wanted func([]api.MasterState) error) error {
 	ctx, cancel := context.WithTimeout(ctx, healWithin)
 	defer cancel()
@@ -224,7 +235,7 @@ func askUntil(ctx context.Context, c *cluster.Cluster, wanted func([]api.MasterS
 	return nil
 }
 
-// complete returns which group lacks workers.
+// complete returns an error that names a group without all its workers.
 func complete(groups []api.MasterState, of []int) error {
 	for g := range groups {
 		if s := &groups[g]; s.Workers != of[g] {

@@ -18,24 +18,29 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// specs are the policies, and some with nodes of several slots. With -short they
-// are one that binds early and one that binds late.
-func specs() []string {
+// specs returns the policies, and some with nodes of several slots; with -short only
+// those that are named.
+func specs(short ...string) []string {
 	if testing.Short() {
-		return []string{pigeon.Name, "sparrow"}
+		return short
 	}
 	return append(policy.Names(), "kairos:cores=2,q=4", "pigeon-x:canary=no")
 }
 
 // TestEveryPolicyLive replays a workload under every policy and simulates it: all
 // jobs complete, each task runs once, times are not below those of the simulation,
-// and what every core was told, fed to fresh ones, gives the same actions. The load is
+// and the recorded inputs of every core, given to fresh ones, yield the same actions. The load is
 // low, and times may be far above: other programs share the processors.
 func TestEveryPolicyLive(t *testing.T) {
-	for _, spec := range specs() {
+	t.Parallel()
+	speedup := 10.
+	if testing.Short() {
+		speedup = 40
+	}
+	for _, spec := range specs(pigeon.Name, "sparrow") { // one that binds late, and one that binds early
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel() // most of the time all sleep
-			run, w := under(t, spec, "gen:exp,jobs=50,mean=1s,load=0.4", 10)
+			run, w := under(t, spec, "gen:exp,jobs=50,mean=1s,load=0.4", speedup)
 			dir := t.TempDir()
 			m, err := OnOwn(t.Context(), run, w, Own{Configure: func(s *cluster.Spec) { s.Record = dir }})
 			if err != nil {
@@ -127,10 +132,11 @@ func verifyRecording(path string, fresh func(sched.Addr) sched.Core) error {
 	return err
 }
 
-// TestNoNodeTakesJobsAlong kills a node without warning while it works, under every
+// TestKilledNodeLosesNoJob kills a node without warning while it works, under every
 // policy: every accepted job completes, and every task has one accepted result.
-func TestNoNodeTakesJobsAlong(t *testing.T) {
-	for _, spec := range specs() {
+func TestKilledNodeLosesNoJob(t *testing.T) {
+	t.Parallel()
+	for _, spec := range specs("sparrow") {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			run, w := under(t, spec, "gen:uniform,jobs=60,mean=100ms,fanout=5,load=0.6", 1)

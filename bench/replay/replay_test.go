@@ -52,7 +52,12 @@ const tooLong = 50
 // and the tolerance wide, since other programs share the processors: it is to find
 // times that are counted wrongly. How well both agree is measured by make ec2.
 func TestLiveResemblesSimulated(t *testing.T) {
-	run, w := described(t, "gen:exp,jobs=80,mean=1s,load=0.4", 8)
+	t.Parallel()
+	speedup := 8.
+	if testing.Short() {
+		speedup = 40
+	}
+	run, w := described(t, "gen:exp,jobs=80,mean=1s,load=0.4", speedup)
 	m, err := OnOwn(t.Context(), run, w, Own{})
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 const endsWithin = 3 * time.Minute
 
 // replayed runs the workload on a cluster of processes. When some of its jobs do not
-// end, the test fails with what the cluster says of them.
+// end, the test fails with what the cluster reports about them.
 func replayed(t *testing.T, c *cluster.Cluster, w *workload.Workload, o Options) *Replayed {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), endsWithin)
@@ -37,7 +37,7 @@ func replayed(t *testing.T, c *cluster.Cluster, w *workload.Workload, o Options)
 	return got
 }
 
-// unended says why, of some jobs, and what the groups look like.
+// unended returns why some jobs have not ended, and the state of the groups.
 func unended(t *testing.T, c *cluster.Cluster, w *workload.Workload, got *Replayed) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
