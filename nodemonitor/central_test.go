@@ -201,7 +201,7 @@ func TestBackendsOfApplications(t *testing.T) {
 	for _, policy := range []string{"sparrow", "kairos", "fifo"} {
 		w, _ := newRivals(t)
 		n := w.start(func(c *Config) { c.Policy = policy })
-		service := backendService{n.equipment.registry, n.messages, n.cfg.ID, policy, true}
+		service := n.backends.Service()
 		err := service.Register(t.Context(), "spark", "127.0.0.1:1", 0)
 		var refused *api.Error
 		if !errors.As(err, &refused) || refused.Problem != api.Invalid || refused.What != "policy "+policy+" runs sleep and exec tasks only" {

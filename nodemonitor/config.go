@@ -2,16 +2,17 @@ package nodemonitor
 
 import (
 	"fmt"
-	"net"
 	"path/filepath"
-	"regexp"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backends"
 )
 
-// Config is what a node monitor is told at its start.
+// Config is the settings of a node monitor.
 type Config struct {
+	daemon.Settings  `mapstructure:",squash"`
 	ID               string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128"`
 	Group            int           `mapstructure:"group" doc:"number of the group this node belongs to, from 0; its master names the same"`
 	Slots            int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more"`
@@ -19,13 +20,6 @@ type Config struct {
 	Listen           string        `mapstructure:"listen" doc:"host:port where backends of applications register (the published service); port 0 takes a free one"`
 	InternalListen   string        `mapstructure:"internal_listen" doc:"host:port where the master and the frontends reach this node; port 0 takes a free one"`
 	Advertise        string        `mapstructure:"advertise" doc:"host that other daemons and backends reach this node by; empty: the host of internal_listen"`
-	HTTP             string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
-	NATS             string        `mapstructure:"nats" doc:"URL of the NATS server that carries idle and report notices; empty: none, they go by Thrift"`
-	Cluster          string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
-	Policy           string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
-	Cutoff           time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons (some policies derive their intervals from it)"`
-	Reserved         float64       `mapstructure:"reserved" doc:"share of the workers that serve short tasks only, from 0 to below 1; the same in all daemons (a worker of policy hawk does not steal from them; under pigeon the master decides)"`
-	Seed             uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
 	Heartbeat        time.Duration `mapstructure:"heartbeat" doc:"time between two snapshots sent to the master, and after which a result that was not acknowledged is sent again; the master takes a node for lost after 2s without one"`
 	Grace            time.Duration `mapstructure:"grace" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
 	WorkDir          string        `mapstructure:"work_dir" doc:"folder of the exec tasks' logs and working folders; empty: pigeon-ID below the system's folder for temporary files"`
@@ -42,81 +36,78 @@ type Config struct {
 	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of a frontend after which the executors of its applications are stopped, unless another frontend has taken them over"`
 	GrantLease       time.Duration `mapstructure:"grant_lease" doc:"for how long after a grant an application may put its next piece of the same kind of work into the slot; 0s: each piece needs a grant of its own"`
 	MaxMessages      int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend; one beyond it is refused"`
-	OTLP             string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces. The frontend decides which jobs are traced"`
-	Record           string        `mapstructure:"record" doc:"folder for a recording of every input and action of the worker cores, node-ID.jsonl; empty: none"`
 }
 
 // Default returns the settings of a node on one machine.
 func Default() Config {
 	return Config{
-		ID: "node", Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501", InternalListen: "127.0.0.1:0",
-		HTTP: "127.0.0.1:0", Cluster: "pigeon", Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, Seed: 1, Heartbeat: time.Second, Grace: 2 * time.Second,
+		ID: "node", Settings: daemon.DefaultSettings(), Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501",
+		InternalListen: "127.0.0.1:0", Heartbeat: time.Second, Grace: 2 * time.Second,
 		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
 		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, MaxBackends: 4096, MaxMessages: 10_000,
 		ApplicationLease: 30 * time.Second, GrantLease: 5 * time.Second,
 	}
 }
 
-// maxSlots bounds what one node tells in a heartbeat.
+// maxSlots bounds what one node reports in a heartbeat.
 const maxSlots = 10_000
-
-var idShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // Validate names the first setting that cannot work, as a *config.FieldError.
 func (c Config) Validate() error {
-	for _, f := range []struct {
-		key     string
-		bad     bool
-		problem string
-	}{
-		{"id", !idShape.MatchString(c.ID), "use 1 to 128 letters, digits, dots, dashes and underscores, a letter or digit first"},
-		{"group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"},
-		{"slots", c.Slots < 0 || c.Slots > maxSlots, fmt.Sprintf("use a number from 0 (classic backends bring theirs) to %d", maxSlots)},
-		{"master", !isAddress(c.Master), "give the master as host:port"},
-		{"listen", !isAddress(c.Listen), "give host:port; port 0 takes a free one"},
-		{"internal_listen", !isAddress(c.InternalListen), "give host:port; port 0 takes a free one"},
-		{"http", c.HTTP != "" && !isAddress(c.HTTP), "give host:port, or nothing to switch it off"},
-		{"cluster", !idShape.MatchString(c.Cluster), "use 1 to 128 letters, digits, dots, dashes and underscores, a letter or digit first"},
-		{"cutoff", c.Cutoff <= 0, "use a duration above zero"},
-		{"reserved", !isShare(c.Reserved), "use a share from 0 to below 1"},
-		{"policy", c.policyFault() != "", c.policyFault()},
-		{"heartbeat", c.Heartbeat < 10*time.Millisecond || c.Heartbeat > time.Minute, "use 10ms to 1m; the master's limit for a silent node is 2s by default"},
-		{"grace", c.Grace < 0 || c.Grace > time.Hour, "use 0s (kill at once) to 1h"},
-		{"output_limit", c.OutputLimit < 1, "use 1 byte or more"},
-		{"log_retention", c.LogRetention <= 0, "use a duration above zero"},
-		{"log_limit", c.LogLimit < 1, "use 1 byte or more"},
-		{"max_processes", c.MaxProcesses < 1, "use 1 or more"},
-		{"max_results", c.MaxResults < 1 || c.MaxResults > 1<<30, "use 1 to 1073741824"},
-		{"max_result_bytes", c.MaxResultBytes < 1, "use 1 byte or more"},
-		{"max_backends", c.MaxBackends < 0 || c.MaxBackends > maxSlots, fmt.Sprintf("use 0 (none) to %d", maxSlots)},
-		{"memory", c.Memory < 0, "use MB, or 0 for half of what the machine has"},
-		{"runtimes", c.runtimesFault() != "", c.runtimesFault()},
-		{"application_lease", c.ApplicationLease < time.Second, "use 1s or more"},
-		{"grant_lease", c.GrantLease < 0 || c.GrantLease > time.Minute, "use 0s (none) to 1m"},
-		{"max_messages", c.MaxMessages < 1, "use 1 or more"},
-	} {
-		if f.bad {
-			return &config.FieldError{Key: f.key, Problem: f.problem}
-		}
-	}
-	return nil
+	return daemon.Check(append(c.Rules(c.policyFault()),
+		daemon.Refuse("id", !daemon.IsName(c.ID), daemon.NameRule),
+		daemon.Refuse("group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"),
+		daemon.Refuse("slots", c.Slots < 0 || c.Slots > maxSlots, fmt.Sprintf("use a number from 0 (classic backends bring theirs) to %d", maxSlots)),
+		daemon.Refuse("master", !daemon.IsAddress(c.Master), "give the master as host:port"),
+		daemon.Refuse("listen", !daemon.IsAddress(c.Listen), "give host:port; port 0 takes a free one"),
+		daemon.Refuse("internal_listen", !daemon.IsAddress(c.InternalListen), "give host:port; port 0 takes a free one"),
+		daemon.Refuse("heartbeat", c.Heartbeat < 10*time.Millisecond || c.Heartbeat > time.Minute, "use 10ms to 1m; the master's limit for a silent node is 2s by default"),
+		daemon.Refuse("grace", c.Grace < 0 || c.Grace > time.Hour, "use 0s (kill at once) to 1h"),
+		daemon.Refuse("output_limit", c.OutputLimit < 1, "use 1 byte or more"),
+		daemon.Refuse("log_retention", c.LogRetention <= 0, "use a duration above zero"),
+		daemon.Refuse("log_limit", c.LogLimit < 1, "use 1 byte or more"),
+		daemon.Refuse("max_processes", c.MaxProcesses < 1, "use 1 or more"),
+		daemon.Refuse("max_results", c.MaxResults < 1 || c.MaxResults > 1<<30, "use 1 to 1073741824"),
+		daemon.Refuse("max_result_bytes", c.MaxResultBytes < 1, "use 1 byte or more"),
+		daemon.Refuse("max_backends", c.MaxBackends < 0 || c.MaxBackends > maxSlots, fmt.Sprintf("use 0 (none) to %d", maxSlots)),
+		daemon.Refuse("memory", c.Memory < 0, "use MB, or 0 for half of what the machine has"),
+		daemon.Refuse("runtimes", c.runtimesFault() != "", c.runtimesFault()),
+		daemon.Refuse("application_lease", c.ApplicationLease < time.Second, "use 1s or more"),
+		daemon.Refuse("grant_lease", c.GrantLease < 0 || c.GrantLease > time.Minute, "use 0s (none) to 1m"),
+		daemon.Refuse("max_messages", c.MaxMessages < 1, "use 1 or more"),
+	)...)
 }
 
 func (c Config) runtimesFault() string {
-	if _, err := parseRuntimes(c.Runtimes); err != nil {
+	if _, err := backends.ParseRuntimes(c.Runtimes); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-func isShare(x float64) bool { return x >= 0 && x < 1 } // not so for NaN
-
-func isAddress(s string) bool {
-	_, port, err := net.SplitHostPort(s)
-	return err == nil && port != ""
+// policyFault returns why the node cannot work under the policy, "" when it can.
+func (c Config) policyFault() string {
+	if c.Cutoff <= 0 || !(c.Reserved >= 0 && c.Reserved < 1) {
+		return "" // refused by their own names
+	}
+	chosen, _, err := c.Configure(0)
+	if err == nil && (c.Slots > 0 || chosen.SingleMaster()) { // else classic backends bring some
+		err = policy.CheckSlots(chosen, c.Slots)
+	}
+	switch {
+	case err != nil:
+		return err.Error()
+	case chosen.SingleMaster() && c.Group != 0:
+		return fmt.Sprintf("policy %s has one master for all nodes, of group 0, and this node is in group %d; set group to 0", chosen.Name, c.Group)
+	}
+	return ""
 }
 
-// workDir is the folder of this node.
+// patience returns how long a call to the master may take: a heartbeat, and for a busy
+// machine not too little.
+func (c Config) patience() time.Duration { return max(c.Heartbeat, time.Second) }
+
+// workDir returns the folder of this node.
 func (c Config) workDir(temporary string) string {
 	if c.WorkDir != "" {
 		return c.WorkDir

@@ -1,24 +1,86 @@
 package nodemonitor
 
 import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backends"
+	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// hello describes the node for its registration.
-func (o *owner) hello(c Config) *wire.Hello {
-	epoch, of := o.workers.Epoch()
+// registrationSource is the node as its owner goroutine has it.
+type registrationSource struct{ n *NodeMonitor }
+
+var _ registration.Source = registrationSource{}
+
+// Hello implements registration.Source.
+func (s registrationSource) Hello(fresh bool) (h *wire.Hello, ok bool) {
+	n := s.n
+	ok = n.ask(func() {
+		if fresh {
+			n.owner.workers.ForgetMaster()
+			n.link.Reset(0)
+		}
+		h = n.hello()
+	})
+	return h, ok
+}
+
+// Accepted implements registration.Source.
+func (s registrationSource) Accepted(r *wire.HelloReply) (err error, ok bool) {
+	ok = s.n.ask(func() { err = s.n.owner.workers.Registered(r.Epoch, r.Incarnation, r.Numbers) })
+	return err, ok
+}
+
+// Snapshot implements registration.Source.
+func (s registrationSource) Snapshot() (v *wire.Snapshot, ok bool) {
+	ok = s.n.ask(func() { v = s.n.snapshot() })
+	return v, ok
+}
+
+// hello describes the node for its registration. It runs on the owner goroutine.
+func (n *NodeMonitor) hello() *wire.Hello {
+	w := n.owner.workers
+	epoch, of := w.Epoch()
 	h := &wire.Hello{
-		Sender: o.self, Incarnation: o.incarnation, Epoch: epoch, EpochOf: of, Address: o.address, Group: c.Group,
-		Slots: o.workers.Describe(true), Serves: o.workers.Serves(), Memory: c.memory(), Host: c.host(o.address),
+		Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, EpochOf: of, Address: n.self.address, Group: n.cfg.Group,
+		Slots: w.Describe(true), Serves: w.Serves(), Memory: n.cfg.memory(), Host: n.cfg.host(n.self.address),
 	}
-	if o.members != nil {
-		h.Highest = o.members.Highest()
+	if n.owner.members != nil {
+		h.Highest = n.owner.members.Highest()
 	}
 	return h
 }
 
-// snapshot describes the slots for a heartbeat.
-func (o *owner) snapshot() *wire.Snapshot {
-	epoch, _ := o.workers.Epoch()
-	return &wire.Snapshot{Sender: o.self, Incarnation: o.incarnation, Epoch: epoch, Slots: o.workers.Describe(false)}
+// snapshot describes the slots for a heartbeat. It runs on the owner goroutine.
+func (n *NodeMonitor) snapshot() *wire.Snapshot {
+	epoch, _ := n.owner.workers.Epoch()
+	return &wire.Snapshot{Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, Slots: n.owner.workers.Describe(false)}
+}
+
+// readiness returns why the node is of no use at the moment, nil when it is.
+func (n *NodeMonitor) readiness() error {
+	if s := n.registration.Status(); s.Problem != "" {
+		return fmt.Errorf("node %q: %s", n.cfg.ID, s.Problem)
+	}
+	return nil
+}
+
+// backendEvents passes the events of backends to the owner goroutine.
+type backendEvents struct{ n *NodeMonitor }
+
+var _ backends.Events = backendEvents{}
+
+// SlotAdded implements backends.Events.
+func (e backendEvents) SlotAdded(s app.Slot) { e.n.do(func() { e.n.owner.workers.AddClassic(s) }) }
+
+// SlotGone implements backends.Events.
+func (e backendEvents) SlotGone(s app.Slot, reason string) {
+	e.n.do(func() { e.n.owner.workers.RemoveClassic(s, reason) })
+}
+
+// ServesChanged implements backends.Events.
+func (e backendEvents) ServesChanged() {
+	e.n.do(func() { e.n.owner.workers.SetServes(e.n.backends.Serves()) })
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// memory is what this node offers to processes of applications, in MB.
+// memory returns what this node offers to processes of applications, in MB.
 func (c Config) memory() int64 {
 	if c.Memory > 0 {
 		return c.Memory
@@ -15,18 +15,18 @@ func (c Config) memory() int64 {
 	return MachineMemory()
 }
 
-// MachineMemory is what a node offers to processes of applications when it is not
-// told, in MB: half of what its machine has. Nodes of one machine are to be told.
+// MachineMemory returns what a node offers to processes of applications by default, in
+// MB: half of what its machine has. Nodes that share a machine need a setting.
 func MachineMemory() int64 {
 	info, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
-		return 0 // not Linux: what it has must be said
+		return 0 // not Linux: a setting is needed
 	}
 	return totalMemory(string(info)) / 2
 }
 
 // totalMemory reads the machine's memory, in MB, from the text of /proc/meminfo; 0
-// when it does not say.
+// when the text lacks it.
 func totalMemory(info string) int64 {
 	for line := range strings.Lines(info) {
 		var kB int64
@@ -37,7 +37,7 @@ func totalMemory(info string) int64 {
 	return 0
 }
 
-// host is the machine's name as applications know it.
+// host returns the machine's name as applications know it.
 func (c Config) host(address string) string {
 	if c.Host != "" {
 		return c.Host

@@ -8,22 +8,21 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
-	"sync"
+	"os"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership"
-	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backends"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
-	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
-	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -43,38 +42,42 @@ type Deps struct {
 
 // NodeMonitor is the daemon of one machine. New opens its ports, Run serves.
 type NodeMonitor struct {
-	cfg         Config
-	log         *slog.Logger
-	incarnation int64
-	self        wire.Ref
-	owner       *owner // the loop's goroutine only
-	loop        *runloop.Loop[event]
+	life  *daemon.Lifecycle
+	cfg   Config
+	log   *slog.Logger
+	self  identity
+	loop  *runloop.Loop[event]
+	owner *owner // the loop's goroutine only
 
-	peers         *peers
-	registration  *registration.Registration
-	follower      *membership.Follower // nil where workers do not speak to others
-	link          *link.Link
-	master        *client.Pool
-	metrics       *metrics
-	codec         *wire.Codec
-	callers       *results.Calls
-	frontendPools *connections.Pools
-	messages      *messages
-	notices       *notifier // nil without NATS
-	equipment     *equipment
-	applications  *applications
-	calls         context.Context // of callers
-	endCalls      context.CancelFunc
+	backends     *backends.Set
+	deliveries   *deliveries
+	registration *registration.Registration
+	follower     *membership.Follower // nil where workers send to their master alone
+	link         *link.Link           // to the master
+	reports      *results.Calls
+	endReports   context.CancelFunc
+	notices      *notices // nil without NATS
 
+	metrics   *metrics
+	codec     *wire.Codec
+	frontends *connections.Pools
 	internal  *server.Server
 	published *server.Server
 	status    *telemetry.Server // nil when off
-	recording func() error      // ends it; nil when off
+}
 
-	mu    sync.Mutex
-	ran   bool   // Run or Close was called
-	stop  func() // ends Run; set by it
-	ended error  // why it ended by itself
+// identity is what other daemons know this node by. The address is set before the node
+// monitor runs.
+type identity struct {
+	ref         wire.Ref
+	incarnation int64
+	address     string
+	master      wire.Ref
+}
+
+// envelope puts items into a batch.
+func (i *identity) envelope(to wire.Ref, items []wire.Item) *wire.Batch {
+	return &wire.Batch{Sender: i.ref, Receiver: to.Daemon(), Address: i.address, Incarnation: i.incarnation, Items: items}
 }
 
 // New opens the ports and folders of a node monitor that does not serve yet. The
@@ -87,114 +90,120 @@ func New(cfg Config, deps Deps) (*NodeMonitor, error) {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
+	log := deps.Log.With("node", cfg.ID)
 	n := &NodeMonitor{
-		cfg: cfg, log: deps.Log.With("node", cfg.ID), incarnation: 1 + rand.Int64N(math.MaxInt64), //nolint:gosec // a name, no secret
-		self: wire.Ref{Role: sched.Worker, Name: cfg.ID},
+		life: daemon.New("node monitor", log), cfg: cfg, log: log, metrics: newMetrics(),
+		self: identity{
+			ref: wire.Ref{Role: sched.Worker, Name: cfg.ID}, master: addrmap.MasterRef(cfg.Group),
+			incarnation: 1 + rand.Int64N(math.MaxInt64), //nolint:gosec // a name, no secret
+		},
 	}
-	n.calls, n.endCalls = context.WithCancel(context.Background())
-	if err := n.build(deps); err != nil {
-		return nil, errors.Join(err, n.release())
+	if err := n.assemble(deps); err != nil {
+		return nil, errors.Join(err, n.life.Close())
 	}
 	return n, nil
 }
 
-// build makes the parts, in the order in which they need each other.
-func (n *NodeMonitor) build(deps Deps) (err error) {
-	recorder, err := n.record()
-	if err != nil {
+// assemble makes the parts, in the order in which they need each other.
+func (n *NodeMonitor) assemble(deps Deps) error {
+	if err := n.newOwner(deps); err != nil {
 		return err
 	}
-	if n.equipment, err = openEquipment(n.cfg, deps, n.log); err != nil {
+	if err := n.listen(); err != nil {
 		return err
 	}
-	n.metrics = newMetrics()
-	o, err := n.newOwner(recorder)
-	if err != nil {
+	if err := n.connectMaster(); err != nil {
 		return err
 	}
-	n.owner = o
-	n.loop = runloop.New(inboxLimit, o.handle)
-	n.metrics.WatchTracing(n.equipment.tracing)
-	n.metrics.WatchMessages(o.workers.Messages)
-	n.peers = &peers{
-		node: n.cfg.ID, incarnation: n.incarnation, master: o.masterRef, inbox: link.NewInbox(n.incarnation), logs: n.equipment.logs,
-		post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
+	if n.owner.policy.SingleMaster() {
+		n.connectPeers()
 	}
-	n.messages = newMessages(n.log, n.cfg.MaxMessages)
-	n.metrics.watchMessages(n.messages.relay.Stats)
-	if err := n.services(n.codec); err != nil {
+	if err := n.openStatus(); err != nil {
 		return err
 	}
-	if err := n.connect(n.codec); err != nil {
+	if err := n.connectNotices(); err != nil {
 		return err
 	}
-	return n.keepExecutors(n.codec)
+	return n.openExecutors()
 }
 
-// newOwner makes what the owner goroutine has, but for its links to others.
-func (n *NodeMonitor) newOwner(recorder *runloop.Recorder) (*owner, error) {
-	policy, params, err := policy.Configure(n.cfg.Policy, n.cfg.params())
+// openBackends opens what runs tasks.
+func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
+	c := &n.cfg
+	n.backends, err = backends.Open(backends.Config{
+		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, MaxProcesses: c.MaxProcesses, Grace: c.Grace,
+		OutputLimit: c.OutputLimit, LogRetention: c.LogRetention, LogLimit: c.LogLimit, MaxBackends: c.MaxBackends, MaxMessages: c.MaxMessages,
+		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, OnClose: n.life.OnClose, Log: n.log,
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	names := addrmap.New()
-	if policy.SingleMaster() {
-		names = addrmap.NewNumbered()
-	}
-	o := &owner{
-		log: n.log, self: n.self, incarnation: n.incarnation, policy: policy, heartbeat: sched.Time(n.cfg.Heartbeat),
-		master: sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)}, masterRef: addrmap.MasterRef(n.cfg.Group), //nolint:gosec // validated
-		clock: runloop.NewClock(), addrs: names, post: n.post,
-	}
-	n.codec = wire.NewCodec(names, o.clock.Now)
-	n.frontendPools = connections.New("frontend")
-	n.callers = results.NewCalls(n.calls, n.codec, n.cfg.patience(), n.frontendPools)
-	o.results = results.New(results.Config{
-		Node: n.self, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: o.heartbeat, Names: names, Calls: n.callers,
-		Envelope: o.envelope, Now: func() sched.Time { return o.workers.Now() }, Post: n.do, Log: n.log, Metrics: n.metrics.results,
-		UnknownJob: func(frontend sched.Addr, job sched.JobID) { o.workers.KillJob(frontend, job) },
-	})
-	o.workers = slots.New(slots.Config{
-		Node: n.self, Seed: n.cfg.Seed, Policy: policy, Params: params, Master: o.master, MasterRef: o.masterRef, Heartbeat: o.heartbeat,
-		Clock: o.clock, Backends: n.equipment.backends, Results: o.results, Kept: o.results, Names: names, Envelope: o.envelope,
-		Ended:   func(e slots.End) { o.post(event{kind: ended, end: e}) },
-		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
-		Changed: func() { o.changed() }, Recorder: recorder, Tracing: n.equipment.tracing, Log: n.log, Metrics: n.metrics.slots,
-	})
-	return o, nil
+	n.metrics.watchBackends(n.backends.BackendStats)
+	n.metrics.watchGrants(n.backends.Applications().Grants().Stats)
+	n.metrics.watchMessages(n.backends.MessageStats)
+	return nil
 }
 
-// services makes the slots and opens the ports. Callers are answered once Run
-// runs.
-func (n *NodeMonitor) services(codec *wire.Codec) (err error) {
-	o := n.owner
-	backends := n.equipment.register(backendEvents{n}, n.messages, o.policy.Name, o.policy.SingleMaster())
-	n.metrics.watchBackends(n.equipment.registry.Stats)
-	n.newApplications()
-	n.internal, err = server.New(wire.PeerProcessor(wire.PeerPorts{Batches: n.peers, Logs: n.peers, Executors: n.applications}, codec), server.Options{
-		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20, Log: n.log,
+// openTracing returns the tracing of the process, else one of this daemon's own.
+func (n *NodeMonitor) openTracing(deps Deps) (*telemetry.Tracing, error) {
+	if deps.Tracing != nil {
+		n.metrics.WatchTracing(deps.Tracing)
+		return deps.Tracing, nil
+	}
+	return n.life.Tracing(telemetry.Options{Service: "pigeon-nodemonitor", Instance: n.cfg.ID, Endpoint: n.cfg.OTLP, Ratio: 1}, n.metrics.Metrics)
+}
+
+// listen opens the ports. Callers are answered once Run runs.
+func (n *NodeMonitor) listen() (err error) {
+	apps := n.backends.Applications()
+	n.internal, err = n.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Executors: apps}, n.codec), server.Options{
+		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: 8 << 20,
 	})
 	if err != nil {
 		return err
 	}
-	n.published, err = server.New(wire.WithGrants(wire.BackendProcessor(backends), n.applications), server.Options{
-		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: 4 << 20, Log: n.log,
+	n.published, err = n.life.Listen(wire.WithGrants(wire.BackendProcessor(n.backends.Service()), apps), server.Options{
+		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: 4 << 20,
 	})
 	if err != nil {
 		return err
 	}
-	for range n.cfg.Slots / o.policy.SlotsPerWorker() {
-		o.workers.Add()
-	}
-	if err := errors.Join(n.internal.Listen(), n.published.Listen()); err != nil {
-		return err
-	}
-	o.address, err = advertised(n.cfg, n.internal.Addr())
+	n.self.address, err = advertised(&n.cfg, n.internal.Addr())
 	return err
 }
 
-// advertised is where other daemons reach this node.
-func advertised(cfg Config, listening net.Addr) (string, error) {
+// openExecutors makes room for executors, now that the node's addresses are known.
+func (n *NodeMonitor) openExecutors() error {
+	runtimes, err := backends.ParseRuntimes(n.cfg.Runtimes)
+	if err != nil {
+		return err
+	}
+	c := backends.ExecutorsConfig{
+		Incarnation: n.self.incarnation, Host: n.cfg.host(n.self.address), Address: reachable(n.published.Addr().String(), n.self.address),
+		Memory: n.cfg.memory(), Runtimes: runtimes, Lease: n.cfg.ApplicationLease, Frontends: n.frontends, Codec: n.codec,
+	}
+	if n.status != nil {
+		c.Web = "http://" + reachable(n.status.Addr(), n.self.address)
+	}
+	if err := n.backends.OpenExecutors(c); err != nil {
+		return err
+	}
+	if n.status != nil {
+		n.status.Handle("GET /applications/", n.backends.Applications().Logs())
+	}
+	return nil
+}
+
+// openStatus opens the status page, when one is wanted.
+func (n *NodeMonitor) openStatus() (err error) {
+	n.status, err = n.life.Status(n.cfg.HTTP, n.metrics.Metrics, n.readiness, func(s *telemetry.Server) {
+		s.Handle("GET /status", telemetry.JSON(n.state))
+	})
+	return err
+}
+
+// advertised returns where other daemons reach this node.
+func advertised(cfg *Config, listening net.Addr) (string, error) {
 	host, port, err := net.SplitHostPort(listening.String())
 	if err != nil {
 		return "", fmt.Errorf("internal_listen: %w", err)
@@ -202,7 +211,7 @@ func advertised(cfg Config, listening net.Addr) (string, error) {
 	if cfg.Advertise != "" {
 		return net.JoinHostPort(cfg.Advertise, port), nil
 	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+	if isUnspecified(host) {
 		return "", &api.Error{
 			Problem: api.Invalid, What: fmt.Sprintf("internal_listen is %s, every address of this host", cfg.InternalListen), Subject: fmt.Sprintf("node %q", cfg.ID),
 			Tried: "telling the master where this node is", Next: "set advertise to the host that other daemons reach it by",
@@ -211,16 +220,34 @@ func advertised(cfg Config, listening net.Addr) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
+// reachable returns where others reach one of this node's ports: under the host of the
+// node's address, when that port listens on every address of this host.
+func reachable(listening, address string) string {
+	host, port, err := net.SplitHostPort(listening)
+	if err != nil || !isUnspecified(host) {
+		return listening
+	}
+	if host, _, err = net.SplitHostPort(address); err != nil {
+		return listening
+	}
+	return net.JoinHostPort(host, port)
+}
+
+func isUnspecified(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsUnspecified()
+}
+
 // Addrs are the addresses that a node monitor listens on, as host:port.
 type Addrs struct {
 	Listen   string // backends
-	Internal string // daemons, as told to them
+	Internal string // daemons, as announced to them
 	HTTP     string // "" when off
 }
 
 // Addrs returns where the node monitor listens.
 func (n *NodeMonitor) Addrs() Addrs {
-	a := Addrs{Listen: n.published.Addr().String(), Internal: n.owner.address}
+	a := Addrs{Listen: n.published.Addr().String(), Internal: n.self.address}
 	if n.status != nil {
 		a.HTTP = n.status.Addr()
 	}
@@ -233,21 +260,3 @@ func (n *NodeMonitor) Ready() <-chan struct{} { return n.registration.Ready() }
 // Messages counts what its cores sent to others so far, as the papers do: a batch of
 // k tasks counts k. It may be called from anywhere.
 func (n *NodeMonitor) Messages() uint64 { return n.owner.workers.Messages() }
-
-// post puts what this node itself has under way into the owner's inbox; when the owner
-// is gone it is of no use any more.
-func (n *NodeMonitor) post(e event) { _ = n.loop.Urge(e) }
-
-// do runs a function on the owner goroutine, if there is one still.
-func (n *NodeMonitor) do(f func()) { n.post(event{do: f}) }
-
-// ask runs a function on the owner goroutine and waits for it; false when the
-// owner is gone.
-func (n *NodeMonitor) ask(f func()) bool {
-	done := make(chan struct{})
-	if err := n.loop.Urge(event{do: func() { f(); close(done) }}); err != nil {
-		return false
-	}
-	<-done // what was posted is handled, also at the end
-	return true
-}

@@ -1,13 +1,15 @@
 package nodemonitor
 
 import (
-	"log/slog"
+	"context"
 	"sync/atomic"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/nodemonitor/members"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
@@ -32,32 +34,83 @@ const (
 	acknowledged           // results that a frontend has journaled
 )
 
-// owner is everything that only the owner goroutine touches, but for crowded.
+// owner is the parts that only the owner goroutine touches, but for crowded.
 type owner struct {
-	log         *slog.Logger
-	self        wire.Ref // the node
-	address     string   // where it serves other daemons
-	incarnation int64
-	master      sched.Addr
-	masterRef   wire.Ref
-	heartbeat   sched.Time
-	policy      sched.Policy
-	clock       runloop.Clock
-	addrs       *addrmap.Map
-	post        func(event)
-	workers     *slots.Workers
-	results     *results.Reporter
-	links       links            // to frontends and other nodes; nil where workers send to their master alone
-	changed     func()           // has a snapshot sent at once
-	members     *members.Members // of the cluster; nil where workers send to their master alone
-	crowded     atomic.Bool      // no room for more work; read when batches come in
+	policy  sched.Policy
+	clock   runloop.Clock
+	addrs   *addrmap.Map
+	post    func(event)
+	workers *slots.Workers
+	results *results.Reporter
+	members *members.Members // of the cluster; nil where workers send to their master alone
+	crowded atomic.Bool      // no room for more work; read when batches come in
 }
 
-// links are the links to other daemons, by their names; a *linkset.Set is one.
-type links interface {
-	members.Links
-	Close() error
-	slots.Peers
+// newOwner makes the parts of the owner goroutine, and what they need at once.
+func (n *NodeMonitor) newOwner(deps Deps) error {
+	p, params, err := n.cfg.Configure(0)
+	if err != nil {
+		return err
+	}
+	recorder, err := n.life.Record(n.cfg.Record, "node-"+n.cfg.ID)
+	if err != nil {
+		return err
+	}
+	tracing, err := n.openTracing(deps)
+	if err != nil {
+		return err
+	}
+	if err := n.openBackends(deps, p); err != nil {
+		return err
+	}
+	o := &owner{policy: p, clock: runloop.NewClock(), addrs: addrmap.New(), post: n.post}
+	if p.SingleMaster() {
+		o.addrs = addrmap.NewNumbered()
+	}
+	n.owner, n.loop = o, runloop.New(inboxLimit, o.handle)
+	n.codec = wire.NewCodec(o.addrs, o.clock.Now)
+	n.openReports()
+	heartbeat := sched.Time(n.cfg.Heartbeat)
+	o.results = results.New(results.Config{
+		Node: n.self.ref, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: heartbeat, Names: o.addrs, Calls: n.reports,
+		Envelope: n.self.envelope, Now: func() sched.Time { return o.workers.Now() }, Post: n.do, Log: n.log, Metrics: n.metrics.results,
+		UnknownJob: func(frontend sched.Addr, job sched.JobID) { o.workers.KillJob(frontend, job) },
+	})
+	o.workers = slots.New(slots.Config{
+		Node: n.self.ref, Seed: n.cfg.Seed, Policy: p, Params: params, Master: n.masterAddr(), MasterRef: n.self.master, Heartbeat: heartbeat,
+		Clock: o.clock, Backends: n.backends.ByKind(), Results: o.results, Kept: o.results, Names: o.addrs, Envelope: n.self.envelope,
+		Ended:   func(e slots.End) { o.post(event{kind: ended, end: e}) },
+		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
+		Changed: func() { n.registration.SendSnapshot() }, Recorder: recorder, Tracing: tracing, Log: n.log, Metrics: n.metrics.slots,
+	})
+	n.metrics.WatchMessages(o.workers.Messages)
+	for range n.cfg.Slots / p.SlotsPerWorker() {
+		o.workers.Add()
+	}
+	n.deliveries = &deliveries{
+		node: n.cfg.ID, incarnation: n.self.incarnation, master: n.self.master, inbox: link.NewInbox(n.self.incarnation),
+		post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
+	}
+	return nil
+}
+
+// openReports makes what calls frontends.
+func (n *NodeMonitor) openReports() {
+	var ctx context.Context
+	ctx, n.endReports = context.WithCancel(context.Background())
+	n.frontends = connections.New("frontend")
+	n.reports = results.NewCalls(ctx, n.codec, n.cfg.patience(), n.frontends)
+	n.life.OnClose(func() error { n.closeReports(); n.frontends.Close(); return nil })
+}
+
+// closeReports ends the calls to frontends.
+func (n *NodeMonitor) closeReports() {
+	n.endReports()
+	n.reports.Wait()
+}
+
+func (n *NodeMonitor) masterAddr() sched.Addr {
+	return sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)} //nolint:gosec // validated
 }
 
 // handle is the owner goroutine's work: everything that came since the last time.
@@ -88,9 +141,20 @@ func (o *owner) repeat() {
 	o.results.Repeat()
 }
 
-// envelope puts items into a batch.
-func (o *owner) envelope(to wire.Ref, items []wire.Item) *wire.Batch {
-	return &wire.Batch{
-		Sender: o.self, Receiver: to.Daemon(), Address: o.address, Incarnation: o.incarnation, Items: items,
+// post puts what this node itself has under way into the owner's inbox; when the owner
+// is gone it is of no use any more.
+func (n *NodeMonitor) post(e event) { _ = n.loop.Urge(e) }
+
+// do runs a function on the owner goroutine, if there is one still.
+func (n *NodeMonitor) do(f func()) { n.post(event{do: f}) }
+
+// ask runs a function on the owner goroutine and waits for it; false when the
+// owner is gone.
+func (n *NodeMonitor) ask(f func()) bool {
+	done := make(chan struct{})
+	if err := n.loop.Urge(event{do: func() { f(); close(done) }}); err != nil {
+		return false
 	}
+	<-done // what was posted is handled, also at the end
+	return true
 }

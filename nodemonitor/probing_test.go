@@ -267,7 +267,7 @@ func TestAskedAgain(t *testing.T) {
 				return asked >= 3
 			})
 			n.look(func(o *owner) {
-				if r := o.workers.Status()[0].Request; r == nil || r.Repeat < 4*4*o.heartbeat {
+				if r := o.workers.Status()[0].Request; r == nil || r.Repeat < 4*4*sched.Time(n.cfg.Heartbeat) {
 					t.Errorf("after two repeats the request is %+v", r)
 				}
 			})

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -238,7 +237,7 @@ func (w *world) verify(c Config, n *testNode) {
 		w.t.Fatal(err)
 	}
 	defer f.Close()
-	chosen, params, err := policy.Configure(c.Policy, c.params())
+	chosen, params, err := c.Configure(0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -2,9 +2,10 @@ package nodemonitor
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
@@ -47,29 +48,22 @@ type executorState struct {
 	Attached bool `json:"attached"` // it takes grants
 }
 
-// state draws what /status shows, on the owner goroutine.
+// state returns what /status shows.
 func (n *NodeMonitor) state(ctx context.Context) (any, error) {
-	drawn := make(chan state, 1)
-	if err := n.loop.Post(event{do: func() { drawn <- n.draw() }}); err != nil {
-		return nil, err
-	}
-	select {
-	case s := <-drawn:
-		return s, nil
-	case <-ctx.Done():
-		return nil, errors.New("the node monitor does not answer; it may not have been run yet")
-	}
+	inbox := daemon.Owner{Name: fmt.Sprintf("node %q", n.cfg.ID), Post: func(do func()) error { return n.loop.Post(event{do: do}) }}
+	return daemon.Ask(ctx, inbox, "showing its status", n.currentState)
 }
 
-func (n *NodeMonitor) draw() state {
-	o := n.owner
+// currentState runs on the owner goroutine.
+func (n *NodeMonitor) currentState() state {
+	o, apps := n.owner, n.backends.Applications()
 	s := state{
-		Node: n.cfg.ID, Policy: o.policy.Name, Group: n.cfg.Group, Incarnation: n.incarnation, Address: o.address, Master: n.cfg.Master,
+		Node: n.cfg.ID, Policy: o.policy.Name, Group: n.cfg.Group, Incarnation: n.self.incarnation, Address: n.self.address, Master: n.cfg.Master,
 		Standing: n.registration.Status(), NATS: n.notices != nil && n.notices.conn.Connected(), Serves: o.workers.Serves(), Slots: o.workers.Status(),
-		Backends: n.equipment.registry.Stats(),
+		Backends: n.backends.BackendStats(), Grants: apps.Grants().Stats(), Frontends: o.results.Frontends(),
 	}
-	held := n.applications.keeper.Held()
-	s.Grants, s.Memory = n.applications.table.Stats(), memoryState{held.Memory, held.Used}
+	held := apps.Held()
+	s.Memory = memoryState{held.Memory, held.Used}
 	for i := range held.Applications {
 		for _, x := range held.Applications[i].Executors {
 			s.Executors = append(s.Executors, executorState{held.Applications[i].ID, x.State, x.Attached})
@@ -77,6 +71,5 @@ func (n *NodeMonitor) draw() state {
 	}
 	s.Epoch, _ = o.workers.Epoch()
 	s.Kept, s.KeptBytes = o.results.Kept()
-	s.Frontends = o.results.Frontends()
 	return s
 }

@@ -89,7 +89,7 @@ func (r *Reporter) answered(f *frontend, reply wire.ReportsReply, err error) {
 	defer r.checkDrained()
 	if err != nil {
 		f.failures++
-		f.notBefore = r.cfg.Now() + pauseAfter(f.failures)
+		f.notBefore = r.cfg.Now() + sched.Time(connections.PauseAfter(f.failures))
 		if f.failures == 1 {
 			r.cfg.Log.Warn("results could not be reported; they are kept and sent again", "frontend", f.ref.Name, "address", f.address, "kept", f.fresh.n+f.sent.n, "error", err)
 		}

@@ -2,8 +2,6 @@ package results
 
 import (
 	"log/slog"
-	"math/rand/v2"
-	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -192,17 +190,4 @@ func (r *Reporter) checkDrained() {
 	}
 	close(r.drained)
 	r.drained = nil
-}
-
-// Pauses after calls without an answer.
-const (
-	pauseFirst = 20 * time.Millisecond
-	pauseMost  = 2 * time.Second
-)
-
-// pauseAfter doubles with each failure, less up to half of it by chance, so that nodes
-// that lost the same frontend do not come back together.
-func pauseAfter(failures int) sched.Time {
-	d := min(pauseFirst<<min(failures-1, 10), pauseMost)
-	return sched.Time(d - rand.N(d/2+1)) //nolint:gosec // no secret
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// notifier sends and takes notices over NATS. Idle and Report belong to the owner
+// notices sends and receives notices over NATS. Idle and Report belong to the owner
 // goroutine.
-type notifier struct {
+type notices struct {
 	cfg    Config
 	codec  *wire.Codec
 	conn   *notice.Conn
@@ -22,33 +22,33 @@ type notifier struct {
 }
 
 var (
-	_ slots.Notifier   = (*notifier)(nil)
-	_ results.Notifier = (*notifier)(nil)
+	_ slots.Notifier   = (*notices)(nil)
+	_ results.Notifier = (*notices)(nil)
 )
 
 // errUnreachable spares the work of encoding what NATS would not take.
 var errUnreachable = errors.New("NATS is not reachable")
 
 // openNotices connects; reached is called with each change, and must not call back.
-func openNotices(cfg Config, codec *wire.Codec, reached func(bool), log *slog.Logger) (*notifier, error) {
+func openNotices(cfg Config, codec *wire.Codec, reached func(bool), log *slog.Logger) (*notices, error) {
 	conn, err := notice.Connect(notice.Options{URL: cfg.NATS, Name: "node " + cfg.ID, OnState: reached, Log: log})
 	if err != nil {
 		return nil, err
 	}
-	return &notifier{cfg: cfg, codec: codec, conn: conn, log: log}, nil
+	return &notices{cfg: cfg, codec: codec, conn: conn, log: log}, nil
 }
 
 // Idle implements slots.Notifier.
-func (n *notifier) Idle(b *wire.Batch) error {
+func (n *notices) Idle(b *wire.Batch) error {
 	return n.publish(notice.IdleSubject(n.cfg.Cluster, n.cfg.Group), b)
 }
 
 // Report implements results.Notifier.
-func (n *notifier) Report(b *wire.Batch) error {
+func (n *notices) Report(b *wire.Batch) error {
 	return n.publish(notice.ReportSubject(n.cfg.Cluster, b.Receiver.Name), b)
 }
 
-func (n *notifier) publish(subject string, b *wire.Batch) error {
+func (n *notices) publish(subject string, b *wire.Batch) error {
 	if !n.conn.Connected() {
 		return errUnreachable
 	}
@@ -60,8 +60,8 @@ func (n *notifier) publish(subject string, b *wire.Batch) error {
 	return n.conn.Publish(subject, data)
 }
 
-// acknowledgements has take called with what frontends have journaled.
-func (n *notifier) acknowledgements(take func(*wire.Batch)) error {
+// onAcknowledged calls handle with what frontends have journaled.
+func (n *notices) onAcknowledged(handle func(*wire.Batch)) error {
 	return n.conn.Subscribe(notice.AckSubject(n.cfg.Cluster, n.cfg.ID), func(data []byte) {
 		b, err := n.codec.Decode(data)
 		if err != nil {
@@ -69,28 +69,24 @@ func (n *notifier) acknowledgements(take func(*wire.Batch)) error {
 			return
 		}
 		if len(b.Acknowledged) > 0 && b.Sender.Role == sched.Distributor {
-			take(b)
+			handle(b)
 		}
 	})
 }
 
-// waiting has take called with the application and class of tasks that wait at the
+// onWaiting calls handle with the application and class of tasks that wait at the
 // master.
-func (n *notifier) waiting(take func(app string, c sched.Class)) error {
+func (n *notices) onWaiting(handle func(app string, c sched.Class)) error {
 	return n.conn.Subscribe(notice.WaitingSubject(n.cfg.Cluster, n.cfg.Group), func(data []byte) {
 		b, err := n.codec.Decode(data)
 		if err != nil {
-			n.log.Debug("word of waiting tasks could not be read; leases end with their time", "error", err)
+			n.log.Debug("a notice of waiting tasks could not be read; leases end with their time", "error", err)
 			return
 		}
 		for i := range b.Items {
 			if m := &b.Items[i].Msg; b.Sender.Role == sched.Master && m.Kind == sched.Tasks {
-				take(m.App, m.Class)
+				handle(m.App, m.Class)
 			}
 		}
 	})
-}
-
-func (n *notifier) close() {
-	_ = n.conn.Close() // it has no error
 }

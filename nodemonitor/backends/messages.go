@@ -1,4 +1,4 @@
-package nodemonitor
+package backends
 
 import (
 	"context"
@@ -18,12 +18,12 @@ const (
 	maxMessageBytes  = 64 << 20  // that wait for one frontend
 	maxMessagePeers  = 1024      // frontends for which messages wait
 	messagePatience  = time.Hour // after which a message for a frontend that does not come back is dropped
-	messageRetryMin  = backoffFirst
-	messageRetryMost = backoffMost
+	messageRetryMin  = 20 * time.Millisecond
+	messageRetryMost = 2 * time.Second
 )
 
-// messages hands messages of backends to the frontends of their tasks, which hand
-// them to the applications.
+// messages sends messages of backends to the frontends of their tasks, which pass
+// them on to the applications.
 type messages struct {
 	relay *relay.Relay[backendMessage]
 	pools *connections.Pools

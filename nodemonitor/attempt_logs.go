@@ -1,0 +1,45 @@
+package nodemonitor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// attemptLogs serves the outputs of exec attempts to other daemons.
+type attemptLogs struct{ store *logs.Store }
+
+var _ wire.LogReader = attemptLogs{}
+
+// AttemptLog reads a piece of what an exec attempt wrote here.
+func (l attemptLogs) AttemptLog(_ context.Context, r wire.AttemptLogRequest) (wire.LogChunk, error) {
+	id := r.Attempt
+	if id.Attempt == 0 {
+		if have := l.store.Attempts(id.Job, id.Task); len(have) > 0 {
+			id.Attempt = have[len(have)-1]
+		}
+	}
+	stream, err := streamOf(id, r.Stream)
+	if err != nil {
+		return wire.LogChunk{}, err
+	}
+	c, err := l.store.Read(id, stream, r.Offset, r.Limit)
+	return wire.LogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended}, err
+}
+
+func streamOf(id sched.AttemptID, name string) (logs.Stream, error) {
+	switch name {
+	case "stdout":
+		return logs.Stdout, nil
+	case "stderr":
+		return logs.Stderr, nil
+	}
+	return 0, &api.Error{
+		Problem: api.Invalid, What: fmt.Sprintf("there is no output %q", name), Subject: "attempt " + id.String(),
+		Tried: "reading its log", Next: `use "stdout" or "stderr"`,
+	}
+}

@@ -1,0 +1,150 @@
+package backends
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
+	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
+	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// maxFiles bounds the bytes of applications' files on a node.
+const maxFiles = 4 << 30
+
+// Applications is the backend of the tasks of applications: of grants, and of tasks in
+// backend processes.
+type Applications struct {
+	keeper   *executors.Keeper // nil before OpenExecutors
+	table    *grants.Table
+	registry *app.Registry
+}
+
+var (
+	_ backend.Backend     = (*Applications)(nil)
+	_ wire.ExecutorKeeper = (*Applications)(nil)
+	_ wire.Granter        = (*Applications)(nil)
+)
+
+// ExecutorsConfig is what the executors of applications need.
+type ExecutorsConfig struct {
+	Incarnation int64
+	Host        string
+	Address     string // host:port of ExecutorService
+	Web         string // http://host:port of the status page, "" for none
+	Memory      int64  // MB
+	Runtimes    map[string]string
+	Lease       time.Duration
+	Frontends   *connections.Pools
+	Codec       *wire.Codec
+}
+
+// OpenExecutors makes room for executors, when the node's addresses are known.
+func (s *Set) OpenExecutors(c ExecutorsConfig) error {
+	store, err := files.Open(filepath.Join(s.cfg.Folder, "files"), maxFiles)
+	if err != nil {
+		return err
+	}
+	folder, err := filepath.Abs(filepath.Join(s.cfg.Folder, "applications"))
+	if err != nil {
+		return err
+	}
+	s.apps.keeper, err = executors.New(executors.Config{
+		Node: s.cfg.Node, Incarnation: c.Incarnation, Host: c.Host, Address: c.Address, Web: c.Web,
+		Folder: folder, Slots: s.cfg.Slots, Memory: c.Memory, Runtimes: c.Runtimes, Lease: c.Lease,
+		Guard: s.guard, Files: store, Table: s.apps.table, Logger: s.cfg.Log,
+		Fetch: func(address string) (wire.FileKeeper, error) {
+			pool, err := c.Frontends.At(address)
+			if err != nil {
+				return nil, err
+			}
+			return wire.NewPeerClient(pool, c.Codec), nil
+		},
+	})
+	if err == nil {
+		s.cfg.OnClose(func() error { s.apps.Close(); return nil })
+	}
+	return err
+}
+
+// ParseRuntimes reads a list of NAME=HOME.
+func ParseRuntimes(list []string) (map[string]string, error) {
+	m := make(map[string]string, len(list))
+	for _, entry := range list {
+		name, home, ok := strings.Cut(entry, "=")
+		if !ok || name == "" || !filepath.IsAbs(home) {
+			return nil, fmt.Errorf("use NAME=HOME with a full path, not %q", entry)
+		}
+		m[name] = home
+	}
+	return m, nil
+}
+
+// Held returns the executors here.
+func (a *Applications) Held() wire.Holdings { return a.keeper.Held() }
+
+// Logs serves the outputs of executors.
+func (a *Applications) Logs() http.Handler { return a.keeper.Logs() }
+
+// Grants returns the table of grants.
+func (a *Applications) Grants() *grants.Table { return a.table }
+
+// Start starts the task in an executor of its application, or in a backend process.
+func (a *Applications) Start(t backend.Task, done func(backend.Result)) {
+	if a.table.Knows(t.App) {
+		a.table.Start(t, done)
+		return
+	}
+	a.registry.Start(t, done)
+}
+
+// Kill kills an attempt, wherever it runs.
+func (a *Applications) Kill(id sched.AttemptID) {
+	a.table.Kill(id)
+	a.registry.Kill(id)
+}
+
+// Close ends the executors, then what is left of grants and backend processes. It is
+// safe twice.
+func (a *Applications) Close() {
+	if a.keeper != nil {
+		a.keeper.Close()
+	}
+	a.table.Close()
+	a.registry.Close()
+}
+
+// OrderExecutors implements wire.ExecutorKeeper.
+func (a *Applications) OrderExecutors(ctx context.Context, o *wire.Order) (wire.OrderReply, error) {
+	return a.keeper.OrderExecutors(ctx, o)
+}
+
+// Holdings implements wire.ExecutorKeeper.
+func (a *Applications) Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (wire.Holdings, error) {
+	return a.keeper.Holdings(ctx, frontend, incarnation, version, wait)
+}
+
+// AttachExecutor implements wire.Granter.
+func (a *Applications) AttachExecutor(ctx context.Context, e wire.ExecutorID, slots int) error {
+	return a.table.AttachExecutor(ctx, e, slots)
+}
+
+// AwaitGrants implements wire.Granter.
+func (a *Applications) AwaitGrants(ctx context.Context, e wire.ExecutorID, after int64, wait time.Duration) (api.Grants, error) {
+	return a.table.AwaitGrants(ctx, e, after, wait)
+}
+
+// EndGrants implements wire.Granter.
+func (a *Applications) EndGrants(ctx context.Context, e wire.ExecutorID, ends []api.GrantEnd) error {
+	return a.table.EndGrants(ctx, e, ends)
+}

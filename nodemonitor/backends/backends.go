@@ -1,0 +1,157 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/relay"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/process"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/sleep"
+	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
+	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Events is called with changes of the slots, by any goroutine, without a lock held.
+type Events interface {
+	SlotAdded(s app.Slot)
+	SlotGone(s app.Slot, reason string)
+	// ServesChanged is called when Serves has changed.
+	ServesChanged()
+}
+
+// Config is what a Set needs.
+type Config struct {
+	Node         string
+	Slots        int
+	Folder       string        // of the node
+	Guard        *guard.Client // nil: one is started; else it stays the caller's to close
+	MaxProcesses int
+	Grace        time.Duration // between SIGTERM and SIGKILL; 0 for none
+	OutputLimit  int64
+	LogRetention time.Duration
+	LogLimit     int64
+	MaxBackends  int
+	MaxMessages  int
+	GrantLease   time.Duration
+	Policy       string
+	NoProcesses  bool // the policy runs sleep and exec tasks only
+	Events       Events
+	OnClose      func(func() error) // registers what is to be closed, the last first
+	Log          *slog.Logger
+}
+
+// Set is the backends of a node. It is safe for concurrent use.
+type Set struct {
+	cfg      Config
+	guard    *guard.Client
+	logs     *logs.Store
+	byKind   map[api.Backend]backend.Backend
+	registry *app.Registry
+	launches *connections.Pools // to backend processes
+	messages *messages
+	apps     *Applications
+}
+
+// Open opens the backends; the executors follow by OpenExecutors. What it has opened
+// when it fails is registered to be closed.
+func Open(cfg Config) (s *Set, err error) {
+	s = &Set{cfg: cfg, guard: cfg.Guard, launches: connections.New("backend")}
+	if s.logs, err = logs.Open(logs.Config{Root: cfg.Folder, Retention: cfg.LogRetention, MaxBytes: cfg.LogLimit}); err != nil {
+		return nil, err
+	}
+	cfg.OnClose(s.logs.Close)
+	if s.guard == nil {
+		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses})
+		cfg.OnClose(func() error { s.guard.Close(cfg.Grace); return nil })
+	}
+	grace := cfg.Grace
+	if grace == 0 {
+		grace = -1 // none, as package process has it
+	}
+	s.messages = newMessages(cfg.Log, cfg.MaxMessages)
+	s.registry = app.New(app.Config{
+		Launch: s.launch, Events: registryEvents{cfg.Events}, Node: cfg.Node, FirstSlot: int32(cfg.Slots), //nolint:gosec // validated
+		MaxBackends: cfg.MaxBackends, Logger: cfg.Log,
+	})
+	s.apps = &Applications{registry: s.registry, table: grants.New(grants.Config{
+		Node: cfg.Node, Slots: cfg.Slots, Lease: cfg.GrantLease, Changed: cfg.Events.ServesChanged,
+	})}
+	s.byKind = map[api.Backend]backend.Backend{
+		api.BackendSleep: sleep.New(), api.BackendApp: s.apps,
+		api.BackendExec: process.New(process.Config{Guard: s.guard, Logs: s.logs, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log}),
+	}
+	cfg.OnClose(func() error {
+		s.KillAll()
+		s.messages.close()
+		s.launches.Close()
+		return nil
+	})
+	return s, nil
+}
+
+// registryEvents passes the registry's events on.
+type registryEvents struct{ Events }
+
+// ServesChanged implements app.Events.
+func (e registryEvents) ServesChanged([]string) { e.Events.ServesChanged() }
+
+// ByKind returns the backends by the kinds that payloads name.
+func (s *Set) ByKind() map[api.Backend]backend.Backend { return s.byKind }
+
+// Logs returns the outputs of exec tasks.
+func (s *Set) Logs() *logs.Store { return s.logs }
+
+// Applications returns the backend of the tasks of applications.
+func (s *Set) Applications() *Applications { return s.apps }
+
+// Serves returns, sorted, the applications with a resident backend, or with an executor
+// that has room.
+func (s *Set) Serves() []string {
+	serves := slices.Concat(s.registry.Serves(), s.apps.table.Serving())
+	slices.Sort(serves)
+	return slices.Compact(serves)
+}
+
+// BackendStats returns the counts of backend processes.
+func (s *Set) BackendStats() app.Stats { return s.registry.Stats() }
+
+// MessageStats returns the counts of messages of backend processes.
+func (s *Set) MessageStats() relay.Stats { return s.messages.relay.Stats() }
+
+// KillAll ends everything that runs; when it returns every end has been reported. It is
+// safe twice.
+func (s *Set) KillAll() {
+	for _, b := range []api.Backend{api.BackendApp, api.BackendExec, api.BackendSleep} {
+		s.byKind[b].Close()
+	}
+}
+
+// DrainMessages refuses further messages of backend processes and returns when none
+// waits, or ctx ends.
+func (s *Set) DrainMessages(ctx context.Context) { s.messages.relay.Drain(ctx) }
+
+// launch launches a task in the backend process at the address.
+func (s *Set) launch(ctx context.Context, address string, t *backend.Task) error {
+	pool, err := s.launches.At(address)
+	if err != nil {
+		return err
+	}
+	ref := wire.TaskRef{Task: t.TaskName, Job: t.JobName, App: t.App, Scheduler: t.Owner, HT: t.HT}
+	err = wire.NewBackendClient(pool).LaunchTask(ctx, t.Payload.Message, ref, t.User)
+	var unanswered *client.CallError
+	if err == nil || errors.As(err, &unanswered) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", app.ErrRefused, err)
+}

@@ -1,0 +1,43 @@
+package backends
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Service is the published service for backend processes.
+type Service struct {
+	set *Set
+	wire.MessageRelay
+}
+
+var _ wire.BackendRegistry = Service{}
+
+// Service returns the published service.
+func (s *Set) Service() Service { return Service{s, s.messages} }
+
+// Register adds a backend process, under a policy that can run tasks in it.
+func (b Service) Register(_ context.Context, application, address string, kind wire.BackendKind) error {
+	if cfg := &b.set.cfg; cfg.NoProcesses {
+		return &api.Error{
+			Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only", cfg.Policy),
+			Subject: fmt.Sprintf("backend %s of application %q", address, application), Tried: fmt.Sprintf("registering it with node %q", cfg.Node),
+			Next: "run the cluster under policy pigeon, pigeon-sort or pigeon-x",
+		}
+	}
+	return b.set.registry.Register(application, address, app.Kind(kind))
+}
+
+// TasksFinished ends tasks that ran in a backend process.
+func (b Service) TasksFinished(_ context.Context, tasks []wire.TaskRef, worker string) error {
+	refs := make([]app.TaskRef, len(tasks))
+	for i, t := range tasks {
+		refs[i] = app.TaskRef{Job: t.Job, Task: t.Task, App: t.App, Owner: t.Scheduler}
+	}
+	b.set.registry.Finished(worker, refs)
+	return nil
+}

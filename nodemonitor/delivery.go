@@ -1,0 +1,106 @@
+package nodemonitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/membership"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// deliveries accepts batches of other daemons into the owner's inbox.
+type deliveries struct {
+	node        string
+	incarnation int64
+	master      wire.Ref
+	inbox       *link.Inbox
+	post        func(event) error
+	superseded  prometheus.Counter
+
+	// Where workers exchange messages with frontends and other nodes.
+	sessions   *membership.Sessions // nil: only the master's messages are accepted
+	refreshNow func()               // asks for the membership
+	crowded    func() string        // why no launch is taken now, "" when one is
+}
+
+var _ wire.BatchReceiver = (*deliveries)(nil)
+
+// Deliver takes messages of the master and, where workers speak to others, of the
+// frontends and nodes on the membership.
+func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	if b.Sender.Daemon() != d.master {
+		r, taken, err := d.answerOther(b)
+		if taken || err != nil {
+			return r, err
+		}
+	}
+	if d.sessions != nil && launches(b) {
+		if why := d.crowded(); why != "" {
+			return wire.BatchReply{}, d.busy(why)
+		}
+	}
+	at := time.Now()
+	return d.inbox.Accept(b, func(b *wire.Batch) (string, error) { return "", d.enter(event{kind: delivered, batch: b, at: at}) })
+}
+
+// answerOther answers a batch that is not the master's, unless it is accepted.
+func (d *deliveries) answerOther(b *wire.Batch) (r wire.BatchReply, answered bool, err error) {
+	if d.sessions == nil || b.Sender.Role == sched.Master {
+		r.Problem = fmt.Sprintf("node %q works for %v, not for %v; correct the group or the master's address of one of them", d.node, d.master, b.Sender)
+		return r, true, nil
+	}
+	switch d.sessions.Status(b.Sender, b.Incarnation) {
+	case protocol.Current:
+		return r, false, nil
+	case protocol.Superseded:
+		d.superseded.Inc()
+		return wire.BatchReply{Incarnation: d.incarnation, Sequence: b.Sequence}, true, nil
+	default:
+		d.refreshNow()
+		return r, true, d.busy(fmt.Sprintf("%v is not on the membership here", b.Sender))
+	}
+}
+
+// launches reports whether the batch brings work.
+func launches(b *wire.Batch) bool {
+	for i := range b.Items {
+		if b.Items[i].Msg.Kind == sched.Launch {
+			return true
+		}
+	}
+	return false
+}
+
+// busy has the sender try again in a moment.
+func (d *deliveries) busy(what string) error {
+	return &api.Error{
+		Problem: api.Busy, What: what, Subject: fmt.Sprintf("node %q", d.node),
+		Tried: "taking messages", Next: "send them again", RetryAfter: 10 * time.Millisecond,
+	}
+}
+
+// enter puts a batch into the owner's inbox.
+func (d *deliveries) enter(e event) error {
+	err := d.post(e)
+	var full *runloop.FullError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &full):
+		return d.busy(err.Error())
+	default:
+		return &api.Error{
+			Problem: api.NotReady, What: err.Error(), Subject: fmt.Sprintf("node %q", d.node),
+			Tried: "taking messages", Next: "wait until it has registered again",
+		}
+	}
+}
