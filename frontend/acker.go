@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// acker tells nodes which results are on the disk, by notice. A lost one costs a
-// repeated report.
+// acker acknowledges to nodes the results that are on the disk, by notice. A lost
+// notice costs a repeated report.
 type acker struct {
 	log     *slog.Logger
 	self    wire.Ref
@@ -36,27 +36,3 @@ func (a *acker) acknowledge(acks map[string][]sched.AttemptID) {
 		}
 	}
 }
-
-// nodeNames gives nodes small numbers, for what is kept of every task.
-type nodeNames struct {
-	numbers map[string]uint32
-	names   []string
-}
-
-func newNodeNames() *nodeNames {
-	return &nodeNames{numbers: map[string]uint32{}, names: []string{""}}
-}
-
-// index returns the node's number, from 1.
-func (n *nodeNames) index(name string) uint32 {
-	i, ok := n.numbers[name]
-	if !ok {
-		i = uint32(len(n.names)) //nolint:gosec // bounded by the names of the cluster's nodes
-		n.names = append(n.names, name)
-		n.numbers[name] = i
-	}
-	return i
-}
-
-// name returns the node of a number, "" for 0.
-func (n *nodeNames) name(i uint32) string { return n.names[i] }

@@ -310,7 +310,7 @@ func TestApplicationUnderRivals(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() }) // nothing was written
-	_, err = f.RegisterApplication(t.Context(), &api.Application{ID: "a", Template: api.Template{Argv: []string{"x"}, Memory: 1}})
+	_, err = f.Applications().RegisterApplication(t.Context(), &api.Application{ID: "a", Template: api.Template{Argv: []string{"x"}, Memory: 1}})
 	if err == nil || !strings.Contains(err.Error(), "policy sparrow runs sleep and exec tasks only") {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -123,12 +124,12 @@ func TestExplainUnbound(t *testing.T) {
 
 // When the membership has changed, a job that no worker asks for is probed for again, until
 // all its tasks are bound; while the membership stays as it is, it is waited for.
-func TestJobInDoubt(t *testing.T) {
+func TestStaleJob(t *testing.T) {
 	for _, spec := range []string{"sparrow:ratio=1", "peacock", "hawk:ratio=1"} {
 		t.Run(spec, func(t *testing.T) {
 			k := newKeeper(t)
+			frontend.SetReprobe(t, 30*time.Millisecond)
 			f := k.rival(spec)
-			f.SetReprobe(30 * time.Millisecond)
 			n, other := nodeOfFrontend(t, f, "n"), nodeOfFrontend(t, f, "m")
 			k.enters(n, 0)
 			daemontest.Await(t, "the node is known", func() bool { return f.Members() == 1 })
@@ -241,7 +242,7 @@ func TestWhatIsNotTheirsToSay(t *testing.T) {
 	if len(launches) != 1 || launches[0].Msg.Seq != 3 || len(answers) != 1 || answers[0].Msg.Seq != 6 {
 		t.Errorf("launched %v, answered %v", launches, answers)
 	}
-	if got := f.Stale(); got != uint64(len(bad)) { // all but the question, and the slot
+	if got := f.Ignored(t); got != float64(len(bad)) { // all but the question, and the slot
 		t.Errorf("%v messages were ignored, want %d", got, len(bad))
 	}
 	if s := f.state(t, "job"); s.Attempts != 1 {

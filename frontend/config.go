@@ -59,7 +59,7 @@ func (c Config) Validate() error {
 const maxName = 128
 
 func (c Config) policyFault() string {
-	if _, err := planOf(&c); err != nil {
+	if _, _, err := c.Configure(0); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -71,8 +71,8 @@ func (c Config) mastersFault() string {
 	if len(c.Masters) == 0 || slices.ContainsFunc(c.Masters, isNoAddress) {
 		return "give the host:port of each group's master, at least one"
 	}
-	if p, err := planOf(&c); err == nil {
-		if err := policy.CheckMasters(p.Policy, len(c.Masters)); err != nil {
+	if p, _, err := c.Configure(0); err == nil {
+		if err := policy.CheckMasters(p, len(c.Masters)); err != nil {
 			return err.Error()
 		}
 	}

@@ -1,8 +1,10 @@
 package frontend
 
 import (
+	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/application"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -11,48 +13,60 @@ import (
 // fails does.
 func (f *Frontend) CloseJournal() error { return f.journal.Close() }
 
+// Applications is the service for applications with executors of their own.
+func (f *Frontend) Applications() *application.Service { return f.applications.Service }
+
 // MessageStats returns what became of the messages to applications.
 func (f *Frontend) MessageStats() relay.Stats { return f.listeners.Stats() }
 
 // Repeated returns how many results came again.
-func (f *Frontend) Repeated() uint64 { return f.owner.meter.repeated.Load() }
+func (f *Frontend) Repeated() uint64 { return f.metrics.jobs.Repeated() }
 
 // Members returns how many workers the core was told of.
-func (f *Frontend) Members() int {
-	return peek(f, func(o *owner) int { return len(o.peers.members) })
-}
+func (f *Frontend) Members() int { return peek(f, func(o *owner) int { return o.dispatch.Workers() }) }
 
 // Others returns how many other frontends are known.
-func (f *Frontend) Others() int { return peek(f, func(o *owner) int { return len(o.peers.others) }) }
+func (f *Frontend) Others() int { return peek(f, func(o *owner) int { return o.dispatch.Frontends() }) }
 
 // MembershipOf returns whose membership was applied last, by the incarnation of the master.
 func (f *Frontend) MembershipOf() int64 {
-	return peek(f, func(o *owner) int64 { return o.peers.membership.Incarnation })
+	return peek(f, func(o *owner) int64 { return o.dispatch.Membership().Incarnation })
 }
 
-// SetReprobe shortens the wait for a worker to ask for a task of a stale job.
-func (f *Frontend) SetReprobe(d time.Duration) {
-	peek(f, func(o *owner) bool { o.peers.patience = d; return true })
+// SetReprobe shortens the wait for a worker to ask for a task of a stale job, for the
+// frontends that a test makes after it.
+func SetReprobe(t testing.TB, d time.Duration) {
+	before := reprobeAfter
+	t.Cleanup(func() { reprobeAfter = before })
+	reprobeAfter = d
 }
 
 // StaleJob reports whether the reservations of a job may be stale.
 func (f *Frontend) StaleJob(key string) bool {
-	return peek(f, func(o *owner) bool { return o.jobs[sched.NewJobID(f.cfg.ID, key)].probes.patience > 0 })
-}
-
-// Silence has the last answer to a hello be so much older.
-func (f *Frontend) Silence(d time.Duration) {
-	peek(f, func(o *owner) bool { o.masters[0].lastHeard = o.masters[0].lastHeard.Add(-d); return true })
+	return peek(f, func(o *owner) bool { return o.dispatch.Reservations(sched.NewJobID(f.cfg.ID, key)).Stale() })
 }
 
 // peek reads what the owner has; zero of a frontend that has ended.
 func peek[T any](f *Frontend, read func(*owner) T) (seen T) {
 	done := make(chan T, 1)
-	if f.urge(func() { done <- read(f.owner) }) != nil {
+	if f.loop.Urge(func() { done <- read(f.owner) }) != nil {
 		return seen
 	}
 	return <-done
 }
 
-// Stale returns how many messages of others were ignored.
-func (f *Frontend) Stale() uint64 { return f.owner.meter.stale.Load() }
+// Ignored returns how many messages of others were ignored.
+func (f *Frontend) Ignored(t testing.TB) float64 {
+	t.Helper()
+	families, err := f.metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "pigeon_frontend_stale_messages_total" {
+			return family.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	t.Fatal("the metric of ignored messages is not exported")
+	return 0
+}

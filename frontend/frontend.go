@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"math/rand/v2"
 
-	"github.com/pigeon-sched/pigeon/frontend/application"
+	"github.com/pigeon-sched/pigeon/frontend/dispatch"
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -26,25 +26,30 @@ var _ wire.Scheduler = (*Frontend)(nil)
 // Frontend is the daemon. New makes it, reads its journal and opens its
 // listeners; Run serves until its context ends.
 type Frontend struct {
-	life         *daemon.Lifecycle
-	door         daemon.Owner // to the owner goroutine
-	cfg          Config
-	log          *slog.Logger
-	self         wire.Ref
-	incarnation  int64
-	codec        *wire.Codec
-	inbox        *link.Inbox
-	loop         *runloop.Loop[func()]
+	life    *daemon.Lifecycle
+	door    daemon.Owner // to the owner goroutine
+	cfg     Config
+	log     *slog.Logger
+	policy  sched.Policy
+	process dispatch.Process
+	codec   *wire.Codec
+	inbox   *link.Inbox
+	loop    *runloop.Loop[func()]
+	metrics *metrics
+
 	owner        *owner
+	submissions  *submissions
 	journal      *journal.Journal
-	masters      []*master // peer and address of each may be read anywhere
 	listeners    *listeners.Listeners
-	applications *application.Service // with executors of their own
-	follower     *membership.Follower // of the first master
-	scheduler    *server.Server
-	internal     *server.Server
-	web          *telemetry.Server // nil when off
+	applications applications
+
+	scheduler *server.Server
+	internal  *server.Server
+	web       *telemetry.Server // nil when off
 }
+
+// reprobeAfter is shortened by tests.
+var reprobeAfter = dispatch.ReprobeAfter
 
 // New returns a frontend that listens and does not serve yet. The error names the
 // setting, the address or the journal that cannot work. Run, or Close, must
@@ -53,64 +58,78 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("frontend: %w", err)
 	}
-	p, err := planOf(&cfg)
-	if err != nil {
-		return nil, err
-	}
 	log = log.With("role", "frontend", "frontend", cfg.ID)
-	f := &Frontend{
-		life: daemon.New("frontend", log), cfg: cfg, log: log, self: wire.Ref{Role: sched.Distributor, Name: cfg.ID},
-	}
+	f := &Frontend{life: daemon.New("frontend", log), cfg: cfg, log: log, metrics: newMetrics()}
 	f.door = daemon.Owner{Name: "frontend " + cfg.ID, Post: f.post}
-	if err := f.assemble(p); err != nil {
+	if err := f.assemble(); err != nil {
 		return nil, errors.Join(err, f.life.Close())
 	}
 	return f, nil
 }
 
 // assemble makes the parts in the order in which they need each other.
-func (f *Frontend) assemble(p plan) (err error) {
-	clock := runloop.NewClock()
-	names := addrmap.New()
+func (f *Frontend) assemble() error {
+	o := &owner{log: f.log, fail: f.life.Fail}
+	f.owner, f.loop = o, runloop.New(f.cfg.InboxLimit, o.handle)
+	o.outbox.Post, o.outbox.Release = f.postUnbounded, o.release
+	f.listeners = listeners.New(f.log, listeners.Patience)
+	f.life.OnClose(f.listeners.Close)
+	f.metrics.watchListeners(f.listeners.Stats)
+	o.listeners = f.listeners
+	clock, names := runloop.NewClock(), addrmap.New()
 	f.codec = wire.NewCodec(names, clock.Now)
-	addr := names.Addr(f.self)
-	core := p.NewDistributor(sched.DistributorConfig{Self: addr, Seed: f.cfg.Seed, Params: p.params})
-	meter := newMeter()
-	tracing, err := f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, meter.metrics)
+	if err := f.newJobs(clock); err != nil {
+		return err
+	}
+	if err := f.newDispatcher(clock, names); err != nil {
+		return err
+	}
+	if err := f.listen(); err != nil {
+		return err
+	}
+	return f.resume()
+}
+
+// newJobs makes the table of jobs.
+func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
+	o := jobs.Options{Retention: f.cfg.Retention, Clock: clock, Metrics: f.metrics.jobs}
+	if o.Tracing, err = f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, f.metrics.Metrics); err != nil {
+		return err
+	}
+	if f.cfg.History != "" {
+		if o.History, err = jobs.OpenHistory(f.cfg.History, f.cfg.ID); err != nil {
+			return err
+		}
+		f.life.OnClose(o.History.Close)
+	}
+	f.owner.jobs = jobs.New(o)
+	return nil
+}
+
+// newDispatcher makes the core and what steps it.
+func (f *Frontend) newDispatcher(clock runloop.Clock, names *addrmap.Map) error {
+	policy, params, err := f.cfg.Configure(0)
 	if err != nil {
 		return err
 	}
-	o := &owner{
-		cfg: f.cfg, log: f.log, self: f.self, addr: addr, plan: p, core: core, clock: clock, addrs: names, peers: newPeers(),
-		urge: f.loopUrge, fail: f.life.Fail, ready: f.life.MarkReady,
-		jobs: map[sched.JobID]*job{}, nodes: newNodeNames(), meter: meter, spans: &spans{tracing},
-	}
-	f.owner = o
-	f.listeners = listeners.New(f.log, listeners.Patience)
-	f.life.OnClose(f.listeners.Close)
-	o.listeners = f.listeners
-	o.meter.watchListeners(f.listeners)
+	f.policy = policy
 	record, err := f.life.Record(f.cfg.Record, f.cfg.ID)
 	if err != nil {
 		return err
 	}
-	o.steps = runloop.NewStepper(o.act, record)
-	o.meter.metrics.WatchMessages(o.steps.Messages)
-	if f.cfg.History != "" {
-		if o.history, err = openHistory(f.cfg.History, f.cfg.ID); err != nil {
-			return err
-		}
-		f.life.OnClose(o.history.close)
-	}
-	o.timers = runloop.NewTimers(clock, func(_ sched.Addr, token uint64) {
-		_ = f.urge(func() { o.stepShell(&sched.Message{Kind: sched.Timeout, Token: token}) })
+	self := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
+	f.owner.dispatch, err = dispatch.New(dispatch.Options{
+		Self: self, Policy: policy, Core: policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params}),
+		Masters: f.cfg.Masters, MasterLost: f.cfg.MasterLost, ReprobeAfter: reprobeAfter,
+		Addrs: names, Clock: clock, Codec: f.codec, Recorder: record, Log: f.log, Metrics: f.metrics.dispatch,
+		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,
 	})
-	f.loop = runloop.New(f.cfg.InboxLimit, f.handle)
-	if err := f.listen(); err != nil {
+	if err != nil {
 		return err
 	}
-	o.internal, o.scheduler = f.internal.Addr().String(), f.scheduler.Addr().String()
-	return f.resume()
+	f.life.OnClose(f.owner.dispatch.Close)
+	f.metrics.WatchMessages(f.owner.dispatch.Messages)
+	return nil
 }
 
 // incarnation names this process to its peers. The journal's number alone would
@@ -119,38 +138,30 @@ func incarnation(rep *journal.Report) int64 {
 	return int64(rep.Incarnation&(1<<24-1))<<39 | rand.Int64N(1<<39) //nolint:gosec // a name, no secret
 }
 
-// resume opens the journal and gives what it holds to the core.
+// resume opens the journal, steps what it holds into the core, and makes what needs
+// to know which process this is.
 func (f *Frontend) resume() error {
 	o := f.owner
-	if err := f.knowMasters(); err != nil {
-		return err
+	f.submissions = &submissions{
+		frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, jobs: o.jobs, dispatch: o.dispatch, refused: f.metrics.refused,
+		post: func(do func()) error { return f.loop.Urge(do) }, fail: f.life.Fail,
 	}
-	f.follower = f.newFollower()
-	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, Logger: f.log}, o.restore)
+	o.grants = &grants{frontend: f.cfg.ID, jobs: o.jobs, dispatch: o.dispatch, room: f.submissions.room, post: f.postUnbounded}
+	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, Logger: f.log}, f.restore)
 	if err != nil {
 		return err
 	}
-	f.journal, o.journal = j, j
+	f.journal, f.submissions.journal, o.outbox.Journal = j, j, j
 	f.life.OnClose(j.Close)
-	f.incarnation = incarnation(rep)
-	o.incarnation = f.incarnation
-	f.inbox = link.NewInbox(f.incarnation)
-	o.peers.links = f.openLinkSet()
-	f.life.OnClose(o.peers.links.Close)
-	o.acker = &acker{log: f.log, self: f.self, address: o.internal, number: f.incarnation, codec: f.codec}
-	o.restored(rep)
-	if err := f.serveApplications(); err != nil {
+	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internal.Addr().String(), Scheduler: f.scheduler.Addr().String()}
+	f.inbox = link.NewInbox(f.process.Incarnation)
+	o.scheduler = f.process.Scheduler
+	o.acker = &acker{log: f.log, self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, address: f.process.Internal, number: f.process.Incarnation, codec: f.codec}
+	if err := o.dispatch.Open(f.process); err != nil {
 		return err
 	}
-	return f.openLinks()
-}
-
-// handle is one batch of the owner goroutine.
-func (f *Frontend) handle(batch []func()) {
-	for _, do := range batch {
-		do()
-	}
-	f.owner.flush()
+	f.restored(rep)
+	return f.serveApplications()
 }
 
 // ask runs a question on the owner goroutine and waits for its answer. tried says in
@@ -159,9 +170,11 @@ func ask[T any](ctx context.Context, f *Frontend, tried string, question func(*o
 	return daemon.Ask(ctx, f.door, tried, func() T { return question(f.owner) })
 }
 
-func (f *Frontend) post(do func()) error        { return f.loop.Post(do) }
-func (f *Frontend) urge(do func()) error        { return f.loop.Urge(do) }
-func (f *Frontend) loopUrge(do ...func()) error { return f.loop.Urge(do...) }
+func (f *Frontend) post(do func()) error { return f.loop.Post(do) }
+
+// postUnbounded runs do on the owner goroutine for what this frontend has under way; a
+// stopped daemon ignores it.
+func (f *Frontend) postUnbounded(do func()) { _ = f.loop.Urge(do) }
 
 // Ready is closed when the frontend serves and its masters were asked.
 func (f *Frontend) Ready() <-chan struct{} { return f.life.Ready() }
@@ -186,4 +199,4 @@ func (f *Frontend) HTTP() string {
 
 // Messages counts what its core sent to others so far, as the papers do: a batch of k
 // tasks counts k. It may be called from anywhere.
-func (f *Frontend) Messages() uint64 { return f.owner.steps.Messages() }
+func (f *Frontend) Messages() uint64 { return f.owner.dispatch.Messages() }

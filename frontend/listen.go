@@ -10,20 +10,35 @@ import (
 
 // listen takes the ports; callers are answered once Run runs.
 func (f *Frontend) listen() (err error) {
-	f.scheduler, err = f.life.Listen(wire.WithApplications(wire.SchedulerProcessor(f), f), server.Options{
+	f.scheduler, err = f.life.Listen(wire.WithApplications(wire.SchedulerProcessor(f), &f.applications), server.Options{
 		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.SubmitMaxFrame,
 	})
 	if err != nil {
 		return err
 	}
-	f.internal, err = f.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Files: f}, f.codec), server.Options{
+	f.internal, err = f.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Files: &f.applications}, f.codec), server.Options{
 		Name: "internal service of " + f.cfg.ID, Address: f.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes,
 	})
 	if err != nil {
 		return err
 	}
-	f.web, err = f.life.Status(f.cfg.HTTP, f.owner.meter.metrics, nil, func(s *telemetry.Server) {
+	f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, nil, func(s *telemetry.Server) {
 		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) { return f.List(ctx, 0) }))
 	})
 	return err
+}
+
+// Deliver takes messages of a master, and under policies that bind tasks late of
+// nodes and other frontends. A peer that is not on the membership yet is told to try
+// again while the membership is asked for.
+func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	return f.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
+		if err := f.owner.dispatch.Unknown(b); err != nil {
+			return "", err
+		}
+		if err := f.post(func() { f.owner.dispatch.Deliver(b) }); err != nil {
+			return "", f.door.Refusal(err, "taking messages of "+b.Sender.String())
+		}
+		return "", nil
+	})
 }

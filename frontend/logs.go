@@ -3,7 +3,6 @@ package frontend
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -43,32 +42,17 @@ type ran struct {
 }
 
 func (o *owner) ran(id sched.JobID, task int) ran {
-	j := o.known(id)
+	j := o.jobs.Known(id)
 	if j == nil {
 		return ran{tasks: -1}
 	}
-	r := ran{tasks: len(j.reports)}
-	if j.sub != nil {
-		r.app = needs(&j.sub.Request)
-	}
+	r := ran{tasks: j.Status.Tasks, app: j.App()}
 	if task >= 0 && task < r.tasks {
-		r.node, r.ended = o.nodes.name(j.reports[task].node), j.reports[task].attempt > 0
-		if !r.ended {
-			r.node = o.boundTo(id, int32(task)) //nolint:gosec // below the number of tasks
+		if r.node, r.ended = o.jobs.Reporter(j, task); !r.ended {
+			r.node = o.dispatch.BoundTo(id, int32(task)) //nolint:gosec // below the number of tasks
 		}
 	}
 	return r
-}
-
-// boundTo returns the node that was handed a task from here, "" for none.
-func (o *owner) boundTo(id sched.JobID, task int32) string {
-	v, _ := o.core.JobView(id, int(sched.MaxTasks))
-	i := slices.IndexFunc(v.Tasks, func(b sched.TaskView) bool { return b.Task == task })
-	if i < 0 {
-		return ""
-	}
-	at, _ := o.addrs.Ref(v.Tasks[i].Worker)
-	return at.Name
 }
 
 // whereRan returns the node that runs or ran the task.
@@ -88,13 +72,11 @@ func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequ
 		return "", &api.Error{Problem: api.NotFound, What: "its result is older than the last start of this frontend, which does not know where it ran any more", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "look into the work folders of the nodes"}
 	}
-	if f.owner.plan.NewMaster != nil {
-		for _, v := range f.views(ctx, id, at.app) {
-			for _, t := range v.Tasks {
-				if t.Task == r.Task {
-					node, _, _ = strings.Cut(t.Node, "/")
-					return node, nil
-				}
+	for _, v := range f.owner.dispatch.JobViews(ctx, id, at.app) {
+		for _, t := range v.Tasks {
+			if t.Task == r.Task {
+				node, _, _ = strings.Cut(t.Node, "/")
+				return node, nil
 			}
 		}
 	}
@@ -103,19 +85,11 @@ func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequ
 
 // nodeAddress returns where a node serves, by the membership or else by the masters.
 func (f *Frontend) nodeAddress(ctx context.Context, node string) (string, error) {
-	address, err := ask(ctx, f, "finding the address of node "+node, func(o *owner) string {
-		if n := o.peers.nodes[node]; n != nil {
-			return n.Address
-		}
-		return ""
-	})
+	address, err := ask(ctx, f, "finding the address of node "+node, func(o *owner) string { return o.dispatch.NodeAddress(node) })
 	if err != nil || address != "" {
 		return address, err
 	}
-	states, err := f.Nodes(ctx)
-	if err != nil {
-		return "", err
-	}
+	states := f.owner.dispatch.MasterStates(ctx)
 	for i := range states {
 		for _, n := range states[i].Nodes {
 			if n.ID == node {

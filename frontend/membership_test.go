@@ -70,7 +70,7 @@ func TestNodeRestarted(t *testing.T) {
 	if !says(n, f, 2, asks(f, "job", 0, 9)) {
 		t.Error("a batch of the former process is not taken, so it comes again for ever")
 	}
-	daemontest.Await(t, "it is ignored", func() bool { return f.Stale() == 1 })
+	daemontest.Await(t, "it is ignored", func() bool { return f.Ignored(t) == 1 })
 	says(next, f, 1, asks(f, "job", 0, 1))
 	if l := next.AwaitGot(sched.Launch, 1)[0].Msg; l.Attempt != 2 {
 		t.Errorf("launched %s", sched.Describe(&l))
@@ -192,16 +192,4 @@ func TestMembershipThatCannotBe(t *testing.T) {
 	(&world{t: t}).submit(f, sleeps("job", 3, 0))
 	n.AwaitGot(sched.Probe, 2)
 	other.AwaitGot(sched.Probe, 2)
-}
-
-// A frontend whose master was silent for a while, whatever the membership is now, does so
-// too.
-func TestSilence(t *testing.T) {
-	_, f, n := probing(t, 1, 0)
-	probes := len(n.Got(sched.Probe))
-	f.Silence(time.Hour)
-	n.AwaitGot(sched.Probe, probes+2)
-	if s := f.state(t, "job"); s.Attempts != 1 {
-		t.Errorf("%+v", s)
-	}
 }

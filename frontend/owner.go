@@ -3,94 +3,104 @@ package frontend
 import (
 	"log/slog"
 
-	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/dispatch"
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
-	"github.com/pigeon-sched/pigeon/internal/addrmap"
-	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/frontend/outbox"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// owner is everything that only the owner goroutine touches.
+// owner is what only the owner goroutine touches.
+//
+//	submissions ──▶ jobs ──▶ dispatch (the core) ──records──▶ jobs, outbox ──fsynced──▶ effects
+//	messages, reports ───────▶
 type owner struct {
-	cfg          Config
-	log          *slog.Logger
-	self         wire.Ref
-	addr         sched.Addr
-	incarnation  int64
-	plan         plan
-	core         sched.DistributorCore
-	steps        *runloop.Stepper
-	clock        runloop.Clock
-	timers       *runloop.Timers
-	addrs        *addrmap.Map
-	journal      *journal.Journal
-	urge         func(...func()) error
-	fail         func(error) // ends the daemon
-	ready        func()      // called when masters were given to the core for the first time
-	internal     string      // where this frontend serves other daemons
-	scheduler    string      // where it serves applications
-	jobs         map[sched.JobID]*job
-	ended        endedJobs
-	masters      []*master // by group; the slice never changes
-	peers        peers     // nobody where the membership is not followed
-	nodes        *nodeNames
-	dirty        []*master // with items to send after the batch
-	batch        batchResult
-	writing      *batchResult // the last that is on its way to the disk, nil when none is
-	current      *wire.Item   // the report being stepped
-	reporter     string       // the node it came from
-	listeners    *listeners.Listeners
-	acker        *acker
-	meter        *meter
-	spans        *spans
-	history      *history // nil when none is written
-	grantEnded   func(app, level, key string, missed bool)
-	spent        []sched.JobID // jobs of grants that have ended in this batch
-	mastersKnown bool          // the masters were announced to the core
+	log       *slog.Logger
+	jobs      *jobs.Table
+	dispatch  *dispatch.Dispatcher
+	outbox    outbox.Outbox[effects]
+	grants    *grants
+	acker     *acker
+	listeners *listeners.Listeners
+	fail      func(error) // ends the daemon
+	scheduler string      // where this frontend serves applications
+	report    *wire.Item  // being stepped, nil for none
 }
 
-// batchResult is what one batch of inputs wants done once its records are on
-// the disk.
-type batchResult struct {
-	records []journal.Record
-	life    []lifeEvent
+// effects are what one batch of inputs wants done once its records are on the disk.
+type effects struct {
+	jobs.Effects
 	acks    map[string][]sched.AttemptID // by node
-	ended   []*job
-	ends    []taskEnd
-	replies []func(error) // answers to Reports calls
-	after   []batchResult // that came later and had nothing to write
+	replies []func(error)                // answers to Reports calls
 }
 
-func (b *batchResult) acknowledge(node string, id sched.AttemptID) {
-	if b.acks == nil {
-		b.acks = map[string][]sched.AttemptID{}
+// acknowledge adds the acknowledgement of a result.
+func (e *effects) acknowledge(node string, id sched.AttemptID) {
+	if e.acks == nil {
+		e.acks = map[string][]sched.AttemptID{}
 	}
-	b.acks[node] = append(b.acks[node], id)
+	e.acks[node] = append(e.acks[node], id)
 }
 
-// taskEnd is the end of a task of a built-in backend, a message to its application.
-type taskEnd struct {
-	app string
-	listeners.Message
+// coreJobs is the table of jobs as the core's shell needs it.
+type coreJobs struct {
+	*jobs.Table
+	owner *owner
 }
 
-// step gives the core a message.
-func (o *owner) step(from sched.Addr, m *sched.Message) {
-	o.steps.Step(o.core, o.addr, o.clock.Now(), from, m)
-}
+var _ dispatch.Jobs = coreJobs{}
 
-// stepShell gives the core what only its shell can know.
-func (o *owner) stepShell(m *sched.Message) { o.step(sched.Addr{}, m) }
-
-// act carries out one action of the core.
-func (o *owner) act(self sched.Addr, a *sched.Action) {
-	switch a.Kind {
-	case sched.Send:
-		o.send(a)
-	case sched.Timer:
-		o.timers.Set(self, a.At, a.Token)
-	case sched.Persist:
-		o.persist(&a.Msg)
+// Persist applies a record of the core and adds it to the outbox.
+func (c coreJobs) Persist(m *sched.Message) {
+	j, o := c.Get(m.Job), c.owner
+	switch {
+	case j == nil:
+	case j.Grant != nil:
+		o.grants.persist(j, m)
+	default:
+		o.outbox.Add(c.Record(j, m, o.report, &o.outbox.Effects().Effects))
 	}
+}
+
+// handle is one batch of the owner goroutine.
+func (o *owner) handle(batch []func()) {
+	for _, do := range batch {
+		do()
+	}
+	o.dispatch.Flush()
+	o.grants.removeEnded()
+	o.outbox.Commit()
+	o.jobs.Flush(o.dispatch.Owed())
+}
+
+// release carries out the effects of a batch whose records are on the disk. Without a
+// journal that takes the records the daemon ends: what the core has accepted must not
+// get ahead of it.
+func (o *owner) release(e *effects, err error) {
+	if err != nil {
+		o.fail(err)
+	} else {
+		o.jobs.Release(&e.Effects)
+	}
+	for _, reply := range e.replies {
+		reply(err)
+	}
+	if err != nil {
+		return
+	}
+	o.acker.acknowledge(e.acks)
+	for _, end := range e.TaskEnds {
+		o.listeners.SendEnd(end.App, endMessage(end, o.scheduler))
+	}
+}
+
+// endMessage tells an application the end of a task of a built-in backend.
+func endMessage(end jobs.TaskEnd, scheduler string) listeners.Message {
+	m := listeners.Message{Task: end.Task}
+	m.Task.Scheduler = scheduler
+	if end.Failed {
+		m.Status = 1
+	}
+	return m
 }

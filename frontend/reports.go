@@ -16,33 +16,33 @@ func (f *Frontend) notice(data []byte) {
 		err = b.CheckPeer()
 	}
 	if err != nil {
-		f.owner.meter.garbled()
+		f.metrics.unread.Inc()
 		f.log.Warn("a report notice could not be read", "error", err)
 		return
 	}
-	if err := f.post(func() { f.owner.reported(b, true) }); err != nil {
-		f.owner.meter.garbled() // the node repeats it by Thrift
+	if err := f.post(func() { f.reported(b, true) }); err != nil {
+		f.metrics.unread.Inc() // the node repeats it by Thrift
 	}
 }
 
 // reported steps the reports of a node. With ack they are acknowledged by notice
 // when what they changed is on the disk, also those that changed nothing.
-func (o *owner) reported(b *wire.Batch, ack bool) (unknown []sched.JobID) {
-	node := b.Sender.Name
+func (f *Frontend) reported(b *wire.Batch, ack bool) (unknown []sched.JobID) {
+	o := f.owner
 	for i := range b.Items {
 		it := &b.Items[i]
 		if it.Msg.Kind != sched.Report {
 			continue
 		}
-		if o.known(it.Msg.Job) == nil {
+		if o.jobs.Known(it.Msg.Job) == nil {
 			unknown = append(unknown, it.Msg.Job)
 		}
-		o.current, o.reporter = it, node
-		o.step(o.addrOf(it.From), &it.Msg)
-		o.current = nil
-		o.meter.reported()
+		o.report = it
+		o.dispatch.StepReport(it)
+		o.report = nil
+		f.metrics.reports.Inc()
 		if ack {
-			o.batch.acknowledge(node, it.Msg.AttemptID())
+			o.outbox.Effects().acknowledge(b.Sender.Name, it.Msg.AttemptID())
 		}
 	}
 	return unknown
@@ -58,13 +58,13 @@ func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsRepl
 	tried := "journaling results of node " + b.Sender.Name
 	done := make(chan answer, 1)
 	if err := f.post(func() {
-		o := f.owner
-		reply := wire.ReportsReply{Incarnation: f.incarnation, Unknown: o.reported(b, false)}
+		reply := wire.ReportsReply{Incarnation: f.process.Incarnation, Unknown: f.reported(b, false)}
 		for i := range b.Items {
 			reply.Acknowledged = append(reply.Acknowledged, b.Items[i].Msg.AttemptID())
 		}
-		o.meter.repeatedReports(len(b.Items))
-		o.batch.replies = append(o.batch.replies, func(err error) { done <- answer{reply, err} })
+		f.metrics.byThrift.Add(float64(len(b.Items)))
+		e := f.owner.outbox.Effects()
+		e.replies = append(e.replies, func(err error) { done <- answer{reply, err} })
 	}); err != nil {
 		return wire.ReportsReply{}, f.door.Refusal(err, tried)
 	}

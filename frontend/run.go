@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"context"
-	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/notice"
@@ -11,19 +10,10 @@ import (
 // Run serves until ctx is done and returns when everything it started is gone.
 // The error is what ended it before. It may be called once.
 func (f *Frontend) Run(ctx context.Context) error {
-	tasks := []func(context.Context) error{daemon.Task(f.applications.Run)}
-	for _, m := range f.masters {
-		tasks = append(tasks, daemon.Task(func(ctx context.Context) { f.sendHellos(ctx, m) }))
-	}
-	if f.owner.plan.rolled() {
-		tasks = append(tasks, daemon.Task(func(ctx context.Context) { f.follower.Run(ctx) }))
-	}
-	announce := time.AfterFunc(mastersWait, func() { _ = f.urge(f.owner.announceMasters) })
-	defer announce.Stop()
 	return f.life.Run(ctx, daemon.Parts{
 		Connect: f.connectNotices,
-		Owner:   func(ctx context.Context) { f.loop.Run(ctx); f.owner.endSpans() },
-		Tasks:   tasks,
+		Owner:   func(ctx context.Context) { f.loop.Run(ctx); f.owner.jobs.EndTraces() },
+		Tasks:   []func(context.Context) error{daemon.Task(f.applications.Run), daemon.Task(f.owner.dispatch.Run)},
 	})
 }
 

@@ -9,14 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
-
-// askTimeout bounds a question to a master on the way to a status: one that is
-// away is left out and shown as such.
-const askTimeout = 500 * time.Millisecond
 
 // listLimit is how many jobs a list shows when its caller names no number, and
 // at most.
@@ -36,17 +33,14 @@ type seen struct {
 	known  bool
 }
 
-// see returns what the owner knows of a job, zero when it knows nothing.
+// see returns what is known of a job, zero when it knows nothing.
 func (o *owner) see(id sched.JobID) seen {
-	j := o.known(id)
+	j := o.jobs.Known(id)
 	if j == nil {
 		return seen{}
 	}
-	s := seen{status: j.status, known: true}
-	if j.sub != nil {
-		s.app = needs(&j.sub.Request)
-	}
-	if v, _ := o.core.JobView(id, 0); v.Late {
+	s := seen{status: j.Status, app: j.App(), known: true}
+	if v, _ := o.dispatch.JobView(id, 0); v.Late {
 		s.bound = v.Bound
 	}
 	return s
@@ -78,10 +72,7 @@ func (f *Frontend) running(ctx context.Context, s *seen) []wire.JobView {
 		return nil
 	}
 	s.status.Running = s.bound
-	var views []wire.JobView
-	if f.owner.plan.NewMaster != nil {
-		views = f.views(ctx, sched.NewJobID(f.cfg.ID, s.status.Job), s.app)
-	}
+	views := f.owner.dispatch.JobViews(ctx, sched.NewJobID(f.cfg.ID, s.status.Job), s.app)
 	for i := range views {
 		s.status.Running += views[i].Share.Running
 	}
@@ -91,28 +82,8 @@ func (f *Frontend) running(ctx context.Context, s *seen) []wire.JobView {
 	return views
 }
 
-// views asks every master what it holds of a job, all at once.
-func (f *Frontend) views(ctx context.Context, id sched.JobID, app string) []wire.JobView {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	views := make([]wire.JobView, len(f.masters))
-	var all sync.WaitGroup
-	for g, m := range f.masters {
-		all.Go(func() {
-			v, err := m.peer.JobView(ctx, id, app)
-			if err != nil {
-				v = wire.JobView{}
-			}
-			v.Share.Group, v.Share.Reachable = g, err == nil
-			views[g] = v
-		})
-	}
-	all.Wait()
-	return views
-}
-
 // List returns the newest jobs first. All masters together are asked for no longer
-// than askTimeout; what one does not tell in time is shown as not running.
+// than dispatch.QueryTimeout; what one does not answer in time is shown as not running.
 func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 	if limit <= 0 {
 		limit = listDefault
@@ -125,7 +96,7 @@ func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 		return cmp.Or(cmp.Compare(b.status.Submitted, a.status.Submitted), strings.Compare(a.status.Job, b.status.Job))
 	})
 	list = list[:min(limit, listLimit, len(list))]
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, dispatch.QueryTimeout)
 	defer cancel()
 	places := make(chan struct{}, listAsks)
 	var all sync.WaitGroup
@@ -145,12 +116,10 @@ func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 }
 
 func (o *owner) seeAll() []seen {
-	o.forget()
-	list := make([]seen, 0, len(o.jobs))
-	for id, j := range o.jobs { // sorted by who asks
-		if j.grant == nil {
-			list = append(list, o.see(id))
-		}
+	all := o.jobs.All()
+	list := make([]seen, len(all))
+	for i, j := range all {
+		list[i] = o.see(j.ID)
 	}
 	return list
 }
@@ -161,13 +130,13 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 	done := make(chan api.Status, 1)
 	unknown := make(chan struct{})
 	if err := f.post(func() {
-		switch j := f.owner.known(id); {
+		switch j := f.owner.jobs.Known(id); {
 		case j == nil:
 			close(unknown)
-		case j.ended:
-			done <- j.status
+		case j.Ended:
+			done <- j.Status
 		default:
-			j.waiting = append(j.waiting, done)
+			j.WaitEnd(done)
 		}
 	}); err != nil {
 		return api.Status{}, f.door.Refusal(err, tried)
@@ -184,15 +153,15 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 	case <-f.life.Stopping():
 		return api.Status{}, f.door.Stopping(tried)
 	}
-	f.unwait(id, done)
+	f.leaveEnd(id, done)
 	return f.Status(context.WithoutCancel(ctx), name)
 }
 
-// unwait takes a waiter that gave up off its job.
-func (f *Frontend) unwait(id sched.JobID, done chan api.Status) {
-	_ = f.urge(func() { // a stopping daemon has nobody waiting
-		if j := f.owner.jobs[id]; j != nil {
-			j.waiting = slices.DeleteFunc(j.waiting, func(w chan api.Status) bool { return w == done })
+// leaveEnd takes a caller off a job that has waited long enough for its end.
+func (f *Frontend) leaveEnd(id sched.JobID, done chan api.Status) {
+	f.postUnbounded(func() {
+		if j := f.owner.jobs.Get(id); j != nil {
+			j.LeaveEnd(done)
 		}
 	})
 }
@@ -200,20 +169,5 @@ func (f *Frontend) unwait(id sched.JobID, done chan api.Status) {
 // Nodes returns every group with its nodes; one whose master is away is shown
 // empty.
 func (f *Frontend) Nodes(ctx context.Context) ([]api.MasterState, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	states := make([]api.MasterState, len(f.masters))
-	var all sync.WaitGroup
-	for g, m := range f.masters {
-		all.Go(func() {
-			s, err := m.peer.MasterState(ctx)
-			if err != nil {
-				s = api.MasterState{}
-			}
-			s.Group = g
-			states[g] = s
-		})
-	}
-	all.Wait()
-	return states, nil
+	return f.owner.dispatch.MasterStates(ctx), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -18,7 +19,7 @@ import (
 func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
 	sub, err := f.prepare(r)
 	if err != nil {
-		f.owner.meter.refused()
+		f.metrics.refused.Inc()
 		return "", false, err
 	}
 	known, err := f.journal.Lookup(sub.Job)
@@ -34,7 +35,7 @@ func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, dupli
 	}
 	done := make(chan answer, 1)
 	if err := f.post(func() {
-		f.owner.accept(sub, func(duplicate bool, err error) { done <- answer{duplicate, err} })
+		f.submissions.accept(sub, func(duplicate bool, err error) { done <- answer{duplicate, err} })
 	}); err != nil {
 		return "", false, f.door.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
 	}
@@ -60,7 +61,7 @@ func (f *Frontend) prepare(r *api.Request) (*journal.Submission, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	if err := f.owner.plan.refuses(r); err != nil {
+	if err := f.refuses(r); err != nil {
 		return nil, err
 	}
 	sub := &journal.Submission{Job: sched.NewJobID(f.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
@@ -75,74 +76,15 @@ func (f *Frontend) defaultClass() sched.Class {
 	return sched.Short
 }
 
-// accept enters a job, unless its key is known. answer is called once: when the
-// acceptance is on the disk, or with the reason why it is refused.
-func (o *owner) accept(sub *journal.Submission, answer func(duplicate bool, err error)) {
-	if j := o.known(sub.Job); j != nil {
-		if j.durable {
-			answer(true, nil)
-			return
-		}
-		j.accepting = append(j.accepting, func(err error) { answer(true, err) })
-		return
-	}
-	if err := o.room(sub); err != nil {
-		answer(false, err)
-		o.meter.refused()
-		return
-	}
-	j := newJob(sub.Job, sub)
-	o.spans.began(j) // before it is journaled, with the context that its tasks carry
-	j.accepting = []func(error){func(err error) { answer(false, err) }}
-	err := o.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) {
-		if err := o.urge(func() { o.accepted(j, err) }); err != nil {
-			answer(false, &api.Error{Problem: api.NotReady, What: "the frontend is stopping", Subject: fmt.Sprintf("job %q", sub.Request.Key),
-				Next: "submit it again with the same key when the frontend is back: it is accepted once"})
-		}
-	})
-	if err != nil {
-		answer(false, err)
-		o.meter.refused()
-		return
-	}
-	o.jobs[j.id] = j
-	j.arrived = o.clock.Now()
-	o.meter.accepted(j)
-	m := j.submit()
-	o.stepShell(&m)
-}
-
-// room returns why a job has no place beside the unfinished ones, nil when it has.
-func (o *owner) room(sub *journal.Submission) error {
-	n := o.core.Owed().Tasks
-	more := len(sub.Request.Tasks)
-	if n+more <= o.cfg.MaxTasks {
+// refuses returns why the policy cannot run a job, nil when it can. Processes of
+// applications serve the workers of groups only: under the other policies any
+// worker runs any task, and kairos stops tasks in the middle.
+func (f *Frontend) refuses(r *api.Request) error {
+	if !f.policy.SingleMaster() || jobs.Needs(r) == "" {
 		return nil
 	}
-	e := &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d tasks are unfinished and %d more would pass the limit of %d (max_tasks)", n, more, o.cfg.MaxTasks),
-		Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, o.cfg.ID), Tried: "accepting it; nothing was accepted",
-		Next: "submit it later or to another frontend, or raise max_tasks", RetryAfter: time.Second}
-	if more > o.cfg.MaxTasks {
-		e.Problem, e.RetryAfter = api.Invalid, 0
-		e.What = fmt.Sprintf("it has %d tasks, and this frontend holds %d at most (max_tasks)", more, o.cfg.MaxTasks)
-		e.Next = "split it into several jobs, or raise max_tasks"
-	}
-	return e
-}
-
-// accepted goes on when the acceptance of a job is on the disk, or could not be
-// written.
-func (o *owner) accepted(j *job, err error) {
-	j.durable = err == nil
-	if j.durable {
-		o.wasSubmitted(j)
-	} else {
-		o.fail(err) // the core distributes a job that nobody would know after a restart
-	}
-	for _, answer := range j.accepting {
-		answer(err)
-	}
-	j.accepting = nil
+	return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only, its tasks are for a backend of application %q", f.policy.Name, r.App),
+		Subject: fmt.Sprintf("job %q", r.Key), Tried: "accepting it; nothing was accepted", Next: "run the cluster under pigeon, pigeon-sort or pigeon-x, or make them exec tasks"}
 }
 
 // Cancel ends a job at once; what is queued of it is dropped and what runs is
@@ -154,15 +96,15 @@ func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) 
 	id, tried := sched.NewJobID(f.cfg.ID, name), fmt.Sprintf("cancelling job %q", name)
 	done := make(chan api.Status, 1)
 	if err := f.post(func() {
-		j := f.owner.known(id)
+		j := f.owner.jobs.Known(id)
 		switch {
 		case j == nil:
 			close(done)
-		case j.ended:
-			done <- j.status
+		case j.Ended:
+			done <- j.Status
 		default:
-			j.waiting = append(j.waiting, done)
-			f.owner.stepShell(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "cancelled by its user"})
+			j.WaitEnd(done)
+			f.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "cancelled by its user"})
 		}
 	}); err != nil {
 		return api.Status{}, f.door.Refusal(err, tried)

@@ -1,44 +1,60 @@
-package frontend
+package dispatch
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// applying is an owner whose core notes which slot of which process each number
+// applying is a dispatcher whose core notes which slot of which process each number
 // stood for when it was told of members.
 type applying struct {
-	*owner
+	*Dispatcher
 	sched.DistributorCore // nil: only Step is called
-	t                     *rapid.T
+	t                     fataler
 	told                  []map[int32]string
+	resent                int // members that were to be probed again
 }
 
-func newApplying(t *rapid.T) *applying {
+type fataler interface {
+	Fatalf(format string, args ...any)
+}
+
+func newApplying(t fataler) *applying {
 	e := &applying{t: t}
 	names := addrmap.New()
-	e.owner = &owner{
-		log: slog.New(slog.DiscardHandler), self: frontendRef("f"), incarnation: 1, plan: plan{Policy: sparrow.Policy(sparrow.Defaults())},
-		core: e, clock: runloop.NewClock(), addrs: names, peers: newPeers(), mastersKnown: true, urge: func(...func()) error { return nil },
+	clock := runloop.NewClock()
+	d, err := New(Options{
+		Self: frontendRef("f"), Policy: sparrow.Policy(sparrow.Defaults()), Core: e, Masters: []string{"127.0.0.1:1"}, MasterLost: time.Minute,
+		Addrs: names, Clock: clock, Codec: wire.NewCodec(names, clock.Now), Log: slog.New(slog.DiscardHandler),
+		Post: func(func()) {}, Ready: func() {},
+	})
+	if err != nil {
+		t.Fatalf("%v", err)
 	}
-	e.steps = runloop.NewStepper(func(sched.Addr, *sched.Action) {}, nil)
-	e.peers.links = linkset.New(linkset.Options{Self: e.self, Codec: wire.NewCodec(names, e.clock.Now), Log: e.log})
+	d.process.Incarnation = 1
+	d.peers.openLinks()
+	e.Dispatcher = d
 	return e
 }
 
 func (e *applying) Step(_ sched.Time, _ sched.Addr, m *sched.Message, _ *sched.Actions) {
 	if m.Kind != sched.Members {
 		return
+	}
+	if m.Resent {
+		e.resent++
 	}
 	now := map[int32]string{}
 	last := int32(-1)
@@ -47,9 +63,9 @@ func (e *applying) Step(_ sched.Time, _ sched.Addr, m *sched.Message, _ *sched.A
 			e.t.Fatalf("worker %d comes after %d", w.Worker.ID, last)
 		}
 		last = w.Worker.ID
-		ref, ok := e.addrs.Ref(w.Worker)
+		ref, ok := e.opts.Addrs.Ref(w.Worker)
 		if !ok || e.peers.nodes[ref.Name] == nil {
-			e.t.Fatalf("a member is worker %d, who is nobody", last)
+			e.t.Fatalf("a member is worker %d, which has no slot", last)
 		}
 		now[last] = fmt.Sprintf("%v of %d", ref, e.peers.nodes[ref.Name].Incarnation)
 	}
@@ -108,4 +124,37 @@ func drawMembership(t *rapid.T, version uint64) (wire.Membership, map[int32]stri
 		r.Nodes = append(r.Nodes, n)
 	}
 	return r, want
+}
+
+// A frontend whose master was silent for a while, whatever the membership is now, has
+// its reservations probed for again: others may have missed it on the membership.
+func TestSilentMaster(t *testing.T) {
+	e := newApplying(t)
+	e.applyMembership(wire.Membership{Incarnation: 7, Version: 1, Frontends: []wire.MemberFrontend{{Name: "f", Incarnation: 1}}})
+	m := e.masters.list[0]
+	m.incarnation, m.up = 7, true
+	for _, c := range []struct {
+		silence time.Duration
+		resent  int
+	}{{0, 0}, {silentFor / 2, 0}, {time.Hour, 1}, {0, 1}} {
+		m.lastHeard = time.Now().Add(-c.silence)
+		e.masters.helloAnswered(m, wire.HelloReply{Accepted: true, Incarnation: 7}, nil)
+		if e.resent != c.resent {
+			t.Errorf("after a silence of %v the members were resent %d times, want %d", c.silence, e.resent, c.resent)
+		}
+	}
+}
+
+// A frontend that did not run itself for a while says hello to its masters again before
+// it counts them as lost.
+func TestMasterIsAskedAgainAfterASleep(t *testing.T) {
+	e := newApplying(t)
+	m := e.masters.list[0]
+	m.up, m.contact = true, protocol.NewContact(e.opts.Clock.Now()-sched.Time(time.Hour))
+	for i := 1; i <= 3; i++ {
+		e.masters.helloAnswered(m, wire.HelloReply{}, errors.New("no answer"))
+		if m.up != (i < 3) {
+			t.Errorf("after %d hellos without an answer the master is up: %v", i, m.up)
+		}
+	}
 }

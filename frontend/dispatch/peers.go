@@ -1,4 +1,4 @@
-package frontend
+package dispatch
 
 import (
 	"sync/atomic"
@@ -31,13 +31,12 @@ const excludedFor = time.Second
 // are new peers added, perhaps under the same number. All but the sessions and highest
 // belongs to the owner goroutine.
 type peers struct {
+	*core
 	links      *linkset.Set
 	sessions   *membership.Sessions
 	membership wire.Membership // the last that was applied
 	listed     bool            // the membership has this process
 	doubtful   bool            // workers may have dropped what it has reserved
-	patience   time.Duration   // with a job whose reservations may be stale
-	reprobing  bool            // stale jobs are looked at soon
 	nodes      map[string]*node
 	others     map[string]wire.MemberFrontend
 	members    []sched.Member // as the core was told last, nil before
@@ -50,9 +49,9 @@ type node struct {
 	excluded bool
 }
 
-func newPeers() peers {
-	return peers{
-		sessions: membership.NewSessions(protocol.Patience{NewMaster: sched.Time(registerAgain)}), patience: reprobeFirst,
+func newPeers(c *core) *peers {
+	return &peers{
+		core: c, sessions: membership.NewSessions(protocol.Patience{NewMaster: sched.Time(registerAgain)}),
 		nodes: map[string]*node{}, others: map[string]wire.MemberFrontend{}, highest: new(atomic.Int32),
 	}
 }
@@ -60,24 +59,20 @@ func newPeers() peers {
 func nodeRef(name string) wire.Ref     { return wire.Ref{Role: sched.Worker, Name: name} }
 func frontendRef(name string) wire.Ref { return wire.Ref{Role: sched.Distributor, Name: name} }
 
-// applyMembership applies a membership.
-func (o *owner) applyMembership(m wire.Membership) {
-	p := &o.peers
-	now := o.clock.Now()
-	if p.sessions.NewMaster(m.Incarnation, now) {
-		p.doubtful = true
-		time.AfterFunc(registerAgain, func() { _ = o.urge(func() { o.applyMembership(p.membership) }) }) // a stopped daemon has no peers
-	}
+// apply applies a membership, and reports whether it is a new master's.
+func (p *peers) apply(m wire.Membership) (newMaster bool) {
+	now := p.opts.Clock.Now()
+	newMaster = p.sessions.NewMaster(m.Incarnation, now)
+	p.doubtful = p.doubtful || newMaster
 	p.membership = m
 	left := p.sessions.Retain(named(&m), now)
-	o.applyFrontends(left)
-	if o.removeNodes(left) {
-		o.stepMembers()
+	p.applyFrontends(left)
+	if p.removeNodes(left) {
+		p.stepMembers()
 	}
-	o.addNodes()
-	o.stepMembers()
-	o.markStale()
-	o.announceMastersIfKnown()
+	p.addNodes()
+	p.stepMembers()
+	return newMaster
 }
 
 // named returns the names on a membership.
@@ -94,41 +89,41 @@ func named(m *wire.Membership) map[wire.Ref]bool {
 
 // removeNodes removes the nodes that have left or have become others, and the slots that
 // have other numbers; it reports whether there were any.
-func (o *owner) removeNodes(left []wire.Ref) (removed bool) {
+func (p *peers) removeNodes(left []wire.Ref) (removed bool) {
 	for _, peer := range left {
-		if n := o.peers.nodes[peer.Name]; peer.Role == sched.Worker && n != nil {
-			o.log.Warn("node lost: its master has removed it from the membership", "node", peer.Name, "address", n.Address)
-			o.peers.links.Remove(peer)
-			o.removeNode(n)
+		if n := p.nodes[peer.Name]; peer.Role == sched.Worker && n != nil {
+			p.opts.Log.Warn("node lost: its master has removed it from the membership", "node", peer.Name, "address", n.Address)
+			p.links.Remove(peer)
+			p.removeNode(n)
 			removed = true
 		}
 	}
-	for i := range o.peers.membership.Nodes {
-		now := &o.peers.membership.Nodes[i]
-		n := o.peers.nodes[now.Name]
+	for i := range p.membership.Nodes {
+		now := &p.membership.Nodes[i]
+		n := p.nodes[now.Name]
 		switch {
 		case n == nil:
 		case now.Incarnation != n.Incarnation || now.Address != n.Address:
-			o.removeNode(n)
+			p.removeNode(n)
 			removed = true
 		default:
-			removed = o.removeSlots(n, now.Numbers) || removed
+			removed = p.removeSlots(n, now.Numbers) || removed
 		}
 	}
 	return removed
 }
 
-func (o *owner) removeNode(n *node) {
-	o.removeSlots(n, nil)
-	delete(o.peers.nodes, n.Name)
+func (p *peers) removeNode(n *node) {
+	p.removeSlots(n, nil)
+	delete(p.nodes, n.Name)
 }
 
 // removeSlots withdraws the numbers of slots that have others now, and reports whether
 // there were any.
-func (o *owner) removeSlots(n *node, now []int32) (removed bool) {
+func (p *peers) removeSlots(n *node, now []int32) (removed bool) {
 	for slot, number := range n.Numbers {
 		if number > 0 && (slot >= len(now) || now[slot] != number) {
-			o.addrs.Drop(slotRef(n.Name, slot))
+			p.opts.Addrs.Drop(slotRef(n.Name, slot))
 			n.Numbers[slot] = 0
 			removed = true
 		}
@@ -137,28 +132,28 @@ func (o *owner) removeSlots(n *node, now []int32) (removed bool) {
 }
 
 // addNodes adds what is new on the membership: nodes, and numbers of their slots.
-func (o *owner) addNodes() {
-	for i := range o.peers.membership.Nodes {
-		found := &o.peers.membership.Nodes[i]
+func (p *peers) addNodes() {
+	for i := range p.membership.Nodes {
+		found := &p.membership.Nodes[i]
 		if found.Name == "" {
 			continue
 		}
-		n := o.peers.nodes[found.Name]
+		n := p.nodes[found.Name]
 		if n == nil {
 			n = &node{MemberNode: *found}
 			n.Numbers = nil
-			o.peers.nodes[n.Name] = n
-			o.peers.sessions.Enter(nodeRef(n.Name), n.Incarnation)
-			o.peers.links.Add(nodeRef(n.Name), n.Address, n.Incarnation)
+			p.nodes[n.Name] = n
+			p.sessions.Enter(nodeRef(n.Name), n.Incarnation)
+			p.links.Add(nodeRef(n.Name), n.Address, n.Incarnation)
 		}
 		n.Numbers = append(n.Numbers, make([]int32, max(0, len(found.Numbers)-len(n.Numbers)))...)
 		for slot, number := range found.Numbers {
 			if number == n.Numbers[slot] {
 				continue
 			}
-			o.peers.highest.Store(max(number, o.peers.highest.Load()))
-			if !o.addrs.Set(slotRef(n.Name, slot), number-1) {
-				o.log.Error("a worker's number is another's; it is not used here", "node", n.Name, "slot", slot, "number", number-1)
+			p.highest.Store(max(number, p.highest.Load()))
+			if !p.opts.Addrs.Set(slotRef(n.Name, slot), number-1) {
+				p.opts.Log.Error("a worker's number is another's; it is not used here", "node", n.Name, "slot", slot, "number", number-1)
 				continue
 			}
 			n.Numbers[slot] = number

@@ -1,4 +1,4 @@
-package frontend
+package jobs
 
 import (
 	"bufio"
@@ -12,18 +12,18 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// history writes what this frontend learns of every job and task, as JSON Lines
+// History writes what this frontend learns of every job and task, as JSON Lines
 // in the format of the simulator's histories: time, job, task, attempt, event,
 // where. Times are seconds of this frontend's clock; each start of the frontend
 // begins with an event "origin" whose where is the wall-clock instant of time 0,
 // so that the files of one host can be joined.
 //
-// A line is written when what it tells is on the disk of the journal, so a result
-// is never told twice; those of the instant before a kill may be missing. A task's
+// A line is written when its event is on the disk of the journal, so no result is
+// written twice; those of the instant before a kill may be missing. A task's
 // start is its report less the time it ran, all by this frontend's clock. A start
 // and a report also have "clock", when the attempt began and ended by the wall
 // clock of its node, in nanoseconds since 1970: of use on one host only.
-type history struct {
+type History struct {
 	file  io.Closer
 	out   *bufio.Writer
 	where string
@@ -41,18 +41,19 @@ type lifeEvent struct {
 	clock   int64  // by the node's wall clock, 0 for none
 }
 
-func openHistory(path, frontend string) (*history, error) {
+// OpenHistory opens the file of a frontend. Close must follow.
+func OpenHistory(path, frontend string) (*History, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("the history cannot be written: %w; name another file in the setting history, or none", err)
 	}
-	h := &history{file: f, out: bufio.NewWriterSize(f, 1<<16), where: "frontend " + frontend}
+	h := &History{file: f, out: bufio.NewWriterSize(f, 1<<16), where: "frontend " + frontend}
 	h.add(lifeEvent{job: "-", task: -1, event: "origin", where: time.Now().UTC().Format(time.RFC3339Nano)})
 	return h, nil
 }
 
-// add writes one event. What fails to be written is told by close.
-func (h *history) add(e lifeEvent) {
+// add writes one event. What fails to be written is reported by Close.
+func (h *History) add(e lifeEvent) {
 	b := append(h.line[:0], `{"time":`...)
 	b = fmt.Appendf(b, "%d.%09d", int64(max(e.at, 0))/int64(sched.Second), int64(max(e.at, 0))%int64(sched.Second))
 	b = appendText(append(b, `,"job":`...), e.job)
@@ -79,13 +80,14 @@ func appendText(b []byte, s string) []byte {
 }
 
 // flush hands on what was written, so that it outlives this process.
-func (h *history) flush() {
+func (h *History) flush() {
 	if h != nil {
-		_ = h.out.Flush() // kept by the writer, told by close
+		_ = h.out.Flush() // kept by the writer, reported by Close
 	}
 }
 
-func (h *history) close() error {
+// Close reports whether everything was written.
+func (h *History) Close() error {
 	err := h.out.Flush()
 	if closed := h.file.Close(); err == nil {
 		err = closed
@@ -96,27 +98,11 @@ func (h *history) close() error {
 	return nil
 }
 
-// tellLife notes an event for when the batch is on the disk.
-func (o *owner) tellLife(j *job, task, attempt int32, event string) {
-	if o.history != nil {
-		o.batch.life = append(o.batch.life, lifeEvent{at: o.clock.Now(), job: j.status.Job, task: task, attempt: attempt, event: event})
+// write writes the events of a batch that is on the disk.
+func (h *History) write(events []lifeEvent) {
+	for i := range events {
+		h.add(events[i])
 	}
-}
-
-// tellResult notes the start and the end of a task whose result was accepted.
-func (o *owner) tellResult(j *job, m *sched.Message) {
-	if o.history == nil {
-		return
-	}
-	reported := lifeEvent{at: o.clock.Now(), job: j.status.Job, task: m.First, attempt: m.Attempt, event: "reported"}
-	if it := o.current; it != nil {
-		started := reported
-		started.at -= sched.Time(it.Elapsed)
-		started.event, started.where = "started", fmt.Sprintf("worker %s/%d", o.reporter, it.From.Slot)
-		started.clock, reported.clock = unixNano(it.Started), unixNano(it.Finished)
-		o.batch.life = append(o.batch.life, started)
-	}
-	o.batch.life = append(o.batch.life, reported)
 }
 
 // unixNano is 0 for no instant.
@@ -125,18 +111,4 @@ func unixNano(t time.Time) int64 {
 		return 0
 	}
 	return t.UnixNano()
-}
-
-// wasSubmitted writes that a job is on the disk.
-func (o *owner) wasSubmitted(j *job) {
-	if o.history != nil {
-		o.history.add(lifeEvent{at: j.arrived, job: j.status.Job, task: -1, event: "submitted"})
-	}
-}
-
-// write writes the events of a batch that is on the disk.
-func (h *history) write(events []lifeEvent) {
-	for i := range events {
-		h.add(events[i])
-	}
 }

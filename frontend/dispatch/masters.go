@@ -1,4 +1,4 @@
-package frontend
+package dispatch
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -36,6 +37,7 @@ const mastersWait = time.Second
 type master struct {
 	group       int
 	address     string
+	pool        *client.Pool
 	peer        *wire.PeerClient
 	incarnation int64 // 0: never reached
 	epoch       uint64
@@ -46,6 +48,16 @@ type master struct {
 	early       []*wire.Batch // of an incarnation that is not known yet
 	out         *link.Link    // numbers its batches within this process, so it stays for good
 	pending     []wire.Item
+}
+
+// masters are the masters of all groups. All of them and their fields belong to the
+// owner goroutine, but for what never changes.
+type masters struct {
+	*core
+	peers *peers
+	list  []*master // by group; it never changes
+	known bool      // the masters were announced to the core
+	dirty []*master // with items to send after the batch
 }
 
 func (m *master) addr() sched.Addr {
@@ -64,132 +76,153 @@ func (m *master) flush(log *slog.Logger) {
 }
 
 // sendHellos says hello to one master for as long as the daemon runs.
-func (f *Frontend) sendHellos(ctx context.Context, m *master) {
+func (s *masters) sendHellos(ctx context.Context, m *master) {
 	var seen protocol.Epoch                                                     // of the masters of the group
 	retry := func(int) time.Duration { return helloRetry + rand.N(helloRetry) } //nolint:gosec // jitter, not a secret
 	membership.NewHeartbeat(helloEvery, retry, func(ctx context.Context) error {
-		err := f.sendHello(ctx, m, &seen)
+		err := s.sendHello(ctx, m, &seen)
 		if err != nil {
-			f.log.Debug("a master did not answer hello", "group", m.group, "address", m.address, "error", err)
+			s.opts.Log.Debug("a master did not answer hello", "group", m.group, "address", m.address, "error", err)
 		}
 		return err
 	}).Run(ctx)
 }
 
-func (f *Frontend) sendHello(ctx context.Context, m *master, seen *protocol.Epoch) error {
+func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch) error {
 	ctx, cancel := context.WithTimeout(ctx, helloEvery)
 	defer cancel()
 	h := &wire.Hello{
-		Sender: f.self, Incarnation: f.incarnation, Address: f.internal.Addr().String(),
-		SchedulerAddress: f.scheduler.Addr().String(), Group: m.group, Epoch: seen.Number, EpochOf: seen.Of,
-		Highest: f.owner.peers.highest.Load(),
+		Sender: s.opts.Self, Incarnation: s.process.Incarnation, Address: s.process.Internal,
+		SchedulerAddress: s.process.Scheduler, Group: m.group, Epoch: seen.Number, EpochOf: seen.Of,
+		Highest: s.peers.highest.Load(),
 	}
 	reply, err := m.peer.Hello(ctx, h)
 	if err == nil && !reply.Accepted {
 		err = errors.New(reply.Problem)
-		f.log.Error("a master refused this frontend", "group", m.group, "address", m.address, "error", reply.Problem)
+		s.opts.Log.Error("a master refused this frontend", "group", m.group, "address", m.address, "error", reply.Problem)
 	}
 	if err == nil && reply.Group != m.group {
 		err = fmt.Errorf("the master at %s is of group %d, the configuration has it at place %d of masters", m.address, reply.Group, m.group)
-		f.log.Error("a master is of another group", "error", err)
+		s.opts.Log.Error("a master is of another group", "error", err)
 	}
 	if err == nil {
 		seen.Observe(protocol.Epoch{Number: reply.Epoch, Of: reply.Incarnation})
 	}
-	if posted := f.urge(func() { f.owner.helloAnswered(m, reply, err) }); posted != nil {
-		return posted
-	}
+	s.opts.Post(func() { s.helloAnswered(m, reply, err) })
 	return err
 }
 
 // helloAnswered takes the outcome of one hello.
-func (o *owner) helloAnswered(m *master, reply wire.HelloReply, err error) {
+func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 	if err != nil {
-		if _, lost := m.contact.Missed(sched.Time(o.cfg.MasterLost), o.clock.Now()); lost {
+		if _, lost := m.contact.Missed(sched.Time(s.opts.MasterLost), s.opts.Clock.Now()); lost {
 			m.up = false
-			o.masterLost(m)
+			s.lost(m)
 		}
 		return
 	}
 	now := time.Now()
 	silent := now.Round(0).Sub(m.lastHeard.Round(0)) // a machine that sleeps stops its other clock
 	m.lastHeard = now
-	m.contact.Answered(o.clock.Now())
+	m.contact.Answered(s.opts.Clock.Now())
 	if silent >= silentFor {
-		o.lostContact()
+		s.peers.lostContact()
 	}
 	if m.incarnation != reply.Incarnation {
-		o.connect(m, reply)
+		s.register(m, reply)
 		return
 	}
 	served := slices.Equal(m.serves, reply.Serves)
 	m.serves = reply.Serves
 	switch {
-	case !m.up && o.mastersKnown:
-		o.masterUp(m)
-	case !served && o.mastersKnown && o.plan.NewMaster != nil:
-		o.step(m.addr(), &sched.Message{Kind: sched.Serves, Serves: m.serves})
+	case !m.up && s.known:
+		s.up(m)
+	case !served && s.known && s.opts.Policy.NewMaster != nil:
+		s.stepFrom(m.addr(), &sched.Message{Kind: sched.Serves, Serves: m.serves})
 	}
 }
 
-// connect resets the link to a master's new incarnation and tells the core.
-func (o *owner) connect(m *master, reply wire.HelloReply) {
+// register resets the link to a master's new incarnation and tells the core.
+func (s *masters) register(m *master, reply wire.HelloReply) {
 	m.pending = nil
 	m.out.Reset(reply.Incarnation)
 	m.incarnation, m.epoch, m.serves, m.up = reply.Incarnation, reply.Epoch, reply.Serves, false
-	o.log.Info("master reached", "group", m.group, "address", m.address, "epoch", reply.Epoch)
-	if o.mastersKnown {
-		o.masterUp(m)
+	s.opts.Log.Info("master reached", "group", m.group, "address", m.address, "epoch", reply.Epoch)
+	if s.known {
+		s.up(m)
 	}
-	o.announceMastersIfKnown()
+	s.announceIfKnown()
 	early := m.early
 	m.early = nil
 	for _, b := range early {
 		if b.Incarnation == m.incarnation {
-			o.take(b)
+			s.deliver(b)
 		}
 	}
 }
 
-// announceMastersIfKnown announces the masters when all of them have answered and the
+// announceIfKnown announces the masters when all of them have answered and the
 // first membership, under a policy that needs one, has come.
-func (o *owner) announceMastersIfKnown() {
+func (s *masters) announceIfKnown() {
 	unknown := func(m *master) bool { return m.incarnation == 0 }
-	if !slices.ContainsFunc(o.masters, unknown) && (!o.plan.rolled() || o.peers.membership.Incarnation != 0) {
-		o.announceMasters()
+	if !slices.ContainsFunc(s.list, unknown) && (!s.opts.Policy.SingleMaster() || s.peers.membership.Incarnation != 0) {
+		s.announce()
 	}
 }
 
-// announceMasters steps all masters that have answered into the core at once, so that
+// announce steps all masters that have answered into the core at once, so that
 // the first jobs are spread over all of them.
-func (o *owner) announceMasters() {
-	if o.mastersKnown {
+func (s *masters) announce() {
+	if s.known {
 		return
 	}
-	o.mastersKnown = true
-	for _, m := range o.masters {
+	s.known = true
+	for _, m := range s.list {
 		if m.incarnation != 0 {
-			o.masterUp(m)
+			s.up(m)
 		}
 	}
-	o.ready()
+	s.opts.Ready()
 }
 
-// masterUp tells the core of a master, unless the policy has none and it is only
+// up tells the core of a master, unless the policy has none and it is only
 // the daemon that publishes the membership.
-func (o *owner) masterUp(m *master) {
+func (s *masters) up(m *master) {
 	m.up = true
-	if o.plan.NewMaster == nil {
+	if s.opts.Policy.NewMaster == nil {
 		return
 	}
-	o.stepShell(&sched.Message{Kind: sched.MasterUp, Peer: m.addr(), Serves: m.serves})
+	s.Step(&sched.Message{Kind: sched.MasterUp, Peer: m.addr(), Serves: m.serves})
 }
 
-func (o *owner) masterLost(m *master) {
-	if o.plan.NewMaster == nil {
-		o.log.Warn("the master that publishes the membership cannot be reached: nodes that come or go are not noticed", "address", m.address, "after", o.cfg.MasterLost)
+func (s *masters) lost(m *master) {
+	if s.opts.Policy.NewMaster == nil {
+		s.opts.Log.Warn("the master that publishes the membership cannot be reached: nodes that come or go are not noticed", "address", m.address, "after", s.opts.MasterLost)
 		return
 	}
-	o.log.Warn("group without a master: its tasks are distributed again", "group", m.group, "address", m.address, "after", o.cfg.MasterLost)
-	o.stepShell(&sched.Message{Kind: sched.MasterLost, Peer: m.addr()})
+	s.opts.Log.Warn("group without a master: its tasks are distributed again", "group", m.group, "address", m.address, "after", s.opts.MasterLost)
+	s.Step(&sched.Message{Kind: sched.MasterLost, Peer: m.addr()})
+}
+
+// maxEarly bounds the batches that are kept of a master whose answer to our hello
+// was not read yet.
+const maxEarly = 100
+
+// deliver steps a master's messages. A master that has just registered this
+// frontend may speak before the answer to the hello was read; what it says is kept
+// until then. Batches of a master that was replaced are never stepped.
+func (s *masters) deliver(b *wire.Batch) {
+	from := s.opts.Addrs.Addr(b.Sender)
+	if from.Role != sched.Master || int(from.ID) >= len(s.list) {
+		return // of no master of ours
+	}
+	if m := s.list[from.ID]; m.incarnation != b.Incarnation {
+		if len(m.early) < maxEarly {
+			m.early = append(m.early, b)
+		}
+		return
+	}
+	for i := range b.Items {
+		s.stepFrom(from, &b.Items[i].Msg)
+	}
 }

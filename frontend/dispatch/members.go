@@ -1,4 +1,4 @@
-package frontend
+package dispatch
 
 import (
 	"slices"
@@ -8,11 +8,10 @@ import (
 )
 
 // stepMembers steps the live workers into the core when they have changed.
-func (o *owner) stepMembers() {
-	p := &o.peers
+func (p *peers) stepMembers() {
 	members := make([]sched.Member, 0, len(p.members))
 	var of sched.Addr
-	if o.plan.NewMaster != nil {
+	if p.opts.Policy.NewMaster != nil {
 		of = sched.Addr{Role: sched.Master}
 	}
 	for _, n := range p.nodes { // sorted below
@@ -28,35 +27,34 @@ func (o *owner) stepMembers() {
 		return
 	}
 	p.members, p.doubtful = members, p.doubtful && !again
-	o.stepShell(&sched.Message{Kind: sched.Members, More: &sched.More{Members: members}, Resent: again})
+	p.Step(&sched.Message{Kind: sched.Members, More: &sched.More{Members: members}, Resent: again})
 }
 
 // lostContact assumes that workers have dropped what this frontend reserved: it may have
 // been off the membership, and back on it before it read one.
-func (o *owner) lostContact() {
-	if o.plan.rolled() {
-		o.peers.doubtful = true
-		o.stepMembers()
+func (p *peers) lostContact() {
+	if p.opts.Policy.SingleMaster() {
+		p.doubtful = true
+		p.stepMembers()
 	}
 }
 
 // onMembership reports whether the membership has this process, so that its readers take
 // its messages. While it has not, some of them drop its reservations.
-func (o *owner) onMembership() bool {
-	return slices.ContainsFunc(o.peers.membership.Frontends, func(f wire.MemberFrontend) bool {
-		return f.Name == o.self.Name && f.Incarnation == o.incarnation
+func (p *peers) onMembership() bool {
+	return slices.ContainsFunc(p.membership.Frontends, func(f wire.MemberFrontend) bool {
+		return f.Name == p.opts.Self.Name && f.Incarnation == p.process.Incarnation
 	})
 }
 
 // applyFrontends removes the other frontends that have left and adds those that are new.
 // What one that has left reported of its jobs does not count any more.
-func (o *owner) applyFrontends(left []wire.Ref) {
-	p := &o.peers
-	listed := o.onMembership()
+func (p *peers) applyFrontends(left []wire.Ref) {
+	listed := p.onMembership()
 	p.doubtful = p.doubtful || (p.listed && !listed)
 	p.listed = listed
 	for _, f := range p.membership.Frontends {
-		if f.Name != o.self.Name && p.others[f.Name] != f {
+		if f.Name != p.opts.Self.Name && p.others[f.Name] != f {
 			p.others[f.Name] = f
 			p.sessions.Enter(frontendRef(f.Name), f.Incarnation)
 			p.links.Add(frontendRef(f.Name), f.Address, f.Incarnation)
@@ -68,16 +66,6 @@ func (o *owner) applyFrontends(left []wire.Ref) {
 		}
 		delete(p.others, peer.Name)
 		p.links.Remove(peer)
-		o.step(o.addrs.Addr(peer), &sched.Message{Kind: sched.LoadShare, More: &sched.More{}})
+		p.stepFrom(p.opts.Addrs.Addr(peer), &sched.Message{Kind: sched.LoadShare, More: &sched.More{}})
 	}
-}
-
-// otherFrontends returns the names of the other frontends, in order.
-func (o *owner) otherFrontends() []string {
-	names := make([]string, 0, len(o.peers.others))
-	for name := range o.peers.others {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

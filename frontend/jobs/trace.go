@@ -1,4 +1,4 @@
-package frontend
+package jobs
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// spans records the frontend's stages: "job", the root of everything that
+// spans record the frontend's stages: "job", the root of everything that
 // happens to a job; "reported", the taking of an attempt's report, below the
 // node's "running"; and "lost", of an attempt that was lost without one, below the
 // job; and of a task that is bound late "queued", which a master records elsewhere.
@@ -26,8 +26,8 @@ type spans struct{ tracing *telemetry.Tracing }
 // written into the submission too: after a restart of the frontend the job goes
 // on in the same trace, below the span that began it, and sampled or not as it
 // was.
-func (s *spans) began(j *job) {
-	r := &j.sub.Request
+func (s *spans) began(j *Job) {
+	r := &j.Submission.Request
 	ctx, span := s.tracing.Root(context.Background(), telemetry.Carrier(r.Trace), "job")
 	if c := span.SpanContext(); c.IsValid() {
 		r.Trace = api.Trace{Traceparent: fmt.Sprintf("00-%s-%s-%s", c.TraceID(), c.SpanID(), c.TraceFlags()), Tracestate: c.TraceState().String()}
@@ -36,7 +36,7 @@ func (s *spans) began(j *job) {
 		return
 	}
 	span.SetAttributes(
-		attribute.String("job", r.Key), attribute.String("app", r.App), attribute.String("class", j.sub.Class.String()), attribute.Int("tasks", len(r.Tasks)))
+		attribute.String("job", r.Key), attribute.String("app", r.App), attribute.String("class", j.Submission.Class.String()), attribute.Int("tasks", len(r.Tasks)))
 	j.trace.began = time.Now()
 	j.trace.carrier = api.Trace(telemetry.Inject(ctx))
 	j.trace.end = func(st api.Status) {
@@ -50,7 +50,7 @@ func (s *spans) began(j *job) {
 
 // bound records the stage of a task that no master queues, "queued", from the
 // beginning of its job's span, or of this attempt, to the launch, and makes it the parent of what follows.
-func (s *spans) bound(j *job, it *wire.Item) {
+func (s *spans) bound(j *Job, it *wire.Item) {
 	parent := telemetry.Carrier(it.Trace)
 	if !parent.Sampled() {
 		return
@@ -61,14 +61,14 @@ func (s *spans) bound(j *job, it *wire.Item) {
 	}
 	ctx, span := s.tracing.Start(parent.Context(context.Background()), "queued",
 		trace.WithTimestamp(since),
-		trace.WithAttributes(attribute.String("job", j.status.Job), attribute.Int("task", int(it.Msg.First)), attribute.Int("attempt", int(it.Msg.Attempt)),
-			attribute.String("class", j.sub.Class.String()), attribute.String("node", it.To.Name), attribute.Int("slot", int(it.To.Slot))))
+		trace.WithAttributes(attribute.String("job", j.Status.Job), attribute.Int("task", int(it.Msg.First)), attribute.Int("attempt", int(it.Msg.Attempt)),
+			attribute.String("class", j.Submission.Class.String()), attribute.String("node", it.To.Name), attribute.Int("slot", int(it.To.Slot))))
 	it.Trace = api.Trace(telemetry.Inject(ctx))
 	span.End()
 }
 
 // reported records the taking of a report that ended an attempt.
-func (s *spans) reported(j *job, it *wire.Item) {
+func (s *spans) reported(j *Job, it *wire.Item) {
 	if j.trace.end != nil {
 		s.mark(it.Trace, "reported", j, &it.Msg)
 	}
@@ -76,7 +76,7 @@ func (s *spans) reported(j *job, it *wire.Item) {
 
 // again records why a task has a new attempt: the report of the one before, or
 // its loss without one.
-func (s *spans) again(j *job, it *wire.Item, m *sched.Message) {
+func (s *spans) again(j *Job, it *wire.Item, m *sched.Message) {
 	if j.trace.end == nil {
 		return
 	}
@@ -94,9 +94,9 @@ func (s *spans) again(j *job, it *wire.Item, m *sched.Message) {
 }
 
 // mark records an instant.
-func (s *spans) mark(parent api.Trace, name string, j *job, m *sched.Message) {
+func (s *spans) mark(parent api.Trace, name string, j *Job, m *sched.Message) {
 	_, span := s.tracing.Start(telemetry.Carrier(parent).Context(context.Background()), name,
-		trace.WithAttributes(attribute.String("job", j.status.Job), attribute.Int("task", int(m.First)),
+		trace.WithAttributes(attribute.String("job", j.Status.Job), attribute.Int("task", int(m.First)),
 			attribute.Int("attempt", int(m.Attempt)), attribute.String("outcome", m.Outcome.String())))
 	if m.Outcome != sched.Done {
 		span.SetStatus(codes.Error, m.Reason)
@@ -105,17 +105,9 @@ func (s *spans) mark(parent api.Trace, name string, j *job, m *sched.Message) {
 }
 
 // ended ends the span of a job.
-func (s *spans) ended(j *job) {
+func (s *spans) ended(j *Job) {
 	if j.trace.end != nil {
-		j.trace.end(j.status)
+		j.trace.end(j.Status)
 		j.trace.end = nil
-	}
-}
-
-// endSpans ends the spans of the jobs that go on in the next process, so that
-// what was recorded of them has its root.
-func (o *owner) endSpans() {
-	for _, j := range o.jobs {
-		o.spans.ended(j)
 	}
 }

@@ -1,0 +1,81 @@
+package dispatch
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// core is the distributor core, which all parts of a dispatcher step.
+type core struct {
+	opts    Options
+	process Process // set by Open
+	addr    sched.Addr
+	steps   *runloop.Stepper
+	timers  *runloop.Timers
+}
+
+// Process is this process as other daemons know it.
+type Process struct {
+	Incarnation int64
+	Internal    string // where it serves other daemons
+	Scheduler   string // where it serves applications
+}
+
+func newCore(o Options) *core {
+	c := &core{opts: o, addr: o.Addrs.Addr(o.Self)}
+	c.timers = runloop.NewTimers(o.Clock, func(_ sched.Addr, token uint64) {
+		o.Post(func() { c.Step(&sched.Message{Kind: sched.Timeout, Token: token}) })
+	})
+	return c
+}
+
+// Step steps a message into the core that only its shell can send.
+func (c *core) Step(m *sched.Message) { c.stepFrom(sched.Addr{}, m) }
+
+// StepReport steps a message of a worker.
+func (c *core) StepReport(it *wire.Item) { c.stepFrom(c.addrOf(it.From), &it.Msg) }
+
+func (c *core) stepFrom(from sched.Addr, m *sched.Message) {
+	c.steps.Step(c.opts.Core, c.addr, c.opts.Clock.Now(), from, m)
+}
+
+// addrOf returns the number of a node's slot or of a frontend; a worker that the
+// membership does not name has none.
+func (c *core) addrOf(who wire.Ref) sched.Addr {
+	if who.Role == sched.Worker && c.opts.Policy.SingleMaster() {
+		a, _ := c.opts.Addrs.Find(who)
+		return a
+	}
+	return c.opts.Addrs.Addr(who)
+}
+
+// Messages returns how many messages the core has sent, as runloop.Stepper counts
+// them. It may be called from anywhere.
+func (c *core) Messages() uint64 { return c.steps.Messages() }
+
+// Owed returns what the core owes.
+func (c *core) Owed() sched.Owed { return c.opts.Core.Owed() }
+
+// JobView returns what the core holds of an unfinished job, with at most so many of
+// its tasks.
+func (c *core) JobView(job sched.JobID, tasks int) (v sched.JobView, ok bool) {
+	return c.opts.Core.JobView(job, tasks)
+}
+
+// Metrics are those of a dispatcher.
+type Metrics struct {
+	ignored  prometheus.Counter
+	reprobed prometheus.Counter
+}
+
+// NewMetrics registers the metrics of a dispatcher.
+func NewMetrics(m *telemetry.Metrics) *Metrics {
+	return &Metrics{
+		ignored:  m.Counter("stale_messages_total", "Batches and messages of nodes and frontends that were lost or restarted, or of a kind that they do not send, ignored."),
+		reprobed: m.Counter("jobs_probed_again_total", "Jobs probed for again because no worker had asked for their tasks after daemons came or went."),
+	}
+}

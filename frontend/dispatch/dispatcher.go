@@ -1,0 +1,127 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/membership"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Jobs is what messages to masters and workers need of the jobs. It is called by
+// the owner goroutine.
+type Jobs interface {
+	// Persist is called for each record of the core, in order.
+	Persist(m *sched.Message)
+	// AddPayloads puts the payloads of count tasks beside a message, from its First
+	// on.
+	AddPayloads(it *wire.Item, count int32)
+	// Launching is called for each task that is launched without a master.
+	Launching(it *wire.Item)
+	// Name returns a job as its user names it.
+	Name(job sched.JobID) string
+}
+
+// Options of a Dispatcher.
+type Options struct {
+	Self       wire.Ref
+	Policy     sched.Policy
+	Core       sched.DistributorCore // of the policy
+	Masters    []string              // host:port, by group
+	MasterLost time.Duration         // without an answer of a master
+	// ReprobeAfter is how long a worker may take to ask for a task of a stale job, the
+	// first time: ReprobeAfter, shorter in tests.
+	ReprobeAfter time.Duration
+
+	Addrs    *addrmap.Map
+	Clock    runloop.Clock
+	Codec    *wire.Codec
+	Recorder *runloop.Recorder // nil when nothing is recorded
+	Log      *slog.Logger
+	Metrics  *Metrics
+
+	Jobs  Jobs
+	Post  func(do func()) // runs do on the owner goroutine; a stopped one ignores it
+	Ready func()          // called when the masters were announced to the core
+}
+
+// Dispatcher is the distributor core with its links. Unless a method says otherwise
+// it belongs to the owner goroutine. New makes it, Open its links; Close must
+// follow.
+type Dispatcher struct {
+	*core
+	masters      *masters
+	peers        *peers
+	reservations *reservations
+	follower     *membership.Follower // of the first master
+}
+
+// New returns a dispatcher without links: what its core sends is dropped.
+func New(o Options) (*Dispatcher, error) {
+	d := &Dispatcher{core: newCore(o)}
+	d.steps = runloop.NewStepper(d.act, o.Recorder)
+	d.reservations = newReservations(d.core)
+	d.peers = newPeers(d.core)
+	d.masters = &masters{core: d.core, peers: d.peers}
+	if err := d.masters.connect(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	d.follower = d.newFollower()
+	return d, nil
+}
+
+// Open makes the links of a process of this frontend, which serves other daemons
+// and applications at the addresses.
+func (d *Dispatcher) Open(p Process) error {
+	d.process = p
+	d.peers.openLinks()
+	return d.masters.openLinks()
+}
+
+// Close closes the links. Messages that wait are lost.
+func (d *Dispatcher) Close() error {
+	return errors.Join(d.masters.closeLinks(), d.peers.close(), d.masters.close())
+}
+
+// Run says hello to the masters and follows the membership, where the policy has one,
+// until ctx is done. It is not for the owner goroutine.
+func (d *Dispatcher) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, m := range d.masters.list {
+		all.Go(func() { d.masters.sendHellos(ctx, m) })
+	}
+	if d.opts.Policy.SingleMaster() {
+		all.Go(func() { d.follower.Run(ctx) })
+	}
+	announce := time.AfterFunc(mastersWait, func() { d.opts.Post(d.masters.announce) })
+	<-ctx.Done()
+	announce.Stop()
+	all.Wait()
+}
+
+// act carries out one action of the core.
+func (d *Dispatcher) act(self sched.Addr, a *sched.Action) {
+	switch a.Kind {
+	case sched.Send:
+		d.send(a)
+	case sched.Timer:
+		d.timers.Set(self, a.At, a.Token)
+	case sched.Persist:
+		if a.Msg.Kind == sched.JobEnded {
+			d.reservations.remove(a.Msg.Job)
+		}
+		d.opts.Jobs.Persist(&a.Msg)
+	}
+}
+
+// Flush sends what the batch of the owner goroutine decided.
+func (d *Dispatcher) Flush() {
+	d.masters.flush()
+	d.peers.links.Flush()
+}

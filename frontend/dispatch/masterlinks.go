@@ -1,0 +1,74 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// connect makes the connections to the masters; the first call dials.
+func (s *masters) connect() error {
+	for g, address := range s.opts.Masters {
+		pool, err := client.New(client.Options{Name: fmt.Sprintf("master of group %d", g), Address: address, MaxConns: 8, BackoffMax: 200 * time.Millisecond})
+		if err != nil {
+			return fmt.Errorf("masters: the address %q of group %d: %w", address, g, err)
+		}
+		s.list = append(s.list, &master{pool: pool, group: g, address: address, peer: wire.NewPeerClient(pool, s.opts.Codec), lastHeard: time.Now(), contact: protocol.NewContact(s.opts.Clock.Now())})
+	}
+	return nil
+}
+
+// openLinks makes the queues of messages to the masters.
+func (s *masters) openLinks() error {
+	for _, m := range s.list {
+		l, err := link.New(m.peer, link.Options{
+			Self: s.opts.Self, Peer: addrmap.MasterRef(m.group), Address: s.process.Internal, Incarnation: s.process.Incarnation, Probe: -1,
+			OnState: func(state link.State) { s.opts.Log.Info("link to a master", "group", m.group, "state", state.String()) },
+			OnRefused: func(n int, why error) {
+				s.opts.Post(func() { s.refusedBy(m, n, why) })
+			},
+		})
+		if err != nil {
+			return err
+		}
+		m.out = l
+	}
+	return nil
+}
+
+// refusedBy is called when a master will never accept some messages: the next hello
+// registers this frontend anew, and what the master should hold is sent again.
+func (s *masters) refusedBy(m *master, messages int, why error) {
+	s.opts.Log.Error("a master refused messages", "group", m.group, "messages", messages, "error", why)
+	m.incarnation = 0
+}
+
+func (s *masters) closeLinks() (err error) {
+	for _, m := range s.list {
+		if m.out != nil {
+			err = errors.Join(err, m.out.Close())
+		}
+	}
+	return err
+}
+
+func (s *masters) close() (err error) {
+	for _, m := range s.list {
+		err = errors.Join(err, m.pool.Close())
+	}
+	return err
+}
+
+// flush queues what the batch decided.
+func (s *masters) flush() {
+	for _, m := range s.dirty {
+		m.flush(s.opts.Log)
+	}
+	s.dirty = s.dirty[:0]
+}

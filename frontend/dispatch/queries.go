@@ -1,0 +1,67 @@
+package dispatch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// QueryTimeout bounds a query to the masters: one that does not answer in time is
+// shown as not reachable.
+const QueryTimeout = 500 * time.Millisecond
+
+// JobViews returns what every master holds of a job, by group; none under a policy
+// without masters. It may be called from anywhere.
+func (d *Dispatcher) JobViews(ctx context.Context, job sched.JobID, app string) []wire.JobView {
+	if d.opts.Policy.NewMaster == nil {
+		return nil
+	}
+	return query(ctx, d.masters, func(ctx context.Context, m *master) wire.JobView {
+		v, err := m.peer.JobView(ctx, job, app)
+		if err != nil {
+			v = wire.JobView{}
+		}
+		v.Share.Group, v.Share.Reachable = m.group, err == nil
+		return v
+	})
+}
+
+// MasterStates returns every group with its nodes; one whose master does not answer
+// is empty. It may be called from anywhere.
+func (d *Dispatcher) MasterStates(ctx context.Context) []api.MasterState {
+	return query(ctx, d.masters, func(ctx context.Context, m *master) api.MasterState {
+		s, err := m.peer.MasterState(ctx)
+		if err != nil {
+			s = api.MasterState{}
+		}
+		s.Group = m.group
+		return s
+	})
+}
+
+// query calls all masters at once.
+func query[T any](ctx context.Context, s *masters, ask func(context.Context, *master) T) []T {
+	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
+	defer cancel()
+	answers := make([]T, len(s.list))
+	var all sync.WaitGroup
+	for g, m := range s.list {
+		all.Go(func() { answers[g] = ask(ctx, m) })
+	}
+	all.Wait()
+	return answers
+}
+
+// Peers returns the connections to the masters, by group. It may be called from
+// anywhere.
+func (d *Dispatcher) Peers() []*wire.PeerClient {
+	peers := make([]*wire.PeerClient, len(d.masters.list))
+	for g, m := range d.masters.list {
+		peers[g] = m.peer
+	}
+	return peers
+}

@@ -1,0 +1,64 @@
+package dispatch
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Unknown returns why a batch of a peer cannot be stepped yet, nil when it can: the
+// peer is not on the membership, which is then asked for at once. It may be called
+// from anywhere.
+func (d *Dispatcher) Unknown(b *wire.Batch) error {
+	if !d.opts.Policy.SingleMaster() || b.Sender.Role == sched.Master || d.peers.sessions.Status(b.Sender, b.Incarnation) != protocol.Unknown {
+		return nil
+	}
+	d.follower.RefreshNow()
+	return &api.Error{Problem: api.Busy, What: "it is not on the membership that this frontend has", Subject: b.Sender.String(), Tried: "taking its messages at frontend " + d.opts.Self.Name,
+		Next: "try again, the membership is being asked for; should that last, see whether its master has it: `pigeon nodes`", RetryAfter: 10 * time.Millisecond}
+}
+
+// Deliver steps the messages of another daemon.
+func (d *Dispatcher) Deliver(b *wire.Batch) {
+	switch b.Sender.Role {
+	case sched.Master:
+		d.masters.deliver(b)
+	case sched.Worker, sched.Distributor:
+		d.deliverPeer(b)
+	}
+}
+
+// deliverPeer steps the messages of a node or of another frontend. Those of a process
+// that has gone since, and of slots without a number, mean nothing any more.
+func (d *Dispatcher) deliverPeer(b *wire.Batch) {
+	if d.peers.sessions.Status(b.Sender, b.Incarnation) != protocol.Current {
+		d.opts.Metrics.ignored.Inc()
+		return
+	}
+	for i := range b.Items {
+		it := &b.Items[i]
+		from := d.addrOf(it.From)
+		if from.Role != b.Sender.Role || !sends(from.Role, it.Msg.Kind) {
+			d.opts.Metrics.ignored.Inc()
+			continue
+		}
+		d.reservations.received(&it.Msg)
+		d.stepFrom(from, &it.Msg)
+	}
+}
+
+// sends reports whether a core of the role sends messages of the kind to a distributor
+// directly.
+func sends(r sched.Role, k sched.Kind) bool {
+	switch k {
+	case sched.GetTask, sched.ProbeRejected, sched.Refused:
+		return r == sched.Worker
+	case sched.LoadShare:
+		return r == sched.Distributor
+	default:
+		return false
+	}
+}

@@ -1,0 +1,97 @@
+package frontend
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/application"
+	"github.com/pigeon-sched/pigeon/frontend/dispatch"
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// grantLoss is how long a job of grants that found no room waits before it is
+// given out anew.
+const grantLoss = 200 * time.Millisecond
+
+// grants are the jobs of applications that bring their own executors: each task is a
+// grant of a slot. They are jobs of the core that are not journaled. All but Give and
+// Cancel belongs to the owner goroutine.
+type grants struct {
+	frontend  string
+	jobs      *jobs.Table
+	dispatch  *dispatch.Dispatcher
+	room      func(*journal.Submission) error
+	post      func(do func()) // a stopping daemon grants nothing
+	taskEnded func(app, level, key string, missed bool)
+	ended     []sched.JobID // in this batch
+}
+
+var _ application.Jobs = (*grants)(nil)
+
+// Give enters a job of grants.
+func (g *grants) Give(j application.Job) { g.post(func() { g.enter(&j) }) }
+
+// Cancel takes back what waits of one, or of its last tasks.
+func (g *grants) Cancel(key string, tasks int) {
+	g.post(func() {
+		if id := sched.NewJobID(g.frontend, key); g.jobs.Get(id) != nil {
+			g.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Count: int32(tasks), Reason: "its application has no use for it"}) //nolint:gosec // at most sched.MaxTasks
+		}
+	})
+}
+
+// enter submits a job of grants to the core: at once, as nothing of it is written.
+func (g *grants) enter(job *application.Job) {
+	sub := g.submission(job)
+	if g.room(sub) != nil {
+		time.AfterFunc(grantLoss, func() { g.post(func() { g.miss(job) }) })
+		return
+	}
+	m := g.jobs.AddGrant(sub, &jobs.Grant{App: job.App, Level: job.Level, Key: job.Key}).Submit()
+	g.dispatch.Step(&m)
+}
+
+// miss reports every task of a job as never offered.
+func (g *grants) miss(job *application.Job) {
+	for range job.Tasks {
+		g.taskEnded(job.App, job.Level, job.Key, true)
+	}
+}
+
+// submission returns a job of grants as one that was submitted: its tasks are equal
+// and carry the name of their level.
+func (g *grants) submission(job *application.Job) *journal.Submission {
+	r := api.Request{
+		App: job.App, User: job.User, Key: job.Key, Estimate: time.Duration(job.Estimate), EstimateSet: job.Estimate > 0, Tasks: make([]api.Task, job.Tasks),
+	}
+	level := []byte(job.Level)
+	for i := range r.Tasks {
+		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: api.Payload{Message: level}}
+	}
+	return &journal.Submission{Job: sched.NewJobID(g.frontend, job.Key), Submitted: time.Now().UnixNano(), Request: r, Class: job.Class, Why: job.Why}
+}
+
+// persist applies a record of the core: nothing is written, and ends are reported to
+// the service for applications.
+func (g *grants) persist(j *jobs.Job, m *sched.Message) {
+	switch m.Kind {
+	case sched.TaskEnded:
+		if m.Outcome != sched.Killed { // else it was taken back
+			g.taskEnded(j.Grant.App, j.Grant.Level, j.Grant.Key, m.Outcome != sched.Done)
+		}
+	case sched.JobEnded:
+		g.ended = append(g.ended, j.ID)
+	}
+}
+
+// removeEnded removes the jobs of grants that have ended in this batch: no caller
+// asks for them later.
+func (g *grants) removeEnded() {
+	for _, id := range g.ended {
+		g.jobs.Remove(id)
+	}
+	g.ended = g.ended[:0]
+}

@@ -1,0 +1,65 @@
+package jobs
+
+import "time"
+
+// Bounds of the ended jobs kept in memory; older ones are looked up in the
+// journal.
+const (
+	keepEnded      = 10_000
+	keepEndedTasks = 1_000_000
+)
+
+// endedJobs are ended jobs that are still in memory, the oldest first.
+type endedJobs struct {
+	list  []*Job
+	tasks int
+}
+
+func (e *endedJobs) add(j *Job) {
+	e.list = append(e.list, j)
+	e.tasks += len(j.reports)
+}
+
+// due reports whether the oldest job is one too many, or too old.
+func (e *endedJobs) due(retention time.Duration) bool {
+	return len(e.list) > 0 && (len(e.list) > keepEnded || e.tasks > keepEndedTasks || time.Since(e.list[0].endedAt) >= retention)
+}
+
+func (e *endedJobs) pop() *Job {
+	j := e.list[0]
+	e.list[0] = nil
+	e.list = e.list[1:]
+	e.tasks -= len(j.reports)
+	return j
+}
+
+// forget drops from memory the ended jobs that are too many or too old.
+func (t *Table) forget() {
+	for t.ended.due(t.opts.Retention) {
+		delete(t.jobs, t.ended.pop().ID)
+	}
+}
+
+// nodeNames numbers the nodes, for what is kept of every task.
+type nodeNames struct {
+	numbers map[string]uint32
+	names   []string
+}
+
+func newNodeNames() nodeNames {
+	return nodeNames{numbers: map[string]uint32{}, names: []string{""}}
+}
+
+// index returns the node's number, from 1.
+func (n *nodeNames) index(name string) uint32 {
+	i, ok := n.numbers[name]
+	if !ok {
+		i = uint32(len(n.names)) //nolint:gosec // bounded by the names of the cluster's nodes
+		n.names = append(n.names, name)
+		n.numbers[name] = i
+	}
+	return i
+}
+
+// name returns the node of a number, "" for 0.
+func (n *nodeNames) name(i uint32) string { return n.names[i] }

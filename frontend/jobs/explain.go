@@ -1,0 +1,54 @@
+package jobs
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// ClassSentence returns how the class of an unfinished job was found, "" when it has
+// ended.
+func (j *Job) ClassSentence() string {
+	if j.Submission == nil {
+		return ""
+	}
+	return fmt.Sprintf("It is a %s job: %s.", j.Submission.Class, j.Submission.Why)
+}
+
+// EndSentence returns how an ended job ended.
+func EndSentence(s *api.Status) string {
+	switch s.State {
+	case api.StateCompleted:
+		return fmt.Sprintf("It completed: all %d tasks succeeded, %.3f s after it was submitted.", s.Tasks, s.Seconds)
+	case api.StateCancelled:
+		return fmt.Sprintf("It was cancelled (%s) when %d of %d tasks had ended.", s.Reason, s.Completed+s.Failed, s.Tasks)
+	default:
+		return fmt.Sprintf("It failed: %d of %d tasks failed; the first because %s.", s.Failed, s.Tasks, s.Reason)
+	}
+}
+
+// FailedTasks returns the tasks of a job that have failed, at most so many.
+func (t *Table) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
+	for i := range j.reports {
+		if r := &j.reports[i]; r.failed && len(tasks) < most {
+			tasks = append(tasks, api.TaskStatus{Task: i, Attempt: int(r.attempt), State: "failed", Node: t.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Exit: int(r.exit)})
+		}
+	}
+	return tasks
+}
+
+// App returns the application whose backends the tasks of an unfinished job need, ""
+// for the built-in ones.
+func (j *Job) App() string {
+	if j.Submission == nil {
+		return ""
+	}
+	return Needs(&j.Submission.Request)
+}
+
+// Reporter returns the node that reported the result of a task. ended is false while
+// there is no result; a result that is older than this process has no node.
+func (t *Table) Reporter(j *Job, task int) (node string, ended bool) {
+	r := &j.reports[task]
+	return t.nodes.name(r.node), r.attempt > 0
+}

@@ -1,0 +1,130 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Job is what a frontend keeps of a job beside the core's ledger. Its fields belong to
+// the owner goroutine.
+type Job struct {
+	ID         sched.JobID
+	Submission *journal.Submission // nil once the job has ended
+	Status     api.Status          // without what runs at masters
+	Grant      *Grant              // of an application's level; nil for a job that was submitted
+	Durable    bool                // its acceptance is on the disk
+	Ended      bool                // its end is on the disk
+
+	arrived   sched.Time  // at the core, for completion times
+	final     *api.Status // how it ended, from when that is decided on
+	endedAt   time.Time
+	waiting   []chan api.Status // that get the status when it has ended
+	accepting []func(error)     // called when its acceptance is on the disk
+	reports   []taskReport      // by task, of accepted results
+	trace     jobTrace
+}
+
+// Grant is what a job of an application's level has beside other jobs. Such a job is
+// not journaled, as the application sends its levels again after any failure.
+type Grant struct{ App, Level, Key string }
+
+// taskReport is what is kept of a task's accepted result.
+type taskReport struct {
+	node    uint32 // index of the node that reported it, +1; 0 for none yet
+	attempt int32
+	failed  bool
+	exit    int16 // status of a process; 0 also after a restart of the frontend
+	elapsed time.Duration
+}
+
+// jobTrace is the span of the whole job; end is nil when it is not sampled.
+type jobTrace struct {
+	carrier api.Trace
+	began   time.Time           // the span of this process
+	again   map[int32]time.Time // when a task got its last attempt, of those that have had others
+	end     func(api.Status)
+}
+
+func newJob(sub *journal.Submission) *Job {
+	return &Job{
+		ID: sub.Job, Submission: sub, reports: make([]taskReport, len(sub.Request.Tasks)),
+		Status: api.Status{
+			Job: sub.Request.Key, App: sub.Request.App, State: api.StateQueued, Class: sub.Class.String(),
+			Tasks: len(sub.Request.Tasks), Attempts: len(sub.Request.Tasks), Submitted: unixSeconds(time.Unix(0, sub.Submitted)),
+		},
+	}
+}
+
+func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
+
+// WaitEnd has a channel of size 1 get the status when the job has ended.
+func (j *Job) WaitEnd(done chan api.Status) { j.waiting = append(j.waiting, done) }
+
+// LeaveEnd takes back WaitEnd.
+func (j *Job) LeaveEnd(done chan api.Status) {
+	j.waiting = slices.DeleteFunc(j.waiting, func(w chan api.Status) bool { return w == done })
+}
+
+// WaitAccepted has a function called when the job's acceptance is on the disk, or could
+// not be written.
+func (j *Job) WaitAccepted(answer func(error)) { j.accepting = append(j.accepting, answer) }
+
+// Submit returns the message that submits the job to the core.
+func (j *Job) Submit() sched.Message {
+	r := &j.Submission.Request
+	return sched.Message{
+		Kind: sched.Submit, Job: j.ID, Key: sched.DrawKey(r.Key), App: Needs(r), Class: j.Submission.Class,
+		Estimate: sched.Time(r.Mean()), Count: int32(len(r.Tasks)), Retries: uint8(r.Retries), //nolint:gosec // validated
+		Marks: marks(r),
+	}
+}
+
+// marks are what can be done with tasks that run: sleeping ones can be stopped,
+// continued and started anew, processes stopped and continued, and started anew if
+// who submitted them says so.
+func marks(r *api.Request) sched.Marks {
+	switch {
+	case r.Backend == api.BackendSleep, r.Backend == api.BackendExec && r.Restartable:
+		return sched.Stoppable | sched.Restartable
+	case r.Backend == api.BackendExec:
+		return sched.Stoppable
+	default:
+		return 0
+	}
+}
+
+// Needs returns the application whose backend the job's tasks need, "" for the
+// built-in backends, which every node has.
+func Needs(r *api.Request) string {
+	if r.Backend == api.BackendApp {
+		return r.App
+	}
+	return ""
+}
+
+// payloads returns the payloads and names of a range of tasks, for the wire: one
+// payload where all are the same, no names where they are the numbers.
+func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []string) {
+	tasks := j.Submission.Request.Tasks[first : first+count]
+	payloads = make([]api.Payload, len(tasks))
+	for i := range tasks {
+		payloads[i] = tasks[i].Payload
+	}
+	if j.named() {
+		names = make([]string, len(tasks))
+		for i := range tasks {
+			names[i] = tasks[i].ID
+		}
+	}
+	return payloads, names
+}
+
+// named reports whether tasks have names other than their numbers.
+func (j *Job) named() bool {
+	tasks := j.Submission.Request.Tasks
+	return len(tasks) > 0 && tasks[0].ID != "0"
+}

@@ -1,0 +1,76 @@
+package jobs
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+)
+
+// Metrics are those of a table of jobs.
+type Metrics struct {
+	accepted   []prometheus.Counter  // by class
+	ends       []prometheus.Counter  // by state, in the order of endStates
+	completion []prometheus.Observer // of jobs, by class
+	queueing   []prometheus.Observer // of tasks, by class
+	retries    []prometheus.Counter  // lost, failed
+	tasks      atomic.Int64
+	unfinished atomic.Int64
+	repeated   atomic.Uint64
+}
+
+var endStates = []api.State{api.StateCompleted, api.StateFailed, api.StateCancelled}
+
+// NewMetrics registers the metrics of a table of jobs.
+func NewMetrics(m *telemetry.Metrics) *Metrics {
+	classes := []string{sched.Short.String(), sched.Long.String()}
+	e := &Metrics{
+		accepted:   m.Counters("jobs_accepted_total", "Jobs accepted.", "class", classes...),
+		ends:       m.Counters("jobs_ended_total", "Jobs ended.", "state", "completed", "failed", "cancelled"),
+		completion: m.Latencies("completion_seconds", "Completion time of jobs, from submission to the last task's end.", "class", classes...),
+		queueing:   m.Latencies("queueing_seconds", "Time a task waited, from its job's arrival to its start.", "class", classes...),
+		retries:    m.Counters("attempts_again_total", "Tasks tried again, by what became of the attempt before.", "why", "lost", "failed"),
+	}
+	m.GaugeFunc("unfinished_tasks", "Tasks accepted and not ended.", func() float64 { return float64(e.tasks.Load()) })
+	m.GaugeFunc("unfinished_jobs", "Jobs accepted and not ended.", func() float64 { return float64(e.unfinished.Load()) })
+	m.CounterFunc("reports_repeated_total", "Results that came again or too late; they are only counted.", func() float64 { return float64(e.repeated.Load()) })
+	return e
+}
+
+// Repeated returns how many results came again or too late.
+func (e *Metrics) Repeated() uint64 { return e.repeated.Load() }
+
+func (e *Metrics) owed(o sched.Owed) {
+	e.tasks.Store(int64(o.Tasks))
+	e.unfinished.Store(int64(o.Jobs))
+	e.repeated.Store(o.Repeated)
+}
+
+func (e *Metrics) retried(why sched.Outcome) {
+	if why == sched.Failed {
+		e.retries[1].Inc()
+		return
+	}
+	e.retries[0].Inc()
+}
+
+// taskEnded observes how long a task waited: what passed since its job's arrival
+// less what its node measured that it ran.
+func (e *Metrics) taskEnded(c sched.Class, since sched.Time, elapsed time.Duration) {
+	e.queueing[c].Observe(max(0, since.Seconds()-elapsed.Seconds()))
+}
+
+func (e *Metrics) jobEnded(j *Job) {
+	for i, s := range endStates {
+		if j.final.State == s {
+			e.ends[i].Inc()
+		}
+	}
+	if j.final.State == api.StateCompleted {
+		e.completion[j.Submission.Class].Observe(j.final.Seconds)
+	}
+}

@@ -1,0 +1,148 @@
+package jobs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Effects are what records of the core mean to others. They happen when the records
+// are on the disk.
+type Effects struct {
+	TaskEnds []TaskEnd
+	ended    []*Job
+	life     []lifeEvent
+}
+
+// TaskEnd is the end of a task of a built-in backend, for its application.
+type TaskEnd struct {
+	App    string
+	Task   wire.TaskRef
+	Failed bool
+}
+
+// Record applies a record of the core to the status of its job, adds what it means to
+// others, and returns it as the journal keeps it. report is the report that was being
+// stepped, nil for none.
+func (t *Table) Record(j *Job, m *sched.Message, report *wire.Item, effects *Effects) journal.Record {
+	if report != nil && (report.Msg.Job != m.Job || report.Msg.First != m.First) {
+		report = nil // of another task
+	}
+	r := journal.Record{Job: m.Job, First: m.First, Count: m.Count, Attempt: m.Attempt, Losses: m.Losses, Retries: m.Retries, Outcome: m.Outcome, Reason: m.Reason}
+	switch m.Kind {
+	case sched.Placed:
+		r.Kind, r.Group = journal.Placed, m.Peer.ID
+		if m.Marks.Has(sched.Moved) {
+			r.Kind = journal.Moved
+		}
+	case sched.Reclass:
+		r.Kind, r.Class = journal.Reclassed, m.Class
+	case sched.NewAttempt:
+		r.Kind = journal.NewAttempt
+		j.Status.Attempts++
+		t.opts.Metrics.retried(m.Outcome)
+		t.addLife(effects, j, m.First, m.Attempt-1, m.Outcome.String())
+		t.spans.again(j, report, m)
+	case sched.TaskEnded:
+		r.Kind, r.At = journal.TaskEnded, time.Now().UnixNano()
+		t.taskEnded(j, m, report, &r, effects)
+		t.addResult(effects, j, m, report)
+	case sched.Cancel:
+		r.Kind, r.At = journal.Cancelled, time.Now().UnixNano()
+	case sched.JobEnded:
+		r.Kind = journal.JobEnded
+		r.Ended = t.jobEnded(j, m, effects)
+		t.addLife(effects, j, -1, 0, string(j.final.State))
+	}
+	return r
+}
+
+// taskEnded applies an accepted result.
+func (t *Table) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *journal.Record, effects *Effects) {
+	rep := &j.reports[m.First]
+	rep.attempt, rep.failed = m.Attempt, m.Outcome == sched.Failed
+	if report != nil {
+		rep.elapsed, rep.node = report.Elapsed, t.nodes.index(report.From.Name)
+		r.Elapsed, rep.exit = report.Elapsed, int16(report.Exit) //nolint:gosec // at most 128 + a signal's number
+		t.opts.Metrics.taskEnded(j.Submission.Class, t.opts.Clock.Now()-j.arrived, report.Elapsed)
+		t.spans.reported(j, report)
+	}
+	j.countResult(rep.failed)
+	if j.Submission.Request.Backend == api.BackendApp || j.Submission.Request.App == "" {
+		return // the application learns of it from its own backend
+	}
+	effects.TaskEnds = append(effects.TaskEnds, TaskEnd{App: j.Submission.Request.App, Failed: rep.failed, Task: wire.TaskRef{
+		Task: j.Submission.Request.Tasks[m.First].ID, Job: j.Status.Job, App: j.Submission.Request.App, HT: j.Submission.Class == sched.Short,
+	}})
+}
+
+func (j *Job) countResult(failed bool) {
+	if failed {
+		j.Status.Failed++
+	} else {
+		j.Status.Completed++
+	}
+}
+
+// jobEnded decides on the final status of a job, which is shown when it is on the disk.
+func (t *Table) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.Ended {
+	now := time.Now()
+	s := j.Status
+	s.State = map[sched.Outcome]api.State{sched.Done: api.StateCompleted, sched.Failed: api.StateFailed, sched.Killed: api.StateCancelled}[m.Outcome]
+	s.Reason, s.Ended, s.Running = m.Reason, unixSeconds(now), 0
+	s.Seconds = (t.opts.Clock.Now() - j.arrived).Seconds()
+	j.final = &s
+	t.opts.Metrics.jobEnded(j)
+	effects.ended = append(effects.ended, j)
+	return &journal.Ended{Job: j.ID, Key: s.Job, At: now.UnixNano(), Status: s}
+}
+
+// addLife adds an event to the history.
+func (t *Table) addLife(effects *Effects, j *Job, task, attempt int32, event string) {
+	if t.opts.History != nil {
+		effects.life = append(effects.life, lifeEvent{at: t.opts.Clock.Now(), job: j.Status.Job, task: task, attempt: attempt, event: event})
+	}
+}
+
+// addResult adds the start and the end of a task whose result was accepted.
+func (t *Table) addResult(effects *Effects, j *Job, m *sched.Message, report *wire.Item) {
+	if t.opts.History == nil {
+		return
+	}
+	reported := lifeEvent{at: t.opts.Clock.Now(), job: j.Status.Job, task: m.First, attempt: m.Attempt, event: "reported"}
+	if report != nil {
+		started := reported
+		started.at -= sched.Time(report.Elapsed)
+		started.event, started.where = "started", fmt.Sprintf("worker %s/%d", report.From.Name, report.From.Slot)
+		started.clock, reported.clock = unixNano(report.Started), unixNano(report.Finished)
+		effects.life = append(effects.life, started)
+	}
+	effects.life = append(effects.life, reported)
+}
+
+// Release carries out effects whose records are on the disk, but for TaskEnds.
+func (t *Table) Release(e *Effects) {
+	if t.opts.History != nil {
+		t.opts.History.write(e.life)
+	}
+	for _, j := range e.ended {
+		t.retire(j)
+	}
+}
+
+// retire lets go of an ended job and answers the callers that wait for its end.
+func (t *Table) retire(j *Job) {
+	j.Ended, j.Status, j.endedAt = true, *j.final, time.Now()
+	j.Submission = nil
+	t.spans.ended(j)
+	for _, w := range j.waiting {
+		w <- j.Status
+	}
+	j.waiting = nil
+	t.ended.add(j)
+	t.forget()
+}

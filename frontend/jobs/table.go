@@ -1,0 +1,139 @@
+package jobs
+
+import (
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Options of a Table.
+type Options struct {
+	Retention time.Duration // of ended jobs
+	Clock     runloop.Clock
+	Tracing   *telemetry.Tracing
+	Metrics   *Metrics
+	History   *History // nil when none is written
+}
+
+// Table is the jobs of a frontend: those that are unfinished, and those that ended
+// lately. It belongs to the owner goroutine. New makes it.
+//
+//	Add ──▶ accepting ──Accepted──▶ unfinished ──Record──▶ decided ──Release──▶ ended ──▶ forgotten
+//	        (its submission is                             (its end is          (in the
+//	        being written)                                 being written)       journal for longer)
+type Table struct {
+	opts  Options
+	spans spans
+	jobs  map[sched.JobID]*Job
+	ended endedJobs
+	nodes nodeNames
+}
+
+// New returns an empty table.
+func New(o Options) *Table {
+	return &Table{opts: o, spans: spans{o.Tracing}, jobs: map[sched.JobID]*Job{}, nodes: newNodeNames()}
+}
+
+// Start returns a job for a submission, and begins its trace: what is journaled of it
+// has the context that its tasks carry.
+func (t *Table) Start(sub *journal.Submission) *Job {
+	j := newJob(sub)
+	t.spans.began(j)
+	return j
+}
+
+// Add enters a job that is about to be stepped into the core.
+func (t *Table) Add(j *Job) {
+	t.jobs[j.ID] = j
+	j.arrived = t.opts.Clock.Now()
+	t.opts.Metrics.accepted[j.Submission.Class].Inc()
+}
+
+// AddGrant enters a job of an application's level.
+func (t *Table) AddGrant(sub *journal.Submission, g *Grant) *Job {
+	j := newJob(sub)
+	j.Grant, j.Durable, j.arrived = g, true, t.opts.Clock.Now()
+	t.jobs[j.ID] = j
+	return j
+}
+
+// Accepted is called when the acceptance of a job is on the disk, or could not be
+// written.
+func (t *Table) Accepted(j *Job, err error) {
+	if j.Durable = err == nil; j.Durable && t.opts.History != nil {
+		t.opts.History.add(lifeEvent{at: j.arrived, job: j.Status.Job, task: -1, event: "submitted"})
+	}
+	for _, answer := range j.accepting {
+		answer(err)
+	}
+	j.accepting = nil
+}
+
+// Get returns a job that may be of a message of the core, nil when it is not here.
+func (t *Table) Get(id sched.JobID) *Job { return t.jobs[id] }
+
+// Known returns a job that a caller asks for, nil when nothing is kept of it here any
+// more.
+func (t *Table) Known(id sched.JobID) *Job {
+	t.forget()
+	return t.jobs[id]
+}
+
+// Remove removes a job of an application's level.
+func (t *Table) Remove(id sched.JobID) { delete(t.jobs, id) }
+
+// All returns the jobs that were submitted, in no order.
+func (t *Table) All() []*Job {
+	t.forget()
+	list := make([]*Job, 0, len(t.jobs))
+	for _, j := range t.jobs { // sorted by the caller
+		if j.Grant == nil {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// Flush hands on what was written to the history, and shows what the core owes.
+func (t *Table) Flush(owed sched.Owed) {
+	t.opts.History.flush()
+	t.opts.Metrics.owed(owed)
+}
+
+// EndTraces ends the spans of the jobs that go on in the next process, so that what was
+// recorded of them has its root.
+func (t *Table) EndTraces() {
+	for _, j := range t.jobs {
+		t.spans.ended(j)
+	}
+}
+
+// Name returns a job as its user names it.
+func (t *Table) Name(id sched.JobID) string {
+	if j := t.jobs[id]; j != nil {
+		return j.Status.Job
+	}
+	return id.String()
+}
+
+// AddPayloads puts the payloads of count tasks beside a message, from its First on.
+func (t *Table) AddPayloads(it *wire.Item, count int32) {
+	j := t.jobs[it.Msg.Job]
+	if j == nil || j.Submission == nil {
+		return
+	}
+	it.JobName, it.User = j.Status.Job, j.Submission.Request.User
+	it.Trace = j.trace.carrier
+	it.Payloads, it.TaskIDs = j.payloads(it.Msg.First, count)
+}
+
+// Launching records the stage before a launch without a master.
+func (t *Table) Launching(it *wire.Item) {
+	if j := t.jobs[it.Msg.Job]; j != nil {
+		t.spans.bound(j, it)
+	}
+}

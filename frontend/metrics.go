@@ -1,0 +1,53 @@
+package frontend
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pigeon-sched/pigeon/frontend/dispatch"
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/internal/relay"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+)
+
+// metrics are the metrics of a frontend, by the part that counts. They may be read from
+// anywhere.
+type metrics struct {
+	*telemetry.Metrics
+	jobs     *jobs.Metrics
+	dispatch *dispatch.Metrics
+	refused  prometheus.Counter
+	reports  prometheus.Counter
+	byThrift prometheus.Counter
+	unread   prometheus.Counter
+}
+
+func newMetrics() *metrics {
+	m := telemetry.NewMetrics("frontend")
+	return &metrics{
+		Metrics: m, jobs: jobs.NewMetrics(m), dispatch: dispatch.NewMetrics(m),
+		refused:  m.Counter("jobs_refused_total", "Submissions refused."),
+		reports:  m.Counter("reports_total", "Results received, first and repeated."),
+		byThrift: m.Counter("reports_by_thrift_total", "Results that came over Thrift because no acknowledgement had come."),
+		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
+	}
+}
+
+// Metrics returns the metrics that a frontend exports, all at zero, for their
+// documentation.
+func Metrics() *telemetry.Metrics {
+	m := newMetrics()
+	m.WatchTracing(nil)
+	m.WatchMessages(func() uint64 { return 0 })
+	m.watchListeners(func() relay.Stats { return relay.Stats{} })
+	return m.Metrics
+}
+
+// watchListeners exports what becomes of the messages to applications.
+func (m *metrics) watchListeners(stats func() relay.Stats) {
+	m.GaugeFunc("messages_waiting", "Messages that wait for their application.", func() float64 { return float64(stats().Waiting) })
+	m.CounterFuncs("messages_ended_total", "Messages to applications, by fate: delivered, refused because too many waited, or given up because the application did not answer or could not be reached for too long.",
+		telemetry.Label{Name: "fate", Values: []string{"delivered", "refused", "dropped"}}, func(fate int) float64 {
+			s := stats()
+			return float64([]uint64{s.Delivered, s.Refused, s.Dropped}[fate])
+		})
+}

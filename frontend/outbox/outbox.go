@@ -1,0 +1,88 @@
+// Package outbox holds back what a frontend tells others until the records it rests
+// on are on the disk of the journal (docs/design.md, section 2): a transactional
+// outbox.
+package outbox
+
+import "github.com/pigeon-sched/pigeon/frontend/journal"
+
+// Journal is where records are written. The function is called when they are on the
+// disk, or could not be written; an error says that they were not accepted at all,
+// and that it is not called.
+type Journal interface {
+	Append(records []journal.Record, done func(error)) error
+}
+
+// Outbox gathers records and effects of one batch of the owner goroutine after the
+// other, and releases the effects of each when its records are durable, in order. It
+// belongs to the owner goroutine.
+//
+//	Add ──▶ batch ──Commit──▶ records ──fsynced──▶ release(effects, nil)
+//	                └─without records, behind what is being written──▲
+//
+// A batch without records waits for the one that is being written: it may
+// acknowledge again what that one accepts.
+type Outbox[E any] struct {
+	// Journal, Post and Release are set before the first Commit. Post runs do on the
+	// owner goroutine. Release is called with the effects of each batch, and with
+	// the reason why its records could not be written.
+	Journal Journal
+	Post    func(do func())
+	Release func(effects *E, err error)
+
+	current batch[E]
+	writing *batch[E] // the last on its way to the disk, nil when none is
+}
+
+type batch[E any] struct {
+	records []journal.Record
+	effects E
+	used    bool       // the batch has effects
+	after   []batch[E] // that came later and had no records
+}
+
+// Add adds a record to the batch.
+func (o *Outbox[E]) Add(r journal.Record) { o.current.records = append(o.current.records, r) }
+
+// Effects returns the effects of the batch, to be added to.
+func (o *Outbox[E]) Effects() *E {
+	o.current.used = true
+	return &o.current.effects
+}
+
+// Commit ends the batch.
+func (o *Outbox[E]) Commit() {
+	b := o.current
+	if len(b.records) == 0 && !b.used {
+		return
+	}
+	o.current = batch[E]{}
+	switch {
+	case len(b.records) > 0:
+		o.write(&b)
+	case o.writing != nil:
+		o.writing.after = append(o.writing.after, b)
+	default:
+		o.Release(&b.effects, nil)
+	}
+}
+
+func (o *Outbox[E]) write(b *batch[E]) {
+	o.writing = b
+	err := o.Journal.Append(b.records, func(err error) {
+		o.Post(func() { o.written(b, err) }) // a stopped daemon releases nothing; it does after its restart
+	})
+	if err != nil {
+		o.written(b, err)
+	}
+}
+
+// written is called when a batch is on the disk, or could not be written.
+func (o *Outbox[E]) written(b *batch[E], err error) {
+	if o.writing == b {
+		o.writing = nil
+	}
+	o.Release(&b.effects, err)
+	for i := range b.after {
+		o.Release(&b.after[i].effects, err)
+	}
+}
