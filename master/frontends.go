@@ -2,62 +2,104 @@ package master
 
 import (
 	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// frontend is a registered frontend. Owned by the owner goroutine.
-type frontend struct {
-	id          string
-	ref         wire.Ref
-	incarnation int64
-	address     string
-	scheduler   string // where it serves applications
-	addr        sched.Addr
-	heard       time.Time
-	silent      bool // off the roll until its next hello; what is said to it waits
-}
-
 // silentAfter is for how many times the time of a lost node a frontend is silent
-// before it leaves the roll. Workers drop what they wait for from one that is not
-// on it, so it is not done lightly.
+// before it leaves the membership. Workers drop what they wait for from a frontend that is
+// not on it, so it is not done lightly.
 const silentAfter = 5
 
-// helloFrontend registers a frontend; its number stays when only its process is
-// new, since its journal goes on.
-func (o *owner) helloFrontend(h *wire.Hello) wire.HelloReply {
-	name := h.Sender.Name
-	old := o.frontends[name]
-	switch {
-	case old != nil && old.incarnation == h.Incarnation && old.address == h.Address:
-		old.heard = time.Now()
-		o.rollChanged = o.rollChanged || old.silent
-		old.silent = false
-		return o.welcome("")
-	case old != nil && old.incarnation != h.Incarnation && old.address != h.Address && o.alive(old.ref, old.heard):
-		return o.welcome(fmt.Sprintf("a frontend named %q at %s is registered in group %d and alive, so the frontend at %s was refused; give one of them another id",
-			name, old.address, o.cfg.Group, h.Address))
-	}
-	f := &frontend{id: name, ref: wire.Ref{Role: sched.Distributor, Name: name}, incarnation: h.Incarnation, address: h.Address, scheduler: h.SchedulerAddress, heard: time.Now()}
-	if err := o.meet(f.ref, f.address, f.incarnation); err != nil {
-		return o.welcome(err.Error())
-	}
-	f.addr = o.addrs.Addr(f.ref)
-	o.frontends[name] = f
-	o.rollChanged = true
-	o.log.Info("frontend registered", "frontend", name, "address", h.Address)
-	return o.welcome("")
+// frontends are the registered frontends. A silent one is off the membership until its
+// next hello, and what is sent to it waits. They belong to the owner goroutine.
+type frontends struct {
+	group     int
+	lostAfter sched.Time
+	addrs     *addrmap.Map
+	links     *linkset.Set
+	changed   func() // is called when the membership has changed
+	now       func() sched.Time
+	log       *slog.Logger
+	registry  *protocol.Registry
+	byName    map[string]wire.MemberFrontend
 }
 
-// sweepFrontends takes those off the roll that have not been heard of.
-func (o *owner) sweepFrontends(now time.Time, away time.Duration) {
-	for _, f := range o.frontends {
-		f.heard = f.heard.Add(away)
-		if !f.silent && now.Sub(f.heard) >= silentAfter*o.cfg.LostAfter {
-			f.silent, o.rollChanged = true, true
-			o.log.Warn("nothing is heard of a frontend", "frontend", f.id, "address", f.address, "for", now.Sub(f.heard).Round(time.Millisecond))
+func newFrontends(c Config, names *addrmap.Map, links *linkset.Set, changed func(), now func() sched.Time, log *slog.Logger) *frontends {
+	limit := sched.Time(c.LostAfter)
+	return &frontends{
+		group: c.Group, lostAfter: limit, addrs: names, links: links, changed: changed, now: now, log: log,
+		registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, silentAfter*limit), byName: map[string]wire.MemberFrontend{},
+	}
+}
+
+func frontendRef(name string) wire.Ref { return wire.Ref{Role: sched.Distributor, Name: name} }
+
+func (f *frontends) len() int { return len(f.byName) }
+
+// registered reports whether a batch is of the registered process of its sender.
+func (f *frontends) registered(b *wire.Batch) bool {
+	return f.registry.Registered(b.Sender.Name, b.Incarnation)
+}
+
+// hello registers a frontend and returns why it was refused. Its number stays when
+// only its process is new, since its journal goes on.
+func (f *frontends) hello(h *wire.Hello) (problem string) {
+	name, ref, now := h.Sender.Name, frontendRef(h.Sender.Name), f.now()
+	switch f.registry.Judge(name, h.Incarnation, h.Address, f.lostAfter, now, f.links.Up(ref)) {
+	case protocol.Renewed:
+		if f.registry.Enter(name, h.Incarnation, h.Address, now) {
+			f.changed()
+		}
+		return ""
+	case protocol.Conflict:
+		return fmt.Sprintf("a frontend named %q at %s is registered in group %d and alive, so the frontend at %s was refused; give one of them another id",
+			name, f.byName[name].Address, f.group, h.Address)
+	}
+	f.links.Add(ref, h.Address, h.Incarnation)
+	if err := f.links.Open(ref); err != nil {
+		return err.Error()
+	}
+	f.addrs.Addr(ref) // numbers it
+	f.registry.Enter(name, h.Incarnation, h.Address, now)
+	f.byName[name] = wire.MemberFrontend{Name: name, Address: h.Address, Incarnation: h.Incarnation, Scheduler: h.SchedulerAddress}
+	f.changed()
+	f.log.Info("frontend registered", "frontend", name, "address", h.Address)
+	return ""
+}
+
+// sweep finds the frontends that have fallen silent.
+func (f *frontends) sweep() {
+	for _, name := range f.registry.Sweep(f.now()) {
+		f.changed()
+		f.log.Warn("a frontend is silent", "frontend", name, "address", f.byName[name].Address, "for", silentAfter*time.Duration(f.lostAfter))
+	}
+}
+
+// members lists the frontends for the membership, in the order of their names.
+func (f *frontends) members() []wire.MemberFrontend {
+	list := make([]wire.MemberFrontend, 0, len(f.byName))
+	for _, name := range slices.Sorted(maps.Keys(f.byName)) {
+		if !f.registry.Silent(name) {
+			list = append(list, f.byName[name])
 		}
 	}
+	return list
+}
+
+// refs returns the names of all frontends, in no order.
+func (f *frontends) refs() []wire.Ref {
+	list := make([]wire.Ref, 0, len(f.byName))
+	for name := range f.byName {
+		list = append(list, frontendRef(name))
+	}
+	return list
 }

@@ -156,12 +156,12 @@ func TestFigures(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	want := []string{
-		"pigeon_master_queued_tasks_long 2", "pigeon_master_queued_tasks_short 2", "pigeon_master_busy_workers_general 3", "pigeon_master_busy_workers_reserved 1",
-		"pigeon_master_idle_workers_general 0", `pigeon_master_launches_total{class="long"} 3`, `pigeon_master_launches_total{class="short"} 1`, "pigeon_master_epoch 1",
-		`pigeon_master_queued_seconds_count{class="long"} 3`, "pigeon_master_oldest_wait_seconds_long ",
+		`pigeon_master_queued_tasks{class="long"} 2`, `pigeon_master_queued_tasks{class="short"} 2`, `pigeon_master_busy_workers{kind="general"} 3`, `pigeon_master_busy_workers{kind="reserved"} 1`,
+		`pigeon_master_idle_workers{kind="general"} 0`, `pigeon_master_launches_total{class="long"} 3`, `pigeon_master_launches_total{class="short"} 1`, "pigeon_master_epoch 1",
+		`pigeon_master_queued_seconds_count{class="long"} 3`, `pigeon_master_oldest_wait_seconds{class="long"} `,
 	}
 	daemontest.Await(t, "the metrics show it", func() bool {
-		m.state() // wakes the owner, which draws the picture that metrics show
+		m.state() // wakes the owner, which takes the snapshot that metrics show
 		_, text = get(t, "http://"+m.HTTP()+"/metrics")
 		for _, line := range want {
 			if !strings.Contains(text, line) {

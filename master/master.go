@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -19,11 +22,11 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-const retryAfter = 50 * time.Millisecond
-
 // Master is the daemon. New makes it and opens its listeners, Run serves until
 // its context ends.
 type Master struct {
+	life        *daemon.Lifecycle
+	door        daemon.Owner // to the owner goroutine
 	cfg         Config
 	log         *slog.Logger
 	self        wire.Ref
@@ -32,14 +35,9 @@ type Master struct {
 	inbox       *link.Inbox
 	loop        *runloop.Loop[func()]
 	owner       *owner
-	links       *linkset.Set  // the owner's
 	epoch       atomic.Uint64 // the owner's, for the batches it sends
 	server      *server.Server
 	web         *telemetry.Server // nil when off
-	tracing     *telemetry.Tracing
-	recording   func() error // closes it
-	ready       chan struct{}
-	claimed     atomic.Bool // Run or Close was called
 }
 
 // New returns a master that listens and does not serve yet. The error names the
@@ -48,97 +46,146 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("master: %w", err)
 	}
-	p, params, err := cfg.chosen()
+	p, params, err := cfg.Configure(cfg.Weight)
 	if err != nil {
 		return nil, err
 	}
+	log = log.With("role", "master", "group", cfg.Group)
 	m := &Master{
-		cfg: cfg, log: log.With("role", "master", "group", cfg.Group), self: addrmap.MasterRef(cfg.Group),
-		incarnation: rand.Int64N(1<<62) + 1, ready: make(chan struct{}),
+		life: daemon.New("master", log), cfg: cfg, log: log, self: addrmap.MasterRef(cfg.Group), incarnation: rand.Int64N(1<<62) + 1, //nolint:gosec // a name, no secret
 	}
+	m.door = daemon.Owner{Name: cfg.name(), Post: func(do func()) error { return m.loop.Post(do) }}
 	if err := m.assemble(p, params); err != nil {
-		return nil, errors.Join(err, m.release())
+		return nil, errors.Join(err, m.life.Close())
 	}
 	return m, nil
 }
 
 // assemble makes the parts in the order in which they need each other.
-func (m *Master) assemble(p sched.Policy, params sched.Params) (err error) {
-	clock, r := runloop.NewClock(), rulesOf(p)
+func (m *Master) assemble(p sched.Policy, params sched.Params) error {
+	clock := runloop.NewClock()
 	names := addrmap.New()
-	if r.numbered {
+	if p.SingleMaster() {
 		names = addrmap.NewNumbered()
 	}
 	m.codec = wire.NewCodec(names, clock.Now)
 	m.inbox = link.NewInbox(m.incarnation)
-	o := &owner{
-		cfg: m.cfg, rules: r, log: m.log, self: m.self, addr: names.Addr(m.self), incarnation: m.incarnation, clock: clock, addrs: names,
-		urge: m.urge, cargo: newCargo(), numbers: newNumbers(), nodes: map[string]*node{}, frontends: map[string]*frontend{}, nodeOf: map[int32]*node{},
-		meter: newMeter(clock.Now), board: newBoard(m.cfg.Group, m.incarnation, m.cfg.LostAfter),
-	}
+	m.loop = runloop.New(m.cfg.InboxLimit, m.handle)
+	o := newOwner(m.cfg, p, names, clock, m.incarnation, m.log)
 	m.owner = o
-	o.core, o.view = hosted(p, sched.MasterConfig{Self: o.addr, Seed: m.cfg.Seed, Params: params, MaxTasks: m.cfg.MaxTasks, Recover: true}, o)
-	record, err := m.record()
+	if err := m.addCore(p, params); err != nil {
+		return err
+	}
+	tracing, err := m.life.Tracing(telemetry.Options{Service: "pigeon-master", Instance: m.self.Name, Endpoint: m.cfg.OTLP, Ratio: 1}, o.metrics.Metrics)
 	if err != nil {
 		return err
 	}
-	o.crier = newCrier(m.codec, wire.Batch{Sender: m.self, Incarnation: m.incarnation}, m.log)
-	o.steps = runloop.NewStepper(o.act, record)
-	o.timers = runloop.NewTimers(clock, func(_ sched.Addr, token uint64) {
-		m.urge(func() { o.stepShell(&sched.Message{Kind: sched.Timeout, Token: token}) })
-	})
-	m.loop = runloop.New(m.cfg.InboxLimit, m.handle)
-	if m.tracing, err = telemetry.Setup(context.Background(), telemetry.Options{
-		Service: "pigeon-master", Instance: m.self.Name, Endpoint: m.cfg.OTLP, Ratio: 1, Logger: m.log,
-	}); err != nil {
-		return err
-	}
-	o.spans = &spans{m.tracing}
-	o.meter.metrics.WatchTracing(m.tracing)
-	o.meter.metrics.WatchMessages(o.steps.Messages)
+	o.spans = &spans{tracing}
+	o.leases = newLeaseRevoker(m.codec, wire.Batch{Sender: m.self, Incarnation: m.incarnation}, m.log)
+	o.publication = newPublication(m.cfg, m.incarnation, clock.Now, m.post)
 	if err := m.listen(); err != nil {
 		return err
 	}
-	m.openWays()
-	return m.meetNeighbours()
+	o.links = m.openLinks()
+	m.life.OnClose(o.links.Close)
+	o.addDaemons(p)
+	o.siblings, err = newSiblings(m.cfg, p, o, m.codec)
+	m.life.OnClose(o.siblings.close)
+	return err
 }
 
-// openWays makes the set, once it is known where this master serves.
-func (m *Master) openWays() {
+// addCore makes the policy's core, if it has one for masters, with what surrounds it.
+func (m *Master) addCore(p sched.Policy, params sched.Params) error {
 	o := m.owner
-	m.links = linkset.New(linkset.Options{
+	var record *runloop.Recorder
+	if p.NewMaster != nil {
+		o.core.core = p.NewMaster(sched.MasterConfig{Self: o.core.self, Seed: m.cfg.Seed, Params: params, MaxTasks: m.cfg.MaxTasks, Recover: true})
+		var err error
+		if record, err = m.life.Record(m.cfg.Record, fmt.Sprintf("master-%d", m.cfg.Group)); err != nil {
+			return err
+		}
+	}
+	o.core.steps = runloop.NewStepper(o.act, record)
+	o.core.timers = runloop.NewTimers(o.core.clock, func(_ sched.Addr, token uint64) {
+		m.post(func() { o.core.StepShell(&sched.Message{Kind: sched.Timeout, Token: token}) })
+	})
+	o.metrics.WatchMessages(o.core.steps.Messages)
+	return nil
+}
+
+// openLinks makes the links to other daemons, once it is known where this master serves.
+func (m *Master) openLinks() *linkset.Set {
+	o := m.owner
+	return linkset.New(linkset.Options{
 		Self: m.self, Address: m.Addr(), Incarnation: m.incarnation, Codec: m.codec, Log: m.log,
 		Epoch: m.epoch.Load, LostAfter: m.cfg.LostAfter,
-		OnState:   func(peer wire.Ref, s link.State) { m.urge(func() { o.linkState(peer, s) }) },
-		OnRefused: func(peer wire.Ref, n int, why error) { m.urge(func() { o.refusedBy(peer, n, why) }) },
+		OnState:   func(peer wire.Ref, s link.State) { m.post(func() { o.nodes.LinkState(peer, s) }) },
+		OnRefused: func(peer wire.Ref, n int, why error) { m.post(func() { o.peerRefused(peer, n, why) }) },
 	})
-	o.links = m.links
 }
 
 func (m *Master) listen() (err error) {
 	ports := wire.PeerPorts{Batches: m, Registrar: m, Group: m, Membership: m}
-	m.server, err = server.New(wire.PeerProcessor(ports, m.codec), server.Options{
-		Name: fmt.Sprintf("master of group %d", m.cfg.Group), Address: m.cfg.Listen, MaxFrame: wire.MaxBatchBytes, Log: m.log,
-	})
-	if err == nil {
-		err = m.server.Listen()
-	}
-	if err != nil || m.cfg.HTTP == "" {
+	m.server, err = m.life.Listen(wire.PeerProcessor(ports, m.codec), server.Options{Name: m.cfg.name(), Address: m.cfg.Listen, MaxFrame: wire.MaxBatchBytes})
+	if err != nil {
 		return err
 	}
-	m.web = telemetry.NewServer(telemetry.ServerOptions{Addr: m.cfg.HTTP, Gatherer: m.owner.meter.metrics.Registry, Ready: m.readiness, Logger: m.log})
-	m.web.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) { return m.MasterState(ctx) }))
-	return m.web.Start()
+	m.web, err = m.life.Status(m.cfg.HTTP, m.owner.metrics.Metrics, nil, func(s *telemetry.Server) {
+		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) { return m.MasterState(ctx) }))
+	})
+	return err
 }
 
-// record opens the recording, when one is wanted.
-func (m *Master) record() (*runloop.Recorder, error) {
-	if m.cfg.Record == "" || m.owner.core == nil {
-		return nil, nil
+// Run serves until ctx is done and returns when everything it started has ended.
+// The error is what ended it before. It may be called once.
+func (m *Master) Run(ctx context.Context) error {
+	return m.life.Run(ctx, daemon.Parts{
+		Connect: m.connectNotices, Owner: m.loop.Run, Tasks: append(m.owner.siblings.heartbeats(m), daemon.Task(m.sweep)),
+		Started: m.life.MarkReady, Wake: m.owner.publication.close,
+	})
+}
+
+// connectNotices subscribes to the group's idle notices, and has the owner publish
+// that tasks wait.
+func (m *Master) connectNotices() error {
+	if m.owner.core.core == nil {
+		return nil
 	}
-	r, end, err := runloop.RecordTo(m.cfg.Record, fmt.Sprintf("master-%d", m.cfg.Group))
-	m.recording = end
-	return r, err
+	conn, err := m.life.Notices(m.cfg.NATS, fmt.Sprintf("master-%d", m.cfg.Group))
+	if conn == nil || err != nil {
+		return err
+	}
+	waiting := notice.WaitingSubject(m.cfg.Cluster, m.cfg.Group)
+	m.owner.leases.publish = func(data []byte) error { return conn.Publish(waiting, data) }
+	return conn.Subscribe(notice.IdleSubject(m.cfg.Cluster, m.cfg.Group), m.notice)
+}
+
+// notice accepts one batch of idle notices.
+func (m *Master) notice(data []byte) {
+	b, err := m.codec.Decode(data)
+	if err == nil {
+		err = b.CheckPeer()
+	}
+	if err == nil {
+		err = m.loop.Post(func() { m.owner.deliver(b) })
+	}
+	if err != nil {
+		m.owner.metrics.garbled.Inc() // the node's next snapshot has the same
+	}
+}
+
+// sweep looks for lost nodes and silent frontends.
+func (m *Master) sweep(ctx context.Context) {
+	tick := time.NewTicker(m.cfg.LostAfter / protocol.SweepsToLoss)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			m.post(func() { m.owner.nodes.Sweep(); m.owner.frontends.sweep() })
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // handle is one batch of the owner goroutine.
@@ -146,22 +193,26 @@ func (m *Master) handle(batch []func()) {
 	for _, do := range batch {
 		do()
 	}
-	m.epoch.Store(m.owner.epoch)
+	m.epoch.Store(m.owner.epoch.Number)
 	m.owner.flush()
 }
 
-// urge posts what must not be refused; a stopping daemon has no more use for it.
-func (m *Master) urge(do func()) { _ = m.loop.Urge(do) }
+// post has the owner run what must not be refused; a stopping daemon has no more use for it.
+func (m *Master) post(do func()) { _ = m.loop.Urge(do) }
+
+// Close frees what New opened when Run was never called. It is safe twice, and
+// does nothing after Run.
+func (m *Master) Close() error { return m.life.Close() }
 
 // Ready is closed when the master serves.
-func (m *Master) Ready() <-chan struct{} { return m.ready }
+func (m *Master) Ready() <-chan struct{} { return m.life.Ready() }
 
 // Addr is where frontends and node monitors reach it, host:port.
 func (m *Master) Addr() string { return m.server.Addr().String() }
 
 // Messages counts what its core sent to others so far, as the papers do: a batch of k
 // tasks counts k. It may be called from anywhere.
-func (m *Master) Messages() uint64 { return m.owner.steps.Messages() }
+func (m *Master) Messages() uint64 { return m.owner.core.steps.Messages() }
 
 // HTTP is where its status is served, "" when off.
 func (m *Master) HTTP() string {

@@ -56,7 +56,7 @@ func TestHelloIsRefused(t *testing.T) {
 		}
 		for _, word := range c.says {
 			if !strings.Contains(r.Problem, word) {
-				t.Errorf("%s is told %q, which does not say %q", c.name, r.Problem, word)
+				t.Errorf("%s is answered %q, without %q", c.name, r.Problem, word)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func TestRestartedNode(t *testing.T) {
 	second.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	lost := f.AwaitGot(sched.AttemptLost, 1)[0].Msg
 	if lost.Attempt != 1 || !strings.Contains(lost.Reason, "restarted") || !strings.Contains(lost.Reason, "n1") {
-		t.Errorf("the frontend is told %s", sched.Describe(&lost))
+		t.Errorf("the frontend gets %s", sched.Describe(&lost))
 	}
 	again := daemontest.Tasks(1, 1)
 	again.Msg.Attempt, again.Msg.Head = 2, true
@@ -128,7 +128,7 @@ func TestRestartedNode(t *testing.T) {
 	}
 }
 
-// Silence for LostAfter loses a node: its slots are gone and its attempts are told
+// Silence for LostAfter loses a node: its slots are gone and its attempts are reported
 // to their frontend.
 func TestSilentNodeIsLost(t *testing.T) {
 	m := start(t, settings())
@@ -138,8 +138,8 @@ func TestSilentNodeIsLost(t *testing.T) {
 	n.Register(wire.Hello{Slots: daemontest.Slots(2, 1)})
 	f.Send(daemontest.Tasks(1, 1))
 	n.AwaitGot(sched.Launch, 1)
-	if lost := f.AwaitGot(sched.AttemptLost, 1)[0].Msg; !strings.Contains(lost.Reason, "nothing was heard of it for 300ms") {
-		t.Errorf("the frontend is told %s", sched.Describe(&lost))
+	if lost := f.AwaitGot(sched.AttemptLost, 1)[0].Msg; !strings.Contains(lost.Reason, "it was silent for 300ms") {
+		t.Errorf("the frontend gets %s", sched.Describe(&lost))
 	}
 	m.await("the node is gone", func(s api.MasterState) bool { return s.Workers == 0 && len(s.Nodes) == 0 && s.Lost == 1 })
 	if r := n.Snapshot(daemontest.Slots(2, 1)...); r.Known || !strings.Contains(r.Problem, "n1") {

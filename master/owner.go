@@ -2,168 +2,115 @@ package master
 
 import (
 	"log/slog"
-	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/master/nodes"
+	"github.com/pigeon-sched/pigeon/master/payloads"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// owner is everything that only the owner goroutine touches.
+// owner is everything that only the owner goroutine touches. Its parts do not know each
+// other; it passes messages between them.
 type owner struct {
 	cfg         Config
-	rules       rules
+	policy      sched.Policy
 	log         *slog.Logger
 	self        wire.Ref
-	addr        sched.Addr
 	incarnation int64
-	epoch       uint64     // 0: nobody has said hello yet
-	core        sched.Core // nil under a policy without masters
-	view        sched.GroupView
-	steps       *runloop.Stepper
-	clock       runloop.Clock
-	timers      *runloop.Timers
+	epoch       protocol.Epoch // number 0: no peer has said hello yet
+	core        *groupCore
 	addrs       *addrmap.Map
 	links       *linkset.Set
-	urge        func(func()) // posts what is to be done later in this goroutine
-	cargo       *cargo
-	crier       *crier
-	numbers     *numbers
-	nodes       map[string]*node
-	frontends   map[string]*frontend
-	neighbours  []*neighbour
-	nodeOf      map[int32]*node // by worker
-	swept       time.Time       // when nodes were looked for last
-	meter       *meter
+	nodes       *nodes.Nodes
+	frontends   *frontends
+	siblings    *siblings
+	payloads    *payloads.Store
+	leases      *leaseRevoker
+	publication *publication
+	metrics     *metrics
 	spans       *spans
-
-	board       *board
-	rollChanged bool      // since it was put up
-	rollDue     bool      // it is put up before long
-	enrolled    time.Time // when it was put up last
 }
 
-// step gives the core a message of another core.
-func (o *owner) step(from sched.Addr, m *sched.Message) {
-	if o.core == nil {
-		return
+// newOwner returns an owner without a core, links and what needs them.
+func newOwner(cfg Config, p sched.Policy, names *addrmap.Map, clock runloop.Clock, incarnation int64, log *slog.Logger) *owner {
+	self := addrmap.MasterRef(cfg.Group)
+	return &owner{
+		cfg: cfg, policy: p, log: log, self: self, incarnation: incarnation, addrs: names, payloads: payloads.New(),
+		core: &groupCore{self: names.Addr(self), clock: clock}, metrics: newMetrics(clock.Now),
 	}
-	o.steps.Step(o.core, o.addr, o.clock.Now(), from, m)
 }
 
-// stepShell gives the core what only its shell can know.
-func (o *owner) stepShell(m *sched.Message) { o.step(sched.Addr{}, m) }
+// addDaemons makes the tables of nodes and frontends, which need links, and the view of a
+// group without a core, which needs nodes.
+func (o *owner) addDaemons(p sched.Policy) {
+	o.nodes = nodes.New(nodes.Config{
+		Group: o.cfg.Group, Policy: p, LostAfter: o.cfg.LostAfter, Addrs: o.addrs, Core: o.core, Links: o.links, Jobs: o.payloads,
+		Changed: o.publication.changed, Now: o.core.clock.Now, Log: o.log,
+	})
+	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.core.clock.Now, o.log)
+	o.core.view = o.nodes.View()
+	if core, ok := o.core.core.(sched.MasterCore); ok {
+		o.core.view = core
+	}
+}
 
-// take steps the items of a batch that a peer delivered.
-func (o *owner) take(b *wire.Batch) {
+// deliver steps the items of a batch that a peer delivered. A peer that is not registered
+// registers with its next hello, and then sends again what this group is to hold; what
+// another master that was restarted had offered is void.
+func (o *owner) deliver(b *wire.Batch) {
+	registered := false
 	switch b.Sender.Role {
 	case sched.Distributor:
-		if f := o.frontends[b.Sender.Name]; f == nil || f.incarnation != b.Incarnation {
-			o.meter.stale.Inc()
-			return // it registers with its next hello, and then sends all that this group is to hold
-		}
-		from := o.addrs.Addr(b.Sender.Daemon())
-		for i := range b.Items {
-			o.takeTasks(from, &b.Items[i])
-		}
-	case sched.Worker:
-		n := o.nodes[b.Sender.Name]
-		if n == nil || n.incarnation != b.Incarnation {
-			o.meter.stale.Inc()
-			return // of a node that was lost, or not registered yet
-		}
-		for i := range b.Items {
-			it := &b.Items[i]
-			if s := n.slots[it.From.Slot]; s != nil {
-				o.meter.notice(it.Msg.Kind)
-				o.step(s.worker, &it.Msg)
+		if registered = o.frontends.registered(b); registered {
+			from := o.addrs.Addr(b.Sender.Daemon())
+			for i := range b.Items {
+				o.deliverTasks(from, &b.Items[i])
 			}
 		}
+	case sched.Worker:
+		registered = o.nodes.Deliver(b, o.metrics.message)
 	case sched.Master:
-		from, known := o.neighbour(b)
-		if !known {
-			o.meter.stale.Inc()
-			return // it was restarted or is not reached yet: what it offered is void
+		var from sched.Addr
+		if from, registered = o.siblings.sender(b); registered {
+			for i := range b.Items {
+				o.core.Step(from, &b.Items[i].Msg)
+			}
 		}
-		for i := range b.Items {
-			o.step(from, &b.Items[i].Msg)
-		}
+	}
+	if !registered {
+		o.metrics.stale.Inc()
 	}
 }
 
-func (o *owner) takeTasks(from sched.Addr, it *wire.Item) {
+// deliverTasks steps a frontend's message, with what travels with tasks put aside.
+func (o *owner) deliverTasks(from sched.Addr, it *wire.Item) {
 	if it.Msg.Kind == sched.Tasks {
 		if !it.Msg.Valid() || it.Msg.Attempt < 1 || it.Msg.Count < 1 {
-			return // the core would ignore it, and never say that its cargo can go
+			return // the core would ignore it, and never forget its payloads
 		}
-		it.Msg.Owner = from // reports go to who sent the tasks
-		o.cargo.load(it)
+		it.Msg.Owner = from // reports go to the sender of the tasks
+		o.payloads.Put(it)
 	}
-	o.step(from, &it.Msg)
-	if it.Msg.Kind == sched.Tasks && o.crier.mayHinder() && o.view.Share(it.Msg.Job, 0).Queued > 0 {
-		o.crier.waits(&it.Msg)
-	}
-}
-
-// act carries out one action of the core.
-func (o *owner) act(self sched.Addr, a *sched.Action) {
-	switch a.Kind {
-	case sched.Send:
-		o.send(a)
-	case sched.Timer:
-		o.timers.Set(self, a.At, a.Token)
-	case sched.Forget:
-		o.cargo.drop(a.Msg.Job)
+	o.core.Step(from, &it.Msg)
+	if it.Msg.Kind == sched.Tasks && o.leases.some() && o.core.view.Share(it.Msg.Job, 0).Queued > 0 {
+		o.leases.revoke(&it.Msg)
 	}
 }
 
-func (o *owner) send(a *sched.Action) {
-	if a.To.ID == sched.Everyone {
-		o.spread(a)
-		return
-	}
-	ref, known := o.addrs.Ref(a.To)
-	if !known || (a.To.Role == sched.Worker && o.nodeOf[a.To.ID] == nil) {
-		return // a worker that was lost
-	}
-	it := wire.Item{From: o.self, To: ref, Msg: a.Msg}
-	if a.Msg.Kind == sched.Launch || a.Msg.Kind == sched.Preempt {
-		o.load(&it, ref)
-	}
-	o.links.Queue(&it)
-}
-
-// spread sends a message to every frontend; each has a queue of its own, so their
-// order means nothing.
-func (o *owner) spread(a *sched.Action) {
-	if a.To.Role != sched.Distributor {
-		return
-	}
-	for _, f := range o.frontends {
-		o.links.Queue(&wire.Item{From: o.self, To: f.ref, Msg: a.Msg})
-	}
-	o.steps.Spread(&a.Msg, len(o.frontends))
-}
-
-// load puts a launch's cargo beside it.
-func (o *owner) load(it *wire.Item, to wire.Ref) {
-	id := it.Msg.AttemptID()
-	extra, arrived := o.cargo.unload(id)
-	it.Extra = extra
-	if it.Msg.App != "" {
-		if it.Contended = o.view.Contended(it.Msg.App, it.Msg.Class); !it.Contended {
-			o.crier.launched(&it.Msg)
-		}
-	}
-	o.meter.launched(it.Msg.Class, arrived)
-	o.spans.queued(it, to, arrived)
+// peerRefused is called when a peer has refused messages for good. A node is lost by
+// that; to a frontend the rest is sent all the same.
+func (o *owner) peerRefused(peer wire.Ref, messages int, why error) {
+	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)
+	o.nodes.RefusedMessages(peer, why)
 }
 
 // flush sends what the batch decided.
 func (o *owner) flush() {
 	o.links.Flush()
-	o.enrol()
-	o.meter.publish(o)
+	o.publication.publish(o.nodes, o.frontends)
+	o.metrics.refresh(o)
 }

@@ -26,8 +26,8 @@ func under(policy string) master.Config {
 	return c
 }
 
-// roll asks for the roll, which must be another than the one named.
-func (r *rig) roll(known wire.Membership) wire.Membership {
+// roll asks for the membership, which must be another than the one named.
+func (r *rig) membership(known wire.Membership) wire.Membership {
 	r.t.Helper()
 	got, err := r.client.Membership(r.t.Context(), known.Incarnation, known.Version, 20*time.Second)
 	if err != nil {
@@ -36,27 +36,27 @@ func (r *rig) roll(known wire.Membership) wire.Membership {
 	return got
 }
 
-// awaitRoll follows the roll until it is as wanted.
-func (r *rig) awaitRoll(known wire.Membership, holds func(wire.Membership) bool) wire.Membership {
+// awaitMembership follows the membership until it is as wanted.
+func (r *rig) awaitMembership(known wire.Membership, holds func(wire.Membership) bool) wire.Membership {
 	r.t.Helper()
-	daemontest.Await(r.t, "the roll", func() bool {
+	daemontest.Await(r.t, "the membership", func() bool {
 		if holds(known) {
 			return true
 		}
-		known = r.roll(known)
+		known = r.membership(known)
 		return holds(known)
 	})
 	return known
 }
 
-// Under every rival the one master numbers the workers, and the roll tells who is
+// Under every rival the one master numbers the workers, and the membership lists the
 // there and by which number.
 func TestRollOfEveryRival(t *testing.T) {
 	for _, p := range []string{"sparrow", "peacock", "hawk", "eagle", "fifo", "priority", "kairos"} {
 		m := start(t, under(p))
-		first := m.roll(wire.Membership{})
+		first := m.membership(wire.Membership{})
 		if first.Incarnation == 0 || first.Version == 0 || len(first.Nodes)+len(first.Frontends) != 0 {
-			t.Errorf("%s: at first the roll is %+v", p, first)
+			t.Errorf("%s: at first the membership is %+v", p, first)
 		}
 		f, a, b := daemontest.Frontend(t, "f1", m.Addr()), daemontest.Node(t, "a", m.Addr()), daemontest.Node(t, "b", m.Addr())
 		f.Register(wire.Hello{})
@@ -66,7 +66,7 @@ func TestRollOfEveryRival(t *testing.T) {
 		if r := a.Register(wire.Hello{Slots: daemontest.Slots(1, 1)}); !slices.Equal(r.Numbers, []int32{3}) {
 			t.Errorf("%s: the third is numbered %v, plus one", p, r.Numbers)
 		}
-		got := m.awaitRoll(first, func(r wire.Membership) bool { return len(r.Nodes) == 2 && len(r.Frontends) == 1 })
+		got := m.awaitMembership(first, func(r wire.Membership) bool { return len(r.Nodes) == 2 && len(r.Frontends) == 1 })
 		want := []wire.MemberNode{
 			{Name: "a", Address: a.Address(), Incarnation: a.Incarnation, Numbers: []int32{3}},
 			{Name: "b", Address: b.Address(), Incarnation: b.Incarnation, Numbers: []int32{1, 2}, Memory: 512, Host: "host-b"},
@@ -74,7 +74,7 @@ func TestRollOfEveryRival(t *testing.T) {
 		for i, n := range got.Nodes {
 			if n.Name != want[i].Name || n.Address != want[i].Address || n.Incarnation != want[i].Incarnation || n.Host != want[i].Host ||
 				n.Memory != want[i].Memory || !slices.Equal(n.Numbers, want[i].Numbers) {
-				t.Errorf("%s: on the roll is %+v, want %+v", p, n, want[i])
+				t.Errorf("%s: on the membership is %+v, want %+v", p, n, want[i])
 			}
 		}
 		if e := got.Frontends[0]; e.Name != "f1" || e.Address != f.Address() || e.Incarnation != f.Incarnation || got.Version <= first.Version {
@@ -84,20 +84,20 @@ func TestRollOfEveryRival(t *testing.T) {
 			t.Errorf("%s: %+v", p, s)
 		}
 		b.Snapshot(daemontest.Slots(1, 1)...) // a slot is withdrawn
-		got = m.awaitRoll(got, func(r wire.Membership) bool { return len(r.Nodes[1].Numbers) == 1 })
+		got = m.awaitMembership(got, func(r wire.Membership) bool { return len(r.Nodes[1].Numbers) == 1 })
 		second := daemontest.Node(t, "a", m.Addr())
 		a.Close()
 		daemontest.Await(t, "the successor is accepted", func() bool { return second.Hello(wire.Hello{Slots: daemontest.Slots(1, 1)}).Accepted })
-		m.awaitRoll(got, func(r wire.Membership) bool {
+		m.awaitMembership(got, func(r wire.Membership) bool {
 			return r.Nodes[0].Incarnation == second.Incarnation && slices.Equal(r.Nodes[0].Numbers, []int32{4})
 		})
 	}
 }
 
-// A question for the roll waits for a change, and no longer than it asks to.
+// A question for the membership waits for a change, and no longer than it asks to.
 func TestRollWaits(t *testing.T) {
 	m := start(t, under("sparrow"))
-	known := m.roll(wire.Membership{})
+	known := m.membership(wire.Membership{})
 	if same, err := m.client.Membership(t.Context(), known.Incarnation, known.Version, 10*time.Millisecond); err != nil || same.Version != known.Version {
 		t.Errorf("%+v, %v", same, err)
 	}
@@ -123,7 +123,7 @@ func TestRollWaits(t *testing.T) {
 	}
 }
 
-// A frontend that is not heard of leaves the roll, later than a node would, and is
+// A silent frontend leaves the membership, later than a node would, and is
 // back with its next hello; what was said to it meanwhile has waited.
 func TestSilentFrontend(t *testing.T) {
 	cfg := settings()
@@ -131,16 +131,16 @@ func TestSilentFrontend(t *testing.T) {
 	m := start(t, cfg)
 	f := daemontest.Frontend(t, "f1", m.Addr())
 	f.Register(wire.Hello{})
-	got := m.awaitRoll(wire.Membership{}, func(r wire.Membership) bool { return len(r.Frontends) == 1 })
-	got = m.awaitRoll(got, func(r wire.Membership) bool { return len(r.Frontends) == 0 })
+	got := m.awaitMembership(wire.Membership{}, func(r wire.Membership) bool { return len(r.Frontends) == 1 })
+	got = m.awaitMembership(got, func(r wire.Membership) bool { return len(r.Frontends) == 0 })
 	n := daemontest.Node(t, "a", m.Addr())
 	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	awaitServes(t, f, "")
 	f.Register(wire.Hello{})
-	m.awaitRoll(got, func(r wire.Membership) bool { return len(r.Frontends) == 1 })
+	m.awaitMembership(got, func(r wire.Membership) bool { return len(r.Frontends) == 1 })
 }
 
-// Who knows the roll of an earlier master is told the new one's only when those who
+// A reader of an earlier master's membership is answered by the new one only when those who
 // were on it have had the time to register again.
 func TestRollAfterARestart(t *testing.T) {
 	cfg := under("sparrow")
@@ -149,11 +149,11 @@ func TestRollAfterARestart(t *testing.T) {
 	m := start(t, cfg)
 	former := wire.Membership{Incarnation: 77, Version: 5}
 	if r, err := m.client.Membership(t.Context(), former.Incarnation, former.Version, time.Millisecond); err != nil || time.Since(began) < cfg.LostAfter && !(r.Incarnation == 77 && r.Version == 5) {
-		t.Errorf("at first it was told %+v, %v", r, err)
+		t.Errorf("at first it was answered %+v, %v", r, err)
 	}
 	daemontest.Node(t, "a", m.Addr()).Register(wire.Hello{Epoch: 3, Slots: []wire.Slot{{Number: 5}}})
-	if r := m.roll(former); len(r.Nodes) != 1 || time.Since(began) < cfg.LostAfter {
-		t.Errorf("after %v it was told %+v", time.Since(began), r)
+	if r := m.membership(former); len(r.Nodes) != 1 || time.Since(began) < cfg.LostAfter {
+		t.Errorf("after %v it was answered %+v", time.Since(began), r)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestRefusedShapes(t *testing.T) {
 	}{
 		{"policy", "has one master, of group 0", func(c *master.Config) { c.Policy, c.Group = "hawk", 1 }},
 		{"masters", "policy hawk has one central master, 2 are configured", func(c *master.Config) { c.Policy, c.Masters = "hawk", two }},
-		{"masters", "keeps the roll", func(c *master.Config) { c.Policy, c.Masters = "sparrow", two }},
+		{"masters", "publishes the membership", func(c *master.Config) { c.Policy, c.Masters = "sparrow", two }},
 		{"masters", "none for this master's group 2", func(c *master.Config) { c.Policy, c.Masters, c.Group = "pigeon-sort", two, 2 }},
 		{"masters", "host:port for the master of group 1", func(c *master.Config) { c.Policy, c.Masters = "pigeon-sort", []string{"127.0.0.1:1", "x"} }},
 		{"master_lost", "100ms", func(c *master.Config) { c.MasterLost = 0 }},
@@ -250,7 +250,7 @@ func TestRefusedShapes(t *testing.T) {
 	}
 }
 
-// The registrar of a policy without masters schedules nothing: what it shows is what
+// The view of a policy without masters schedules nothing: what it shows is what
 // nodes tell.
 func TestRegistrar(t *testing.T) {
 	cfg := under("sparrow")

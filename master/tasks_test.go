@@ -171,7 +171,7 @@ func TestTasksOfAnUnregisteredFrontend(t *testing.T) {
 }
 
 // The start of a master that follows another: tasks that were sent before wait
-// until the nodes have told what runs, a second at most; what runs or has ended is
+// until the nodes have reported what runs, a second at most; what runs or has ended is
 // not launched again; new tasks are launched at once.
 func TestRecovery(t *testing.T) {
 	cfg := settings()
@@ -224,7 +224,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// Tasks sent twice are held once, and their cargo too.
+// Tasks sent twice are held once, and their payloads too.
 func TestTasksTwice(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()

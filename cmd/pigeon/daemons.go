@@ -176,7 +176,7 @@ func masterCommand() *cobra.Command {
 		long: `Runs the master of one group. It keeps one queue per class and hands a task to a
 worker the moment one is idle. It keeps nothing on disk: started again, it learns
 everything from its nodes and frontends. Policies other than Pigeon's have one
-master; under sparrow and peacock it only keeps the roll of nodes and frontends.`,
+master; under sparrow and peacock it only publishes the membership of nodes and frontends.`,
 		example: `  pigeon master --group 0 --listen 127.0.0.1:20502
   pigeon master --config configs/master.yaml --reserved 0.2 --weight 20
   pigeon master --policy hawk`,

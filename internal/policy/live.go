@@ -19,7 +19,7 @@ func CheckMasters(p sched.Policy, masters int) error {
 	case p.Central:
 		return fmt.Errorf("policy %s has one central master, %d are configured; leave one", p.Name, masters)
 	default:
-		return fmt.Errorf("policy %s has no masters but one daemon that keeps the roll of nodes, %d are configured; leave one", p.Name, masters)
+		return fmt.Errorf("policy %s has no masters but one daemon that publishes the membership, %d are configured; leave one", p.Name, masters)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestLive(t *testing.T) {
 		{"hawk", 3, 1, 1, []string{"policy hawk has one central master, 3 are configured"}},
 		{"eagle", 2, 1, 1, []string{"one central master"}}, {"fifo", 2, 1, 1, []string{"one central master"}},
 		{"priority", 2, 1, 1, []string{"one central master"}}, {"kairos", 2, 1, 1, []string{"one central master"}},
-		{"sparrow", 3, 1, 1, []string{"keeps the roll", "3 are configured"}}, {"peacock", 2, 1, 1, []string{"keeps the roll"}},
+		{"sparrow", 3, 1, 1, []string{"publishes the membership", "3 are configured"}}, {"peacock", 2, 1, 1, []string{"publishes the membership"}},
 		{"pigeon", 0, 9, 1, []string{"needs a master"}},
 		{"kairos:cores=4", 1, 1, 8, nil},
 		{"kairos:cores=4", 1, 1, 6, []string{"workers of 4 slots", "a node of 6 slots"}},

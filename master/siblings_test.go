@@ -96,7 +96,7 @@ func TestMastersHelpEachOther(t *testing.T) {
 	a.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	b.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	for _, m := range []*rig{busy, spare} {
-		daemontest.Await(t, "the masters meet", func() bool { return m.metric("pigeon_master_neighbours") })
+		daemontest.Await(t, "the masters meet", func() bool { return m.metric("pigeon_master_siblings") })
 	}
 	other.Send(daemontest.Tasks(7, 1))
 	b.AwaitGot(sched.Launch, 1)
@@ -123,11 +123,11 @@ func TestMasterIsLostAndFound(t *testing.T) {
 	n := daemontest.Node(t, "b", gone.Addr())
 	n.Group = 1
 	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
-	daemontest.Await(t, "the masters meet", func() bool { return first.metric("pigeon_master_neighbours") })
+	daemontest.Await(t, "the masters meet", func() bool { return first.metric("pigeon_master_siblings") })
 	gone.process.Stop()
-	daemontest.Await(t, "the master is lost", func() bool { return !first.metric("pigeon_master_neighbours") })
+	daemontest.Await(t, "the master is lost", func() bool { return !first.metric("pigeon_master_siblings") })
 	start(t, cfg[1])
-	daemontest.Await(t, "its successor is met", func() bool { return first.metric("pigeon_master_neighbours") })
+	daemontest.Await(t, "its successor is met", func() bool { return first.metric("pigeon_master_siblings") })
 	first.process.Stop() // its recording is complete then
 	if ups, lost := recorded(t, cfg[0], sched.MasterUp), recorded(t, cfg[0], sched.MasterLost); ups != 2 || lost != 1 {
 		t.Errorf("it was told of %d masters up and %d lost, want 2 and 1", ups, lost)

@@ -10,9 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/master"
 )
 
-// Who waits for another roll is told when the master stops, which else would wait
+// A reader that waits for another membership is answered when the master stops, which else would wait
 // for them.
-func TestRollOfStoppingMaster(t *testing.T) {
+func TestMembershipOfStoppingMaster(t *testing.T) {
 	cfg := master.Default()
 	cfg.Listen, cfg.HTTP, cfg.NATS = "127.0.0.1:0", "", ""
 	m, err := master.New(cfg, daemontest.Log(t))
@@ -35,6 +35,6 @@ func TestRollOfStoppingMaster(t *testing.T) {
 	p.Stop()
 	var told *api.Error
 	if err := <-answers; !errors.As(err, &told) || told.Problem != api.NotReady {
-		t.Errorf("who waits is told %v", err)
+		t.Errorf("the reader is answered %v", err)
 	}
 }

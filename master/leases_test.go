@@ -9,9 +9,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Nodes are told of tasks that wait while another application, no more urgent, may
+// A notice to the nodes says that tasks wait while another application, no more urgent, may
 // have a lease: once, and again when it may have another one.
-func TestNodesAreToldWhatWaits(t *testing.T) {
+func TestLeasesAreRevoked(t *testing.T) {
 	nats := daemontest.NATS(t)
 	cfg := settings()
 	cfg.LostAfter, cfg.NATS, cfg.Group = patient(), nats.URL(), 5
@@ -52,7 +52,7 @@ func TestNodesAreToldWhatWaits(t *testing.T) {
 	}
 	f.Send(of(1, "a", sched.Short))
 	n.AwaitGot(sched.Launch, 1)
-	f.Send(of(2, "a", sched.Short), of(3, "b", sched.Long)) // its own, and less urgent ones: nothing is told
+	f.Send(of(2, "a", sched.Short), of(3, "b", sched.Long)) // its own, and less urgent ones: nothing is published
 	f.Send(of(4, "b", sched.Short))
 	expect("b", sched.Short)
 	f.Send(of(5, "b", sched.Short)) // no lease is left
@@ -67,6 +67,6 @@ func TestNodesAreToldWhatWaits(t *testing.T) {
 	f.Send(of(7, "", sched.Long))
 	expect("", sched.Long)
 	if len(heard) > 0 {
-		t.Errorf("told more than once: %d", len(heard))
+		t.Errorf("published more than once: %d", len(heard))
 	}
 }

@@ -1,0 +1,69 @@
+package master
+
+import (
+	"log/slog"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// leaseRevoker publishes to the nodes of the group, by notice, that tasks have to wait
+// while applications may keep slots there under a lease: those leases are over then
+// (docs/applications.md, The lease of a slot). A notice that is lost costs the tasks that
+// wait the rest of the lease.
+//
+// It belongs to the owner goroutine.
+type leaseRevoker struct {
+	log      *slog.Logger
+	envelope wire.Batch // of every notice
+	codec    *wire.Codec
+	publish  func(data []byte) error // nil without NATS
+
+	// leases are for what was launched while no other task waited, and so may have a
+	// lease, since tasks last had to wait for it.
+	leases map[lease]bool
+}
+
+// lease is kept for all grants of an application and class together.
+type lease struct {
+	app   string
+	class sched.Class
+}
+
+func newLeaseRevoker(codec *wire.Codec, envelope wire.Batch, log *slog.Logger) *leaseRevoker {
+	return &leaseRevoker{log: log, envelope: envelope, codec: codec, leases: map[lease]bool{}}
+}
+
+// launched notes a launch for whose worker no other task waits.
+func (r *leaseRevoker) launched(m *sched.Message) {
+	if r.publish != nil && m.App != "" {
+		r.leases[lease{m.App, m.Class}] = true
+	}
+}
+
+// some reports whether there may be leases at all.
+func (r *leaseRevoker) some() bool { return len(r.leases) > 0 }
+
+// revoke publishes that tasks wait, if a lease may be in their way: of another
+// application, and not more urgent.
+func (r *leaseRevoker) revoke(m *sched.Message) {
+	found := false
+	for l := range r.leases { // they do not depend on each other
+		if l.app != m.App && l.class >= m.Class {
+			delete(r.leases, l)
+			found = true
+		}
+	}
+	if !found {
+		return
+	}
+	waiting := sched.Message{Kind: sched.Tasks, Job: m.Job, Attempt: m.Attempt, Count: m.Count, Class: m.Class, App: m.App}
+	r.envelope.Items = []wire.Item{{From: r.envelope.Sender, Msg: waiting}}
+	data, err := r.codec.Append(nil, &r.envelope)
+	if err == nil {
+		err = r.publish(data)
+	}
+	if err != nil {
+		r.log.Debug("the nodes do not know that tasks wait; leases end with their time", "error", err)
+	}
+}

@@ -1,0 +1,106 @@
+package master
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+)
+
+// metrics counts what the owner does and keeps a snapshot of the queues that other
+// goroutines may read.
+type metrics struct {
+	*telemetry.Metrics
+	launches []prometheus.Counter  // by class
+	waits    []prometheus.Observer // by class, seconds from arrival to launch
+	notices  prometheus.Counter
+	stale    prometheus.Counter
+	garbled  prometheus.Counter
+	snapshot atomic.Pointer[metricsSnapshot]
+	taken    time.Time // when the snapshot was; the owner's
+}
+
+// metricsSnapshot is the group at one moment.
+type metricsSnapshot struct {
+	sched.GroupTotals
+	epoch    uint64
+	nodes    int
+	siblings int
+}
+
+// snapshotEvery is how old a snapshot may be while the owner is busy.
+const snapshotEvery = 20 * time.Millisecond
+
+func newMetrics(now func() sched.Time) *metrics {
+	m := telemetry.NewMetrics("master")
+	class := telemetry.Label{Name: "class", Values: []string{sched.Short.String(), sched.Long.String()}}
+	kind := telemetry.Label{Name: "kind", Values: []string{"general", "reserved"}}
+	e := &metrics{
+		Metrics:  m,
+		launches: m.Counters("launches_total", "Tasks launched at workers.", class.Name, class.Values...),
+		waits:    m.Latencies("queued_seconds", "Time from a task's arrival at the master to its launch.", class.Name, class.Values...),
+		notices:  m.Counter("idle_notices_total", "Idle notices accepted, from NATS and Thrift."),
+		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
+		garbled:  m.Counter("garbled_notices_total", "Notices that could not be read."),
+	}
+	e.snapshot.Store(&metricsSnapshot{GroupTotals: sched.GroupTotals{Oldest: [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}}})
+	m.GaugeFuncs("queued_tasks", "Tasks that wait for a worker.", class, func(c int) float64 { return float64(e.snapshot.Load().Queued[c]) })
+	m.GaugeFuncs("oldest_wait_seconds", "How long the first waiting task has waited.", class, func(c int) float64 {
+		return waited(e.snapshot.Load().Oldest[c], now())
+	})
+	m.GaugeFuncs("idle_workers", "Idle workers.", kind, func(k int) float64 { return float64(max(0, e.snapshot.Load().Idle[k])) })
+	m.GaugeFuncs("busy_workers", "Busy workers.", kind, func(k int) float64 {
+		s := e.snapshot.Load()
+		return float64(s.Workers[k] - max(0, s.Idle[k]))
+	})
+	m.GaugeFunc("epoch", "Epoch this master works under.", func() float64 { return float64(e.snapshot.Load().epoch) })
+	m.GaugeFunc("nodes", "Nodes that are registered.", func() float64 { return float64(e.snapshot.Load().nodes) })
+	m.GaugeFunc("siblings", "Masters of other groups that can be reached, where masters hand tasks to each other.", func() float64 { return float64(e.snapshot.Load().siblings) })
+	m.CounterFunc("attempts_lost_total", "Attempts whose worker was lost.", func() float64 { return float64(e.snapshot.Load().Lost) })
+	m.CounterFunc("launches_refused_total", "Launches that a slot refused.", func() float64 { return float64(e.snapshot.Load().Refused) })
+	return e
+}
+
+// Metrics returns the metrics that a master exports, all at zero, for their
+// documentation.
+func Metrics() *telemetry.Metrics {
+	m := newMetrics(func() sched.Time { return 0 })
+	m.WatchTracing(nil)
+	m.WatchMessages(func() uint64 { return 0 })
+	return m.Metrics
+}
+
+func (e *metrics) launched(c sched.Class, arrived time.Time) {
+	e.launches[c].Inc()
+	if !arrived.IsZero() {
+		e.waits[c].Observe(time.Since(arrived).Seconds())
+	}
+}
+
+// message counts a message of a node's slot.
+func (e *metrics) message(k sched.Kind) {
+	if k == sched.Idle {
+		e.notices.Inc()
+	}
+}
+
+// refresh takes a new snapshot when the last is old enough. An owner that falls idle is
+// woken by its sweep, so the snapshot is never older than a sweep.
+func (e *metrics) refresh(o *owner) {
+	if time.Since(e.taken) < snapshotEvery {
+		return
+	}
+	e.taken = time.Now()
+	e.snapshot.Store(&metricsSnapshot{GroupTotals: o.core.view.Totals(), epoch: o.epoch.Number, nodes: o.nodes.Len(), siblings: o.siblings.reached()})
+}
+
+// waited returns how many seconds have passed since an instant; 0 when nothing waits.
+func waited(since, now sched.Time) float64 {
+	if since == sched.Unknown {
+		return 0
+	}
+	return (now - since).Seconds()
+}

@@ -1,0 +1,95 @@
+package nodes
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// maxSlot bounds the slots of a node: lists are made by slot.
+const maxSlot = 1 << 16
+
+// Answer is the answer to a hello.
+type Answer struct {
+	Problem string // why the node was refused, "" when it was accepted
+	// Numbers are those of the slots, plus one. With a refusal they are the claims that
+	// other slots have: the node cannot go on as the process that it is.
+	Numbers []int32
+}
+
+// Hello registers a node and its slots. The error is worth another try.
+func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
+	name, now := h.Sender.Name, t.cfg.Now()
+	old := t.byName[name]
+	verdict := t.registry.Judge(name, h.Incarnation, h.Address, sched.Time(t.cfg.LostAfter), now, old != nil && t.cfg.Links.Up(old.ref))
+	switch verdict {
+	case protocol.Conflict:
+		return Answer{Problem: fmt.Sprintf("a node named %q at %s is registered in group %d and alive, so the node at %s was refused; give one of them another id",
+			name, old.address, t.cfg.Group, h.Address)}, nil
+	case protocol.Restarted:
+		t.lose(old, "its node monitor was restarted")
+	}
+	a, err := t.number(h)
+	if err != nil || a.Problem != "" {
+		return a, err
+	}
+	if verdict == protocol.Renewed { // its earlier hello was accepted, the answer was lost
+		t.registry.Enter(name, h.Incarnation, h.Address, now)
+		if t.cfg.Policy.SingleMaster() {
+			t.addSlots(old, h, a.Numbers) // snapshots do not number slots that came since
+		}
+		return a, nil
+	}
+	return t.register(h, a)
+}
+
+// register enters a process that is not registered.
+func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
+	n := &node{
+		ref: wire.Ref{Role: sched.Worker, Name: h.Sender.Name}, incarnation: h.Incarnation, address: h.Address, memory: h.Memory, host: h.Host,
+		slots: map[int32]*slot{},
+	}
+	// The link is opened before anything is sent, to know whether the node can be reached:
+	// one whose messages reach this master is not always reached by it.
+	t.cfg.Links.Add(n.ref, n.address, n.incarnation)
+	if err := t.cfg.Links.Open(n.ref); err != nil {
+		return Answer{Problem: err.Error()}, nil
+	}
+	n.up = t.cfg.Links.Up(n.ref)
+	if t.cfg.Policy.SingleMaster() && !n.up {
+		return Answer{}, &api.Error{
+			Problem: api.NotReady, What: "messages do not reach the node, so that nothing could be launched there", Subject: fmt.Sprintf("node %s at %s", n.ref.Name, n.address),
+			Tried: "calling it back", Next: "let its internal_listen, or advertise, be an address that this master reaches",
+		}
+	}
+	t.byName[n.ref.Name] = n
+	t.registry.Enter(n.ref.Name, n.incarnation, n.address, t.cfg.Now())
+	t.cfg.Changed()
+	t.addSlots(n, h, a.Numbers)
+	t.cfg.Log.Info("node registered", "node", n.ref.Name, "address", n.address, "slots", len(h.Slots))
+	return a, nil
+}
+
+// number assigns the slots of a hello their workers' numbers, where workers have some.
+func (t *Nodes) number(h *wire.Hello) (Answer, error) {
+	if !t.cfg.Policy.SingleMaster() {
+		return Answer{}, nil
+	}
+	claims := make([]protocol.Claim, len(h.Slots))
+	for i := range h.Slots {
+		if h.Slots[i].Slot >= maxSlot {
+			return Answer{Problem: fmt.Sprintf("node %q has a slot of number %d; they are numbered from 0 to %d", h.Sender.Name, h.Slots[i].Slot, maxSlot-1)}, nil
+		}
+		claims[i] = protocol.Claim{Slot: h.Slots[i].Slot, Number: h.Slots[i].Number}
+	}
+	t.numbers.Reserve(h.Highest, t.cfg.Now())
+	a := t.numbers.Assign(h.Sender.Name, h.Incarnation, claims, t.cfg.Now())
+	if len(a.Conflicts) > 0 {
+		return Answer{Numbers: a.Conflicts, Problem: fmt.Sprintf("node %q claims %d numbers of workers that other slots have by now, %d among them; start its node monitor again",
+			h.Sender.Name, len(a.Conflicts), a.Conflicts[0]-1)}, nil
+	}
+	return Answer{Numbers: a.Numbers}, numberless(h, &a)
+}

@@ -1,0 +1,161 @@
+package nodes
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Core is the scheduling core of the group, where the policy has one.
+type Core interface {
+	// Step passes on a message of another core, StepShell what only the shell knows.
+	Step(from sched.Addr, m *sched.Message)
+	StepShell(m *sched.Message)
+}
+
+// Links are the links to the nodes; a *linkset.Set is one.
+type Links interface {
+	Add(peer wire.Ref, address string, incarnation int64)
+	Open(peer wire.Ref) error
+	Up(peer wire.Ref) bool
+	Remove(peer wire.Ref)
+}
+
+// Jobs keeps the names of jobs; a *payloads.Store is one.
+type Jobs interface {
+	Adopt(id sched.JobID, name, ownerAddress string)
+}
+
+// Config is what [Nodes] works with.
+type Config struct {
+	Group     int
+	Policy    sched.Policy
+	LostAfter time.Duration
+	Addrs     *addrmap.Map
+	Core      Core
+	Links     Links
+	Jobs      Jobs
+	Changed   func() // is called when the membership has changed
+	Now       func() sched.Time
+	Log       *slog.Logger
+}
+
+// Nodes are the registered nodes. They belong to the owner goroutine.
+type Nodes struct {
+	cfg      Config
+	registry *protocol.Registry
+	numbers  *protocol.Numbers
+	byName   map[string]*node
+	byWorker map[int32]*node
+}
+
+// node is a registered node monitor.
+type node struct {
+	ref         wire.Ref
+	incarnation int64
+	address     string
+	memory      int64  // MB for the processes of applications
+	host        string // as applications know it
+	slots       map[int32]*slot
+	up          bool // messages reach it
+}
+
+// New returns no nodes yet.
+func New(c Config) *Nodes {
+	limit := sched.Time(c.LostAfter)
+	return &Nodes{
+		cfg: c, registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, limit), numbers: protocol.NewNumbers(addrmap.Limit),
+		byName: map[string]*node{}, byWorker: map[int32]*node{},
+	}
+}
+
+// Len counts the nodes.
+func (t *Nodes) Len() int { return len(t.byName) }
+
+// Has reports whether a worker is registered.
+func (t *Nodes) Has(worker sched.Addr) bool { return t.byWorker[worker.ID] != nil }
+
+// FollowsAnother notes that there was a master before this one.
+func (t *Nodes) FollowsAnother() { t.numbers.FollowsAnother(t.cfg.Now()) }
+
+// ReserveNumbers notes the highest worker number, plus one, that a peer knows.
+func (t *Nodes) ReserveNumbers(highest int32) { t.numbers.Reserve(highest, t.cfg.Now()) }
+
+// Deliver steps the messages of a node's slots into the core, after seen was called for
+// each. It reports whether the sender is registered: a node that was lost, or that starts
+// again, is not.
+func (t *Nodes) Deliver(b *wire.Batch, seen func(sched.Kind)) (registered bool) {
+	if !t.registry.Registered(b.Sender.Name, b.Incarnation) {
+		return false
+	}
+	n := t.byName[b.Sender.Name]
+	for i := range b.Items {
+		it := &b.Items[i]
+		if s := n.slots[it.From.Slot]; s != nil {
+			seen(it.Msg.Kind)
+			t.cfg.Core.Step(s.worker, &it.Msg)
+		}
+	}
+	return true
+}
+
+// Members lists the nodes for the membership, in the order of their names.
+func (t *Nodes) Members() []wire.MemberNode {
+	list := make([]wire.MemberNode, 0, len(t.byName))
+	for _, n := range t.sorted() {
+		list = append(list, wire.MemberNode{
+			Name: n.ref.Name, Address: n.address, Incarnation: n.incarnation, Numbers: t.numbersOf(n), Memory: n.memory, Host: n.host,
+		})
+	}
+	return list
+}
+
+// numbersOf returns the numbers of a node's workers plus one, by slot.
+func (t *Nodes) numbersOf(n *node) []int32 {
+	if !t.cfg.Policy.SingleMaster() || len(n.slots) == 0 {
+		return nil
+	}
+	slots := n.sorted()
+	list := make([]int32, slots[len(slots)-1]+1)
+	for _, slot := range slots {
+		list[slot] = n.slots[slot].worker.ID + 1
+	}
+	return list
+}
+
+func (t *Nodes) sorted() []*node {
+	list := make([]*node, 0, len(t.byName))
+	for _, name := range slices.Sorted(maps.Keys(t.byName)) {
+		list = append(list, t.byName[name])
+	}
+	return list
+}
+
+// sorted returns the numbers of the node's slots.
+func (n *node) sorted() []int32 { return slices.Sorted(maps.Keys(n.slots)) }
+
+// lose removes a node with all its slots.
+func (t *Nodes) lose(n *node, reason string) {
+	t.cfg.Log.Warn("node lost", "node", n.ref.Name, "address", n.address, "reason", reason)
+	for _, slot := range n.sorted() {
+		t.removeSlot(n, slot, reason)
+	}
+	delete(t.byName, n.ref.Name)
+	t.registry.Remove(n.ref.Name)
+	t.cfg.Changed()
+	t.cfg.Links.Remove(n.ref) // a launch must not arrive after its attempt was given up
+}
+
+// Sweep loses the nodes that have been silent for too long.
+func (t *Nodes) Sweep() {
+	for _, name := range t.registry.Sweep(t.cfg.Now()) {
+		t.lose(t.byName[name], fmt.Sprintf("it was silent for %v", t.cfg.LostAfter))
+	}
+}

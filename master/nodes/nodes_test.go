@@ -1,0 +1,173 @@
+package nodes_test
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/master/nodes"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// group is the nodes of a group without a network: a link is up unless its peer is in
+// unreachable.
+type group struct {
+	*nodes.Nodes
+	now         sched.Time
+	unreachable map[string]bool
+	steps       []sched.Message
+	changes     int
+}
+
+func newGroup(p sched.Policy) *group {
+	g := &group{unreachable: map[string]bool{}}
+	names := addrmap.New()
+	if p.SingleMaster() {
+		names = addrmap.NewNumbered()
+	}
+	g.Nodes = nodes.New(nodes.Config{
+		Policy: p, LostAfter: 2 * time.Second, Addrs: names, Core: g, Links: g, Jobs: g,
+		Changed: func() { g.changes++ }, Now: func() sched.Time { return g.now }, Log: slog.New(slog.DiscardHandler),
+	})
+	return g
+}
+
+func (g *group) Step(_ sched.Addr, m *sched.Message) { g.steps = append(g.steps, *m) }
+func (g *group) StepShell(m *sched.Message)          { g.steps = append(g.steps, *m) }
+func (g *group) Adopt(sched.JobID, string, string)   {}
+func (g *group) Add(wire.Ref, string, int64)         {}
+func (g *group) Open(wire.Ref) error                 { return nil }
+func (g *group) Remove(wire.Ref)                     {}
+func (g *group) Up(peer wire.Ref) bool               { return !g.unreachable[peer.Name] }
+func (g *group) kinds() (list []sched.Kind) {
+	for i := range g.steps {
+		list = append(list, g.steps[i].Kind)
+	}
+	g.steps = nil
+	return list
+}
+
+// hello is one of a node with so many slots, which claim the numbers, plus one.
+func hello(name string, incarnation int64, address string, numbers ...int32) *wire.Hello {
+	h := &wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: name}, Incarnation: incarnation, Address: address, Serves: []string{""}}
+	for slot, number := range numbers {
+		h.Slots = append(h.Slots, wire.Slot{Slot: int32(slot), Number: number, Seq: 1}) //nolint:gosec // few
+	}
+	return h
+}
+
+// What a hello comes to: of a new node, of one that is registered, of its next process,
+// and of another node with its name.
+func TestHello(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		hello       *wire.Hello
+		after       sched.Time
+		unreachable bool
+		problem     string
+		kinds       []sched.Kind
+	}{
+		{"another node", hello("b", 1, "h:2", 0), 0, false, "", []sched.Kind{sched.WorkerUp}},
+		{"the same again", hello("a", 1, "h:1", 0, 0), 0, false, "", nil},
+		{"its next process", hello("a", 2, "h:1", 0), 0, false, "", []sched.Kind{sched.WorkerLost, sched.WorkerLost, sched.WorkerUp}},
+		{"its next process elsewhere, at once", hello("a", 2, "h:3", 0), 0, false, `a node named "a" at h:1`, nil},
+		{"the same, when the first is silent", hello("a", 2, "h:3", 0), 2 * sched.Second, false, "", []sched.Kind{sched.WorkerLost, sched.WorkerLost, sched.WorkerUp}},
+		{"the same, when the first cannot be reached", hello("a", 2, "h:3", 0), 0, true, "", []sched.Kind{sched.WorkerLost, sched.WorkerLost, sched.WorkerUp}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGroup(pigeon.Policy())
+			if a, err := g.Hello(hello("a", 1, "h:1", 0, 0)); err != nil || a.Problem != "" {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			g.kinds()
+			g.now, g.unreachable["a"] = c.after, c.unreachable
+			a, err := g.Hello(c.hello)
+			if err != nil || !strings.HasPrefix(a.Problem, c.problem) || (a.Problem == "") != (c.problem == "") {
+				t.Errorf("answered %+v, %v", a, err)
+			}
+			if got := g.kinds(); !slices.Equal(got, c.kinds) {
+				t.Errorf("the core was told %v, want %v", got, c.kinds)
+			}
+		})
+	}
+}
+
+// Where workers have numbers a node without them is refused for now, with when to try
+// again, and one that claims what others have for good.
+func TestHelloWithNumbers(t *testing.T) {
+	p := sparrow.Policy(sparrow.Defaults())
+	for _, c := range []struct {
+		name    string
+		hello   *wire.Hello
+		numbers []int32
+		problem string
+		retry   time.Duration
+	}{
+		{"a claim from an earlier master", hello("a", 1, "h:1", 7), []int32{7}, "", 0},
+		{"a new slot beside it", hello("a", 1, "h:1", 7, 0), nil, "", time.Second},
+		{"another process that claims the same", hello("b", 1, "h:2", 3), []int32{3}, `node "b" claims 1 numbers`, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGroup(p)
+			if a, err := g.Hello(hello("c", 1, "h:3", 3)); err != nil || !slices.Equal(a.Numbers, []int32{3}) {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			a, err := g.Hello(c.hello)
+			busy, _ := errors.AsType[*api.Error](err)
+			if (busy != nil) != (c.retry > 0) || busy != nil && (busy.RetryAfter != c.retry || busy.Next == "") {
+				t.Errorf("the error is %v, want another try after %v", err, c.retry)
+			}
+			if !slices.Equal(a.Numbers, c.numbers) || !strings.HasPrefix(a.Problem, c.problem) || (a.Problem == "") != (c.problem == "") {
+				t.Errorf("answered %+v", a)
+			}
+		})
+	}
+	g := newGroup(p)
+	g.unreachable["a"] = true
+	if _, err := g.Hello(hello("a", 1, "h:1", 0)); err == nil || g.Len() != 0 {
+		t.Errorf("a node that cannot be reached is answered %v", err)
+	}
+}
+
+// What a node serves follows its link, and silence loses it.
+func TestReachability(t *testing.T) {
+	g := newGroup(pigeon.Policy())
+	if _, err := g.Hello(hello("a", 1, "h:1", 0)); err != nil {
+		t.Fatal(err)
+	}
+	g.steps = nil
+	a := wire.Ref{Role: sched.Worker, Name: "a"}
+	for _, c := range []struct {
+		status link.Status
+		serves int
+	}{{link.Down, 0}, {link.Up, 1}} {
+		g.LinkState(a, link.State{Status: c.status})
+		if last := g.steps[len(g.steps)-1]; last.Kind != sched.WorkerServes || len(last.Serves) != c.serves {
+			t.Errorf("link %v: the core was told %s", c.status, sched.Describe(&last))
+		}
+	}
+	g.Sweep()
+	for range 4 {
+		g.now += sched.Second / 2
+		g.Sweep()
+	}
+	if g.Len() != 0 || g.steps[len(g.steps)-1].Kind != sched.WorkerLost {
+		t.Errorf("%d nodes after two seconds of silence", g.Len())
+	}
+	if problem := g.Snapshot(&wire.Snapshot{Sender: a, Incarnation: 1}); problem == "" {
+		t.Error("a lost node need not register again")
+	}
+}

@@ -1,0 +1,41 @@
+package nodes
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// LinkState stops launches at a node that cannot be reached, and loses it when that lasts.
+func (t *Nodes) LinkState(peer wire.Ref, s link.State) {
+	n := t.byName[peer.Name]
+	if peer.Role != sched.Worker || n == nil {
+		return
+	}
+	switch s.Status {
+	case link.Up:
+		t.setUp(n, true)
+	case link.Down:
+		t.cfg.Log.Warn("node cannot be reached; nothing is launched there meanwhile", "node", n.ref.Name, "error", s.Err)
+		t.setUp(n, false)
+	case link.Lost:
+		t.lose(n, fmt.Sprintf("it could not be reached for %v", t.cfg.LostAfter))
+	}
+}
+
+func (t *Nodes) setUp(n *node, up bool) {
+	n.up = up
+	for _, slot := range n.sorted() {
+		t.stepServes(n, slot)
+	}
+}
+
+// RefusedMessages loses a node that will never accept some messages, so that it registers
+// again and its tasks are tried elsewhere.
+func (t *Nodes) RefusedMessages(peer wire.Ref, why error) {
+	if n := t.byName[peer.Name]; peer.Role == sched.Worker && n != nil {
+		t.lose(n, "it refused the master's messages: "+why.Error())
+	}
+}

@@ -1,0 +1,118 @@
+package nodes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// slot is a worker of a node.
+type slot struct {
+	worker sched.Addr
+	serves []string // while the node can be reached
+	busy   int      // attempts there, as the node reported last
+}
+
+// addSlots registers the slots of a hello that are not registered yet.
+func (t *Nodes) addSlots(n *node, h *wire.Hello, numbers []int32) {
+	before := len(n.slots)
+	for i := range h.Slots {
+		number := int32(0)
+		if numbers != nil {
+			number = numbers[i]
+		}
+		if before > 0 && n.slots[h.Slots[i].Slot] != nil {
+			continue
+		}
+		t.addSlot(n, &h.Slots[i], h.Serves, number)
+	}
+}
+
+// addSlot registers one slot with the core. number, plus one, is its worker's where
+// workers have some; without one the slot waits for the node's next hello.
+func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32) {
+	if _, twice := n.slots[s.Slot]; twice {
+		t.cfg.Log.Error("a node names a slot twice; the first counts", "node", n.ref.Name, "slot", s.Slot)
+		return
+	}
+	w := t.address(wire.Ref{Role: sched.Worker, Name: n.ref.Name, Slot: s.Slot}, number)
+	if w == (sched.Addr{}) {
+		t.cfg.Log.Error("a slot was not registered: too many slots have come and gone; restart this master", "node", n.ref.Name, "slot", s.Slot)
+		return
+	}
+	n.slots[s.Slot] = &slot{worker: w, serves: serves(s, nodeServes), busy: busy(s)}
+	t.byWorker[w.ID] = n
+	t.slotsChanged()
+	up := sched.Message{
+		Kind: sched.WorkerUp, Peer: w, Node: n.ref.Name, Seq: s.Seq, Reserved: s.Reserved, Fixed: s.Fixed, Kept: s.Kept,
+		Serves: n.servesNow(s.Slot),
+	}
+	bare := up
+	if s.Running.Attempt > 0 {
+		t.cfg.Jobs.Adopt(s.Running.Job, s.JobName, s.OwnerAddress)
+		up.Job, up.First, up.Attempt = s.Running.Job, s.Running.Task, s.Running.Attempt
+		up.Class, up.App, up.Owner, up.Estimate = s.Class, s.App, t.cfg.Addrs.Addr(s.Owner), s.Estimate
+		if s.Ran > 0 {
+			up.More = &sched.More{Slots: []sched.Attained{{ID: s.Running, Service: s.Ran, Running: true}}}
+		}
+	}
+	t.cfg.Core.StepShell(&up)
+	bare.Kept = nil
+	for i := range s.Held {
+		t.announceHeld(bare, &s.Held[i])
+	}
+}
+
+// announceHeld announces the worker of the message once more, for an attempt that it
+// holds beside the one that runs.
+func (t *Nodes) announceHeld(up sched.Message, h *wire.Held) {
+	t.cfg.Jobs.Adopt(h.ID.Job, h.JobName, h.OwnerAddress)
+	up.Job, up.First, up.Attempt = h.ID.Job, h.ID.Task, h.ID.Attempt
+	up.Class, up.App, up.Owner, up.Estimate = h.Class, h.App, t.cfg.Addrs.Addr(h.Owner), h.Estimate
+	t.cfg.Core.StepShell(&up)
+}
+
+func (t *Nodes) removeSlot(n *node, slot int32, reason string) {
+	w := n.slots[slot].worker
+	delete(n.slots, slot)
+	t.slotsChanged()
+	t.cfg.Core.StepShell(&sched.Message{Kind: sched.WorkerLost, Peer: w, Reason: fmt.Sprintf("node %s: %s", n.ref.Name, reason)})
+	delete(t.byWorker, w.ID)
+}
+
+// slotsChanged is called when a node has other slots: the membership names them by
+// number, where they have some.
+func (t *Nodes) slotsChanged() {
+	if t.cfg.Policy.SingleMaster() {
+		t.cfg.Changed()
+	}
+}
+
+// busy counts the attempts at a slot.
+func busy(s *wire.Slot) int {
+	n := len(s.Held)
+	if s.Running.Attempt > 0 {
+		n++
+	}
+	return n
+}
+
+// servesNow returns the applications that a slot can serve: none while its node cannot be
+// reached.
+func (n *node) servesNow(slot int32) []string {
+	if !n.up {
+		return []string{}
+	}
+	return n.slots[slot].serves
+}
+
+func serves(s *wire.Slot, nodeServes []string) []string {
+	list := slices.Clone(s.Serves)
+	if list == nil {
+		list = slices.Clone(nodeServes)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

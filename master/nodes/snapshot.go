@@ -1,0 +1,69 @@
+package nodes
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Snapshot applies a node's heartbeat, which repairs what lost notices left wrong: idle
+// slots, slots that came or went, and what they serve. It returns why the node has to say
+// hello, "" when it need not.
+func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
+	if !t.registry.Heard(s.Sender.Name, s.Incarnation, t.cfg.Now()) {
+		return fmt.Sprintf("group %d has no registration of node %q", t.cfg.Group, s.Sender.Name)
+	}
+	n := t.byName[s.Sender.Name]
+	seen := make(map[int32]bool, len(s.Slots))
+	for i := range s.Slots {
+		seen[s.Slots[i].Slot] = true
+		if !t.applySlot(n, &s.Slots[i]) {
+			problem = fmt.Sprintf("node %q has slots without a number", n.ref.Name)
+		}
+	}
+	for _, slot := range n.sorted() {
+		if !seen[slot] {
+			t.removeSlot(n, slot, "the slot was withdrawn")
+		}
+	}
+	return problem
+}
+
+// applySlot applies one slot of a snapshot; false when the node must say hello for it
+// first.
+func (t *Nodes) applySlot(n *node, s *wire.Slot) bool {
+	known := n.slots[s.Slot]
+	switch {
+	case known != nil:
+	case t.cfg.Policy.SingleMaster():
+		return false
+	default:
+		t.addSlot(n, s, nil, 0)
+		return true
+	}
+	known.busy = busy(s)
+	if s.Serves != nil {
+		known.serves = serves(s, nil)
+		t.stepServes(n, s.Slot)
+	}
+	if s.Running.Attempt == 0 {
+		t.cfg.Core.Step(known.worker, &sched.Message{Kind: sched.Idle, Seq: s.Seq, Kept: suspended(s)})
+	}
+	return true
+}
+
+// stepServes has the core know what a slot serves now.
+func (t *Nodes) stepServes(n *node, slot int32) {
+	t.cfg.Core.StepShell(&sched.Message{Kind: sched.WorkerServes, Peer: n.slots[slot].worker, Serves: n.servesNow(slot)})
+}
+
+// suspended lists what a slot has suspended.
+func suspended(s *wire.Slot) (ids []sched.AttemptID) {
+	for i := range s.Held {
+		if s.Held[i].Suspended {
+			ids = append(ids, s.Held[i].ID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,95 @@
+package nodes
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Status lists the nodes for users, and counts their slots by kind. Where workers get
+// tasks from others than this master, what the node reported last counts. A worker of
+// several slots may be busy in some, and hold more attempts than it has slots.
+func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.Node, idle, all [sched.NumWorkerKinds]int) {
+	list = make([]api.Node, 0, len(t.byName))
+	each := t.cfg.Policy.SlotsPerWorker()
+	for _, n := range t.sorted() {
+		v := api.Node{ID: n.ref.Name, Group: t.cfg.Group, Address: n.address, Up: n.up}
+		for _, slot := range n.sorted() {
+			w := workers(n.slots[slot].worker)
+			if w.Tasks == sched.Unknown {
+				w.Tasks = n.slots[slot].busy
+			}
+			kind, busy := sched.General, min(w.Tasks, each)
+			if w.Reserved {
+				kind = sched.Reserved
+				v.Reserved += each
+			}
+			v.Slots += each
+			v.Busy += busy
+			all[kind] += each
+			idle[kind] += each - busy
+			v.Apps = n.servesNow(slot)
+		}
+		list = append(list, v)
+	}
+	return list, idle, all
+}
+
+// View is the view of a master without a core: it schedules nothing, and knows of its
+// workers what their nodes reported last.
+type View struct{ nodes *Nodes }
+
+var _ sched.GroupView = View{}
+
+// View returns the view of a group without a core.
+func (t *Nodes) View() View { return View{t} }
+
+// Totals counts workers; everything else is between frontends and workers.
+func (v View) Totals() (t sched.GroupTotals) {
+	t.Oldest = [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}
+	for _, n := range v.nodes.byName {
+		for _, s := range n.slots {
+			t.Workers[sched.General]++
+			if s.busy == 0 {
+				t.Idle[sched.General]++
+			}
+		}
+	}
+	return t
+}
+
+// Serves returns what the slots serve, together.
+func (v View) Serves() []string {
+	all := map[string]bool{}
+	for _, n := range v.nodes.byName {
+		for _, s := range n.slots {
+			for _, app := range s.serves {
+				all[app] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Serving counts the slots that serve an application.
+func (v View) Serving(app string) (workers int) {
+	for _, n := range v.nodes.byName {
+		for _, s := range n.slots {
+			if slices.Contains(s.serves, app) {
+				workers++
+			}
+		}
+	}
+	return workers
+}
+
+// WorkerView knows nothing beyond what the nodes report.
+func (View) WorkerView(sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: sched.Unknown} }
+
+// Share is empty: jobs are between frontends and workers.
+func (View) Share(sched.JobID, int) sched.JobShare { return sched.JobShare{} }
+
+// Contended reports false: nothing waits here.
+func (View) Contended(string, sched.Class) bool { return false }

@@ -1,0 +1,90 @@
+// Package payloads keeps what travels with a job's tasks and its master core never sees:
+// names, payloads and task ids, from the arrival of the tasks until the core forgets the
+// job.
+package payloads
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// Store holds them by job. It belongs to the owner goroutine.
+type Store struct {
+	jobs map[sched.JobID]*job
+}
+
+type job struct {
+	extra  wire.Extra // without payloads and task ids
+	ranges []taskRange
+}
+
+// taskRange is what one Tasks message brought.
+type taskRange struct {
+	first, count int32
+	arrived      time.Time // for traces and the wait among the metrics
+	payloads     []api.Payload
+	taskIDs      []string
+}
+
+// New returns an empty store.
+func New() *Store { return &Store{jobs: map[sched.JobID]*job{}} }
+
+// Len counts the jobs.
+func (s *Store) Len() int { return len(s.jobs) }
+
+// Put keeps what came with tasks. The latest counts, also for the job: its owner may
+// listen elsewhere by now, and a node that registered with a task of the job knew less. A
+// range that comes again replaces the first.
+func (s *Store) Put(it *wire.Item) {
+	j := s.jobs[it.Msg.Job]
+	if j == nil {
+		j = &job{}
+		s.jobs[it.Msg.Job] = j
+	}
+	j.extra = it.Extra
+	j.extra.Payloads, j.extra.TaskIDs = nil, nil
+	r := taskRange{first: it.Msg.First, count: it.Msg.Count, payloads: it.Payloads, taskIDs: it.TaskIDs, arrived: time.Now()}
+	j.ranges = slices.DeleteFunc(j.ranges, func(old taskRange) bool { return old.first == r.first && old.count == r.count })
+	j.ranges = append(j.ranges, r)
+}
+
+// Adopt keeps the name of a job of which a registering node has a task.
+func (s *Store) Adopt(id sched.JobID, name, ownerAddress string) {
+	if s.jobs[id] == nil {
+		s.jobs[id] = &job{extra: wire.Extra{JobName: name, OwnerAddress: ownerAddress}}
+	}
+}
+
+// Of returns what travels with the launch of a task, and when the task arrived; the zero
+// time when it came with its node.
+func (s *Store) Of(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
+	j := s.jobs[id.Job]
+	if j == nil {
+		return e, arrived
+	}
+	e = j.extra
+	for _, r := range slices.Backward(j.ranges) { // the newest: another attempt may have come since
+		at := int(id.Task - r.first)
+		if at < 0 || id.Task >= r.first+r.count {
+			continue
+		}
+		switch {
+		case len(r.payloads) == 1:
+			e.Payloads = r.payloads
+		case at < len(r.payloads):
+			e.Payloads = r.payloads[at : at+1 : at+1]
+		}
+		if at < len(r.taskIDs) {
+			e.TaskIDs = r.taskIDs[at : at+1 : at+1]
+		}
+		return e, r.arrived
+	}
+	return e, arrived
+}
+
+// Drop removes a job.
+func (s *Store) Drop(id sched.JobID) { delete(s.jobs, id) }

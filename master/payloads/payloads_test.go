@@ -1,0 +1,44 @@
+package payloads
+
+import (
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+func tasksOf(first, count int32, payload string) *wire.Item {
+	return &wire.Item{
+		Msg:   sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, First: first, Count: count, Attempt: 1},
+		Extra: wire.Extra{JobName: "j", SchedulerAddress: "s:1", User: "u", Payloads: []api.Payload{{Message: []byte(payload)}}},
+	}
+}
+
+// What is kept of a job does not grow with repetitions, the newest counts, and what a
+// registering node knew of the job is completed.
+func TestPutReplaces(t *testing.T) {
+	s := New()
+	id := sched.JobID{Lo: 1}
+	s.Adopt(id, "j", "o:1")
+	for range 5 {
+		s.Put(tasksOf(0, 10, "all"))
+		s.Put(tasksOf(3, 1, "one"))
+	}
+	if n := len(s.jobs[id].ranges); n != 2 {
+		t.Errorf("ten messages about two ranges are kept as %d", n)
+	}
+	e, arrived := s.Of(sched.AttemptID{Job: id, Task: 3, Attempt: 2})
+	if string(e.Payload(0).Message) != "one" || e.SchedulerAddress != "s:1" || e.User != "u" || arrived.IsZero() {
+		t.Errorf("task 3 travels with %+v", e)
+	}
+	if e, _ := s.Of(sched.AttemptID{Job: id, Task: 4}); string(e.Payload(0).Message) != "all" {
+		t.Errorf("task 4 travels with %+v", e)
+	}
+	if e, arrived := s.Of(sched.AttemptID{Job: id, Task: 11}); len(e.Payloads) != 0 || !arrived.IsZero() {
+		t.Errorf("a task that never came travels with %+v", e)
+	}
+	if s.Drop(id); len(s.jobs) != 0 {
+		t.Errorf("kept are %v", s.jobs)
+	}
+}

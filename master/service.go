@@ -1,0 +1,64 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+var (
+	_ wire.BatchReceiver    = (*Master)(nil)
+	_ wire.Registrar        = (*Master)(nil)
+	_ wire.MembershipSource = (*Master)(nil)
+)
+
+// Deliver accepts messages of frontends, node monitors and other masters.
+func (m *Master) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+	return m.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
+		if err := m.loop.Post(func() { m.owner.deliver(b) }); err != nil {
+			return "", m.door.Refusal(err, "taking messages of "+b.Sender.String())
+		}
+		return "", nil
+	})
+}
+
+// Hello registers a frontend or a node, or answers another master.
+func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, error) {
+	type answer struct {
+		reply wire.HelloReply
+		err   error
+	}
+	a, err := daemon.Ask(ctx, m.door, "registering "+h.Sender.String(), func() (a answer) {
+		a.reply, a.err = m.owner.hello(h)
+		return a
+	})
+	return a.reply, errors.Join(err, a.err)
+}
+
+// Membership returns the live daemons; it waits for a change without the owner.
+func (m *Master) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
+	return m.owner.publication.publisher.Membership(ctx, incarnation, version, wait)
+}
+
+// Snapshot applies a node's heartbeat.
+func (m *Master) Snapshot(ctx context.Context, s *wire.Snapshot) (wire.SnapshotReply, error) {
+	return daemon.Ask(ctx, m.door, "applying a snapshot of "+s.Sender.String(), func() wire.SnapshotReply {
+		problem := m.owner.nodes.Snapshot(s)
+		return wire.SnapshotReply{Incarnation: m.incarnation, Epoch: m.owner.epoch.Number, Known: problem == "", Problem: problem}
+	})
+}
+
+// MasterState returns the group as it is now.
+func (m *Master) MasterState(ctx context.Context) (api.MasterState, error) {
+	return daemon.Ask(ctx, m.door, "looking the group up", m.owner.state)
+}
+
+// JobView returns what the group holds of a job.
+func (m *Master) JobView(ctx context.Context, job sched.JobID, app string) (wire.JobView, error) {
+	return daemon.Ask(ctx, m.door, "looking a job up", func() wire.JobView { return m.owner.jobView(job, app) })
+}

@@ -1,0 +1,159 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/membership"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// helloEvery is how often masters that hand tasks to each other say hello.
+const helloEvery = time.Second
+
+// siblings are the masters of the other groups, under a policy in which masters hand tasks
+// to each other. They belong to the owner goroutine.
+type siblings struct {
+	owner  *owner
+	policy sched.Policy
+	list   []*sibling
+}
+
+// sibling is the master of another group. Owned by the owner goroutine, but for group,
+// address, pool and peer, which never change.
+type sibling struct {
+	group       int
+	address     string
+	pool        *client.Pool
+	peer        *wire.PeerClient
+	incarnation int64 // 0: never reached
+	up          bool  // the core was told that it is up
+	contact     protocol.Contact
+}
+
+func (s *sibling) ref() wire.Ref { return addrmap.MasterRef(s.group) }
+
+func (s *sibling) addr() sched.Addr {
+	return sched.Addr{Role: sched.Master, ID: int32(s.group)} //nolint:gosec // 15 bits
+}
+
+// newSiblings makes the connections to the other masters; the first call dials.
+func newSiblings(cfg Config, p sched.Policy, o *owner, codec *wire.Codec) (*siblings, error) {
+	all := &siblings{owner: o, policy: p}
+	if !p.CrossGroup {
+		return all, nil
+	}
+	for group, address := range cfg.Masters {
+		if group == cfg.Group {
+			continue
+		}
+		pool, err := client.New(client.Options{Name: addrmap.MasterRef(group).String(), Address: address, MaxConns: 1, BackoffMax: 200 * time.Millisecond})
+		if err != nil {
+			return all, fmt.Errorf("the master of group %d cannot be reached at %q: %w", group, address, err)
+		}
+		all.list = append(all.list, &sibling{
+			group: group, address: address, pool: pool, peer: wire.NewPeerClient(pool, codec), contact: protocol.NewContact(o.core.clock.Now()),
+		})
+	}
+	return all, nil
+}
+
+func (all *siblings) close() (err error) {
+	for _, s := range all.list {
+		err = errors.Join(err, s.pool.Close())
+	}
+	return err
+}
+
+// heartbeats are the tasks that say hello to the other masters.
+func (all *siblings) heartbeats(m *Master) (tasks []func(context.Context) error) {
+	for _, s := range all.list {
+		tasks = append(tasks, daemon.Task(membership.NewHeartbeat(helloEvery, nil, func(ctx context.Context) error {
+			reply, err := m.sayHello(ctx, s)
+			m.post(func() { all.helloAnswered(s, reply, err) })
+			return err
+		}).Run))
+	}
+	return tasks
+}
+
+func (m *Master) sayHello(ctx context.Context, s *sibling) (wire.HelloReply, error) {
+	call, cancel := context.WithTimeout(ctx, helloEvery)
+	defer cancel()
+	reply, err := s.peer.Hello(call, &wire.Hello{Sender: m.self, Incarnation: m.incarnation, Address: m.Addr(), Group: s.group})
+	switch {
+	case err == nil && !reply.Accepted:
+		err = fmt.Errorf("it refuses this master: %s", reply.Problem)
+	case err == nil && reply.Group != s.group:
+		err = fmt.Errorf("it is of group %d, the configuration has it at place %d of masters", reply.Group, s.group)
+	}
+	return reply, err
+}
+
+// helloAnswered takes the outcome of one hello to another master.
+func (all *siblings) helloAnswered(s *sibling, reply wire.HelloReply, err error) {
+	o := all.owner
+	now := o.core.clock.Now()
+	if err != nil {
+		first, lost := s.contact.Missed(sched.Time(o.cfg.MasterLost), now)
+		if first {
+			o.log.Debug("another master did not answer hello", "of", s.group, "address", s.address, "error", err)
+		}
+		if lost && s.up {
+			s.up = false
+			o.log.Warn("another master is lost; nothing is sent there", "of", s.group, "address", s.address, "error", err)
+			o.links.Remove(s.ref())
+			o.core.StepShell(&sched.Message{Kind: sched.MasterLost, Peer: s.addr()})
+		}
+		return
+	}
+	s.contact.Answered(now)
+	if s.up && s.incarnation == reply.Incarnation {
+		return
+	}
+	o.log.Info("another master is reached", "of", s.group, "address", s.address)
+	o.links.Add(s.ref(), s.address, reply.Incarnation)
+	s.up, s.incarnation = true, reply.Incarnation
+	o.core.StepShell(&sched.Message{Kind: sched.MasterUp, Peer: s.addr(), Serves: reply.Serves})
+}
+
+// hello returns why another master's hello is refused. This master learns nothing from
+// it: what it knows of the other comes from its own hellos.
+func (all *siblings) hello(h *wire.Hello) (problem string) {
+	switch known := slices.ContainsFunc(all.list, func(s *sibling) bool { return s.ref() == h.Sender }); {
+	case !all.policy.CrossGroup:
+		return fmt.Sprintf("under policy %s masters do not know each other, and %s says hello; give all daemons of a cluster one policy", all.policy.Name, h.Sender)
+	case !known:
+		return fmt.Sprintf("%s at %s says hello and is none of the other masters configured here; give all masters the same list", h.Sender, h.Address)
+	}
+	return ""
+}
+
+// sender returns the other master that a batch comes from, if it is the process that was
+// reached.
+func (all *siblings) sender(b *wire.Batch) (sched.Addr, bool) {
+	for _, s := range all.list {
+		if s.ref() == b.Sender.Daemon() {
+			return s.addr(), s.up && s.incarnation == b.Incarnation
+		}
+	}
+	return sched.Addr{}, false
+}
+
+// reached counts the other masters that can be reached.
+func (all *siblings) reached() (n int) {
+	for _, s := range all.list {
+		if s.up {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,54 @@
+package master
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// state is the group as it is now, for status and explain.
+func (o *owner) state() api.MasterState {
+	t, now := o.core.view.Totals(), o.core.clock.Now()
+	s := api.MasterState{
+		Group: o.cfg.Group, Epoch: o.epoch.Number, QueuedShort: t.Queued[sched.Short], QueuedLong: t.Queued[sched.Long],
+		OldestShort: waited(t.Oldest[sched.Short], now), OldestLong: waited(t.Oldest[sched.Long], now),
+		Launches: t.Launches, Lost: t.Lost, RefusedLaunch: t.Refused,
+	}
+	nodes, idle, all := o.nodes.Status(o.core.view.WorkerView)
+	s.Nodes = nodes
+	for k := range idle {
+		if t.Idle[k] != sched.Unknown {
+			idle[k] = t.Idle[k] * o.policy.SlotsPerWorker()
+		}
+	}
+	s.IdleGeneral, s.IdleReserved = idle[sched.General], idle[sched.Reserved]
+	s.Workers = all[sched.General] + all[sched.Reserved]
+	s.BusyGeneral, s.BusyReserved = all[sched.General]-s.IdleGeneral, all[sched.Reserved]-s.IdleReserved
+	return s
+}
+
+// viewTasks bounds the running tasks that a view lists.
+const viewTasks = 100
+
+// jobView is what the group holds of a job.
+func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
+	view, now := o.core.view, o.core.clock.Now()
+	t, held := view.Totals(), view.Share(job, viewTasks)
+	v := wire.JobView{Share: api.GroupShare{
+		Group: o.cfg.Group, Reachable: true,
+		AheadShort: t.Queued[sched.Short], AheadLong: t.Queued[sched.Long],
+		IdleGeneral: max(0, t.Idle[sched.General]), IdleReserve: max(0, t.Idle[sched.Reserved]),
+		OldestWait: max(waited(t.Oldest[sched.Short], now), waited(t.Oldest[sched.Long], now)),
+		Serving:    view.Serving(app), Queued: held.Queued, Running: held.Running,
+	}}
+	for _, r := range held.Tasks {
+		t := api.TaskStatus{Task: int(r.Task), Attempt: int(r.Attempt), State: "running"}
+		if ref, ok := o.addrs.Ref(r.Worker); ok {
+			t.Node = fmt.Sprintf("%s/%d", ref.Name, ref.Slot)
+		}
+		v.Tasks = append(v.Tasks, t)
+	}
+	return v
+}
