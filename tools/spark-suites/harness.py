@@ -32,11 +32,11 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
 class Failed(Exception):
-    """Nothing can be run; the text says why and what to do."""
+    """No suite can run; the text says why and what to do."""
 
 
 class Harness:
-    """Compiles what is needed once, then runs suites, one at a time.
+    """Compiles the harness once, then runs suites one at a time.
 
     Program and plugin are copied first: all suites test the same ones, whatever is built meanwhile.
     """
@@ -127,7 +127,7 @@ class Harness:
 
 
 def compiled():
-    """Has Maven compile the harness, and write its class path, if something is newer."""
+    """Compiles the harness with Maven and writes its class path, if a source is newer."""
     mark = PROJECT / "target" / "compiled"
     sources = [PLUGIN, PROJECT / "pom.xml", *(f for f in (PROJECT / "src").rglob("*") if f.is_file())]
     if mark.exists() and all(f.stat().st_mtime < mark.stat().st_mtime for f in sources):
@@ -143,7 +143,7 @@ def is_tests(jar):
 
 
 def unpacked(jars, folder):
-    """The jar of Spark's tests as a folder, made once for each jar."""
+    """Returns the jar of Spark's tests as a folder, unpacked once for each jar."""
     jar = next(j for j in jars if is_tests(j))
     mark = folder.with_suffix(".of")
     if not mark.exists() or mark.read_text(encoding="utf-8") != jar:
@@ -167,7 +167,7 @@ def environment(work):
 
 
 def stacks(process):
-    """Asks a JVM that hangs for the stacks of its threads, which go to its log."""
+    """Makes a JVM that hangs write the stacks of its threads to its log."""
     try:
         process.send_signal(signal.SIGQUIT)
         process.wait(2)
@@ -176,7 +176,7 @@ def stacks(process):
 
 
 def end(process, work):
-    """Kills the suite's session, and what else of it is left."""
+    """Kills the suite's session, and its other remaining processes."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""What became of the tests of one suite: the lines of RunSuite, and how its process ended."""
+"""The results of one suite: the lines of RunSuite, and how its process ended."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ class Result:
         return sum(o == outcome for o, _ in self.tests.values())
 
     def failures(self):
-        """(test, message) of all that did not pass, in their order."""
+        """Returns (test, message) of all tests that did not pass, in their order."""
         return [(t, m or "was not reached") for t, (o, m) in self.tests.items() if o in ("failed", "unfinished")]
 
     def line(self):
@@ -37,7 +37,7 @@ class Result:
 
 
 def parse(lines, end):
-    """The result of a suite whose events these lines are."""
+    """Returns the result of a suite from the lines of its events."""
     tests, aborted = {}, end.get("aborted", "")
     for line in lines:
         event = json.loads(line)
@@ -55,7 +55,7 @@ def parse(lines, end):
 
 
 def read(folder, excepted=()):
-    """The result that is kept in the folder, without tests that are excepted since; None if it has none, or not all of it."""
+    """Returns the result kept in the folder, without tests excepted since; None if there is none, or only a part."""
     if not (folder / END).exists():
         return None
     lines = (folder / LINES).read_text(encoding="utf-8").splitlines() if (folder / LINES).exists() else []
@@ -64,7 +64,7 @@ def read(folder, excepted=()):
 
 
 def write(folder, end):
-    """Marks the folder as complete, at once."""
+    """Marks the folder as complete, atomically."""
     new = folder / (END + ".new")
     new.write_text(json.dumps(end) + "\n", encoding="utf-8")
     new.rename(folder / END)

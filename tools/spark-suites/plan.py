@@ -1,4 +1,4 @@
-"""What is to be run: sparkplugin/suites/suites.toml, checked."""
+"""The tests to run: sparkplugin/suites/suites.toml, checked."""
 
 import dataclasses
 import pathlib
@@ -12,7 +12,7 @@ MODES = (*PIGEON, "local-cluster")
 
 
 class Wrong(Exception):
-    """The plan, or what was asked of it, cannot be; the text says what to correct."""
+    """The plan, or a choice from it, is invalid; the text says what to correct."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Suite:
         return mode in self.modes
 
     def left_out(self, mode):
-        """The exceptions of this mode."""
+        """Returns the exceptions of this mode."""
         return [e for e in self.excepted if mode in e.modes]
 
     def excepted_in(self, mode):
         return {e.test for e in self.left_out(mode)}
 
     def selection(self, mode, short):
-        """How RunSuite is told which tests to run."""
+        """Returns the arguments of RunSuite that choose the tests."""
         excepted = self.excepted_in(mode)
         if short or self.only:
             return ["only", *(t for t in (self.short if short else self.only) if t not in excepted)]
@@ -61,7 +61,7 @@ class Plan:
     whole: tuple  # (suite, reason) of suites that are left out altogether
 
     def chosen(self, names, modes, short):
-        """The suites of these names (all: None), that have tests of the short choice if that is asked for."""
+        """Returns the suites of these names (None: all); with short, those with tests of the short choice."""
         unknown = set(names or ()) - {s.short_name for s in self.suites}
         if unknown:
             raise Wrong(f"there is no suite {', '.join(sorted(unknown))} in {FILE}; it has {', '.join(s.short_name for s in self.suites)}")

@@ -3,11 +3,11 @@
     run.py [--modes grants,coarse,local-cluster] [--suites NAME,...] [--short] [--again] OUT
 
 Modes: the two of Pigeon, and Spark's local-cluster in the same harness for comparison. One suite runs
-at a time, in a JVM of its own, within its time limit. What a suite gave is kept in OUT/MODE/SUITE, and
-a later run leaves out what is there (--again: runs it once more): a run that was ended is continued by
-the same command. --short runs the choice of tests that suites.toml names, always.
+at a time, in a JVM of its own, with a time limit. Results are kept in OUT/MODE/SUITE, and a later run
+skips suites that have results (unless --again), so the same command continues an interrupted run.
+--short always runs the choice of tests that suites.toml names.
 
-Ends with 0 when nothing failed that sparkplugin/suites/suites.toml does not except with a reason.
+Exits with 0 when all tests passed, except those that sparkplugin/suites/suites.toml excepts with a reason.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def main():
     parser.add_argument("--again", action="store_true")
     parser.add_argument("out", type=pathlib.Path)
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("spark-suites: it was ended"))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("spark-suites: terminated"))
     try:
         suites = plan.read(plan.FILE).chosen(args.suites, args.modes, args.short)
         with harness.Harness(args.out.resolve()) as h:
@@ -41,7 +41,7 @@ def main():
 
 
 def run(h, suites, args):
-    """Runs them one after another, and gives how many did not end well."""
+    """Runs them one after another, and returns how many failed."""
     bad = 0
     for mode in args.modes:
         for suite in (s for s in suites if s.runs_in(mode)):

@@ -98,7 +98,7 @@ func described(name string) (what string, feature, known bool) {
 func page(list []run) []byte {
 	var b bytes.Buffer
 	fmt.Fprint(&b, "# What ran on which Spark\n\n"+
-		"Written by `make test-spark-lines` from what ran; not edited. Real daemons, two nodes of two slots; each application is the same file everywhere, and must give the same answers on every line and in both modes of the plugin; *local*: the same Spark gave them with master `local[2]`. The programs and their answers are in `internal/sparktest/applications/testdata`.\n")
+		"Written by `make test-spark-lines` from the recorded runs; do not edit. Real daemons, two nodes of two slots. Each application is the same file everywhere, and must give the same answers on every line and in both modes of the plugin; *local*: the same Spark gave these answers with master `local[2]`. The programs and their answers are in `internal/sparktest/applications/testdata`.\n")
 	for _, part := range []struct {
 		title   string
 		feature bool
