@@ -123,10 +123,10 @@ func TestClassicBackend(t *testing.T) {
 	}
 	id := attemptOf(1, 7)
 	n.deliver(w.launchApp(2, s.Seq, id, scheduler.Addr().String()))
-	if text := await(t, p.texts); text != "work for ann" {
+	if text := receive(t, p.texts); text != "work for ann" {
 		t.Errorf("the backend got %q", text)
 	}
-	task := await(t, p.tasks)
+	task := receive(t, p.tasks)
 	if task.TaskId != "t7" || task.RequestId != "job-"+id.Job.String() || task.AppId != "spark" || !task.IsHT {
 		t.Errorf("the backend got %+v", task)
 	}
@@ -154,7 +154,7 @@ func TestClassicBackend(t *testing.T) {
 
 	next := attemptOf(1, 8)
 	n.deliver(w.launchApp(2, s.Seq+2, next, scheduler.Addr().String()))
-	await(t, p.tasks)
+	receive(t, p.tasks)
 	if err := p.stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestResidentBackend(t *testing.T) {
 	w.slotsTold(2, "+spark")
 	id := attemptOf(1, 0)
 	n.deliver(w.launchApp(1, 0, id, "127.0.0.1:1"))
-	task := await(t, p.tasks)
+	task := receive(t, p.tasks)
 	if err := p.call(func(ctx context.Context, c *published.MasterServiceClient) error {
 		return c.TaskFinished(ctx, []*published.TFullTaskId{task}, nil)
 	}); err != nil {

@@ -162,7 +162,7 @@ func TestHelloRefused(t *testing.T) {
 		t.Errorf("/healthz is %d", status)
 	}
 	w.update(func() { w.refuse = "" })
-	await(t, n.Ready())
+	receive(t, n.Ready())
 	if status, body := n.get("/readyz"); status != 200 {
 		t.Errorf("/readyz is %d %q", status, body)
 	}

@@ -63,9 +63,9 @@ func TestNumbersTaken(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(t.Context()) }()
-	await(t, m.Ready())
+	receive(t, m.Ready())
 	w.update(func() { w.incarnation, w.taken = 2000, true })
-	if err := await(t, ended); err == nil || !strings.Contains(err.Error(), "worker 0 is another node's") || !strings.Contains(err.Error(), "start the node monitor again") {
+	if err := receive(t, ended); err == nil || !strings.Contains(err.Error(), "worker 0 is another node's") || !strings.Contains(err.Error(), "start the node monitor again") {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -114,16 +115,13 @@ func (f *front) Deliver(_ context.Context, b *wire.Batch) (r wire.BatchReply, _ 
 // room.
 func (f *front) say(n *testNode, slot int32, m sched.Message, extra wire.Extra) {
 	f.w.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	await.Until(f.w.t, "the node has room for "+sched.Describe(&m), func() bool {
 		err := f.try(n, slot, m, extra)
-		var refused *api.Error
-		switch {
-		case err == nil:
-			return
-		case !errors.As(err, &refused) || refused.Problem != api.Busy || time.Now().After(end):
-			f.w.t.Fatalf("the node did not take %s: %v", sched.Describe(&m), err)
+		if refused, ok := errors.AsType[*api.Error](err); err != nil && (!ok || refused.Problem != api.Busy) {
+			f.w.t.Fatalf("the node did not accept %s: %v", sched.Describe(&m), err)
 		}
-	}
+		return err == nil
+	})
 }
 
 func (f *front) try(n *testNode, slot int32, m sched.Message, extra wire.Extra) error {
@@ -218,7 +216,7 @@ func (w *world) under(policy string, change func(*Config), names ...string) (nod
 		*n = w.run(c)
 	}
 	for _, n := range nodes {
-		await(w.t, n.Ready())
+		receive(w.t, n.Ready())
 		n.until("it has a membership", func(o *owner) bool { return o.members == nil || o.members.Highest() > 0 })
 	}
 	return nodes

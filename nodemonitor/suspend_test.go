@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -46,18 +47,18 @@ func (n *testNode) stoppedAs(id sched.AttemptID, backend string, stopped bool) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil || backend != "exec" {
 		return
 	}
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		log, err := n.peer.AttemptLog(context.Background(), wire.AttemptLogRequest{Attempt: id, Stream: "stdout", Limit: 100})
+	var log wire.LogChunk
+	var stat []byte
+	await.Until(n.w.t, fmt.Sprintf("the process of %v has stopped: %v", id, stopped), func() bool {
+		var err error
+		log, err = n.peer.AttemptLog(context.Background(), wire.AttemptLogRequest{Attempt: id, Stream: "stdout", Limit: 100})
 		pid, isPid := strconv.Atoi(strings.TrimSpace(string(log.Data)))
 		if err != nil || isPid != nil {
-			continue // it has not said it yet
+			return false // it has not printed its pid yet
 		}
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err == nil && bytes.Contains(stat, []byte(") T ")) == stopped {
-			return
-		}
-	}
-	n.w.t.Fatalf("the process of %v is not as it should be: stopped %v", id, stopped)
+		stat, err = os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && bytes.Contains(stat, []byte(") T ")) == stopped
+	}, func() string { return fmt.Sprintf("output %q, stat %q", log.Data, stat) })
 }
 
 // TestPreempt: pigeon-x has what runs suspended for another task, and continued

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -101,9 +102,7 @@ func (w *world) startNATS() {
 	}
 	w.t.Cleanup(func() { w.conn.Close() })
 	// What is published before the subscription is made goes nowhere.
-	for !w.conn.Connected() {
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(w.t, "NATS is connected", w.conn.Connected)
 	for subject, list := range map[string]*[]wire.Item{
 		notice.IdleSubject(testCluster, w.group): &w.idles, notice.ReportSubject(testCluster, w.frontend.Name): &w.noticed,
 	} {
@@ -157,7 +156,7 @@ func (w *world) update(f func()) {
 // await waits until the condition holds; it is asked at every change.
 func (w *world) await(what string, holds func() bool) {
 	w.t.Helper()
-	enough := time.After(20 * time.Second)
+	enough := time.After(await.Limit)
 	for {
 		ok, changed := w.ask(holds)
 		if ok {
@@ -168,7 +167,7 @@ func (w *world) await(what string, holds func() bool) {
 		case <-enough:
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.t.Fatalf("not within 20 s: %s\nlinked %v\nidles %v\nreports %v\nnoticed %v", what, kinds(w.linked), kinds(w.idles), kinds(w.reports), kinds(w.noticed))
+			w.t.Fatalf("not in time: %s\nlinked %v\nidles %v\nreports %v\nnoticed %v", what, kinds(w.linked), kinds(w.idles), kinds(w.reports), kinds(w.noticed))
 		}
 	}
 }
@@ -275,7 +274,7 @@ func (w *world) config(change func(*Config)) Config {
 func (w *world) start(change func(*Config)) *testNode {
 	w.t.Helper()
 	n := w.run(w.config(change))
-	await(w.t, n.Ready())
+	receive(w.t, n.Ready())
 	if w.nats != nil {
 		n.until("the node has reached NATS", func(*owner) bool { return n.notices.conn.Connected() })
 	}
@@ -398,16 +397,10 @@ func epochOf(o *owner) uint64 {
 // until polls for what the owner shows.
 func (n *testNode) until(what string, holds func(o *owner) bool) {
 	n.w.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		ok := false
+	await.Until(n.w.t, what, func() (ok bool) {
 		n.look(func(o *owner) { ok = holds(o) })
-		if ok {
-			return
-		}
-		if time.Now().After(end) {
-			n.w.t.Fatalf("not within 20 s: %s", what)
-		}
-	}
+		return ok
+	})
 }
 
 // get fetches a page of the node's status server.
@@ -426,13 +419,13 @@ func (n *testNode) get(path string) (status int, body string) {
 	return r.StatusCode, string(data)
 }
 
-// await takes from a channel.
-func await[T any](t testing.TB, c <-chan T) (v T) {
+// receive returns the next value of a channel.
+func receive[T any](t testing.TB, c <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
-	case <-time.After(20 * time.Second):
-		t.Fatal("nothing within 20 s")
+	case <-time.After(await.Limit):
+		t.Fatal("nothing received in time")
 	}
 	return v
 }

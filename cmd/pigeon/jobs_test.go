@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 // TestJobs is the life of jobs as their user sees it, on one cluster.
@@ -51,7 +52,7 @@ func testOutput(t *testing.T) {
 		_, out, errs := program(t, "logs", job, "--follow")
 		followed <- out + errs
 	}()
-	waitFor(t, "its first line", func() bool {
+	await.Until(t, "its first line", func() bool {
 		code, out, _ := program(t, "logs", job)
 		return code == exitDone && out == "before\n"
 	})
@@ -60,20 +61,6 @@ func testOutput(t *testing.T) {
 	}
 	if got := <-followed; got != "before\nafter\n" {
 		t.Errorf("followed %q", got)
-	}
-}
-
-// waitFor polls what another process, or another goroutine behind a socket, does.
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s: not in time", what)
-		case <-time.After(5 * time.Millisecond):
-		}
 	}
 }
 
@@ -168,7 +155,7 @@ func testKeys(t *testing.T) {
 
 func testCancel(t *testing.T) {
 	job := succeed(t, "submit", "--class", "long", "--sleep", "10m", "--tasks", "50")
-	waitFor(t, "running", func() bool { return statusOfJob(t, job).Running == 4-reservedOf(t) })
+	await.Until(t, "running", func() bool { return statusOfJob(t, job).Running == 4-reservedOf(t) })
 	e := lines[api.Explanation](t, succeed(t, "explain", job, "-o", "json"))[0]
 	if why := strings.Join(e.Why, " "); !strings.Contains(why, "wait among") || !strings.Contains(why, "declared by the submitter") || e.Groups[0].Queued == 0 {
 		t.Errorf("%+v", e)
@@ -179,7 +166,7 @@ func testCancel(t *testing.T) {
 	if got := lines[api.Status](t, succeed(t, "cancel", job, "-o", "json"))[0]; got.State != api.StateCancelled {
 		t.Errorf("%+v", got)
 	}
-	waitFor(t, "idle slots", func() bool {
+	await.Until(t, "idle slots", func() bool {
 		busy := 0
 		for _, n := range lines[api.Node](t, succeed(t, "nodes", "-o", "json")) {
 			busy += n.Busy

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
@@ -213,7 +214,7 @@ func publishedJob(t, cluster *testing.T, s style, app string, line devLine, back
 			t.Errorf("%q was told %d times; all: %v", what, counts[what], counts)
 		}
 	}
-	waitFor(t, "the job's end", func() bool { j := jobOf(t, app); return j.State == api.StateCompleted && j.Completed == tasks })
+	await.Until(t, "the job's end", func() bool { j := jobOf(t, app); return j.State == api.StateCompleted && j.Completed == tasks })
 	backend.working.Wait()
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 // TestRestartable: under pigeon-x the first task of a job declared long is tried as
@@ -33,14 +34,14 @@ func TestRestartable(t *testing.T) {
 			first := succeed(t, "submit", "--class", "short", "--", "sh", "-c", until("first"))
 			tried := succeed(t, append(append([]string{"submit", "--class", "long"}, c.flags...),
 				"--", "sh", "-c", "touch "+filepath.Join(dir, "began")+"; sleep 0.5; "+until("tried"))...)
-			waitFor(t, "the long job runs over the first one, for a cutoff", func() bool {
+			await.Until(t, "the long job runs over the first one, for a cutoff", func() bool {
 				_, err := os.Stat(filepath.Join(dir, "began")) // an attempt may be stopped before it says so
 				return statusOfJob(t, tried).Attempts == c.attempts && (c.attempts > 1 || err == nil)
 			})
 			open("first") // which is suspended, or goes on again
 			open("tried")
 			for _, job := range []string{first, tried} {
-				waitFor(t, job+" ends", func() bool { return statusOfJob(t, job).State == api.StateCompleted })
+				await.Until(t, job+" ends", func() bool { return statusOfJob(t, job).State == api.StateCompleted })
 			}
 			if s := statusOfJob(t, tried); s.Attempts != c.attempts {
 				t.Errorf("want %d attempts: %+v", c.attempts, s)

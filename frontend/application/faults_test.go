@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/apptest"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
@@ -95,14 +96,12 @@ func (r *rig) finish() {
 	})
 }
 
-// await waits longer than other tests: faults are found out by time.
 func (r *rig) await(what string, holds func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(90 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("not within 90 s: %s; %d pieces have ended, executors %+v, the last refusal %v, notes %v", what, r.driver.Ended("stage"), r.driver.States(), r.driver.Failure(), r.driver.Notes())
-		}
-	}
+	await.Until(r.t, what, holds, func() string {
+		return fmt.Sprintf("%d pieces have ended, executors %+v, the last refusal %v, notes %v",
+			r.driver.Ended("stage"), r.driver.States(), r.driver.Failure(), r.driver.Notes())
+	})
 }
 
 // state is the group as its master sees it.

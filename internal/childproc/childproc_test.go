@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 // parentVariable has this test program start a process, report its number and those of
@@ -60,15 +62,12 @@ func bounded(t *testing.T) context.Context {
 // awaitEnd waits until a process that is no child of this one has ended.
 func awaitEnd(t *testing.T, pid string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
-		state, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || strings.Contains(string(state), ") Z ") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("process %s is left: %s", pid, state)
-		}
-	}
+	var state []byte
+	await.Until(t, "process "+pid+" has ended", func() (ended bool) {
+		var err error
+		state, err = os.ReadFile("/proc/" + pid + "/stat")
+		return err != nil || strings.Contains(string(state), ") Z ")
+	}, func() string { return string(state) })
 }
 
 func TestProcessThatEnds(t *testing.T) {

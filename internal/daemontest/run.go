@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 )
 
@@ -88,13 +89,7 @@ func (p *Process) wait() error {
 // Await polls until the condition holds.
 func Await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(patience); !holds(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v in vain: %s", patience, what)
-		}
-	}
+	await.Until(t, what, holds)
 }
 
 // NATS starts a server for the test.

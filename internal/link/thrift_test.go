@@ -1,9 +1,10 @@
 package link
 
 import (
+	"fmt"
 	"testing"
-	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -49,9 +50,6 @@ func TestOverThrift(t *testing.T) {
 // waitEmpty polls until the real network has taken everything.
 func waitEmpty(t testing.TB, l *Link) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); l.Stats().Queued > 0; time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not delivered: %+v", l.Stats())
-		}
-	}
+	await.Until(t, "everything is delivered", func() bool { return l.Stats().Queued == 0 },
+		func() string { return fmt.Sprintf("%+v", l.Stats()) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
@@ -85,15 +87,12 @@ func (w *world) order(a api.Application, executors ...string) {
 // await waits until the holdings are as they should be.
 func (w *world) await(what string, holds func(h wire.Holdings) bool) wire.Holdings {
 	w.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
-		h := w.Held()
-		if holds(h) {
-			return h
-		}
-		if time.Now().After(end) {
-			w.t.Fatalf("not within 30 s: %s; it holds %+v", what, h)
-		}
-	}
+	var h wire.Holdings
+	await.Until(w.t, what, func() bool {
+		h = w.Held()
+		return holds(h)
+	}, func() string { return fmt.Sprintf("holdings %+v", h) })
+	return h
 }
 
 // state returns an executor, with no state when it is not held.

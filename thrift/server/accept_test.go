@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 )
@@ -40,7 +41,7 @@ func TestCaps(t *testing.T) {
 			}
 			in[0].echo("unharmed")
 			_ = in[1].Close()
-			eventually(t, "a place is free", func() bool { return s.Stats().Open == 2 })
+			await.Until(t, "a place is free", func() bool { return s.Stats().Open == 2 })
 			dial(t, s).echo("in again")
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 )
@@ -27,7 +28,7 @@ func FuzzConnection(f *testing.F) {
 		good := dial(t, s)
 		good.echo("alive")
 		_ = good.Close()
-		eventually(t, "connections and memory are given back", func() bool {
+		await.Until(t, "connections and memory are given back", func() bool {
 			st := s.Stats()
 			return st.Open == 0 && st.Memory == 0
 		})

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 )
@@ -47,8 +48,8 @@ func TestWhatIsNotThriftIsClosedWithAReason(t *testing.T) {
 			bad := dial(t, s)
 			bad.send(tc.bytes...)
 			bad.closed()
-			eventually(t, "the connection is counted as ended", func() bool { return s.Stats().Ended[tc.reason] == 1 })
-			eventually(t, "one line with the reason", func() bool {
+			await.Until(t, "the connection is counted as ended", func() bool { return s.Stats().Ended[tc.reason] == 1 })
+			await.Until(t, "one line with the reason", func() bool {
 				return lines(log.text(), "connection closed", "test service", tc.reason.String(), tc.log,
 					"remote="+bad.LocalAddr().String()) == 1
 			})
@@ -76,7 +77,7 @@ func TestMemoryOfFramesInFlightIsBounded(t *testing.T) {
 		c.send(append([]byte{0, 0x0f, 0xff, 0xff}, make([]byte, 9000)...)...)
 		stalled = append(stalled, c)
 	}
-	eventually(t, "all memory is taken", func() bool { return s.Stats().Memory == 2<<20 })
+	await.Until(t, "all memory is taken", func() bool { return s.Stats().Memory == 2<<20 })
 	late := dial(t, s)
 	late.send(append([]byte{0, 0x0f, 0xff, 0xff}, make([]byte, 9000)...)...)
 	late.closed()
@@ -87,7 +88,7 @@ func TestMemoryOfFramesInFlightIsBounded(t *testing.T) {
 	for _, c := range stalled {
 		_ = c.Close()
 	}
-	eventually(t, "the memory is given back", func() bool { return s.Stats().Memory == 0 })
+	await.Until(t, "the memory is given back", func() bool { return s.Stats().Memory == 0 })
 	good.echo(strings.Repeat("x", 1<<20-100))
 }
 

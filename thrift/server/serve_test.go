@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 )
@@ -20,7 +21,7 @@ func TestMessagesOfEverySize(t *testing.T) {
 	for _, n := range []int{0, 1, 8150, 8192, 8193, 128 << 10, 128<<10 + 1, 1 << 20, 16<<20 - 100} {
 		c.echo(strings.Repeat("x", n))
 	}
-	eventually(t, "the memory of the frames is given back", func() bool { return s.Stats().Memory == 0 })
+	await.Until(t, "the memory of the frames is given back", func() bool { return s.Stats().Memory == 0 })
 	if got := s.Stats().Frames; got != 9 {
 		t.Errorf("%d messages counted, want 9", got)
 	}

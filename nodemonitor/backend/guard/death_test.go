@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 // unruly starts children in the group, outside it, below those, and without the
@@ -54,7 +56,7 @@ func TestNodeMonitorKilled(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	for _, pid := range family {
-		until(t, fmt.Sprintf("process %d is gone", pid), func() bool { return state(pid) == "" })
+		await.Until(t, fmt.Sprintf("process %d is gone", pid), func() bool { return state(pid) == "" })
 	}
 }
 
@@ -76,7 +78,7 @@ func TestGuardKilled(t *testing.T) {
 		t.Errorf("ended as %+v", e)
 	}
 	for _, pid := range family {
-		until(t, "the process is gone", func() bool { return state(pid) == "" })
+		await.Until(t, "the process is gone", func() bool { return state(pid) == "" })
 	}
 	if e := start(t, c, shell("exit 3")).end(); e.Status.ExitStatus() != 3 {
 		t.Errorf("under the new guard: %+v", e)
@@ -161,7 +163,7 @@ func TestNoZombies(t *testing.T) {
 			t.Errorf("ended as %+v %+v", e, e.Fault)
 		}
 	}
-	until(t, "the guard has one child left", func() bool { return len(childrenOf(guard)) == 1 })
+	await.Until(t, "the guard has one child left", func() bool { return len(childrenOf(guard)) == 1 })
 	for _, pid := range pids() {
 		if p := parentOf(pid); state(pid) == "Z" && (p == guard || p == os.Getpid()) {
 			t.Errorf("process %d is a zombie", pid)
@@ -178,7 +180,7 @@ func TestLimitOfProcesses(t *testing.T) {
 	}
 	c.Kill(r.handle, 0)
 	r.end()
-	until(t, "there is room again", func() bool {
+	await.Until(t, "there is room again", func() bool {
 		_, err := c.Start(shell("true"), func(Event) {})
 		return err == nil
 	})

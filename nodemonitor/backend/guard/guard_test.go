@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 func TestEndsAreTold(t *testing.T) {
@@ -98,7 +100,7 @@ func TestKillEndsTheGroup(t *testing.T) {
 	if _, err := os.Stat(dir + "/saved"); err != nil {
 		t.Error("the child was not given its grace")
 	}
-	until(t, "the child is gone", func() bool { return state(child) == "" })
+	await.Until(t, "the child is gone", func() bool { return state(child) == "" })
 }
 
 func TestKillIsHardAfterTheGrace(t *testing.T) {
@@ -120,7 +122,7 @@ func TestKillIsHardAfterTheGrace(t *testing.T) {
 			if e := r.end(); !e.Killed {
 				t.Errorf("ended as %+v", e)
 			}
-			until(t, "the process is gone", func() bool { return state(pid) == "" })
+			await.Until(t, "the process is gone", func() bool { return state(pid) == "" })
 		})
 	}
 }
@@ -152,7 +154,7 @@ func TestNothingOutlivesItsAttempt(t *testing.T) {
 				t.Errorf("ended as %+v", e)
 			}
 			pid := readPids(t, s.Dir+"/pids", 1)[0]
-			until(t, "the process is gone", func() bool { return state(pid) == "" })
+			await.Until(t, "the process is gone", func() bool { return state(pid) == "" })
 		})
 	}
 }
@@ -166,13 +168,13 @@ func TestEscapedStaysWhileItsAttemptRuns(t *testing.T) {
 	r := start(t, c, s)
 	pid := readPids(t, s.Dir+"/pids", 1)[0]
 	guard := parentOf(r.pid())
-	until(t, "the escaped process is adopted", func() bool { return parentOf(pid) == guard })
+	await.Until(t, "the escaped process is adopted", func() bool { return parentOf(pid) == guard })
 	for range 3 {
 		o := shell(`setsid sh -c 'echo $$ > pids; sleep 1000' & while [ ! -s pids ]; do sleep 0.01; done`)
 		o.Dir = t.TempDir()
 		start(t, c, o).end()
 		swept := readPids(t, o.Dir+"/pids", 1)[0]
-		until(t, "a sweep has passed", func() bool { return state(swept) == "" })
+		await.Until(t, "a sweep has passed", func() bool { return state(swept) == "" })
 	}
 	if err := os.WriteFile(s.Dir+"/go", nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -202,11 +204,11 @@ func TestSuspendAndResume(t *testing.T) {
 		if !c.Suspend(r.handle) {
 			t.Fatal("a running process was not suspended")
 		}
-		until(t, "both are stopped", both("T"))
+		await.Until(t, "both are stopped", both("T"))
 		if !c.Resume(r.handle) {
 			t.Fatal("a suspended process was not resumed")
 		}
-		until(t, "both go on", both("SR"))
+		await.Until(t, "both go on", both("SR"))
 	}
 	if err := os.WriteFile(s.Dir+"/go", []byte("\n"), 0); err != nil {
 		t.Fatal(err)
@@ -224,7 +226,7 @@ func TestSuspendBeforeTheStart(t *testing.T) {
 	r := start(t, c, Spec{Argv: []string{"sleep", "1000"}})
 	c.Suspend(r.handle)
 	pid := r.pid()
-	until(t, "it is stopped", func() bool { return state(pid) == "T" })
+	await.Until(t, "it is stopped", func() bool { return state(pid) == "T" })
 	c.Kill(r.handle, time.Hour) // SIGTERM reaches a stopped process, too
 	if e := r.end(); !e.Killed || e.Status.Signal() != syscall.SIGTERM {
 		t.Errorf("ended as %+v", e)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 // TestMain makes the test binary its own guard, and the victim of the tests that
@@ -99,16 +101,6 @@ func client(t *testing.T) *Client {
 	return c
 }
 
-// until polls for what other processes do.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}
-
 // state returns the letter of a process's state, "" when there is no process.
 func state(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -122,7 +114,7 @@ func state(pid int) string {
 func readPids(t *testing.T, path string, n int) []int {
 	t.Helper()
 	var out []int
-	until(t, path+" is written", func() bool {
+	await.Until(t, path+" is written", func() bool {
 		text, err := os.ReadFile(path)
 		if err != nil || strings.Count(string(text), "\n") < n {
 			return false

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/await"
 )
 
 // disk is a log file on a disk of the given size.
@@ -86,7 +88,7 @@ func TestEndlessOutputIsCapped(t *testing.T) {
 	s.Stdout, s.Limit = out, 1<<20
 	r := start(t, c, s)
 	r.pid()
-	until(t, "the log is full", func() bool {
+	await.Until(t, "the log is full", func() bool {
 		info, err := os.Stat(out)
 		return err == nil && info.Size() >= 1<<20
 	})

@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
-	"go.uber.org/goleak"
 )
 
 // TestMain makes the test binary its own guard.
@@ -181,18 +183,14 @@ func TestTwoHundredAtOnce(t *testing.T) {
 			wg.Done()
 		})
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		names, err := os.ReadDir(dir)
-		if err != nil {
+	var names []os.DirEntry
+	await.Until(t, fmt.Sprintf("%d run", all), func() bool {
+		var err error
+		if names, err = os.ReadDir(dir); err != nil {
 			t.Fatal(err)
 		}
-		if len(names) == all {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d of %d run after 30 s", len(names), all)
-		}
-	}
+		return len(names) == all
+	}, func() string { return fmt.Sprintf("%d run", len(names)) })
 	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
