@@ -225,7 +225,7 @@ func hear(t *testing.T, e ears, b *hands) string {
 		return what
 	case err := <-b.failed:
 		t.Fatal(err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(await.Limit):
 		t.Fatal("the application was not told")
 	}
 	return ""

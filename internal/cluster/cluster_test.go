@@ -13,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
@@ -58,7 +59,7 @@ func submit(t *testing.T, address, key string) api.Status {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	got, err := s.Wait(ctx, id, 20*time.Second)
 	if err != nil {

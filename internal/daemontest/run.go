@@ -12,7 +12,7 @@ import (
 )
 
 // patience bounds every wait. A test that needs it has failed.
-const patience = 30 * time.Second
+const patience = await.Limit
 
 // Daemon is what the daemons have in common.
 type Daemon interface {

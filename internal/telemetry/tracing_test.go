@@ -77,7 +77,7 @@ func setup(t *testing.T, o Options) *Tracing {
 
 func shutdown(t *testing.T, tr *Tracing) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := tr.Shutdown(ctx); err != nil {
 		t.Errorf("shutdown: %v", err)

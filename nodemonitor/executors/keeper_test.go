@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/nodemonitor/executors"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -169,7 +170,7 @@ func TestHoldsSlots(t *testing.T) {
 	for range 3 {
 		select {
 		case <-done:
-		case <-time.After(30 * time.Second):
+		case <-time.After(await.Limit):
 			t.Fatal("a slot is held after the end of its executor")
 		}
 	}

@@ -88,7 +88,7 @@ func (r *run) next() Event {
 	select {
 	case e := <-r.events:
 		return e
-	case <-time.After(20 * time.Second):
+	case <-time.After(await.Limit):
 		r.t.Fatal("no event within 20 s")
 		return Event{}
 	}
