@@ -48,7 +48,7 @@ func boundsOf(w *workload.Workload, workers int) *bounds {
 	return b
 }
 
-// holding is what a job of the clairvoyant schedule has.
+// holding is the workers and waiting tasks of a job in the clairvoyant schedule.
 type holding struct{ workers, unstarted int }
 
 // holdings is the measure.ScheduleWatcher that fills a timeline with busy workers
@@ -74,9 +74,8 @@ func (h *holdings) Holds(at int64, job, workers, unstarted int) {
 	*had = holding{workers, unstarted}
 }
 
-// unqueued is what goes on when nothing ever waits. Of the tasks that run then,
-// which may be more than there are workers, as many are counted as busy workers as
-// there are.
+// unqueued is the timeline when no task ever waits. The tasks that run then may be more
+// than the workers; busy workers are cut at their number.
 func unqueued(w *workload.Workload, workers int) *Timeline {
 	var changes []change
 	for i := range w.Jobs {

@@ -4,15 +4,15 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
-// Comparison is what a plan gave.
+// Comparison is the outcome of a plan.
 type Comparison struct {
 	Manifest Manifest
 	Cells    []CellResult
 }
 
-// Manifest says how a comparison was made.
+// Manifest records how a comparison was made.
 type Manifest struct {
-	// Command is what makes it again.
+	// Command repeats it.
 	Command []string `json:"command"`
 	// Program is the version of this program.
 	Program  string          `json:"program"`
@@ -37,7 +37,7 @@ type Manifest struct {
 	Cells        []Cell   `json:"cells"`
 }
 
-// CellResult is what was measured on one workload at one load.
+// CellResult is the measurement of one workload at one load.
 type CellResult struct {
 	Cell     Cell
 	Policies []PolicyResult // in the order of the plan

@@ -13,10 +13,10 @@
 // # Ratios and their intervals
 //
 // A percentile is normalised to that of the first policy on the same workload
-// with the same seed. What is reported is the geometric mean of these ratios over
+// with the same seed. Reported is the geometric mean of these ratios over
 // the seeds, with the 95 % interval of Student's t on their logarithms; of times,
 // the mean and the interval of t. One seed has no interval. A policy without
-// draws on a workload without draws gives one value for all seeds, and an interval
+// draws on a workload without draws has one value for all seeds, and an interval
 // of width 0.
 //
 // # Bounds
@@ -28,7 +28,7 @@
 //
 // # Failures
 //
-// What is wrong with a plan is found before anything is started or written. A run
+// Mistakes in a plan are found before anything is started or written. A run
 // that fails ends the comparison with its policy, trace, load and seed named;
-// nothing is written then but what the folder held before.
+// the folder is left as it was.
 package compare

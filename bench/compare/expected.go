@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/markdown"
 )
 
-// expectation is what an independent simulator of the same definitions found of a
-// policy in a setting.
+// expectation is the measurement of a policy in a setting by an independent simulator
+// of the same definitions.
 type expectation struct {
 	setting
 	policy string
@@ -19,7 +19,7 @@ type expectation struct {
 	want   []float64 // one for each
 }
 
-// setting says to which cells of which comparisons an expectation belongs.
+// setting selects the cells of comparisons that an expectation belongs to.
 type setting struct {
 	family  string  // traces whose names begin so
 	load    float64 // asked for; 0 as in the file
@@ -29,7 +29,7 @@ type setting struct {
 	wrong   float64 // share of jobs that declare the wrong class
 }
 
-// over says what a figure is divided by.
+// over is the divisor of a figure.
 type over int
 
 const (
@@ -202,7 +202,7 @@ func (c *Comparison) in(s *setting) (cells []int) {
 	return cells
 }
 
-// figure is what was measured in a cell for an expectation, missing if it was not.
+// figure returns the measurement of a cell for an expectation, missing if there is none.
 func (c *Comparison) figure(cell int, e *expectation, what string, all []*Comparison) Interval {
 	value, relative := c.completion(cell, e.policy, e.class, what)
 	switch e.over {

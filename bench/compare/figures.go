@@ -148,7 +148,7 @@ func (r *CellResult) distributions() plot.CDF {
 	return f
 }
 
-// overTime shows what an observer of the run with the first seed saw.
+// overTime is the figure of the quantities over time of the run with the first seed.
 func (r *CellResult) overTime(workers int) plot.Series {
 	f := plot.Series{Title: "Over time, " + TraceName(r.Cell.Trace) + ", " + r.Cell.Label()}
 	for quantity, label := range []string{"busy of " + number(float64(workers)) + " workers", "short tasks waiting", "long tasks waiting", "short jobs unfinished", "long jobs unfinished"} {
@@ -167,8 +167,8 @@ func (r *CellResult) overTime(workers int) plot.Series {
 	return f
 }
 
-// toOneEnd goes on with what has come to rest, as 0, so that a line which is 0
-// throughout is seen.
+// toOneEnd extends lines that have ended with their last value, so that a line which
+// is 0 throughout is seen.
 func toOneEnd(lines []plot.Line) {
 	end := 0.0
 	for _, l := range lines {

@@ -142,7 +142,7 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'g', 6, 64)
 }
 
-// Read reads back what Write wrote, all but what only figures need.
+// Read reads back what Write wrote, except for the data of figures.
 func Read(dir string) (*Comparison, error) {
 	fault := func(name string, err error) error {
 		return fmt.Errorf("%s is no folder that pigeon compare wrote: %s: %w; run pigeon compare --out %s again", dir, name, err, dir)

@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 
-// Live says what is run live beside the simulation, with the first seed.
+// Live describes the live runs beside the simulation, with the first seed.
 type Live struct {
 	Policies  []string // of those compared; none means all
 	Runs      int      // of each policy on each cell
@@ -97,7 +97,7 @@ func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, into 
 	if err != nil {
 		return err
 	}
-	m, err := replay.OnOwn(ctx, run, w, replay.Own{
+	m, err := replay.OnNewCluster(ctx, run, w, replay.ClusterOptions{
 		Isolation: p.plan.Live.Isolation, Progress: func(at replay.Progress) { tell(at.Left) },
 	})
 	if err != nil {

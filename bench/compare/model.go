@@ -45,7 +45,7 @@ type ModelPoint struct {
 	Simulated    *ModelSimulated `json:"simulated,omitempty"` // the same, simulated
 }
 
-// ModelSimulated is what the simulator gives for a point.
+// ModelSimulated is a point as the simulator measures it.
 type ModelSimulated struct {
 	Unqueued    measure.Number `json:"unqueued"`      // share of jobs that no queueing delayed
 	NoTaskWaits measure.Number `json:"no_task_waits"` // share of jobs of which no task waited
@@ -54,7 +54,7 @@ type ModelSimulated struct {
 	Jobs        int            `json:"jobs"`          // that were counted: the first fifth finds an emptier cluster
 }
 
-// Check refuses what cannot be computed.
+// Check returns why the model cannot be computed.
 func (m *Model) Check() error {
 	points := (len(m.GroupSizes) + 1) * len(m.Loads)
 	switch {
@@ -71,7 +71,7 @@ func (m *Model) Check() error {
 	case m.Jobs < 0 || m.Jobs*m.Tasks > MaxModelTasks:
 		return fmt.Errorf("%d simulated jobs of %d tasks are above %d tasks (the limit); nothing was computed; simulate fewer jobs", m.Jobs, m.Tasks, MaxModelTasks)
 	case m.Jobs > 0 && m.Jobs < 20:
-		return fmt.Errorf("%d simulated jobs tell nothing; nothing was computed; simulate 20 at least", m.Jobs)
+		return fmt.Errorf("%d simulated jobs are too few; nothing was computed; simulate 20 at least", m.Jobs)
 	}
 	for _, rho := range m.Loads {
 		if !(rho > 0 && rho < 1) {
@@ -165,7 +165,7 @@ func (m *Model) simulate(ctx context.Context, p *ModelPoint) (*ModelSimulated, e
 	return m.counted(w, out, before, d.Workers()), nil
 }
 
-// counted reads off a run what the model speaks of.
+// counted reads the quantities of the model from a run.
 func (m *Model) counted(w *workload.Workload, out *experiment.Outcome, before, workers int) *ModelSimulated {
 	delay, first := m.Delay.Nanoseconds(), m.Jobs/5
 	unqueued, noTaskWaits, queueing, jobs := 0, 0, 0.0, m.Jobs-first

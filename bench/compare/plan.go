@@ -22,7 +22,7 @@ const (
 	MaxRuns     = 100_000
 )
 
-// Plan is what is compared.
+// Plan describes a comparison.
 type Plan struct {
 	// Policies are NAME[:key=value,...]; the others are normalised to the first.
 	Policies []string
@@ -141,7 +141,7 @@ func (p *Plan) cell(trace string, load float64) (Cell, error) {
 	return c, nil
 }
 
-// drawn reports whether each seed has a workload of its own.
+// drawn reports whether each seed has another workload.
 func (c *Cell) drawn() bool {
 	o := &c.desc.Workload
 	return o.Resample > 0 || o.WrongClass > 0 || o.Noise > 0

@@ -105,7 +105,7 @@ func distributions(results []measure.Result, c int, q quantity) (ds []*measure.D
 	return ds
 }
 
-// compareAll makes a row of each statistic; like says the rest of it.
+// compareAll makes a row of each statistic; like has the other fields.
 func compareAll(like Row, of, reference []*measure.Distribution) (rows []Row) {
 	if len(of) == 0 {
 		return nil

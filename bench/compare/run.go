@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Progress is told as a comparison goes on.
+// Progress is reported during a comparison.
 type Progress struct {
 	Done, All int
 	What      string // the step that is done, or under way when it is live
@@ -22,7 +22,7 @@ type Prepared struct {
 	cells []Cell
 }
 
-// Prepare checks a plan. Everything that is wrong with it is told here.
+// Prepare checks a plan. Every mistake in it is found here.
 func (p *Plan) Prepare() (*Prepared, error) {
 	cells, err := p.cells()
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Prepared) empty(cell *Cell) CellResult {
 	return r
 }
 
-// step is one piece of work of its own. What do gives is called by one goroutine,
+// step is one independent piece of work. The function that do returns is called by one goroutine,
 // in the order of the steps.
 type step struct {
 	what string

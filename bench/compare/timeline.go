@@ -99,8 +99,8 @@ type follow struct {
 	running []bool
 }
 
-// watch runs a policy in virtual time to see its quantities over time and what its
-// cores hold and send. The same run gives the same events as the one that is
+// watch runs a policy in virtual time to see its quantities over time and the state that its
+// cores hold and send. The same run has the same events as the one that is
 // measured.
 func watch(ctx context.Context, run *experiment.Run, w *workload.Workload, delay sched.Time) (*Timeline, *measure.State, error) {
 	d := run.Description

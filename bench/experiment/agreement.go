@@ -15,7 +15,7 @@ import (
 
 // Agreement sets live runs beside the simulation of the same workload and seed.
 type Agreement struct {
-	Title string // what was run
+	Title string // the workload
 	Sim   measure.Result
 	Live  []measure.Result
 	// Completion times in seconds by class (short, long), for the figure; of the

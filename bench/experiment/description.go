@@ -17,7 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// Description is what the workload and cluster flags say: one run for every
+// Description is the value of the workload and cluster flags: one run for every
 // policy and seed.
 type Description struct {
 	// Trace is a file in the published format or gen:NAME[,key=value...].
@@ -61,7 +61,7 @@ type Run struct {
 	raw *workload.Workload
 }
 
-// Runs checks the description and gives its runs, policies in the order given
+// Runs checks the description and returns its runs, policies in the order of the flags
 // and the seeds of each in ascending order. All that can be wrong is found
 // here; nothing has been started then.
 func (d *Description) Runs() ([]Run, error) {
@@ -195,7 +195,7 @@ func (d *Description) check() error {
 	return nil
 }
 
-// EvenGroups spreads workers over groups; the first ones get what is left over.
+// EvenGroups spreads workers over groups; the first ones get the remainder.
 func EvenGroups(workers, groups int) []int {
 	if groups < 1 || groups > MaxGroups {
 		return nil

@@ -6,10 +6,10 @@ import (
 )
 
 // Unknown stands for the queueing delay of a task that did not start, or of
-// which it was not told.
+// that it does not have.
 const Unknown = -1
 
-// Outcome is what a run gave, simulated or live. Times are ns as run.
+// Outcome is the outcome of a run, simulated or live. Times are ns as run.
 type Outcome struct {
 	// Jobs are those of the workload, in its order.
 	Jobs []Job
@@ -19,7 +19,7 @@ type Outcome struct {
 	// Attempts, Messages, Suspensions, Busy, Wall, Events, Partial and Live
 	// count; the rest is filled in from the run.
 	Facts measure.Facts
-	// Tolerance is what a job may take beyond its longest task and still count
+	// Tolerance is the time that a job may take beyond its longest task and still count
 	// as unqueued, by class: short, long.
 	Tolerance [2]int64
 }
@@ -40,7 +40,7 @@ func NewOutcome(w *workload.Workload) *Outcome {
 	return o
 }
 
-// Result is what the run prints. w is the workload as run; jobs count in their
+// Result returns the object that the run prints. w is the workload as run; jobs count in their
 // true class, times are multiplied back by the speedup.
 func (r *Run) Result(w *workload.Workload, o *Outcome) measure.Result {
 	d := r.Description
@@ -67,7 +67,7 @@ func (r *Run) Result(w *workload.Workload, o *Outcome) measure.Result {
 	}
 	result := c.Result(f)
 	if f.Live != nil && f.Messages == 0 {
-		result.MessagesPerTask = measure.Missing() // of a running cluster, whose daemons nobody asks
+		result.MessagesPerTask = measure.Missing() // of a running cluster, whose daemons are not read
 	}
 	return result
 }

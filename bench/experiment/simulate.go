@@ -19,7 +19,7 @@ type SimOptions struct {
 	Actions io.Writer     // of the cores, as text, nil for none
 }
 
-// Simulate runs the cores in virtual time. w is what r.Workload gave.
+// Simulate runs the cores in virtual time. w is the result of r.Workload.
 func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) (*Outcome, error) {
 	began := time.Now()
 	d := r.Description
@@ -51,7 +51,7 @@ func simulated(w *workload.Workload, got *sim.Outcome) *Outcome {
 	for i := range w.Jobs {
 		job := &got.Jobs[i]
 		arrival := w.Jobs[i].Arrival
-		// The simulator counts failed jobs and does not tell which: no workload
+		// The simulator counts failed jobs without their numbers: no workload
 		// has a task that fails.
 		out.Jobs[i] = Job{Arrival: arrival, End: arrival + int64(job.Completion), Ended: job.Ended}
 		for range w.Jobs[i].Durations {
@@ -68,7 +68,7 @@ func simulated(w *workload.Workload, got *sim.Outcome) *Outcome {
 	return out
 }
 
-// life writes what the simulator tells of every task.
+// life writes the events of every task.
 type life struct {
 	w    *workload.Workload
 	out  *measure.HistoryWriter

@@ -9,7 +9,7 @@
 //
 // Both are clients like any other: they submit over Thrift and long-poll for the
 // end. On a cluster in this process the client's share is part of the processor
-// time and memory that are told; on a cluster of processes it is not.
+// time and memory in the result; on a cluster of processes it is not.
 //
 // The start and the end of a task are by its node's wall clock, told in the
 // frontends' histories, so Latency needs a cluster of its own, on one host.

@@ -40,7 +40,7 @@ const (
 	idleFor = 2 * time.Millisecond
 )
 
-// LatencyOptions say where latency is measured.
+// LatencyOptions describe where latency is measured.
 type LatencyOptions struct {
 	// Cluster is one's own, which writes histories and is closed at the end; nil
 	// for the frontend of a running one, of which starts and ends are not known.

@@ -16,7 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// RateOptions say what is launched.
+// RateOptions describe the tasks that are launched.
 type RateOptions struct {
 	Tasks    int
 	Duration time.Duration // of each
@@ -48,7 +48,7 @@ type RateResult struct {
 	Failed          int            `json:"failed"`              // tasks that failed
 }
 
-// Rate runs equal tasks through the frontends and measures the whole. usage tells
+// Rate runs equal tasks through the frontends and measures the whole. usage returns
 // what the daemons used so far; nil when that is not known.
 func Rate(ctx context.Context, frontends []string, o RateOptions, usage func() (cluster.Usage, error)) (*RateResult, error) {
 	g := &generator{options: o, base: strconv.FormatInt(time.Now().UnixNano(), 36)}

@@ -28,13 +28,13 @@ func Clairvoyant(w *workload.Workload, workers int) []int64 {
 
 // ScheduleWatcher sees the clairvoyant schedule.
 type ScheduleWatcher interface {
-	// Holds tells that from the instant at on the job with that index in the
+	// Holds is called when from the instant at on the job with that index in the
 	// workload has so many workers, and so many tasks that have never run. An
 	// instant may have several of them, the last one counts; time does not go back.
 	Holds(at int64, job, workers, unstarted int)
 }
 
-// ClairvoyantWatched is Clairvoyant with somebody who sees it, nil for nobody.
+// ClairvoyantWatched is Clairvoyant with an observer, which may be nil.
 func ClairvoyantWatched(w *workload.Workload, workers int, watcher ScheduleWatcher) []int64 {
 	c := newClairvoyant(len(w.Jobs), workers)
 	c.watcher = watcher
@@ -105,8 +105,8 @@ func newClairvoyant(jobs, workers int) *clairvoyant {
 	}
 }
 
-// tell tells the watcher what a job has now.
-func (c *clairvoyant) tell(r *remaining) {
+// report calls the watcher with the present workers of a job.
+func (c *clairvoyant) report(r *remaining) {
 	if c.watcher != nil {
 		c.watcher.Holds(c.now, r.index, r.rate(), r.unstarted)
 	}
@@ -119,7 +119,7 @@ func (c *clairvoyant) nextEnd() int64 {
 	return c.ending.top().running.top()
 }
 
-// endTasks ends what ends now and gives the workers to others.
+// endTasks ends the tasks that end now and assigns their workers to others.
 func (c *clairvoyant) endTasks() {
 	for c.nextEnd() == c.now {
 		r := c.ending.pop()
@@ -130,7 +130,7 @@ func (c *clairvoyant) endTasks() {
 		}
 		if r.unfinished() == 0 {
 			c.took[r.index] = c.now - r.arrival
-			c.tell(r)
+			c.report(r)
 			continue
 		}
 		c.enter(r)
@@ -149,7 +149,7 @@ func (c *clairvoyant) endTasks() {
 	}
 }
 
-// arrive gives a new job free workers, then those of jobs with more work left.
+// arrive assigns free workers to a new job, then those of jobs with more work left.
 func (c *clairvoyant) arrive(r *remaining) {
 	r.since = c.now
 	c.gain(r, c.free)

@@ -18,7 +18,7 @@ type Job struct {
 
 // Options of a Collector.
 type Options struct {
-	// Tolerance (ns, as run) is what a job may take beyond its longest task
+	// Tolerance (ns, as run) is the time that a job may take beyond its longest task
 	// and still count as unqueued, by class: simulated the messages of a job that
 	// is alone in the cluster (3 delays for pigeon, 4 for sparrow) + 1 us, live
 	// 10 ms.
@@ -27,7 +27,7 @@ type Options struct {
 	Speedup float64
 }
 
-// Collector gathers what a run's jobs and tasks went through. Memory: 24 bytes
+// Collector gathers the times of a run's jobs and tasks. Memory: 24 bytes
 // a job and 8 a task.
 type Collector struct {
 	options   Options

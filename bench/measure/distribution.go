@@ -13,7 +13,7 @@ type Number float64
 // Missing is the Number of nothing.
 func Missing() Number { return Number(math.NaN()) }
 
-// MarshalJSON writes null for what is not a finite number.
+// MarshalJSON writes null for a number that is not finite.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
 		return []byte("null"), nil

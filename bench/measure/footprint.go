@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Footprint returns what a value keeps in memory: the bytes of all that can be
+// Footprint returns the memory of a value: the bytes of all that can be
 // reached from it, whatever its fields' names, and the entries of its slices and
 // maps. What is reached twice counts once; a slice counts with its capacity, a map
 // with 4/3 of its entries, about what its table has room for. What a function has
@@ -58,7 +58,7 @@ func (w *footprint) add(v reflect.Value) {
 }
 
 // first reports whether a place is met for the first time. An empty struct at the
-// place of its owner's end, say, may hide a neighbour: it is a few bytes.
+// place of its owner's end, for example, may hide a neighbour: it is a few bytes.
 func (w *footprint) first(at unsafe.Pointer) bool {
 	if w.seen[at] {
 		return false

@@ -5,7 +5,7 @@ package measure
 type heap[T any] struct {
 	items  []T
 	before func(a, b T) bool
-	place  func(T, int) // told the new position of an element, -1 when it left
+	place  func(T, int) // is called with the new position of an element, -1 when it left
 }
 
 func (h *heap[T]) len() int { return len(h.items) }

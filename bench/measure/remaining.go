@@ -75,9 +75,9 @@ func (c *clairvoyant) leave(r *remaining) {
 	}
 }
 
-// enter puts a job into the set that its workers say, and into ending.
+// enter puts a job into the set that matches its workers, and into ending.
 func (c *clairvoyant) enter(r *remaining) {
-	c.tell(r)
+	c.report(r)
 	rate := r.rate()
 	switch {
 	case rate == 0:

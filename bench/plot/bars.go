@@ -15,9 +15,9 @@ type Bars struct {
 	Title string
 	// Runs names the bars of a cluster.
 	Runs []string
-	// Reference is the index in Runs of what the others are divided by.
+	// Reference is the index in Runs of the divisor of the others.
 	Reference int
-	// Bounds says that the last so many of Runs are what no run passes: they are
+	// Bounds is how many of the last Runs are bounds, which no run passes: they are
 	// grey.
 	Bounds int
 	Panels []BarPanel
@@ -78,7 +78,7 @@ func (b Bars) color(run int) color.Color {
 	return runColor(run)
 }
 
-// panelWidth returns each bar room enough to be told from its neighbours.
+// panelWidth returns a width in which bars can be distinguished from their neighbours.
 func (b Bars) panelWidth() vg.Length {
 	most := 0
 	for _, p := range b.Panels {

@@ -13,7 +13,7 @@ import (
 // CDF shows cumulative distributions on a logarithmic axis.
 type CDF struct {
 	Title string
-	// XLabel names what is distributed and its unit: "completion time (s)".
+	// XLabel is the quantity and its unit: "completion time (s)".
 	XLabel string
 	Panels []CDFPanel
 }
@@ -29,7 +29,7 @@ type CDFPanel struct {
 type Curve struct {
 	Name   string
 	Values []float64
-	// Bound says that it is what no run passes: it is grey.
+	// Bound marks a bound, which no run passes: it is grey.
 	Bound bool
 }
 

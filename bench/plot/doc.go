@@ -5,10 +5,10 @@
 //	Series  quantities over time (or over another number), one line per run
 //
 // A figure is filled in as a small struct and written with WriteFiles(base),
-// which makes base.svg and base.png. Panels (the two classes, say) stand side
+// which makes base.svg and base.png. Panels (such as the two classes) stand side
 // by side under one title and one legend, which has a strip of its own and so
 // never covers data. A run has the same colour in all panels; the colours are
-// those of Okabe and Ito, told apart by colour-blind readers, and lines differ
+// those of Okabe and Ito, distinguished by colour-blind readers, and lines differ
 // by dashes too, for print without colour.
 //
 // Bounds, which no run passes, are grey.

@@ -28,7 +28,7 @@ const (
 	pngDPI      = 150
 )
 
-// figure is what all kinds have in common: panels below a title and a
+// figure is common to all kinds: panels below a title and a
 // legend.
 type figure struct {
 	title      string

@@ -42,7 +42,7 @@ type Line struct {
 	Name          string
 	Times, Values []float64
 	Kind          Kind
-	// Bound says that it is what no run passes: it is grey.
+	// Bound marks a bound, which no run passes: it is grey.
 	Bound bool
 	// Of, if set, is the line whose colour this one shares.
 	Of string
@@ -80,7 +80,7 @@ func (s Series) WriteFiles(base string) error {
 	return f.writeFiles(base)
 }
 
-// sameTimes gives all panels one range of times, so that they can be read
+// sameTimes sets one range of times for all panels, so that they can be read
 // downwards.
 func sameTimes(panels []*gonum.Plot) {
 	for _, p := range panels {

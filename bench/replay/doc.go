@@ -1,12 +1,12 @@
 // Package replay runs a workload live: it submits every job when it is due, to a
-// cluster of its own or to a running one, and gives the outcome in the form that
-// the simulator gives it in.
+// cluster that it starts or to a running one, and returns the outcome in the form of
+// the simulator.
 //
 //	workload ─▶ generator ──submit, at absolute due times──▶ frontend of the job
 //	               └─▶ watchers ──long-poll until it ended──▶ completion, counted there
 //	                               histories of the frontends ─▶ queueing of every task
 //
-// # What is alike
+// # What is equal
 //
 // The job of line k goes to frontend k mod frontends, its key is its line number
 // and its class is the declared one, so the draws of the policy, keyed by job, are
@@ -20,12 +20,12 @@
 // does not matter. The queueing delay of a task is the time from the arrival of
 // its job to its report, less the time it ran, by the frontend's clock too; it
 // holds the way of the launch and of the report. It comes from the frontends'
-// histories, and so is known on a cluster of one's own only.
+// histories, and so is known only on a cluster that was started for the replay.
 //
 // # Failures
 //
 // A frontend that does not answer is asked again, for as long as the replay
 // lasts; the same key is the same job. A refusal that no second try can mend ends
-// the replay. A replay that is ended early gives what had ended by then, marked
+// the replay. A replay that is ended early returns the jobs that had ended by then, marked
 // partial.
 package replay

@@ -12,10 +12,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// generate submits every job when it is due, each on a goroutine of its own. Due
+// generate submits every job when it is due, each on a goroutine. Due
 // times are absolute: a job that is late does not make those after it late. It
 // sleeps a millisecond at least, since shorter timers are late by one anyway, and
-// submits what has become due.
+// then submits the jobs that are due.
 func (r *replay) generate(ctx context.Context, all *sync.WaitGroup) {
 	first := r.work.Jobs[0].Arrival
 	timer := time.NewTimer(time.Hour)
@@ -77,7 +77,7 @@ func (r *replay) submit(ctx context.Context, i int) {
 		r.lastDue = soonest
 	}
 	r.mu.Unlock()
-	t.queue.add(waiting{job: i, since: time.Now(), ask: soonest})
+	t.queue.add(waiting{job: i, since: time.Now(), poll: soonest})
 }
 
 // request is the job as an application would submit it.

@@ -88,7 +88,7 @@ func Queueing(o *experiment.Outcome, w *workload.Workload, events []measure.Even
 				o.Queueing[first[i]+e.Task] = max(0, e.Time-arrivals[i])
 			}
 		case measure.Reported:
-			// What is beyond the duration is the report's way, or time suspended.
+			// Time beyond the duration is that of the report, or suspended.
 			busy += min(e.Time-started[first[i]+e.Task], w.Jobs[i].Durations[e.Task])
 		}
 	}

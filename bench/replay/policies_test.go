@@ -42,7 +42,7 @@ func TestEveryPolicyLive(t *testing.T) {
 			t.Parallel() // most of the time all sleep
 			run, w := under(t, spec, "gen:exp,jobs=50,mean=1s,load=0.4", speedup)
 			dir := t.TempDir()
-			m, err := OnOwn(t.Context(), run, w, Own{Configure: func(s *cluster.Spec) { s.Record = dir }})
+			m, err := OnNewCluster(t.Context(), run, w, ClusterOptions{Configure: func(s *cluster.Spec) { s.Record = dir }})
 			if err != nil {
 				t.Fatal(err)
 			}

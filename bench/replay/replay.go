@@ -12,17 +12,17 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 )
 
-// Tolerance is what a live job may take beyond its longest task and still count
+// Tolerance is the time that a live job may take beyond its longest task and still count
 // as unqueued.
 const Tolerance = 10 * time.Millisecond
 
-// Options say where to replay.
+// Options describe where to replay.
 type Options struct {
 	// Frontends are host:port, in the order of their numbers.
 	Frontends []string
 	// Progress, if set, is called a few times a second.
 	Progress func(Progress)
-	// Failed, if set, ends the replay with the error it gives.
+	// Failed, if set, ends the replay with the error that it receives.
 	Failed <-chan error
 }
 
@@ -30,16 +30,16 @@ type Options struct {
 type Progress struct {
 	Jobs, Submitted, Ended int
 	Elapsed                time.Duration
-	// Left is the time to the end as far as the workload tells: that of the last
+	// Left is the time to the end as far as it is known: that of the last
 	// arrival, or of the last task that is under way.
 	Left time.Duration
 }
 
 // Late is how far behind its due time a job may be submitted before Lateness
-// is worth a word.
+// is reported.
 const Late = 100 * time.Millisecond
 
-// Replayed is what a replay gave beyond the outcome.
+// Replayed is the outcome of a replay.
 type Replayed struct {
 	Outcome *experiment.Outcome
 	Began   time.Time
@@ -72,7 +72,7 @@ func Run(ctx context.Context, w *workload.Workload, o Options) (*Replayed, error
 		return nil, errors.New("a replay needs a frontend and a job")
 	}
 	r := &replay{work: w, failed: make(chan error, 1), all: make(chan struct{}), out: experiment.NewOutcome(w)}
-	defer r.hangUp()
+	defer r.disconnect()
 	if err := r.connect(o.Frontends); err != nil {
 		return nil, err
 	}
@@ -142,8 +142,8 @@ func (r *replay) fail(err error) {
 	}
 }
 
-// hangUp closes the connections.
-func (r *replay) hangUp() {
+// disconnect closes the connections.
+func (r *replay) disconnect() {
 	for _, t := range r.targets {
 		t.close()
 	}
@@ -159,8 +159,8 @@ func (r *replay) workDone() (busy int64) {
 	return busy
 }
 
-// Live completes an outcome with what only a live run measures: the processor
-// time and memory of the daemons.
+// Live adds to an outcome the processor time and memory of the daemons, which only a
+// live run measures.
 func Live(o *experiment.Outcome, w *workload.Workload, cpu time.Duration, rss int64) {
 	tasks, last, first := 0, int64(0), int64(0)
 	for i := range o.Jobs {
@@ -185,7 +185,7 @@ func Unmeasured(o *experiment.Outcome, w *workload.Workload) {
 	o.Facts.Live.CPUPerTask = measure.Missing()
 }
 
-// name is what an error calls a job.
+// name returns the name of a job for errors.
 func (r *replay) name(i int) string {
 	return fmt.Sprintf("the job of line %d of %s", r.work.Jobs[i].Line, r.work.Name)
 }

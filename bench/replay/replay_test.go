@@ -58,7 +58,7 @@ func TestLiveResemblesSimulated(t *testing.T) {
 		speedup = 40
 	}
 	run, w := described(t, "gen:exp,jobs=80,mean=1s,load=0.4", speedup)
-	m, err := OnOwn(t.Context(), run, w, Own{})
+	m, err := OnNewCluster(t.Context(), run, w, ClusterOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestEndedEarlyIsPartial(t *testing.T) {
 	run, w := described(t, "gen:uniform,jobs=40,mean=1s,fanout=1", 10)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	m, err := OnOwn(ctx, run, w, Own{Progress: func(p Progress) {
+	m, err := OnNewCluster(ctx, run, w, ClusterOptions{Progress: func(p Progress) {
 		if p.Ended > 5 {
 			stop()
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// watchersPerFrontend long-poll, each on a connection of its own.
+	// watchersPerFrontend long-poll, each on its connection.
 	watchersPerFrontend = 4
 	// submitters bounds the submissions under way at one frontend.
 	submitters = 64
@@ -24,7 +24,7 @@ const (
 	maxReplays = 100
 )
 
-// target is the way to one frontend.
+// target is the connections to one frontend and the jobs submitted there.
 type target struct {
 	address string
 	submits *wire.SchedulerClient
@@ -43,7 +43,7 @@ func (r *replay) connect(addresses []string) error {
 			o.Name, o.Address, o.BackoffMax = "frontend", address, 200*time.Millisecond
 			pool, err := client.New(o)
 			if err != nil {
-				return fmt.Errorf("the frontend %q cannot be asked: %w; nothing was submitted; give host:port", address, err)
+				return fmt.Errorf("the frontend %q cannot be reached: %w; nothing was submitted; give host:port", address, err)
 			}
 			t.pools = append(t.pools, pool)
 		}
@@ -63,12 +63,12 @@ func (r *replay) target(job int) *target {
 	return r.targets[r.work.Jobs[job].Line%len(r.targets)]
 }
 
-// key is the job's line number. Leading zeros, which change no draw, tell it
-// from the same job of an earlier replay.
+// key is the job's line number. Leading zeros, which change no draw, make it
+// differ from the same job of an earlier replay.
 func (r *replay) key(job int) string { return r.pad + strconv.Itoa(r.work.Jobs[job].Line) }
 
-// findFreshKeys looks for keys that the cluster does not know from earlier
-// replays, and that the frontends answer at all.
+// findFreshKeys chooses keys that the cluster does not know from earlier replays. It
+// fails when a frontend does not answer.
 func (r *replay) findFreshKeys(ctx context.Context) error {
 	for _, t := range r.targets {
 		if err := t.submits.Ping(ctx); err != nil {
@@ -89,11 +89,11 @@ func (r *replay) findFreshKeys(ctx context.Context) error {
 	return fmt.Errorf("%s was replayed %d times on this cluster, which still knows the jobs; nothing was submitted; start the cluster anew", r.work.Name, maxReplays)
 }
 
-// GroupsOf asks a frontend for the number of workers of each group.
+// GroupsOf requests the number of workers of each group from a frontend.
 func GroupsOf(ctx context.Context, address string) ([]int, error) {
 	pool, err := client.New(client.Options{Name: "frontend", Address: address})
 	if err != nil {
-		return nil, fmt.Errorf("the frontend %q cannot be asked: %w; nothing was submitted; give host:port", address, err)
+		return nil, fmt.Errorf("the frontend %q cannot be reached: %w; nothing was submitted; give host:port", address, err)
 	}
 	defer pool.Close() //nolint:errcheck // it only closes connections
 	groups, err := wire.NewSchedulerClient(pool).Nodes(ctx)

@@ -1,7 +1,7 @@
 // Package spark measures Spark on Pigeon against Spark's own cluster manager, with
 // real daemons and real executors on this machine:
 //
-//	Waves    500 sleeping tasks on two slots: what a grant costs each of them
+//	Waves    500 sleeping tasks on two slots: the cost of grants
 //	Sharing  three drivers with streams of short jobs beside one with a long job
 //	Trip     how long a driver waits for a grant on an idle cluster
 //	First    from spark-submit to the end of the first task

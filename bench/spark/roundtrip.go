@@ -13,15 +13,15 @@ import (
 // Trips that one repetition measures: as many as the plugin's metrics remember.
 const trips = 1024
 
-// settling is how often so many jobs run before they are measured. The compilers of both
+// settling is how many rounds run before they are measured. The compilers of both
 // JVMs are at work for as long, and on two processors what wakes up waits for them: the
 // 99th percentile of the first of these rounds is three times that of the last.
 const settling = 8
 
-// trip measures how long a grant is waited for: jobs of one task that does nothing,
+// trip measures how long a driver waits for a grant: jobs of one task that does nothing,
 // one after another, on an idle cluster with warm executors. It is from the moment
 // the driver wants a grant until it has it, through frontend, master, node monitor
-// and executor. The whole job's time over standalone's is told too.
+// and executor. A further row is the whole job's time over standalone's.
 func (s *suite) trip(ctx context.Context, standalone, pigeon lane) ([]Row, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, tripTime, fmt.Errorf("it took longer than %v", tripTime))
 	defer cancel()
@@ -48,7 +48,7 @@ func (s *suite) trip(ctx context.Context, standalone, pigeon lane) ([]Row, error
 }
 
 // round is one round of jobs: how long each took on either manager, and how long their
-// grants were waited for, in seconds.
+// grants took, in seconds.
 type round struct{ plain, granted, waits []float64 }
 
 func (s *suite) tripOnce(ctx context.Context, standalone, pigeon lane) (r round, err error) {
@@ -62,7 +62,7 @@ func (s *suite) tripOnce(ctx context.Context, standalone, pigeon lane) (r round,
 		return r, err
 	}
 	if len(r.waits) == 0 {
-		return r, errors.New("the driver on Pigeon had no grants to tell of; is spark.pigeon.mode grants?")
+		return r, errors.New("the driver on Pigeon waited for no grant; is spark.pigeon.mode grants?")
 	}
 	return r, nil
 }

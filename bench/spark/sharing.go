@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The cluster that four drivers share, and what they want of it: three have a
+// The cluster that four drivers share, and their work: three have a
 // stream of jobs of short tasks, 40 % of the slots together; one has a job of long
 // tasks that would fill all of them.
 const (

@@ -30,7 +30,7 @@ const (
 // waveTime bounds one wave on a loaded machine.
 const waveTime = 5 * time.Minute
 
-// lane is a warm driver that takes its turn.
+// lane is one of several warm drivers that are measured in turn.
 type lane struct {
 	name   string
 	driver *driver.Driver
@@ -38,7 +38,7 @@ type lane struct {
 
 // waves measures 500 sleeping tasks on two slots: every lane in turn, beginning
 // with another one each time, and each repetition's ratio to the first lane, which
-// is standalone. What the tasks would take without any cost is told too.
+// is standalone. A further row is standalone over the tasks without any cost.
 func (s *suite) waves(ctx context.Context, lanes []lane) ([]Row, error) {
 	var rows []Row
 	for _, w := range waves(s.o.Repeats) {
@@ -65,8 +65,8 @@ func (s *suite) wave(ctx context.Context, d *driver.Driver, millis int) (float64
 	return oneJob(ctx, d, waveTasks, time.Duration(millis)*time.Millisecond)
 }
 
-// waveRows tells the ratio of each lane to the first, repetition by repetition, and
-// what standalone itself takes over bare sleep.
+// waveRows returns the ratio of each lane to the first, repetition by repetition, and
+// that of standalone over bare sleep.
 func waveRows(w wave, lanes []lane, took [][]float64) []Row {
 	what := fmt.Sprintf("%d tasks of %d ms on %d slots", waveTasks, w.millis, waveSlots)
 	bare := float64(waveTasks*w.millis) / 1000 / waveSlots

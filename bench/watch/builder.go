@@ -19,7 +19,7 @@ type builder struct {
 	jobs        map[string]int
 	list        []jobState
 	tasks       map[taskKey]*taskState
-	cells       *cells
+	workers     *workerIndex
 	runs        []Run
 	stops       []Stop
 	done        []Job
@@ -36,7 +36,7 @@ type taskKey struct{ job, task int }
 
 type taskState struct {
 	ready    int64 // it waits since
-	launched int64 // -1: not told
+	launched int64 // -1: unknown
 	master   bool  // a master launched it
 	group    int
 	worker   int
@@ -47,7 +47,7 @@ type taskState struct {
 }
 
 func newBuilder(o Options) *builder {
-	b := &builder{options: o, speedup: o.Speedup, until: o.Until.Nanoseconds(), jobs: map[string]int{}, tasks: map[taskKey]*taskState{}, cells: newCells(o.Workers)}
+	b := &builder{options: o, speedup: o.Speedup, until: o.Until.Nanoseconds(), jobs: map[string]int{}, tasks: map[taskKey]*taskState{}, workers: newWorkerIndex(o.Workers)}
 	if b.speedup == 0 {
 		b.speedup = 1
 	}
@@ -109,14 +109,14 @@ func (b *builder) task(job, task int) *taskState {
 }
 
 func (b *builder) start(job int, t *taskState, at int64, where string) {
-	if t.state == 'r' || t.state == 's' { // its attempt was lost, and nobody told
+	if t.state == 'r' || t.state == 's' { // its attempt was lost without an event
 		b.end(job, t, at, false)
 	}
-	t.worker = b.cells.find(strings.TrimPrefix(where, "worker "))
+	t.worker = b.workers.find(strings.TrimPrefix(where, "worker "))
 	atWorker := b.options.Queues == AtWorker
 	if t.launched >= 0 {
 		if t.master {
-			b.cells.join(t.worker, t.group)
+			b.workers.join(t.worker, t.group)
 		}
 		if b.options.Queues == Auto {
 			// Where it was for longer: before or after the launch.
@@ -126,7 +126,7 @@ func (b *builder) start(job int, t *taskState, at int64, where string) {
 	b.run(job, t, at, max(0, at-t.ready), atWorker)
 }
 
-// instant is what no person sees: a launch under way is no waiting at a worker.
+// instant is too short to be seen: a launch under way does not count as waiting at a worker.
 func (b *builder) instant() int64 { return b.options.Cutoff.Nanoseconds() / 20 }
 
 func (b *builder) run(job int, t *taskState, at, wait int64, atWorker bool) {
@@ -140,7 +140,7 @@ func (b *builder) halt(t *taskState, at int64) {
 	t.ran += at - t.since
 }
 
-// end ends an attempt; counts tells whether it is the task's last.
+// end ends an attempt; counts is set for the task's last one.
 func (b *builder) end(job int, t *taskState, at int64, counts bool) {
 	switch t.state {
 	case 'r':
@@ -158,14 +158,14 @@ func (b *builder) end(job int, t *taskState, at int64, counts bool) {
 	t.ran = 0
 }
 
-// recording completes what is still open and puts all in order.
+// recording ends what is still open and sorts everything.
 func (b *builder) recording(name string) *Recording {
-	for key, t := range b.tasks { // what is done to one does not depend on another
+	for key, t := range b.tasks { // they are independent of each other
 		b.end(key.job, t, b.last, true)
 	}
 	r := &Recording{Title: cmp.Or(b.options.Title, name), Span: max(1, b.last-b.first), Runs: b.runs, Stops: b.stops, Jobs: b.done}
 	var place []int
-	r.Workers, place = b.cells.inOrder()
+	r.Workers, place = b.workers.inOrder()
 	atWorkers, waited := 0, 0
 	for i := range r.Runs {
 		run := &r.Runs[i]

@@ -4,19 +4,19 @@
 //
 //	history (JSON Lines) ─Read─▶ Recording ─Write─▶ page.html: data in base64, script and style inline
 //
-// A history says what happened to each task, simulated or live, and nothing of the
-// policy. What else a picture needs is read off it:
+// A history has the events of each task, simulated or live, and no policy. The rest of
+// the picture is derived from it:
 //
 //   - The class of a job: short when the mean time its tasks ran is at most the
 //     cutoff. Of a live history that is the time as run, with the overhead of a
 //     launch and of a report.
 //   - The group of a worker: that of the master that launched a task there, or the
-//     number in a node's name as pigeon replay gives them (node-GROUP-NUMBER).
+//     number in a node's name as pigeon replay makes them (node-GROUP-NUMBER).
 //   - Where a task waited: at its group's master, when that launched it shortly
 //     before it started; else at the worker where it started. With late binding
 //     that is where the reservation waited that brought it to run. A live history
-//     does not tell of launches: there tasks count as waiting at their group's
-//     master, unless the caller says that they waited at workers.
+//     has no launches: there tasks count as waiting at their group's
+//     master, unless the caller has them wait at workers.
 //
 // # Failures and bounds
 //

@@ -16,17 +16,17 @@ const (
 	MaxRecordings = 4       // on one page
 )
 
-// Queues says where tasks wait.
+// Queues is where tasks wait.
 type Queues string
 
-// Where tasks wait, as far as the history does not tell.
+// Where tasks wait, as far as the history leaves it open.
 const (
 	Auto     Queues = ""
 	AtGroup  Queues = "group"
 	AtWorker Queues = "worker"
 )
 
-// Options say what a history does not.
+// Options complete a history.
 type Options struct {
 	Title  string
 	Cutoff time.Duration // of the workload's own time; a job is short up to it
@@ -83,7 +83,7 @@ type Job struct {
 	Long            bool
 }
 
-// Read reads a history. name is what errors call it.
+// Read reads a history. name is for errors.
 func Read(src io.Reader, name string, o Options) (*Recording, error) {
 	return read(src, name, o, MaxRuns)
 }
@@ -110,7 +110,7 @@ func read(src io.Reader, name string, o Options, maxRuns int) (*Recording, error
 	}
 	r := b.recording(name)
 	if len(r.Runs) == 0 {
-		return nil, fmt.Errorf("history %s tells of no task that ran; nothing was written; make one with pigeon sim --history FILE, or pigeon replay --history FILE", name)
+		return nil, fmt.Errorf("history %s has no task that ran; nothing was written; make one with pigeon sim --history FILE, or pigeon replay --history FILE", name)
 	}
 	return r, nil
 }

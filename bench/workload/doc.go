@@ -1,4 +1,4 @@
-// Package workload holds what a run is made of: jobs with their arrival,
+// Package workload holds the input of a run: jobs with their arrival,
 // estimate and task durations, read from a published trace file or generated,
 // and the transforms that scale, sample or falsify them.
 //
@@ -8,7 +8,7 @@
 //
 // Prepare applies the transforms in this order. Each returns a new Workload
 // and leaves its receiver as it was; the slices of task durations are shared
-// and never written. What is random depends on the given seed only, and on no
+// and never written. Draws depend on the given seed only, and on no
 // instruction that rounds differently from one machine kind to another (see
 // random.go), so one seed is one workload everywhere.
 //
@@ -17,13 +17,13 @@
 // float in between, so writing and reading again changes nothing.
 //
 // A job has two classes: TrueLong, by which results are grouped, and
-// DeclaredLong, which is what the scheduler is told. They differ only after
+// DeclaredLong, which the scheduler receives. They differ only after
 // WrongClass.
 //
 // # Refusals
 //
 // Reading stops at the first fault with a *ParseError that names file, line
-// and column and says what was expected there. Everything that a file could
+// and column and names what was expected there. Everything that a file could
 // grow without end is bounded: MaxTasksPerJob, MaxJobs, MaxTasks, MaxSeconds.
 //
 // # The ec2 generator against the traces

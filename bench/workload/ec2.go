@@ -4,7 +4,7 @@ import "math/rand/v2"
 
 // The ec2 model. A job is long with a probability that depends on when it
 // comes (burst) or on nothing (steady); long or short, it has one task or
-// several; a quantile table gives the mean duration, another the fan-out (for
+// several; a quantile table has the mean duration, another the fan-out (for
 // a share of the jobs at the same quantile: wide jobs are longer); the tasks
 // of a job differ by a drawn coefficient of variation times residuals
 // from a third table. The tables are read off the ngo traces at the

@@ -12,7 +12,7 @@ import (
 type Generator struct {
 	// Name follows gen: in a specification.
 	Name string
-	// About says in a line what it makes and which keys it takes beyond
+	// About is a line about its jobs and the keys that it takes beyond
 	// jobs, load, workers and seed, which all take.
 	About string
 
@@ -22,17 +22,17 @@ type Generator struct {
 	jobs int // default number of jobs
 }
 
-// bodyFunc gives job i of n its durations (ns).
+// bodyFunc returns the durations (ns) of job i of n.
 type bodyFunc func(r *rand.Rand, i, n int) []int64
 
-// Generators lists what gen:NAME can name. All take the keys
+// Generators lists the names of gen:NAME. All take the keys
 //
 //	jobs     number of jobs
 //	load     work / (workers x span of arrivals), 0.9
 //	workers  what the load refers to, 120
 //	seed     1
 //
-// and give Poisson arrivals. A job's estimate is the mean of its durations.
+// and draw Poisson arrivals. A job's estimate is the mean of its durations.
 func Generators() []Generator {
 	return []Generator{
 		{Name: "ec2", jobs: 5000, body: ec2Body,

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Each kind of draw has a stream of its own, so that asking for one more
-// transform does not change what the others draw.
+// Each kind of draw has another stream, so that one more transform does not change the
+// draws of the others.
 const (
 	streamArrivals uint64 = iota + 1
 	streamJobs

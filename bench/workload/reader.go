@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// ParseError says where a trace stopped being one.
+// ParseError is the place of the first mistake in a trace.
 type ParseError struct {
 	// File is the name given to the reader.
 	File string
@@ -14,7 +14,7 @@ type ParseError struct {
 	Line, Column int
 	// Found is the text at that place, shortened.
 	Found string
-	// Expected says what should have stood there.
+	// Expected is what a trace has there.
 	Expected string
 }
 
@@ -34,7 +34,7 @@ type Reader struct {
 	scratch []int64
 }
 
-// NewReader reads the trace in src; name is what errors call it.
+// NewReader reads the trace in src; name is for errors.
 func NewReader(src io.Reader, name string) *Reader {
 	return &Reader{name: name, scan: newScanner(src)}
 }
@@ -97,7 +97,7 @@ func (r *Reader) arrival(t token) (int64, error) {
 	return at, nil
 }
 
-// rest reads what follows the submit time, up to the end of the line.
+// rest reads the line after the submit time.
 func (r *Reader) rest(job *Job) error {
 	t, err := r.number("the number of tasks")
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *Reader) rest(job *Job) error {
 		return r.readError(err)
 	}
 	if t.kind == tokenText {
-		return r.fault(t, fmt.Sprintf("the end of the line after %d task durations, as column 2 says", count))
+		return r.fault(t, fmt.Sprintf("the end of the line after %d task durations, the count in column 2", count))
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (r *Reader) durations(count int) error {
 			return r.readError(err)
 		}
 		if t.kind != tokenText {
-			return r.fault(t, fmt.Sprintf("the duration of task %d of %d (column 2 says %d)", i+1, count, count))
+			return r.fault(t, fmt.Sprintf("the duration of task %d of %d (column 2 is %d)", i+1, count, count))
 		}
 		d, err := ParseSeconds(t.text)
 		if err != nil {

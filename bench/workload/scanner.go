@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// maxToken bounds one number of a trace; it is far above what any prints.
+// maxToken bounds one number of a trace; it is far above the length of any printed number.
 const maxToken = 128
 
 type tokenKind uint8
@@ -64,7 +64,7 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// start skips white space and tells what begins at the place it reached.
+// start skips white space and returns what begins there.
 func (s *scanner) start() (token, error) {
 	for {
 		c, err := s.src.ReadByte()

@@ -132,7 +132,7 @@ func scanExponent(text []byte) (int, error) {
 }
 
 // AppendSeconds appends ns >= 0 as decimal seconds with the decimals it needs;
-// ParseSeconds gives ns back.
+// ParseSeconds is its inverse.
 func AppendSeconds(dst []byte, ns int64) []byte {
 	dst = strconv.AppendInt(dst, ns/1e9, 10)
 	frac := ns % 1e9

@@ -23,7 +23,7 @@ func (w *Workload) FirstN(n int) *Workload {
 }
 
 // Scale multiplies all arrivals by one factor, so that Load(workers) is load.
-// It fails when all jobs arrive at once: no factor gives such jobs a load.
+// It fails when all jobs arrive at once: no factor changes their load.
 func (w *Workload) Scale(load float64, workers int) (*Workload, error) {
 	now := w.Load(workers)
 	if now == 0 {
@@ -31,7 +31,7 @@ func (w *Workload) Scale(load float64, workers int) (*Workload, error) {
 			"nothing was run; leave --load out, or use a workload whose jobs arrive over some time", w.Name, load, workers, len(w.Jobs))
 	}
 	if !(load > 0) {
-		return nil, fmt.Errorf("cannot scale %s to load %g: a load is above 0; nothing was run; give --load 0.9, say", w.Name, load)
+		return nil, fmt.Errorf("cannot scale %s to load %g: a load is above 0; nothing was run; try --load 0.9", w.Name, load)
 	}
 	factor := now / load
 	if last := w.Jobs[len(w.Jobs)-1].Arrival; float64(last)*factor > MaxSeconds*1e9 {
@@ -45,7 +45,7 @@ func (w *Workload) Scale(load float64, workers int) (*Workload, error) {
 	return out, nil
 }
 
-// Resample draws n jobs with replacement and gives them Poisson arrivals from
+// Resample draws n jobs with replacement, with Poisson arrivals from
 // time 0: independent exponential gaps, scaled as a whole so that Load(workers)
 // is load, or the load before when load is 0. Keys become 1 to n.
 func (w *Workload) Resample(n int, seed uint64, workers int, load float64) (*Workload, error) {
@@ -94,7 +94,7 @@ func (w *Workload) number() {
 	}
 }
 
-// arrive gives the jobs Poisson arrivals of one job per second from time 0;
+// arrive sets Poisson arrivals of one job per second from time 0;
 // Scale then sets the rate.
 func (w *Workload) arrive(seed uint64) {
 	gaps := newRand(seed, streamArrivals)

@@ -34,7 +34,7 @@ type Job struct {
 	// Durations has one entry per task. It is shared between workloads that
 	// were derived from one another: read it, never write it.
 	Durations []int64
-	// DeclaredLong is the class that the scheduler is told.
+	// DeclaredLong is the class that the scheduler receives.
 	DeclaredLong bool
 	// TrueLong is the class that results are grouped by.
 	TrueLong bool

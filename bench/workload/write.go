@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Write writes the workload in the published trace format. Read gives the
+// Write writes the workload in the published trace format. Read returns the
 // same jobs back, except that keys become line numbers and classes, which the
 // format does not hold, are unset.
 func (w *Workload) Write(dst io.Writer) error {

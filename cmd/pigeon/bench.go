@@ -32,7 +32,7 @@ is part of what is told; --isolation process tells the daemons' alone.`,
 	return cmd
 }
 
-// benchFlags say on which cluster is measured.
+// benchFlags describe the cluster that is measured.
 type benchFlags struct {
 	workers, groups, nodes, frontends int
 	isolation, policy                 string

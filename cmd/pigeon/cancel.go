@@ -49,7 +49,7 @@ func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output outputFo
 		return writeJSON(cmd.OutOrStdout(), &s)
 	}
 	if s.App == job && s.State == api.StateCancelled {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "application %s is told to end; its executors (%d) are stopped\n", job, s.Running)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "application %s is asked to end; its executors (%d) are stopped\n", job, s.Running)
 	} else if s.State == api.StateCancelled {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled; %d of its %d tasks had ended\n", job, s.Completed+s.Failed, s.Tasks)
 	} else {

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// clientConfig is what the commands that talk to a cluster are told.
+// clientConfig is the settings of the commands that talk to a cluster.
 type clientConfig struct {
 	Frontend []string      `mapstructure:"frontend" doc:"host:port of the cluster's frontends; none: those of the pigeon dev that this user runs"`
 	Timeout  time.Duration `mapstructure:"timeout" doc:"longest wait for one answer of a frontend; waiting for a job to end is not bounded by it"`
@@ -46,14 +46,14 @@ func addClientFlags(cmd *cobra.Command) {
 	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, defaultClient()) })
 }
 
-// clusterClient is the way to the frontends of one cluster. A job is known to the
+// clusterClient is connected to the frontends of one cluster. A job is known to the
 // frontend that accepted it, and to no other.
 type clusterClient struct {
 	frontends []frontendAt
 	timeout   time.Duration // of one answer
 }
 
-// frontendAt is the way to one frontend.
+// frontendAt is connected to one frontend.
 type frontendAt struct {
 	*wire.SchedulerClient
 	address string
@@ -71,8 +71,8 @@ func openCluster(cmd *cobra.Command) (*clusterClient, error) {
 	return c, wrongUse(err)
 }
 
-// findCluster is what a verb with addClientFlags was told, with the frontends of
-// the running dev when it was told none.
+// findCluster returns the settings of a verb with addClientFlags, with the frontends of
+// the running dev where they name none.
 func findCluster(cmd *cobra.Command) (clientConfig, error) {
 	cfg, file, err := loadClient(cmd)
 	if err != nil || len(cfg.Frontend) > 0 {
@@ -86,7 +86,7 @@ func findCluster(cmd *cobra.Command) (clientConfig, error) {
 	return cfg, nil
 }
 
-// dialCluster makes the way to the frontends; nothing is connected yet.
+// dialCluster prepares connections to the frontends; none is opened yet.
 func dialCluster(addresses []string, timeout time.Duration) (*clusterClient, error) {
 	c := &clusterClient{timeout: timeout}
 	for _, address := range addresses {
@@ -99,7 +99,7 @@ func dialCluster(addresses []string, timeout time.Duration) (*clusterClient, err
 	return c, nil
 }
 
-// loadClient reads the settings, and says which file was looked into. Without
+// loadClient reads the settings, and returns the file that was read. Without
 // --config and PIGEON_CONFIG it is that of the user, if there is one.
 func loadClient(cmd *cobra.Command) (cfg clientConfig, file string, err error) {
 	src, err := configSource(cmd, roles())
@@ -150,15 +150,15 @@ func (c *clusterClient) withTimeout(ctx context.Context) (context.Context, conte
 	return context.WithTimeout(ctx, c.timeout)
 }
 
-// home is the frontend that this program gives a job of that key to, so that the
-// same key reaches the same frontend, and questions about it begin there.
+// home returns the frontend to which this program submits a job with that key, so that
+// the same key reaches the same frontend, and requests about it begin there.
 func (c *clusterClient) home(key string) int {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key)) // never fails
 	return int(h.Sum64() % uint64(len(c.frontends)))
 }
 
-// submit hands a job in. With a key that nobody else can use, another frontend is
+// submit hands a job in. With a key that no other program can use, another frontend is
 // as good when the first cannot be reached.
 func (c *clusterClient) submit(ctx context.Context, r *api.Request, ownKey bool) (id string, duplicate bool, at frontendAt, err error) {
 	for i := range c.frontends {
@@ -174,7 +174,7 @@ func (c *clusterClient) submit(ctx context.Context, r *api.Request, ownKey bool)
 	return id, duplicate, at, err
 }
 
-// of asks the frontends, beginning at the job's home, until one knows the job.
+// of calls the frontends, beginning at the job's home, until one knows the job.
 func (c *clusterClient) of(ctx context.Context, job string, ask func(context.Context, frontendAt) error) error {
 	var unknown error
 	var others []error
@@ -237,7 +237,7 @@ func completeJobs(cmd *cobra.Command, _ []string, typed string) ([]cobra.Complet
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer func() { _ = c.close() }() // nobody to tell
+	defer func() { _ = c.close() }() // the shell shows no errors
 	var found []cobra.Completion
 	for _, f := range c.frontends {
 		jobs, _ := f.List(ctx, 50) // one that does not answer has nothing to offer

@@ -77,7 +77,7 @@ func (v daemonVerb[C]) command() *cobra.Command {
 		Long: v.long + `
 
 Every setting is a flag, an environment variable and a key of the YAML file, in
-this order of precedence; "pigeon config show ` + v.name + `" tells where each comes
+this order of precedence; "pigeon config show ` + v.name + `" shows where each comes
 from. It logs to standard error, prints one line when it serves, and ends cleanly
 on SIGINT or SIGTERM.`,
 	}
@@ -110,7 +110,7 @@ func addLogFlags(fs *pflag.FlagSet, level string) func(io.Writer) (*slog.Logger,
 	return func(w io.Writer) (*slog.Logger, error) { return telemetry.NewLogger(w, level, *format) }
 }
 
-// silenceable returns a log that from a call of hush on tells errors only.
+// silenceable returns a log that is limited to errors by a call of hush.
 func silenceable(log *slog.Logger) (quiet *slog.Logger, hush func()) {
 	h := &hushHandler{Handler: log.Handler(), hushed: new(atomic.Bool)}
 	return slog.New(h), func() { h.hushed.Store(true) }
@@ -133,7 +133,7 @@ func (h *hushHandler) WithGroup(name string) slog.Handler {
 	return &hushHandler{h.Handler.WithGroup(name), h.hushed}
 }
 
-// serve runs a daemon until ctx ends, which is no error, and tells when it is
+// serve runs a daemon until ctx ends, which is no error, and prints when it is
 // ready.
 func serve(ctx context.Context, d daemon, ready func() error) error {
 	ctx, stop := context.WithCancel(ctx)

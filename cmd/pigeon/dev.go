@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// devFlags say what "pigeon dev" starts.
+// devFlags describe what "pigeon dev" starts.
 type devFlags struct {
 	spec          cluster.Spec
 	groups, nodes int
@@ -124,7 +124,7 @@ func (f *devFlags) check() error {
 	return nil
 }
 
-// place gives the first frontend and the first node the addresses asked for.
+// place sets the addresses of the first frontend and the first node.
 func (f *devFlags) place(config any) {
 	switch c := config.(type) {
 	case *frontend.Config:
@@ -184,8 +184,8 @@ func (d *dev) openWeb(log *slog.Logger) error {
 	return d.web.Start()
 }
 
-// announce has the commands of this user find this dev, unless they find another
-// one already.
+// announce lets the commands of this user find this dev, unless they find another one
+// already.
 func (d *dev) announce() (err error) {
 	d.notice, err = rendezvous.Publish(rendezvous.Path(), rendezvous.Dev{
 		PID: os.Getpid(), Frontends: d.line.Frontends, Web: d.line.Web, NATS: d.line.NATS,
@@ -195,12 +195,12 @@ func (d *dev) announce() (err error) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("the commands could not be told where this dev is: %w", err)
+		return fmt.Errorf("this dev could not be announced to the commands: %w", err)
 	}
 	return nil
 }
 
-// serve tells that all is ready and waits for the end.
+// serve prints that all is ready and waits for the end.
 func (d *dev) serve(cmd *cobra.Command, output outputFormat) error {
 	if d.taken != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%v, and commands go there; reach this one with --frontend %s or PIGEON_FRONTEND\n", d.taken, d.line.Frontends[0])

@@ -14,8 +14,8 @@ func doctorCommand() *cobra.Command {
 		Use:     "doctor",
 		GroupID: groupSelf,
 		Short:   "Try what a cluster on this machine will need",
-		Long: `Tries what a cluster on this machine will need and says what to do about what
-does not work. It changes nothing. Exit status 1 when something is bad.`,
+		Long: `Tries what a cluster on this machine will need and prints how to repair what does
+not work. It changes nothing. Exit status 1 when something is bad.`,
 		Example: `  pigeon doctor
   pigeon doctor -o json | grep -v '"status":"good"'`,
 		Args: cobra.NoArgs,

@@ -15,8 +15,8 @@ func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "explain JOB",
 		GroupID: groupJobs,
-		Short:   "Tell why a job waits, or why it ended so",
-		Long: `Tells why a job waits or why it ended as it did, what each group holds of it, and
+		Short:   "Show why a job waits, or why it ended so",
+		Long: `Shows why a job waits or why it ended as it did, what each group holds of it, and
 what would change that.`,
 		Example:           "  pigeon explain JOB\n  pigeon explain JOB -o json",
 		Args:              cobra.ExactArgs(1),

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// jobFlags say what a job is; submit and run share them.
+// jobFlags are the flags of a job, shared by submit and run.
 type jobFlags struct {
 	flags       *pflag.FlagSet
 	class       string
@@ -44,8 +44,8 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	return j
 }
 
-// request makes the job of n tasks; without argv they sleep. ownKey says
-// that the key was made here. What the limits refuse is wrong use: nothing was
+// request makes the job of n tasks; without argv they sleep. ownKey is
+// set when the key was made here. A job beyond the limits is wrong use: nothing was
 // sent.
 func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Request, ownKey bool, err error) {
 	r = &api.Request{
@@ -103,7 +103,7 @@ func (j *jobFlags) exec(argv []string) (*api.Exec, error) {
 	return e, nil
 }
 
-// userName is whom a job is said to come from; nothing is decided by it.
+// userName is the user that a job names; no decision depends on it.
 func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

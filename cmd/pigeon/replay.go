@@ -117,7 +117,7 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	return runs, wrongUse(err)
 }
 
-// checkVia refuses a way that jobs cannot take.
+// checkVia checks --via and the flags that depend on it.
 func (f *replayFlags) checkVia(ctx context.Context) error {
 	switch f.via {
 	case viaSpark:
@@ -149,7 +149,7 @@ type replayShow struct {
 	flags    *replayFlags
 	output   outputFormat
 	progress *progress
-	said     time.Duration // when the demo last said how far it is, without a terminal
+	reported time.Duration // when the demo last reported its progress, without a terminal
 }
 
 func (s *replayShow) all(runs []experiment.Run) error {
@@ -158,7 +158,7 @@ func (s *replayShow) all(runs []experiment.Run) error {
 	if err != nil {
 		return wrongUse(err)
 	}
-	defer files.close() //nolint:errcheck // a write that failed was told
+	defer files.close() //nolint:errcheck // a failed write was reported
 	if f.out != "" {
 		if err := os.MkdirAll(filepath.Dir(f.out), 0o755); err != nil {
 			return wrongUse(fmt.Errorf("--out: %w", err))
@@ -225,20 +225,20 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 		return result.Partial, writeJSON(s.cmd.OutOrStdout(), result)
 	}
 	if f.demo {
-		return result.Partial, nil // its own words follow
+		return result.Partial, nil // demoEnd follows
 	}
 	return result.Partial, printResults(s.cmd.OutOrStdout(), []measure.Result{result})
 }
 
 // live makes the run. Only on a cluster of its own are there events, unless Spark's
-// drivers tell them.
+// drivers report them.
 func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (*replay.Measured, error) {
 	f := s.flags
 	switch {
 	case f.via == viaSpark:
 		return s.viaSpark(run, w)
 	case len(f.frontends) == 0:
-		return replay.OnOwn(s.cmd.Context(), run, w, replay.Own{Isolation: local.Isolation(f.isolation), Progress: s.draw})
+		return replay.OnNewCluster(s.cmd.Context(), run, w, replay.ClusterOptions{Isolation: local.Isolation(f.isolation), Progress: s.draw})
 	}
 	r, err := replay.Run(s.cmd.Context(), w, replay.Options{Frontends: f.frontends, Progress: s.draw})
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (*replay.Me
 	return &replay.Measured{Replayed: *r}, nil
 }
 
-// announce says what begins, where a person looks on.
+// announce prints what begins, on a terminal.
 func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) {
 	d := run.Description
 	if s.progress.out == nil && !s.flags.demo {
@@ -267,15 +267,15 @@ func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) 
 		len(w.Jobs), w.Tasks(), last.Round(time.Second), where, k+1, s.flags.runs)
 }
 
-// sayEvery is how often the demo says how far it is where there is no terminal.
-const sayEvery = 5 * time.Second
+// reportEvery is how often the demo reports its progress without a terminal.
+const reportEvery = 5 * time.Second
 
 func (s *replayShow) draw(p replay.Progress) {
 	line := fmt.Sprintf("%5.1f s  %d of %d jobs submitted, %d completed; about %.0f s left",
 		p.Elapsed.Seconds(), p.Submitted, p.Jobs, p.Ended, p.Left.Seconds())
 	s.progress.linef("%s", line)
-	if s.flags.demo && s.progress.out == nil && p.Elapsed >= s.said+sayEvery {
-		s.said = p.Elapsed
+	if s.flags.demo && s.progress.out == nil && p.Elapsed >= s.reported+reportEvery {
+		s.reported = p.Elapsed
 		fmt.Fprintln(s.cmd.ErrOrStderr(), line)
 	}
 }
@@ -355,7 +355,7 @@ func (f *replayFlags) setDemo() {
 	f.title = fmt.Sprintf("Completion times, live and simulated (%s)", f.desc.Trace)
 }
 
-// demoEnd returns what was seen and what to try next.
+// demoEnd prints what was measured and what to try next.
 func (s *replayShow) demoEnd(a *experiment.Agreement) error {
 	f, l := s.flags, &a.Live[0]
 	svg, err := filepath.Abs(f.out + ".svg")

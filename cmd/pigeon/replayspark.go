@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// What a job goes through on its way to the cluster.
+// How jobs are submitted.
 const (
 	viaThrift = "thrift"
 	viaSpark  = "spark"
@@ -46,14 +46,14 @@ func addSparkReplayFlags(fs *pflag.FlagSet) *sparkReplayFlags {
 	fs.IntVar(&s.drivers, "drivers", 3, "via spark: drivers, each a Spark application; job k goes to driver k mod this")
 	fs.StringSliceVar(&s.hosts, "hosts", nil, "via spark: start the drivers on these hosts in turn, by ssh, not here; with --frontend")
 	fs.StringVar(&s.program, "host-pigeon", "pigeon", "via spark: this program on the hosts, which finds Spark and the plugin there")
-	fs.StringVar(&s.master, "master", "", "via spark: another master of Spark, such as spark://host:7077, to compare with; --workers says how many slots it has")
+	fs.StringVar(&s.master, "master", "", "via spark: another master of Spark, such as spark://host:7077, to compare with; --workers is its number of slots")
 	fs.IntVar(&s.slots, "slots", 0, "via spark: slots of each node of a cluster of its own (default: one node for each of even groups)")
 	fs.StringArrayVar(&s.settings, "spark-conf", nil, "via spark: KEY=VALUE, a setting of the drivers; repeatable")
 	return s
 }
 
-// check refuses, before anything is started, what cannot work, and decides how
-// drivers are started. Settings of f that depend on the drivers are set.
+// check checks the flags before anything is started, and decides how drivers are
+// started. It sets the fields of f that depend on the drivers.
 func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 	tried := "reading the command line; nothing was started"
 	refuse := func(flag, what, next string) error {
@@ -123,7 +123,7 @@ func (s *sparkReplayFlags) findPrograms(ctx context.Context) error {
 	return nil
 }
 
-// checkRuns refuses what only the workload and the cluster tell.
+// checkRuns checks what depends on the workload and the cluster.
 func (s *sparkReplayFlags) checkRuns(ctx context.Context, f *replayFlags, runs []experiment.Run) error {
 	w, err := runs[0].Workload()
 	if err != nil {
@@ -171,7 +171,7 @@ func nodesUp(ctx context.Context, frontends []string) (up int, err error) {
 	defer c.close() //nolint:errcheck // it only closes connections
 	groups, err := c.frontends[0].Nodes(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("the frontend %s does not tell its nodes: %w; nothing was started", frontends[0], err)
+		return 0, fmt.Errorf("the frontend %s does not list its nodes: %w; nothing was started", frontends[0], err)
 	}
 	for g := range groups {
 		for n := range groups[g].Nodes {
@@ -204,7 +204,7 @@ func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (*repla
 		fmt.Fprintln(s.cmd.ErrOrStderr(), err)
 	}
 	if o.Master == nil {
-		return sparkreplay.OnOwn(s.cmd.Context(), run, w, sparkreplay.Own{Isolation: local.Isolation(f.isolation), Slots: f.spark.slots}, o)
+		return sparkreplay.OnNewCluster(s.cmd.Context(), run, w, sparkreplay.ClusterOptions{Isolation: local.Isolation(f.isolation), Slots: f.spark.slots}, o)
 	}
 	m, err := sparkreplay.Run(s.cmd.Context(), w, o)
 	if err == nil {

@@ -66,7 +66,7 @@ func knownVariables(roles []role) ([]string, error) {
 	return names, nil
 }
 
-// addConfigFlags gives a verb --config and one flag for each key of a role.
+// addConfigFlags adds --config to a verb, and one flag for each key of a role.
 func addConfigFlags(cmd *cobra.Command, flags func(*pflag.FlagSet) error) {
 	cmd.Flags().String("config", "", "YAML file with settings (default $"+fileVariable+")")
 	if err := flags(cmd.Flags()); err != nil {

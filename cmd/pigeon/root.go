@@ -117,7 +117,7 @@ func unknownVerb(cmd *cobra.Command, word string) error {
 	return fmt.Errorf("%q is unknown to %q; the nearest it knows is %q", word, cmd.CommandPath(), nearest.Word(word, names))
 }
 
-// explainFlag turns what pflag says into wrong use that names the nearest flag.
+// explainFlag turns an error of pflag into wrong use that names the nearest flag.
 func explainFlag(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {

@@ -5,81 +5,122 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/spf13/cobra"
 )
 
-// Exit statuses; scripts rely on them.
 const (
-	exitDone   = 0
-	exitFailed = 1 // the work failed
-	exitUsage  = 2 // wrong use, before anything was started
+	// pumpEvery is how often the output of a running task is fetched; its end is
+	// reported at once.
+	pumpEvery = 100 * time.Millisecond
+	// cancelTime bounds the cancellation of a job whose user interrupted it.
+	cancelTime = 5 * time.Second
+	// exitInterrupted is 128 + SIGINT, as shells have it.
+	exitInterrupted = 130
 )
 
-// usageError marks an error as wrong use: exit status 2, with a pointer to the
-// verb's help.
-type usageError struct{ err error }
+func runCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "run [flags] -- PROGRAM [ARGUMENT]...",
+		GroupID: groupJobs,
+		Short:   "Run a program on the cluster: its output, its exit status",
+		Long: `Submits a job of one task, waits for it, and passes on what it writes and its exit
+status (128 + n when signal n ended it; 1 when it could not be run at all, with the
+reason). Ctrl-C cancels the job.`,
+		Example: `  pigeon run -- echo hello
+  pigeon run --dir . --class short -- make test
+  pigeon run --retries 2 -- flaky-program || echo "failed with $?"`,
+	}
+	job := addJobFlags(cmd)
+	addClientFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
+		if err := checkArgv(argv, "run"); err != nil {
+			return wrongUse(err)
+		}
+		r, ownKey, err := job.request(argv, 0, 1)
+		if err != nil {
+			return err
+		}
+		c, err := openCluster(cmd)
+		if err != nil {
+			return err
+		}
+		return errors.Join(runJob(cmd, c, r, ownKey), c.close())
+	}
+	return cmd
+}
 
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-
-// wrongUse marks err as wrong use; nil stays nil.
-func wrongUse(err error) error {
-	if err == nil {
+// runJob is the life of "pigeon run" from submission to exit status.
+func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) error {
+	ctx := cmd.Context()
+	id, _, at, err := c.submit(ctx, r, ownKey)
+	if err != nil {
+		return err
+	}
+	s, err := follow(ctx, c, at, id, []*tap{
+		{job: id, stream: "stdout", write: plainly(cmd.OutOrStdout())}, {job: id, stream: "stderr", write: plainly(cmd.ErrOrStderr())},
+	})
+	switch {
+	case ctx.Err() != nil:
+		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), at, id)
+	case err != nil:
+		return fmt.Errorf("job %s was accepted, and following it ended early: %w", id, err)
+	case s.State == api.StateCompleted:
 		return nil
 	}
-	return usageError{err}
-}
-
-// silentError ends the program with a status and no message: the output said
-// already what failed.
-type silentError struct{ code int }
-
-func (e silentError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
-
-// run is the whole program, so that tests start it in-process. It returns the
-// exit status.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return execute(ctx, newRoot(roles()), args, stdio{stdin, stdout, stderr})
-}
-
-type stdio struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-func execute(ctx context.Context, root *cobra.Command, args []string, std stdio) int {
-	root.SetArgs(args)
-	root.SetIn(std.in)
-	root.SetOut(std.out)
-	root.SetErr(std.err)
-	started := false
-	markStarted(root, &started)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		return exitDone
+	call, cancel := c.withTimeout(ctx)
+	defer cancel()
+	e, err := at.Explain(call, id)
+	if err == nil && len(e.Tasks) > 0 && e.Tasks[0].Exit > 0 {
+		return silentError{e.Tasks[0].Exit}
 	}
-	if silent, ok := errors.AsType[silentError](err); ok {
-		return silent.code
-	}
-	fmt.Fprintf(std.err, "pigeon: %v\n", err)
-	// What cobra refuses (flags, arguments) it refuses before the verb runs.
-	if _, ok := errors.AsType[usageError](err); ok || !started {
-		fmt.Fprintf(std.err, "Run '%s --help' for what it takes.\n", cmd.CommandPath())
-		return exitUsage
-	}
-	return exitFailed
+	return errors.Join(fmt.Errorf("job %s %s: %s", id, s.State, s.Reason), err)
 }
 
-// markStarted notes when a verb's own code begins.
-func markStarted(cmd *cobra.Command, started *bool) {
-	if verb := cmd.RunE; verb != nil {
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			*started = true
-			return verb(cmd, args)
+// interrupted cancels a job whose user has pressed Ctrl-C.
+func interrupted(ctx context.Context, w io.Writer, at frontendAt, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
+	if _, err := at.Cancel(ctx, id); err != nil {
+		return fmt.Errorf("interrupted, and job %s could not be cancelled: %w", id, err)
+	}
+	fmt.Fprintf(w, "interrupted; job %s is cancelled\n", id)
+	return silentError{exitInterrupted}
+}
+
+// follow copies what a job's task writes until the job has ended and all of it
+// has been copied, and returns the job's last state.
+func follow(ctx context.Context, c *clusterClient, at frontendAt, id string, taps []*tap) (api.Status, error) {
+	for {
+		s, err := c.waitFor(ctx, at, id, pumpEvery)
+		if err != nil {
+			return s, err
+		}
+		for _, t := range taps {
+			if err := t.pump(ctx, c, at); err != nil && !excused(err, s.State) {
+				return s, fmt.Errorf("its output could not be read: %w", err)
+			}
+		}
+		if s.State.Ended() {
+			return s, nil
 		}
 	}
-	for _, child := range cmd.Commands() {
-		markStarted(child, started)
+}
+
+// excused reports whether there is no output to read yet, or that a task which did not
+// complete may have left none. What a completed task wrote must be there.
+func excused(err error, s api.State) bool {
+	return s != api.StateCompleted && hasProblem(err, api.NotReady, api.NotFound)
+}
+
+func hasProblem(err error, kinds ...api.Problem) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	for _, k := range kinds {
+		if ok && e.Problem == k {
+			return true
+		}
 	}
+	return false
 }

@@ -172,7 +172,7 @@ func printResults(out io.Writer, results []measure.Result) error {
 	return nil
 }
 
-// said prints a figure that was measured.
+// measured returns a figure, "-" where it was not measured.
 func said(out io.Writer, format string, n measure.Number) {
 	if !math.IsNaN(float64(n)) {
 		fmt.Fprintf(out, "; "+format, float64(n))

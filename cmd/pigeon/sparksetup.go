@@ -53,7 +53,7 @@ already is left as it is; one that was interrupted is completed.`,
 // sparkSetup is one installation.
 type sparkSetup struct {
 	dir, version, python string
-	out                  io.Writer // progress, and what pip says
+	out                  io.Writer // progress, and the output of pip
 }
 
 func (s *sparkSetup) interpreter() string { return filepath.Join(s.dir, "bin", "python3") }
@@ -77,7 +77,7 @@ func (s *sparkSetup) run(ctx context.Context) (sparkhome.Home, error) {
 			[]string{s.python, "-m", "venv", s.dir},
 		},
 		{
-			"downloading and installing PySpark " + s.version, "see what pip says above; repeat the command to go on",
+			"downloading and installing PySpark " + s.version, "see the output of pip above; repeat the command to continue",
 			[]string{s.interpreter(), "-m", "pip", "install", "--disable-pip-version-check", "pyspark==" + s.version},
 		},
 	} {
@@ -123,7 +123,7 @@ func (s *sparkSetup) installed(ctx context.Context) (sparkhome.Home, error) {
 	return sparkhome.Find(ctx, places)
 }
 
-// do runs a program and shows all it says. An interrupt ends it and what it
+// do runs a program and shows its output. An interrupt ends it and what it
 // started, for instance pip's own build.
 func (s *sparkSetup) do(ctx context.Context, argv []string) error {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)

@@ -62,8 +62,8 @@ func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, limit int, 
 	if len(jobs) > 0 {
 		return err
 	}
-	if apps, unknown := c.applications(cmd.Context()); unknown == nil { // 'pigeon nodes' says why they are not known
-		sayApplications(cmd.OutOrStdout(), apps)
+	if apps, unknown := c.applications(cmd.Context()); unknown == nil { // 'pigeon nodes' reports why they are not known
+		printApplications(cmd.OutOrStdout(), apps)
 	}
 	return err
 }

@@ -24,11 +24,10 @@ func (c *clusterClient) applications(ctx context.Context) ([]string, error) {
 	return slices.Compact(found), err
 }
 
-// sayApplications names the applications below a list of jobs. It says nothing
-// where there are none.
-func sayApplications(out io.Writer, apps []string) {
+// printApplications names the applications below a list of jobs, if there are any.
+func printApplications(out io.Writer, apps []string) {
 	if len(apps) > 0 {
-		fmt.Fprintf(out, "applications on the nodes: %s; 'pigeon explain APPLICATION' tells what one has and waits for\n", strings.Join(apps, ", "))
+		fmt.Fprintf(out, "applications on the nodes: %s; 'pigeon explain APPLICATION' shows what one has and waits for\n", strings.Join(apps, ", "))
 	}
 }
 
@@ -40,6 +39,6 @@ func (c *clusterClient) orApplication(ctx context.Context, job string, missing e
 	}
 	return &api.Error{
 		Problem: api.Invalid, What: "it is an application, and no job", Subject: "application " + job,
-		Tried: "looking it up among the jobs", Next: "'pigeon explain " + job + "' tells what it has and waits for",
+		Tried: "looking it up among the jobs", Next: "'pigeon explain " + job + "' shows what it has and waits for",
 	}
 }

@@ -32,7 +32,7 @@ func submitCommand() *cobra.Command {
 		Short:   "Submit a job and print its id",
 		Long: `Submits a job and prints its id once the frontend has it safely in its journal. The
 program runs without a shell, once for each task; PIGEON_JOB, PIGEON_TASK and
-PIGEON_ATTEMPT tell it which one it is.
+PIGEON_ATTEMPT in its environment name it.
 
 With --wait, the exit status is 1 when the job fails or is cancelled.`,
 		Example: `  pigeon submit -- make -C /src test
@@ -95,16 +95,16 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 	if err != nil || !f.wait {
 		return err
 	}
-	return waitAndTell(cmd.Context(), c, at, id, func(s api.Status) error {
+	return waitAndPrint(cmd.Context(), c, at, id, func(s api.Status) error {
 		if output == outputJSON {
 			return writeJSON(out, s)
 		}
-		return tellEnd(cmd.ErrOrStderr(), &s)
+		return printEnd(cmd.ErrOrStderr(), &s)
 	})
 }
 
-// waitAndTell waits for a job; one that did not complete is exit status 1.
-func waitAndTell(ctx context.Context, c *clusterClient, at frontendAt, id string, tell func(api.Status) error) error {
+// waitAndPrint waits for a job; one that did not complete is exit status 1.
+func waitAndPrint(ctx context.Context, c *clusterClient, at frontendAt, id string, tell func(api.Status) error) error {
 	s, err := c.wait(ctx, at, id)
 	if err != nil {
 		return fmt.Errorf("job %s was accepted, and waiting for it ended early: %w", id, err)
@@ -118,8 +118,8 @@ func waitAndTell(ctx context.Context, c *clusterClient, at frontendAt, id string
 	return nil
 }
 
-// tellEnd says in a line how a job ended.
-func tellEnd(w io.Writer, s *api.Status) error {
+// printEnd prints in a line how a job ended.
+func printEnd(w io.Writer, s *api.Status) error {
 	line := fmt.Sprintf("job %s %s after %.3f s, %d of %d tasks completed", s.Job, s.State, s.Seconds, s.Completed, s.Tasks)
 	if s.Reason != "" {
 		line += ": " + s.Reason

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 )
 
-// summary is what "trace inspect" tells; times in seconds.
+// summary is what "trace inspect" prints; times in seconds.
 type summary struct {
 	Trace   string       `json:"trace"`   // file or generator
 	Jobs    int          `json:"jobs"`    // in all
@@ -73,7 +73,7 @@ func summarizeClass(w *workload.Workload, belongs func(*workload.Job) bool) clas
 	return c
 }
 
-// spreadOf sorts values and divides what it tells by unit.
+// spreadOf sorts values and divides the spread by unit.
 func spreadOf(values []int64, unit float64) spread {
 	if len(values) == 0 {
 		return spread{}

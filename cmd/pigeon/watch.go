@@ -46,7 +46,7 @@ class, where tasks wait, and a slider for time. Several histories play side by s
 	fs.DurationVar(&f.cutoff, "cutoff", time.Second, "a job is short when its tasks ran at most this on average, in the workload's own time")
 	fs.Float64Var(&f.speedup, "speedup", 1, "multiply times by this: that of the live run")
 	fs.DurationVar(&f.until, "until", 0, "end the picture at this time (0 = with the history)")
-	fs.StringVar(&f.queues, "queues", "", "where tasks wait, group or worker (default: as the history tells; a live one does not, and group is taken)")
+	fs.StringVar(&f.queues, "queues", "", "where tasks wait, group or worker (default: as in the history; of a live one, group)")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := f.check(len(paths)); err != nil {
 			return wrongUse(err)
@@ -93,7 +93,7 @@ func (f *watchFlags) read(path string, i int) (*watch.Recording, error) {
 	return watch.Read(file, path, o)
 }
 
-// writePage writes the file and says where it is.
+// writePage writes the file and prints where it is.
 func writePage(out io.Writer, path string, all []*watch.Recording) error {
 	file, err := os.Create(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package config turns the settings of a daemon into one Go struct, and says
+// Package config turns the settings of a daemon into one Go struct, and reports
 // where each value came from.
 //
 //	defaults (a Go struct)  <  YAML file  <  environment PIGEON_*  <  flag

@@ -13,7 +13,7 @@ import (
 // maxFile bounds a configuration file; the largest we write has a few KiB.
 const maxFile = 1 << 20
 
-// readFile returns the values a file gives. The YAML tree is walked here, not
+// readFile returns the values of a file. The YAML tree is walked here, not
 // only decoded, because a useful error needs the line.
 func readFile(path string, s schema) (map[string]given, error) {
 	if path == "" {

@@ -14,12 +14,12 @@ import (
 // Source is what may override the defaults. The zero Source overrides nothing.
 type Source struct {
 	File     string         // path of a YAML file, "" for none
-	Environ  []string       // "NAME=value", as os.Environ gives it
+	Environ  []string       // "NAME=value", as of os.Environ
 	Flags    *pflag.FlagSet // with the flags of [Flags]; only those that were set count
 	KnownEnv []string       // PIGEON_ variables that others read, so no misspellings of ours
 }
 
-// Origin tells one effective setting and where it came from.
+// Origin is one effective setting and where it came from.
 type Origin struct {
 	Key   string `json:"key"`             // of the setting, with dots
 	Value any    `json:"value"`           // in effect; a duration in seconds

@@ -27,7 +27,7 @@ func describe(cfg reflect.Value, s schema, sources ...map[string]given) Origins 
 	return out
 }
 
-// Place says the origin in words: "file frontend.yaml:3", "default".
+// Place returns the origin in words: "file frontend.yaml:3", "default".
 func (o Origin) Place() string {
 	return strings.TrimSpace(o.From + " " + o.Where)
 }

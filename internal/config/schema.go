@@ -21,7 +21,7 @@ type Key struct {
 	Flag string // without dashes in front, "journal-sync"
 	Env  string // "PIGEON_JOURNAL_SYNC"
 	Doc  string // effect, unit, formula
-	Type string // "duration", "integer", ... as error messages say it
+	Type string // "duration", "integer", ... as error messages name it
 
 	index []int        // field path in the struct
 	typ   reflect.Type // of that field
@@ -105,7 +105,7 @@ func (s *schema) collect(t reflect.Type, prefix string, index []int) error {
 	return nil
 }
 
-// typeName says a type as error messages and flag usage do; "" when no setting
+// typeName names a type as error messages and flag usage do; "" when no setting
 // can have it.
 func typeName(t reflect.Type) string {
 	switch {

@@ -4,11 +4,11 @@
 //	GET /api/state   groups with their nodes, newest jobs
 //
 // The page is embedded in the program and loads nothing from elsewhere. It shows
-// what a [Source] tells, a frontend for instance, and changes nothing.
+// the state that a [Source] returns, such as a frontend, and changes nothing.
 //
 // Every state is asked for once however many browsers look: answers are kept for
 // a quarter of a second. A source that does not answer leaves the page with what
-// it showed last and a line that says so.
+// it showed last and a line about that.
 //
 // A page of another site could have a browser ask here by a name that leads to
 // this machine; requests by a name other than localhost or an address are

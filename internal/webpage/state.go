@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Source tells about a cluster; a frontend is one.
+// Source returns the state of a cluster; a frontend is one.
 type Source interface {
 	// Nodes returns every group with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)

@@ -1,4 +1,4 @@
-// Package driver runs a driver of Spark that does what it is told: the class Bench of
+// Package driver runs a driver of Spark that executes commands: the class Bench of
 // Pigeon's plugin, under any master of Spark, so that cluster managers are measured by
 // the same program.
 //

@@ -37,15 +37,15 @@ func Slots(groups []int, asked int) (int, error) {
 	return asked, nil
 }
 
-// Own describes the cluster that is started for a replay.
-type Own struct {
+// ClusterOptions describes the cluster that is started for a replay.
+type ClusterOptions struct {
 	Isolation cluster.Isolation
 	Slots     int // of each node, from Slots
 }
 
-// OnOwn starts the cluster that the run describes, replays the workload on it and
+// OnNewCluster starts the cluster that the run describes, replays the workload on it and
 // takes it down. Master and Executors of the options are those of that cluster.
-func OnOwn(ctx context.Context, r *experiment.Run, w *workload.Workload, own Own, o Options) (m *replay.Measured, err error) {
+func OnNewCluster(ctx context.Context, r *experiment.Run, w *workload.Workload, own ClusterOptions, o Options) (m *replay.Measured, err error) {
 	if err := o.Check(len(w.Jobs)); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func OnOwn(ctx context.Context, r *experiment.Run, w *workload.Workload, own Own
 	return replay.Metered(ctx, c, w, func() (*replay.Measured, error) { return Run(ctx, w, o) })
 }
 
-func (own Own) spec(r *experiment.Run) cluster.Spec {
+func (own ClusterOptions) spec(r *experiment.Run) cluster.Spec {
 	spec := replay.Spec(r)
 	spec.Isolation, spec.Slots, spec.Groups = own.Isolation, own.Slots, nil
 	spec.HTTP = own.Isolation == cluster.Process // for the count of messages

@@ -16,7 +16,7 @@ const (
 )
 
 // disk writes and syncs 4 KiB as the journal does: no job is accepted faster
-// than the disk says that it has it.
+// than the disk reports that it has it.
 func disk(dir string) Finding {
 	times, err := timeSyncs(dir)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package doctor looks at a machine the way Pigeon will use it and says what
-// would go wrong, before it does.
+// Package doctor checks a machine the way Pigeon will use it, and reports problems
+// before they occur.
 //
 // Each check tries the thing itself (binds the address, syncs a file, lets a
 // timer fire) and leaves nothing behind. A check never fails by itself: what it
@@ -14,7 +14,7 @@ type Status string
 // The three outcomes of a check.
 const (
 	Good Status = "good" // nothing to do
-	Warn Status = "warn" // works, with the limit that is told
+	Warn Status = "warn" // works, with the limit that was found
 	Bad  Status = "bad"  // something that Pigeon needs does not work
 )
 
@@ -32,7 +32,7 @@ type Check struct {
 	Look func(context.Context) Finding
 }
 
-// Options say what the machine is wanted for.
+// Options describe the use of the machine.
 type Options struct {
 	TempDir string   // where journals and test files would go
 	Ports   []Port   // that daemons listen on by default
@@ -60,7 +60,7 @@ func Checks(o Options) []Check {
 	}
 }
 
-// Run makes the checks one after another, tells each finding as it comes, and
+// Run makes the checks one after another, reports each finding as it comes, and
 // stops early when ctx ends. It returns the worst status.
 func Run(ctx context.Context, checks []Check, tell func(Finding) error) (Status, error) {
 	worst := Good

@@ -19,7 +19,7 @@ const (
 	natsGreeting = 4096
 )
 
-// tryListen tells whether an address could be listened on.
+// tryListen reports whether an address can be listened on.
 func tryListen(ctx context.Context, address string) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

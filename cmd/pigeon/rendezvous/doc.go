@@ -1,5 +1,5 @@
 // Package rendezvous is where the commands of a user find the "pigeon dev" that
-// the same user runs, so that nobody types an address.
+// the same user runs, so that no address has to be typed.
 //
 //	no file ──Publish──▶ file, locked by its process ──Withdraw──▶ no file
 //	                              │

@@ -24,10 +24,10 @@ type Dev struct {
 	NATS      string   `json:"nats"`      // URL
 }
 
-// ErrNone says that no dev of this user runs.
+// ErrNone means that no dev of this user runs.
 var ErrNone = errors.New("no pigeon dev of this user runs")
 
-// TakenError says that another dev of this user runs already.
+// TakenError means that another dev of this user runs already.
 type TakenError struct{ By Dev }
 
 func (e *TakenError) Error() string {
@@ -48,7 +48,7 @@ type Notice struct {
 	file *os.File // holds the lock
 }
 
-// Publish tells the commands of this user of d, until Withdraw or the end of the
+// Publish announces d to the commands of this user, until Withdraw or the end of the
 // process. The error is a *TakenError, or about the file.
 func Publish(path string, d Dev) (*Notice, error) {
 	if err := ownFolder(filepath.Dir(path)); err != nil {
@@ -182,7 +182,7 @@ func checkFolder(dir string) error {
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || !ok || int(owner.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s is not a folder for this user alone (mode 0700), so what it says is not trusted; remove it, or set XDG_RUNTIME_DIR to another", dir)
+		return fmt.Errorf("%s is not a folder for this user alone (mode 0700), so its content is not trusted; remove it, or set XDG_RUNTIME_DIR to another", dir)
 	}
 	return nil
 }

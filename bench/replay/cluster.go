@@ -12,8 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
-// Own describes a replay on a cluster that is started for it.
-type Own struct {
+// ClusterOptions describes a replay on a cluster that is started for it.
+type ClusterOptions struct {
 	Isolation cluster.Isolation
 	Progress  func(Progress)
 	// Log receives what daemons of this process log; nil discards it.
@@ -32,9 +32,9 @@ type Measured struct {
 	Events []measure.Event // every task's life, in order of time
 }
 
-// OnOwn starts the cluster that the run describes, replays the workload on it and
+// OnNewCluster starts the cluster that the run describes, replays the workload on it and
 // takes it down. w is the result of run.Workload.
-func OnOwn(ctx context.Context, run *experiment.Run, w *workload.Workload, o Own) (m *Measured, err error) {
+func OnNewCluster(ctx context.Context, run *experiment.Run, w *workload.Workload, o ClusterOptions) (m *Measured, err error) {
 	spec := Spec(run)
 	spec.Isolation, spec.Log, spec.History = o.Isolation, o.Log, true
 	spec.HTTP = o.Isolation == cluster.Process // for the count of messages
@@ -77,7 +77,7 @@ func Spec(run *experiment.Run) cluster.Spec {
 	return spec
 }
 
-func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o Own) (*Measured, error) {
+func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o ClusterOptions) (*Measured, error) {
 	return Metered(ctx, c, w, func() (*Measured, error) {
 		beside, stop := context.WithCancel(ctx)
 		ended := make(chan struct{})

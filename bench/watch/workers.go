@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// cells are the workers of a history, as it names them.
-type cells struct {
+// workerIndex holds the workers of a history by name.
+type workerIndex struct {
 	index map[string]int
-	list  []cell
+	list  []namedWorker
 }
 
-type cell struct {
+type namedWorker struct {
 	name   string
 	number int // of a name that is one, or ends in one; else -1
 	group  int // -1: not known
 }
 
-// newCells has workers 0 to n-1, as the simulator names them.
-func newCells(n int) *cells {
-	c := &cells{index: map[string]int{}}
+// newWorkerIndex has workers 0 to n-1, as the simulator names them.
+func newWorkerIndex(n int) *workerIndex {
+	c := &workerIndex{index: map[string]int{}}
 	for i := range n {
 		c.find(strconv.Itoa(i))
 	}
@@ -30,11 +30,11 @@ func newCells(n int) *cells {
 }
 
 // find returns the index of a worker: "17", or "node-2-017/0", whose group is 2.
-func (c *cells) find(name string) int {
+func (c *workerIndex) find(name string) int {
 	if i, ok := c.index[name]; ok {
 		return i
 	}
-	w := cell{name: name, number: -1, group: -1}
+	w := namedWorker{name: name, number: -1, group: -1}
 	var slot int
 	if n, err := strconv.Atoi(name); err == nil {
 		w.number = n
@@ -46,8 +46,8 @@ func (c *cells) find(name string) int {
 	return len(c.list) - 1
 }
 
-// join says that a master launches at a worker.
-func (c *cells) join(worker, group int) {
+// join notes that a master launches at a worker.
+func (c *workerIndex) join(worker, group int) {
 	if w := &c.list[worker]; w.group < 0 {
 		w.group = group
 	}
@@ -56,15 +56,15 @@ func (c *cells) join(worker, group int) {
 // inOrder returns the workers by group and number, and where each index went.
 // Workers of an unknown group among numbered ones belong to that of the worker
 // before them; the simulator numbers group by group.
-func (c *cells) inOrder() (workers []Worker, place []int) {
+func (c *workerIndex) inOrder() (workers []Worker, place []int) {
 	byNumber := make([]int, len(c.list))
 	for i := range byNumber {
 		byNumber[i] = i
 	}
 	slices.SortStableFunc(byNumber, func(a, b int) int { return cmp.Compare(c.list[a].number, c.list[b].number) })
-	c.lend(byNumber)
+	c.inherit(byNumber)
 	slices.Reverse(byNumber)
-	c.lend(byNumber) // the first ones take that of those after them
+	c.inherit(byNumber) // the first ones take that of those after them
 	slices.Reverse(byNumber)
 	slices.SortStableFunc(byNumber, func(a, b int) int {
 		return cmp.Or(cmp.Compare(c.list[a].group, c.list[b].group), cmp.Compare(c.list[a].number, c.list[b].number), strings.Compare(c.list[a].name, c.list[b].name))
@@ -77,8 +77,8 @@ func (c *cells) inOrder() (workers []Worker, place []int) {
 	return workers, place
 }
 
-// lend gives each worker of unknown group that of the one before it.
-func (c *cells) lend(order []int) {
+// inherit sets the group of each worker of unknown group to that of the one before it.
+func (c *workerIndex) inherit(order []int) {
 	group := -1
 	for _, i := range order {
 		if w := &c.list[i]; w.group >= 0 {

@@ -9,17 +9,17 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// slack is what a completion time may differ by rounding, in ns.
+// slack is the difference of a completion time by rounding, in ns.
 const slack = 1000
 
-// tolerance is what a simulated job may take beyond its longest task and still
+// tolerance is the time that a simulated job may take beyond its longest task and still
 // count as unqueued, by class: the messages of a job that is alone in the cluster,
 // and slack. A task of pigeon takes three (to the master, to the worker, the
-// report); one of sparrow four, since the worker that holds a probe asks for it
+// report); one of sparrow four, since the worker that holds a probe requests it
 // first. Eagle and Hawk have both, by class.
 func (r *Run) tolerance(ctx context.Context, delay time.Duration) (byClass [2]int64, err error) {
 	for class := range byClass {
-		took, err := r.alone(ctx, delay, class == 1)
+		took, err := r.messageTime(ctx, delay, class == 1)
 		if err != nil {
 			return byClass, err
 		}
@@ -28,9 +28,9 @@ func (r *Run) tolerance(ctx context.Context, delay time.Duration) (byClass [2]in
 	return byClass, nil
 }
 
-// alone returns the time (ns) that messages add to a job of one task in a small
+// messageTime returns the time (ns) that messages add to a job of one task in a small
 // cluster that has nothing else to do.
-func (r *Run) alone(ctx context.Context, delay time.Duration, long bool) (int64, error) {
+func (r *Run) messageTime(ctx context.Context, delay time.Duration, long bool) (int64, error) {
 	const duration = int64(sched.Second)
 	job := sim.Job{Line: 1, Estimate: sched.Time(duration), Durations: []int64{duration}, Long: long}
 	params := r.Params

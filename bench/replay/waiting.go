@@ -23,10 +23,10 @@ const (
 type waiting struct {
 	job   int
 	since time.Time // it was submitted
-	ask   time.Time // it cannot have ended before
+	poll  time.Time // it cannot have ended before
 }
 
-// queue holds the waiting jobs of one frontend, the one to ask for next first.
+// queue holds the waiting jobs of one frontend, by the time of their next poll.
 type queue struct {
 	mu   sync.Mutex
 	jobs waitingHeap
@@ -44,7 +44,7 @@ func (q *queue) add(w waiting) {
 func (q *queue) take() (w waiting, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.jobs) == 0 || time.Now().Before(q.jobs[0].ask) {
+	if len(q.jobs) == 0 || time.Now().Before(q.jobs[0].poll) {
 		return w, false
 	}
 	w, ok = heap.Pop(&q.jobs).(waiting)
@@ -54,7 +54,7 @@ func (q *queue) take() (w waiting, ok bool) {
 type waitingHeap []waiting
 
 func (h waitingHeap) Len() int           { return len(h) }
-func (h waitingHeap) Less(i, j int) bool { return h[i].ask.Before(h[j].ask) }
+func (h waitingHeap) Less(i, j int) bool { return h[i].poll.Before(h[j].poll) }
 func (h waitingHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *waitingHeap) Push(x any)        { *h = append(*h, x.(waiting)) }
 func (h *waitingHeap) Pop() any {
@@ -81,18 +81,18 @@ func (r *replay) watch(ctx context.Context, t *target) {
 		case ctx.Err() != nil:
 			return
 		case errors.As(err, &refusal) && refusal.Problem == api.NotFound:
-			r.fail(fmt.Errorf("%s had been accepted by the frontend %s, which does not know it any more: %w; the replay was ended", r.name(w.job), t.address, err))
+			r.fail(fmt.Errorf("%s had been accepted by the frontend %s, which no longer knows it: %w; the replay was ended", r.name(w.job), t.address, err))
 			return
 		case err != nil:
-			sleep(ctx, retryFirst) // it may be starting again
+			sleep(ctx, retryFirst) // the frontend may be starting again
 		}
-		// It waits in queues: the longer it has, the less often it is asked for.
-		w.ask = time.Now().Add(time.Since(w.since) / 10)
+		// The longer it has waited in queues, the less often it is polled.
+		w.poll = time.Now().Add(time.Since(w.since) / 10)
 		t.queue.add(w)
 	}
 }
 
-// end books a job that ended.
+// end records a job that ended.
 func (r *replay) end(i int, s api.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
