@@ -49,7 +49,7 @@ func (f *Frontend) StaleJob(key string) bool {
 // peek reads what the owner has; zero of a frontend that has ended.
 func peek[T any](f *Frontend, read func(*owner) T) (seen T) {
 	done := make(chan T, 1)
-	if f.loop.Urge(func() { done <- read(f.owner) }) != nil {
+	if f.loop.PostUnbounded(func() { done <- read(f.owner) }) != nil {
 		return seen
 	}
 	return <-done

@@ -144,7 +144,7 @@ func (f *Frontend) resume() error {
 	o := f.owner
 	f.submissions = &submissions{
 		frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, jobs: o.jobs, dispatch: o.dispatch, refused: f.metrics.refused,
-		post: func(do func()) error { return f.loop.Urge(do) }, fail: f.life.Fail,
+		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail,
 	}
 	o.grants = &grants{frontend: f.cfg.ID, jobs: o.jobs, dispatch: o.dispatch, room: f.submissions.room, post: f.postUnbounded}
 	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, Logger: f.log}, f.restore)
@@ -174,7 +174,7 @@ func (f *Frontend) post(do func()) error { return f.loop.Post(do) }
 
 // postUnbounded runs do on the owner goroutine for what this frontend has under way; a
 // stopped daemon ignores it.
-func (f *Frontend) postUnbounded(do func()) { _ = f.loop.Urge(do) }
+func (f *Frontend) postUnbounded(do func()) { _ = f.loop.PostUnbounded(do) }
 
 // Ready is closed when the frontend serves and its masters were asked.
 func (f *Frontend) Ready() <-chan struct{} { return f.life.Ready() }

@@ -198,7 +198,7 @@ func (m *Master) handle(batch []func()) {
 }
 
 // post has the owner run what must not be refused; a stopping daemon has no more use for it.
-func (m *Master) post(do func()) { _ = m.loop.Urge(do) }
+func (m *Master) post(do func()) { _ = m.loop.PostUnbounded(do) }
 
 // Close frees what New opened when Run was never called. It is safe twice, and
 // does nothing after Run.

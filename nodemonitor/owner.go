@@ -143,7 +143,7 @@ func (o *owner) repeat() {
 
 // post puts what this node itself has under way into the owner's inbox; when the owner
 // is gone it is of no use any more.
-func (n *NodeMonitor) post(e event) { _ = n.loop.Urge(e) }
+func (n *NodeMonitor) post(e event) { _ = n.loop.PostUnbounded(e) }
 
 // do runs a function on the owner goroutine, if there is one still.
 func (n *NodeMonitor) do(f func()) { n.post(event{do: f}) }
@@ -152,7 +152,7 @@ func (n *NodeMonitor) do(f func()) { n.post(event{do: f}) }
 // owner is gone.
 func (n *NodeMonitor) ask(f func()) bool {
 	done := make(chan struct{})
-	if err := n.loop.Urge(event{do: func() { f(); close(done) }}); err != nil {
+	if err := n.loop.PostUnbounded(event{do: func() { f(); close(done) }}); err != nil {
 		return false
 	}
 	<-done // what was posted is handled, also at the end

@@ -1,6 +1,6 @@
-// Package daemontest helps tests that run daemons in their own process: it runs
-// one to its end, waits for what must become true, and speaks to masters as a
-// node or a frontend of the test's making, over real Thrift.
+// Package daemontest is for tests that run daemons in their own process: it runs a
+// daemon to its end, awaits conditions, and sends messages to masters as a node
+// monitor or a frontend that does only what the test has it do, over real Thrift.
 //
-// It knows no daemon, so that the tests of each can use it.
+// It imports no daemon, so that the tests of each can use it.
 package daemontest

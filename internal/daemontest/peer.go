@@ -19,7 +19,7 @@ import (
 )
 
 // Peer is a node monitor or a frontend that does only what a test has it do. It
-// serves and calls over real Thrift, and keeps what it is sent.
+// serves and calls over real Thrift, and keeps the messages that it is sent.
 type Peer struct {
 	t           testing.TB
 	Ref         wire.Ref
@@ -43,7 +43,7 @@ type Peer struct {
 
 var _ wire.BatchReceiver = (*Peer)(nil)
 
-// Node returns a node monitor of the name that knows the master at the address.
+// Node returns a node monitor of the name, with the master at the address.
 func Node(t testing.TB, name, master string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, "127.0.0.1:0")
 }
@@ -53,7 +53,7 @@ func NodeAt(t testing.TB, name, master, listen string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, listen)
 }
 
-// Frontend returns a frontend of the name that knows the master at the address.
+// Frontend returns a frontend of the name, with the master at the address.
 func Frontend(t testing.TB, name, master string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Distributor, Name: name}, master, "127.0.0.1:0")
 }
@@ -109,7 +109,7 @@ func (p *Peer) Address() string { return p.address }
 // Master calls the peer's master.
 func (p *Peer) Master() *wire.PeerClient { return p.master }
 
-// Deliver keeps what the master sends.
+// Deliver keeps a batch of the master.
 func (p *Peer) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return p.inbox.Accept(b, func(b *wire.Batch) (string, error) {
 		if why := p.Refuse.Load(); why != nil {
@@ -123,14 +123,14 @@ func (p *Peer) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error
 	})
 }
 
-// Got returns what came of the kind so far, in order.
+// Got returns the messages of the kind that have come, in order.
 func (p *Peer) Got(kind sched.Kind) []wire.Item {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(p.items), func(it wire.Item) bool { return it.Msg.Kind != kind })
 }
 
-// AwaitGot waits until n messages of the kind have come and gives them.
+// AwaitGot waits until n messages of the kind have come and returns them.
 func (p *Peer) AwaitGot(kind sched.Kind, n int) []wire.Item {
 	p.t.Helper()
 	Await(p.t, "messages "+kind.String()+" for "+p.Ref.String(), func() bool { return len(p.Got(kind)) >= n })
@@ -147,13 +147,13 @@ func (p *Peer) Epoch() uint64 {
 	return p.batches[len(p.batches)-1].Epoch
 }
 
-// Hello introduces the peer, with what h says beside who speaks.
+// Hello sends a hello of the peer, with the fields of h that are not about its sender.
 func (p *Peer) Hello(h wire.Hello) wire.HelloReply {
 	p.t.Helper()
 	h.Sender, h.Incarnation, h.Address, h.Group = p.Ref, p.Incarnation, p.Address(), p.Group
 	r, err := p.master.Hello(p.t.Context(), &h)
 	if err != nil {
-		p.t.Fatalf("%s says hello: %v", p.Ref, err)
+		p.t.Fatalf("the hello of %s: %v", p.Ref, err)
 	}
 	return r
 }

@@ -14,13 +14,13 @@ import (
 // patience bounds every wait. A test that needs it has failed.
 const patience = await.Limit
 
-// Daemon is what the daemons have in common.
+// Daemon is a daemon of any role.
 type Daemon interface {
 	Run(ctx context.Context) error
 	Ready() <-chan struct{}
 }
 
-// Process is a daemon that runs.
+// Process is a running daemon.
 type Process struct {
 	t    testing.TB
 	stop context.CancelFunc
@@ -56,7 +56,7 @@ func Begin(t testing.TB, d Daemon) *Process {
 	return p
 }
 
-// Stop ends the daemon and returns when it is gone; an error of it fails the
+// Stop ends the daemon and returns when it has ended; an error of it fails the
 // test. It is safe to call twice.
 func (p *Process) Stop() {
 	p.t.Helper()
@@ -68,7 +68,7 @@ func (p *Process) Stop() {
 	})
 }
 
-// End waits for a daemon that ends by itself and gives its error.
+// End waits for a daemon that ends by itself and returns its error.
 func (p *Process) End() (err error) {
 	p.t.Helper()
 	p.once.Do(func() { err = p.wait() })
@@ -86,7 +86,7 @@ func (p *Process) wait() error {
 	}
 }
 
-// Await polls until the condition holds.
+// Await polls until the condition holds, and fails the test when it does not in time.
 func Await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	await.Until(t, what, holds)

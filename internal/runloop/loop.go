@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// ErrClosed is the answer to posting to a loop that has ended.
+// ErrClosed is the error of posting to a loop that has ended.
 var ErrClosed = errors.New("the daemon is stopping")
 
-// FullError is the answer to posting more than the inbox holds.
+// FullError is the error of posting more than the inbox holds.
 type FullError struct{ Limit int }
 
 // Error implements error.
@@ -19,19 +19,20 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("the daemon's inbox is full (%d entries)", e.Limit)
 }
 
-// Loop is an inbox and the goroutine that empties it. Make one with New.
+// Loop is an inbox and the goroutine that empties it, the owner goroutine. Make one
+// with New.
 type Loop[T any] struct {
 	limit  int
 	handle func(batch []T)
-	wake   chan struct{} // of size 1: something waits
+	wake   chan struct{} // of size 1: the inbox is not empty
 
 	mu     sync.Mutex
-	inbox  []T // written by any goroutine, taken whole by the owner
+	inbox  []T // appended to by any goroutine, emptied at once by the owner
 	closed bool
 }
 
-// New returns a loop whose owner calls handle with everything that was posted
-// since the last call, in order. At most limit entries wait.
+// New returns a loop whose owner goroutine calls handle with everything that was
+// posted since the last call, in order. At most limit entries wait.
 func New[T any](limit int, handle func(batch []T)) *Loop[T] {
 	return &Loop[T]{limit: limit, handle: handle, wake: make(chan struct{}, 1)}
 }
@@ -39,10 +40,10 @@ func New[T any](limit int, handle func(batch []T)) *Loop[T] {
 // Post adds entries, all or none. It never blocks.
 func (l *Loop[T]) Post(items ...T) error { return l.post(l.limit, items) }
 
-// Urge is Post without the limit, for what the daemon itself has under way (a
-// due timer, a finished write): its number is bounded where it was started, and
-// refusing it would lose it.
-func (l *Loop[T]) Urge(items ...T) error { return l.post(math.MaxInt, items) }
+// PostUnbounded is Post without the limit, for what the daemon itself has under way
+// (a due timer, a finished write): the number of such entries is bounded where they
+// were started, and refusing one would lose it.
+func (l *Loop[T]) PostUnbounded(items ...T) error { return l.post(math.MaxInt, items) }
 
 func (l *Loop[T]) post(limit int, items []T) error {
 	l.mu.Lock()
@@ -58,34 +59,34 @@ func (l *Loop[T]) post(limit int, items []T) error {
 	l.mu.Unlock()
 	select {
 	case l.wake <- struct{}{}:
-	default: // the owner will see these too
+	default: // the owner was woken already
 	}
 	return nil
 }
 
-// Run is the owner goroutine; it returns when ctx is done. What still waits then
-// is handled first, so that every Post that returned nil was handled.
+// Run is the owner goroutine; it returns when ctx is done. It handles the entries
+// that wait then, so that each one whose Post returned nil is handled.
 func (l *Loop[T]) Run(ctx context.Context) {
-	var spare []T
+	var reuse []T
 	for {
 		select {
 		case <-l.wake:
-			spare = l.drain(spare)
+			reuse = l.drain(reuse)
 		case <-ctx.Done():
 			l.mu.Lock()
 			l.closed = true
 			l.mu.Unlock()
-			l.drain(spare)
+			l.drain(reuse)
 			return
 		}
 	}
 }
 
-// drain handles what waits and gives the emptied slice back for reuse.
-func (l *Loop[T]) drain(spare []T) []T {
+// drain handles the entries that wait and returns the emptied slice for reuse.
+func (l *Loop[T]) drain(reuse []T) []T {
 	l.mu.Lock()
 	batch := l.inbox
-	l.inbox = spare[:0]
+	l.inbox = reuse[:0]
 	l.mu.Unlock()
 	if len(batch) > 0 {
 		l.handle(batch)

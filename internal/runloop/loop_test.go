@@ -14,7 +14,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// What waits goes out as one batch, in order, and what comes meanwhile as the next.
+// Waiting entries are handled as one batch, in order, and those that are posted meanwhile as
+// the next.
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var batches [][]int
@@ -46,7 +47,7 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// The limit refuses, all or none, and names itself; Urge is not held by it.
+// The limit refuses all entries or none, and is named; PostUnbounded has none.
 func TestLimit(t *testing.T) {
 	var got []int
 	l := runloop.New(3, func(batch []int) { got = append(got, batch...) })
@@ -57,7 +58,7 @@ func TestLimit(t *testing.T) {
 	if err := l.Post(3, 4); !errors.As(err, &full) || full.Limit != 3 || !strings.Contains(err.Error(), "3 entries") {
 		t.Errorf("%v", err)
 	}
-	if err := errors.Join(l.Post(5), l.Urge(6, 7)); err != nil {
+	if err := errors.Join(l.Post(5), l.PostUnbounded(6, 7)); err != nil {
 		t.Error(err)
 	}
 	ended, stop := context.WithCancel(t.Context())
@@ -69,7 +70,7 @@ func TestLimit(t *testing.T) {
 	if err := l.Post(8); !errors.Is(err, runloop.ErrClosed) {
 		t.Errorf("%v", err)
 	}
-	if err := l.Urge(8); !errors.Is(err, runloop.ErrClosed) {
+	if err := l.PostUnbounded(8); !errors.Is(err, runloop.ErrClosed) {
 		t.Errorf("%v", err)
 	}
 }
@@ -78,18 +79,18 @@ func TestLimit(t *testing.T) {
 // poster, also when the loop ends in the middle.
 func TestNothingIsLost(t *testing.T) {
 	for range 50 {
-		type entry struct{ who, number int }
+		type entry struct{ poster, number int }
 		var handled []entry // the loop's, read when it has ended
 		l := runloop.New(1<<20, func(batch []entry) { handled = append(handled, batch...) })
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		var loop, posters sync.WaitGroup
 		loop.Go(func() { l.Run(ctx) })
-		taken := make([]int, 4)
-		for p := range taken {
+		posted := make([]int, 4)
+		for p := range posted {
 			posters.Go(func() {
-				for l.Post(entry{p, taken[p]}) == nil {
-					if taken[p]++; taken[p] == 100 && p == 0 {
+				for l.Post(entry{p, posted[p]}) == nil {
+					if posted[p]++; posted[p] == 100 && p == 0 {
 						stop()
 					}
 				}
@@ -97,15 +98,15 @@ func TestNothingIsLost(t *testing.T) {
 		}
 		posters.Wait()
 		loop.Wait()
-		next := make([]int, len(taken))
+		next := make([]int, len(posted))
 		for _, e := range handled {
-			if e.number != next[e.who] {
-				t.Fatalf("poster %d: entry %d after %d", e.who, e.number, next[e.who]-1)
+			if e.number != next[e.poster] {
+				t.Fatalf("poster %d: entry %d after %d", e.poster, e.number, next[e.poster]-1)
 			}
-			next[e.who]++
+			next[e.poster]++
 		}
-		if !slices.Equal(next, taken) {
-			t.Fatalf("handled %v of %v", next, taken)
+		if !slices.Equal(next, posted) {
+			t.Fatalf("handled %v of %v", next, posted)
 		}
 	}
 }
@@ -129,7 +130,7 @@ func TestTimers(t *testing.T) {
 		self := sched.Addr{Role: sched.Master, ID: 3}
 		start := clock.Now()
 		if start != sched.Time(time.Now().UnixNano()) {
-			t.Errorf("the clock begins at %d, not at what the machine says", start)
+			t.Errorf("the clock begins at %d, not with the machine's", start)
 		}
 		timers.Set(self, start+2*sched.Second, 7)
 		timers.Set(self, start+sched.Second, 8)

@@ -12,9 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Recorder writes what the cores of one daemon were told and what they wanted
-// done: one JSON object per input, with the described actions. Timeouts are
-// inputs like any other.
+// Recorder writes the inputs of the cores of one daemon and the actions that they
+// returned: one JSON object per input. Timeouts are inputs like any other.
 type Recorder struct {
 	w   *bufio.Writer
 	enc *json.Encoder
@@ -47,8 +46,8 @@ func (r *Recorder) step(self sched.Addr, now sched.Time, from sched.Addr, m *sch
 	r.err = r.enc.Encode(&line)
 }
 
-// RecordTo returns a recorder that writes to <folder>/<name>.jsonl, and what ends
-// it.
+// RecordTo returns a recorder that writes to <folder>/<name>.jsonl, and the function
+// that ends it.
 func RecordTo(folder, name string) (r *Recorder, end func() error, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("the folder for recordings cannot be made: %w", err)
@@ -61,7 +60,7 @@ func RecordTo(folder, name string) (r *Recorder, end func() error, err error) {
 	return r, func() error { return errors.Join(r.Close(), f.Close()) }, nil
 }
 
-// Close writes out what is buffered and tells the first fault of the recording.
+// Close flushes the buffer and returns the first error of the recording.
 func (r *Recorder) Close() error {
 	if err := r.w.Flush(); r.err == nil {
 		r.err = err
@@ -69,8 +68,8 @@ func (r *Recorder) Close() error {
 	return r.err
 }
 
-// Verify returns the inputs of a recording to fresh cores and compares what they
-// want done, line by line. fresh gives the fresh core of an address.
+// Verify steps the inputs of a recording into fresh cores and compares their actions
+// with the recorded ones, line by line. fresh returns the fresh core of an address.
 func Verify(recording io.Reader, fresh func(sched.Addr) sched.Core) (steps int, err error) {
 	cores := map[sched.Addr]sched.Core{}
 	dec := json.NewDecoder(bufio.NewReaderSize(recording, 1<<16))

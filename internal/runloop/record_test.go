@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// echo is a core that answers every message with what it has counted so far.
+// echo is a core that answers every message with its count of them.
 type echo struct {
 	count uint64
 	step  uint64
@@ -42,8 +42,8 @@ func record(t *testing.T, into *bytes.Buffer) (acted []string) {
 	return acted
 }
 
-// A recording gives the same again with the same cores, and names the input at
-// which others differ. Time never goes back, whatever the clock says.
+// A recording is verified with the same cores, and the input at which others differ is
+// named. Time never goes back, whatever the clock does.
 func TestVerify(t *testing.T) {
 	var b bytes.Buffer
 	acted := record(t, &b)
@@ -62,7 +62,7 @@ func TestVerify(t *testing.T) {
 	for name, spoilt := range map[string]string{
 		"an action is missing": strings.Replace(text, `,"Timer at 1000000010 token=1"`, "", 1),
 		"cut off":              text[:len(text)-5],
-		"rubbish":              "rubbish",
+		"garbage":              "garbage",
 	} {
 		if _, err := runloop.Verify(strings.NewReader(spoilt), func(sched.Addr) sched.Core { return &echo{step: 1} }); err == nil {
 			t.Errorf("%s: not noticed", name)
@@ -76,7 +76,7 @@ var errFull = errors.New("no space left")
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// A fault of the recording is told at its end and stops nothing.
+// An error of the recording is returned at its end and stops nothing.
 func TestRecordingFails(t *testing.T) {
 	r := runloop.NewRecorder(full{})
 	acted := 0

@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Stepper gives inputs to cores and their actions to the daemon. It belongs to
-// the owner goroutine, but for Messages.
+// Stepper steps inputs into cores and passes their actions to the daemon. It belongs
+// to the owner goroutine, but for Messages.
 type Stepper struct {
 	act      func(self sched.Addr, a *sched.Action)
 	record   *Recorder // nil when nothing is recorded
@@ -22,7 +22,8 @@ func NewStepper(act func(self sched.Addr, a *sched.Action), record *Recorder) *S
 	return &Stepper{act: act, record: record}
 }
 
-// Step gives the core one message. now is never taken to go back.
+// Step steps one message into the core. A now before the last one counts as the last
+// one.
 func (s *Stepper) Step(core sched.Core, self sched.Addr, now sched.Time, from sched.Addr, m *sched.Message) {
 	s.now = max(s.now, now)
 	s.out.Reset()
@@ -39,8 +40,8 @@ func (s *Stepper) Step(core sched.Core, self sched.Addr, now sched.Time, from sc
 	}
 }
 
-// Spread counts the copies of a message to Everyone, which only the daemon knows
-// the number of.
+// Spread counts the copies of a message to Everyone, whose number only the daemon
+// knows.
 func (s *Stepper) Spread(m *sched.Message, copies int) {
 	s.messages.Add(uint64(copies * m.Tasks())) //nolint:gosec // never negative
 }
@@ -50,9 +51,9 @@ func (s *Stepper) Spread(m *sched.Message, copies int) {
 // from anywhere.
 func (s *Stepper) Messages() uint64 { return s.messages.Load() }
 
-// Clock counts from 1970, as the machine's clock was when this one was made, and
-// without its later jumps: what happens at multiples of an interval happens at
-// about the same instant in all daemons.
+// Clock counts nanoseconds since 1970, as the machine's clock was when this one was
+// made and without its later jumps: multiples of an interval are at about the same
+// instant in all daemons.
 type Clock struct {
 	start  time.Time
 	before sched.Time
@@ -67,7 +68,7 @@ func NewClock() Clock {
 // Now returns the instant.
 func (c Clock) Now() sched.Time { return c.before + sched.Time(time.Since(c.start)) }
 
-// Timers turns Timer actions into posted Timeouts.
+// Timers turn Timer actions into Timeouts that are posted when they are due.
 type Timers struct {
 	clock Clock
 	fire  func(self sched.Addr, token uint64)

@@ -7,10 +7,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// crier sends a batch, a single message and a cry to all, and wants a timer.
-type crier struct{}
+// broadcaster sends a batch, a single message and one to everyone, and sets a timer.
+type broadcaster struct{}
 
-func (crier) Step(now sched.Time, _ sched.Addr, _ *sched.Message, out *sched.Actions) {
+func (broadcaster) Step(now sched.Time, _ sched.Addr, _ *sched.Message, out *sched.Actions) {
 	out.Send(sched.Addr{Role: sched.Master}, sched.Tasks).Count = 7
 	out.Send(sched.Addr{Role: sched.Worker}, sched.Launch).Count = 5
 	out.Send(sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, sched.LoadShare)
@@ -18,8 +18,8 @@ func (crier) Step(now sched.Time, _ sched.Addr, _ *sched.Message, out *sched.Act
 	out.Do(sched.Persist)
 }
 
-// A batch of k tasks counts k, any other message one, and a cry to all as often as
-// the daemon says.
+// A batch of k tasks counts k, any other message one, and one to everyone as many as the
+// daemon counts copies.
 func TestMessagesAreCounted(t *testing.T) {
 	var s *runloop.Stepper
 	s = runloop.NewStepper(func(_ sched.Addr, a *sched.Action) {
@@ -28,7 +28,7 @@ func TestMessagesAreCounted(t *testing.T) {
 		}
 	}, nil)
 	for range 2 {
-		s.Step(crier{}, sched.Addr{}, 0, sched.Addr{}, &sched.Message{})
+		s.Step(broadcaster{}, sched.Addr{}, 0, sched.Addr{}, &sched.Message{})
 	}
 	if got := s.Messages(); got != 2*(7+1+3) {
 		t.Errorf("%d messages, want %d", got, 2*(7+1+3))
