@@ -26,7 +26,7 @@ func (l *Ledger) Restore(m *sched.Message) {
 		t.Attempt, t.Losses, t.Retried = max(t.Attempt, m.Attempt), m.Losses, m.Retries
 	case sched.TaskEnded:
 		if result := m.Outcome == sched.Done || m.Outcome == sched.Failed || m.Outcome == sched.Killed; result && j.Tasks[m.First].Outcome == sched.Unfinished {
-			l.settle(j, m.First, m.Outcome, m.Reason)
+			l.applyResult(j, m.First, m.Outcome, m.Reason)
 		}
 	}
 }

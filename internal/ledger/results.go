@@ -36,13 +36,13 @@ func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 		l.repeated++
 		return j, Ignored
 	case m.Outcome == sched.Yielded:
-		l.again(j, m, sched.Yielded, out)
+		l.newAttempt(j, m, sched.Yielded, out)
 		return j, Again
 	case m.Outcome != sched.Failed:
 		return j, l.lose(j, m, out)
 	case t.Retried < j.Retries:
 		t.Retried++
-		l.again(j, m, sched.Failed, out)
+		l.newAttempt(j, m, sched.Failed, out)
 		return j, Again
 	default:
 		l.end(j, m.First, m.Attempt, sched.Failed, m.Reason, out)
@@ -88,7 +88,7 @@ func (l *Ledger) lose(j *Job, m *sched.Message, out *sched.Actions) Verdict {
 	t := &j.Tasks[m.First]
 	t.Losses++
 	if t.Losses < MaxLosses {
-		l.again(j, m, sched.Lost, out)
+		l.newAttempt(j, m, sched.Lost, out)
 		return Again
 	}
 	reason := fmt.Sprintf("task %d was lost %d times, the last time because %s", m.First, t.Losses, m.Reason)
@@ -99,10 +99,10 @@ func (l *Ledger) lose(j *Job, m *sched.Message, out *sched.Actions) Verdict {
 // Retry gives a task a new attempt that counts as no loss: its group went away
 // before anybody could know what became of it.
 func (l *Ledger) Retry(j *Job, task int32, reason string, out *sched.Actions) {
-	l.again(j, &sched.Message{Job: j.ID, First: task, Reason: reason}, sched.Lost, out)
+	l.newAttempt(j, &sched.Message{Job: j.ID, First: task, Reason: reason}, sched.Lost, out)
 }
 
-func (l *Ledger) again(j *Job, m *sched.Message, why sched.Outcome, out *sched.Actions) {
+func (l *Ledger) newAttempt(j *Job, m *sched.Message, why sched.Outcome, out *sched.Actions) {
 	t := &j.Tasks[m.First]
 	t.Attempt++
 	r := out.Do(sched.Persist)
@@ -113,14 +113,14 @@ func (l *Ledger) again(j *Job, m *sched.Message, why sched.Outcome, out *sched.A
 func (l *Ledger) end(j *Job, task, attempt int32, o sched.Outcome, reason string, out *sched.Actions) {
 	r := out.Do(sched.Persist)
 	r.Kind, r.Job, r.First, r.Attempt, r.Outcome, r.Reason = sched.TaskEnded, j.ID, task, attempt, o, reason
-	l.settle(j, task, o, reason)
+	l.applyResult(j, task, o, reason)
 	if j.unfinished == 0 {
 		l.close(j, out)
 	}
 }
 
-// settle enters a task's accepted result.
-func (l *Ledger) settle(j *Job, task int32, o sched.Outcome, reason string) {
+// applyResult enters a task's accepted result.
+func (l *Ledger) applyResult(j *Job, task int32, o sched.Outcome, reason string) {
 	t := &j.Tasks[task]
 	if t.Place == Nowhere {
 		j.Unplaced--

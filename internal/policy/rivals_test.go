@@ -31,7 +31,7 @@ type net struct {
 	ran     map[sched.AttemptID]bool
 	results map[sched.AttemptID]int // accepted, by task (Attempt 0)
 	open    map[sched.JobID]sched.Addr
-	asked   map[sched.Addr]question // what a worker asked and has not heard yet
+	questions   map[sched.Addr]question // what a worker asked and has not heard yet
 	losses  int
 }
 
@@ -65,7 +65,7 @@ func newNet(t *rapid.T, spec string, workers int) *net {
 	n := &net{
 		t: t, policy: p, params: params, cores: map[sched.Addr]sched.Core{}, runs: map[sched.Addr]*sched.Message{}, resting: map[sched.AttemptID]sched.Addr{},
 		ran: map[sched.AttemptID]bool{}, results: map[sched.AttemptID]int{}, open: map[sched.JobID]sched.Addr{},
-		asked: map[sched.Addr]question{},
+		questions: map[sched.Addr]question{},
 	}
 	for d := range frontends {
 		a := sched.Addr{Role: sched.Distributor, ID: int32(d)}
@@ -92,8 +92,8 @@ func (n *net) step(from, to sched.Addr, m *sched.Message) {
 	if core == nil {
 		return // it has died
 	}
-	if q := n.asked[to]; (m.Kind == sched.Launch || m.Kind == sched.NoTask) && q.to == from && q.msg.Job == m.Job && q.msg.Seq == m.Seq {
-		delete(n.asked, to)
+	if q := n.questions[to]; (m.Kind == sched.Launch || m.Kind == sched.NoTask) && q.to == from && q.msg.Job == m.Job && q.msg.Seq == m.Seq {
+		delete(n.questions, to)
 	}
 	var out sched.Actions
 	core.Step(n.now, from, m, &out)
@@ -169,7 +169,7 @@ func (n *net) persist(self sched.Addr, m *sched.Message) {
 
 func (n *net) send(from, to sched.Addr, m sched.Message) {
 	if m.Kind == sched.GetTask {
-		n.asked[from] = question{to, m}
+		n.questions[from] = question{to, m}
 	}
 	if to.ID == sched.Everyone {
 		for id := range int32(frontends) {
@@ -231,7 +231,7 @@ func (n *net) loseWorker(i int) {
 	n.workers = slices.Delete(n.workers, i, i+1)
 	delete(n.cores, w)
 	delete(n.runs, w)
-	delete(n.asked, w)
+	delete(n.questions, w)
 	n.links = slices.DeleteFunc(n.links, func(l *link) bool { return l.from == w || l.to == w })
 	n.tell(theMaster, sched.Message{Kind: sched.WorkerLost, Peer: w, Reason: "it died"})
 	n.acquaint()
@@ -264,8 +264,8 @@ func (n *net) forsake(w, d sched.Addr) {
 			l.queue = slices.DeleteFunc(l.queue, func(m sched.Message) bool { return m.Kind != sched.Report && m.Kind != sched.Refused })
 		}
 	}
-	if q := n.asked[w]; q.to == d {
-		delete(n.asked, w)
+	if q := n.questions[w]; q.to == d {
+		delete(n.questions, w)
 		n.tell(w, sched.Message{Kind: sched.NoTask, Job: q.msg.Job, Seq: q.msg.Seq})
 	}
 	m := n.members(sched.Addr{})
@@ -276,7 +276,7 @@ func (n *net) forsake(w, d sched.Addr) {
 // askAgain does what the shells do for questions that are not answered.
 func (n *net) askAgain() (asked bool) {
 	for _, w := range n.workers {
-		if q, open := n.asked[w]; open {
+		if q, open := n.questions[w]; open {
 			n.send(w, q.to, q.msg)
 			asked = true
 		}
@@ -383,8 +383,8 @@ func (n *net) chaos(job *uint64) {
 	}
 }
 
-// settle lets everything come to its end.
-func (n *net) settle() {
+// drain lets everything come to its end.
+func (n *net) drain() {
 	first := func(int) int { return 0 }
 	for i := range 20_000 {
 		if i%1000 == 999 {
@@ -419,7 +419,7 @@ func TestRivalsLoseNothing(t *testing.T) {
 				for range rapid.IntRange(20, 150).Draw(t, "events") {
 					n.chaos(&job)
 				}
-				n.settle()
+				n.drain()
 			})
 		})
 	}

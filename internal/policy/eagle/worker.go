@@ -14,7 +14,7 @@ type Worker struct {
 // NewWorker returns an idle slot.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	order := order{slack: o.Slack}
-	return &Worker{Worker: probing.NewWorker(cfg, probing.Rules{Next: order.next, Took: order.took, Sticky: true})}
+	return &Worker{Worker: probing.NewWorker(cfg, probing.Rules{Next: order.next, Started: order.took, Sticky: true})}
 }
 
 // Step implements [sched.Core].

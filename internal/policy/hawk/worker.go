@@ -15,8 +15,8 @@ type Worker struct {
 	tries   int
 	rand    *rand.Rand
 	general []sched.Member
-	left    int        // workers it may still ask in this turn to idle
-	asked   sched.Addr // whose answer it waits for, zero for nobody
+	triesLeft    int        // workers it may still ask in this turn to idle
+	victim   sched.Addr // whose answer it waits for, zero for nobody
 	lent    []lent     // what thieves were given a moment ago
 }
 
@@ -47,9 +47,9 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	was := w.Free()
 	switch m.Kind {
 	case sched.Members:
-		w.acquaint(m, out)
+		w.membersChanged(m, out)
 	case sched.Steal:
-		w.give(now, from, out)
+		w.answerSteal(now, from, out)
 	case sched.Stolen:
 		w.stolen(from, m, out)
 	default:
@@ -57,19 +57,19 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	}
 	switch {
 	case !w.Free():
-		w.left = 0
+		w.triesLeft = 0
 	case !was: // it turned idle
-		w.left = w.tries
+		w.triesLeft = w.tries
 		w.steal(out)
 	}
 }
 
-// acquaint takes the list of live workers, of which the reserved ones are first.
+// membersChanged takes the list of live workers, of which the reserved ones are first.
 // Whom it had asked may be gone. So may a thief, and what is on its way there is
 // dropped then, also when it lives and is back at once: those reservations are
 // served here. One too many costs a NoTask.
-func (w *Worker) acquaint(m *sched.Message, out *sched.Actions) {
-	w.asked = sched.Addr{}
+func (w *Worker) membersChanged(m *sched.Message, out *sched.Actions) {
+	w.victim = sched.Addr{}
 	if m.More == nil {
 		return
 	}
@@ -91,10 +91,10 @@ func (w *Worker) acquaint(m *sched.Message, out *sched.Actions) {
 
 // steal asks the next random general worker.
 func (w *Worker) steal(out *sched.Actions) {
-	if w.left == 0 || w.asked != (sched.Addr{}) || len(w.general) == 0 {
+	if w.triesLeft == 0 || w.victim != (sched.Addr{}) || len(w.general) == 0 {
 		return
 	}
-	w.left--
+	w.triesLeft--
 	victim := w.general[w.rand.IntN(len(w.general))].Worker
 	if victim == w.cfg.Self {
 		if len(w.general) == 1 {
@@ -102,7 +102,7 @@ func (w *Worker) steal(out *sched.Actions) {
 		}
 		victim = w.other()
 	}
-	w.asked = victim
+	w.victim = victim
 	out.Send(victim, sched.Steal).Class = sched.Short
 }
 
@@ -115,15 +115,15 @@ func (w *Worker) other() sched.Addr {
 	}
 }
 
-// give hands over the first run of short reservations behind long work.
-func (w *Worker) give(now sched.Time, thief sched.Addr, out *sched.Actions) {
+// answerSteal hands over the first run of short reservations behind long work.
+func (w *Worker) answerSteal(now sched.Time, thief sched.Addr, out *sched.Actions) {
 	if thief.Role != sched.Worker {
 		return
 	}
 	w.lent = slices.DeleteFunc(w.lent, func(l lent) bool { return now-l.at > keptLent })
 	answer := out.Send(thief, sched.Stolen)
 	if first, end := w.behindLong(); first < end {
-		probes := w.Take(first, end)
+		probes := w.Withdraw(first, end)
 		answer.More = &sched.More{Probes: probes}
 		w.lent = append(w.lent, lent{thief, now, probes})
 	}
@@ -158,10 +158,10 @@ func (w *Worker) stolen(from sched.Addr, m *sched.Message, out *sched.Actions) {
 			w.Reserve(m.More.Probes[i], out)
 		}
 	}
-	if from != w.asked {
+	if from != w.victim {
 		return
 	}
-	w.asked = sched.Addr{}
+	w.victim = sched.Addr{}
 	if w.Free() {
 		w.steal(out)
 	}

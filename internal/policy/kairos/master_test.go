@@ -12,15 +12,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// desk is a master with nodes that the test speaks for.
-type desk struct {
+// fixture is a master with nodes that the test speaks for.
+type fixture struct {
 	t   tester
 	s   *Master
 	now sched.Time
 }
 
-func newDesk(t tester, nodes int, o Options, recovers bool) *desk {
-	d := &desk{t: t, s: NewMaster(sched.MasterConfig{Self: theMaster, Params: sched.Params{Cutoff: second}, Recover: recovers, MaxTasks: 50}, o)}
+func newFixture(t tester, nodes int, o Options, recovers bool) *fixture {
+	d := &fixture{t: t, s: NewMaster(sched.MasterConfig{Self: theMaster, Params: sched.Params{Cutoff: second}, Recover: recovers, MaxTasks: 50}, o)}
 	for i := range nodes {
 		d.up(int32(i), nil)
 	}
@@ -29,7 +29,7 @@ func newDesk(t tester, nodes int, o Options, recovers bool) *desk {
 
 func nodeAt(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id} }
 
-func (d *desk) step(from sched.Addr, m *sched.Message) []sched.Action {
+func (d *fixture) step(from sched.Addr, m *sched.Message) []sched.Action {
 	d.t.Helper()
 	var out sched.Actions
 	d.s.Step(d.now, from, m, &out)
@@ -40,7 +40,7 @@ func (d *desk) step(from sched.Addr, m *sched.Message) []sched.Action {
 }
 
 // says lists what a step sent: kind, receiver, job/task.
-func (d *desk) says(from sched.Addr, m *sched.Message) string {
+func (d *fixture) says(from sched.Addr, m *sched.Message) string {
 	d.t.Helper()
 	var list []string
 	for _, a := range d.step(from, m) {
@@ -51,7 +51,7 @@ func (d *desk) says(from sched.Addr, m *sched.Message) string {
 	return strings.Join(list, " ")
 }
 
-func (d *desk) up(id int32, held *sched.AttemptID) string {
+func (d *fixture) up(id int32, held *sched.AttemptID) string {
 	m := &sched.Message{Kind: sched.WorkerUp, Peer: nodeAt(id), Node: fmt.Sprint("n", id), Serves: []string{""}}
 	if held != nil {
 		m.Job, m.First, m.Attempt, m.Owner, m.Seq = held.Job, held.Task, held.Attempt, owner, 7
@@ -86,7 +86,7 @@ func told(seq, job uint64, services ...sched.Time) *sched.Message {
 // "To nodes in order of fewest tasks (never more than N + Q), one task per node and
 // round." Tasks are "placed at heartbeats and also at arrivals and completions".
 func TestRounds(t *testing.T) {
-	d := newDesk(t, 3, Options{Cores: 1, Extra: 2}, false)
+	d := newFixture(t, 3, Options{Cores: 1, Extra: 2}, false)
 	if got := d.says(owner, tasks(1, 2)); got != "Launch>0:1/0 Launch>1:1/1" {
 		t.Fatalf("2 tasks: %s", got)
 	}
@@ -107,7 +107,7 @@ func TestRounds(t *testing.T) {
 // In a round the emptiest node gets one task, and not all until it is like the
 // others.
 func TestOneTaskPerNodeAndRound(t *testing.T) {
-	d := newDesk(t, 2, Options{Cores: 1, Extra: 5}, false)
+	d := newFixture(t, 2, Options{Cores: 1, Extra: 5}, false)
 	d.step(owner, tasks(1, 4))
 	d.up(2, nil)
 	if got := d.says(owner, tasks(2, 3)); got != "Launch>2:2/0 Launch>0:2/1 Launch>1:2/2" {
@@ -117,7 +117,7 @@ func TestOneTaskPerNodeAndRound(t *testing.T) {
 
 // "Ties to the lowest variance of attained service."
 func TestTies(t *testing.T) {
-	d := newDesk(t, 2, Options{Cores: 1, Extra: 5}, false)
+	d := newFixture(t, 2, Options{Cores: 1, Extra: 5}, false)
 	d.step(owner, tasks(1, 1)) // to 0
 	d.step(owner, tasks(2, 1)) // to 1
 	d.step(owner, tasks(1, 2)) // task 1 to 0: task 0 is known
@@ -131,7 +131,7 @@ func TestTies(t *testing.T) {
 
 // "One FIFO queue. No estimates anywhere": neither class nor estimate count.
 func TestFIFO(t *testing.T) {
-	d := newDesk(t, 1, Options{Cores: 1, Extra: 1}, false)
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	d.step(owner, tasks(1, 2))
 	long := tasks(2, 1)
 	long.Class, long.Estimate = sched.Long, 1000*second
@@ -145,7 +145,7 @@ func TestFIFO(t *testing.T) {
 // A heartbeat heals a lost notice: what was launched before it and is not in it has
 // ended. A launch that it could not know of is left alone.
 func TestHeartbeatHeals(t *testing.T) {
-	d := newDesk(t, 1, Options{Cores: 1, Extra: 3}, false)
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 3}, false)
 	d.step(owner, tasks(1, 4))
 	d.step(owner, tasks(2, 1))
 	if got := d.says(nodeAt(0), told(3, 1, 1, 2, 3)); got != "" {
@@ -159,7 +159,7 @@ func TestHeartbeatHeals(t *testing.T) {
 // A refused task goes to the head of the queue, and its node gets none until it has
 // told what it holds.
 func TestRefused(t *testing.T) {
-	d := newDesk(t, 2, Options{Cores: 1, Extra: 1}, false)
+	d := newFixture(t, 2, Options{Cores: 1, Extra: 1}, false)
 	d.step(owner, tasks(1, 4))
 	d.step(owner, tasks(2, 1))
 	refusal := of(sched.Refused, 1, 0)
@@ -179,7 +179,7 @@ func TestRefused(t *testing.T) {
 // A node that holds what the master does not know of is left alone until it has
 // room: it would refuse again and again.
 func TestRefusedByAFullNode(t *testing.T) {
-	d := newDesk(t, 1, Options{Cores: 1, Extra: 1}, false)
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	d.step(owner, tasks(1, 3))
 	refusal := of(sched.Refused, 1, 1)
 	refusal.Seq = 2
@@ -194,7 +194,7 @@ func TestRefusedByAFullNode(t *testing.T) {
 
 // What speaks of an earlier stay of the same attempt at the same node came twice.
 func TestSameAttemptAgain(t *testing.T) {
-	d := newDesk(t, 1, Options{Cores: 1, Extra: 1}, false)
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	d.step(owner, tasks(1, 1))
 	d.step(nodeAt(0), idleAt(1, 1, 0))
 	d.step(owner, tasks(1, 1)) // came twice: launch number 2
@@ -209,7 +209,7 @@ func TestSameAttemptAgain(t *testing.T) {
 
 // Workers lost = attempts lost; so may be what ended there last.
 func TestNodeLost(t *testing.T) {
-	d := newDesk(t, 2, Options{Cores: 1, Extra: 1}, false)
+	d := newFixture(t, 2, Options{Cores: 1, Extra: 1}, false)
 	d.step(owner, tasks(1, 4))
 	d.step(nodeAt(1), idleAt(9, 1, 1))
 	lost := &sched.Message{Kind: sched.WorkerLost, Peer: nodeAt(1)}
@@ -232,7 +232,7 @@ func TestNodeLost(t *testing.T) {
 }
 
 func TestTasksThatAreNotTaken(t *testing.T) {
-	d := newDesk(t, 1, Options{Cores: 1, Extra: 1}, false)
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	app := tasks(1, 1)
 	app.App = "spark"
 	if got := d.says(owner, app); got != "Returned>4:1/0" {
@@ -244,7 +244,7 @@ func TestTasksThatAreNotTaken(t *testing.T) {
 }
 
 func TestDropAndDuplicates(t *testing.T) {
-	d := newDesk(t, 1, Options{Cores: 1, Extra: 1}, false)
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	d.step(owner, tasks(1, 5))
 	d.step(owner, tasks(1, 5)) // came twice
 	if d.s.Queued() != 3 {
@@ -263,7 +263,7 @@ func TestDropAndDuplicates(t *testing.T) {
 
 // A master that follows another waits a second for what its nodes hold.
 func TestRecovery(t *testing.T) {
-	d := newDesk(t, 1, Options{Cores: 1, Extra: 5}, true)
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 5}, true)
 	sent := tasks(1, 5)
 	sent.Resent = true
 	if got := d.says(owner, sent); got != "" {

@@ -169,3 +169,7 @@ func (n *Node) act(kind sched.ActionKind, t *task, out *sched.Actions) {
 	m := out.Do(kind)
 	m.Job, m.First, m.Attempt, m.Owner = t.id.Job, t.id.Task, t.id.Attempt, t.owner
 }
+
+// Holds reports whether the attempt is at the node: it runs, is suspended, or waits for
+// its first turn.
+func (n *Node) Holds(id sched.AttemptID) bool { return n.find(id) != nil }

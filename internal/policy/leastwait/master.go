@@ -141,7 +141,7 @@ func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Act
 
 // least returns the general worker with the least waiting time, nil without one.
 func (s *Master) least(now sched.Time) *worker {
-	s.divide(now)
+	s.sendPartitions(now)
 	for w := s.within.top(); w != nil && w.done <= now; w = s.within.top() {
 		s.rank(now, w)
 	}

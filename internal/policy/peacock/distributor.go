@@ -32,16 +32,16 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	}
 	if m.Kind == sched.LoadShare {
 		if from != d.cfg.Self {
-			d.share.hear(from, m)
+			d.share.recordPeer(from, m)
 		}
 		return
 	}
 	before := len(out.List())
 	d.inner.Step(now, from, m, out)
 	if changed := d.count(m, out.List()[before:]); changed {
-		d.share.tell(out)
+		d.share.send(out)
 	}
-	d.state().ride(out.List()[before:], d.estimateOf)
+	d.state().attach(out.List()[before:], d.estimateOf)
 }
 
 // count follows the tasks that are owed: the records of a step say which have

@@ -133,7 +133,7 @@ func (w *Worker) rotated(now sched.Time, from sched.Addr, m *sched.Message, out 
 		w.tick(out)
 	}
 	r.predecessor, r.heard = from, m.Seq
-	w.hear(m)
+	w.recordState(m)
 	late := w.late(m)
 	for _, p := range m.More.Probes {
 		p.Arrival -= late

@@ -67,14 +67,14 @@ func plusLoad(l sched.Load, queued int64, work sched.Time) sched.Load {
 	return sched.Load{Queued: l.Queued + queued, Work: l.Work + work}
 }
 
-// tell sends the own part to the other distributors.
-func (s *share) tell(out *sched.Actions) {
+// send sends the own part to the other distributors.
+func (s *share) send(out *sched.Actions) {
 	m := out.Send(sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, sched.LoadShare)
 	m.More = &sched.More{Load: s.own}
 }
 
-// hear takes the part of another distributor.
-func (s *share) hear(from sched.Addr, m *sched.Message) {
+// recordPeer takes the part of another distributor.
+func (s *share) recordPeer(from sched.Addr, m *sched.Message) {
 	if from.Role != sched.Distributor || from.ID < 0 || from.ID > sched.MaxID || m.More == nil {
 		return
 	}
@@ -86,9 +86,9 @@ func (s *share) hear(from sched.Addr, m *sched.Message) {
 	*peer = l
 }
 
-// ride puts the state on what a distributor says to workers; the threshold of a
+// attach puts the state on what a distributor says to workers; the threshold of a
 // probe is the average load when it is sent.
-func (s state) ride(did []sched.Action, estimateOf func(sched.Time) sched.Time) {
+func (s state) attach(did []sched.Action, estimateOf func(sched.Time) sched.Time) {
 	var more *sched.More
 	for i := range did {
 		a := &did[i]

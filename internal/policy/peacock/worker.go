@@ -76,8 +76,8 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	w.setTimer(now, out)
 }
 
-// hear takes the shared state that rides on a message.
-func (w *Worker) hear(m *sched.Message) {
+// recordState takes the shared state that rides on a message.
+func (w *Worker) recordState(m *sched.Message) {
 	if m.More != nil {
 		w.state.load = m.More.Load
 	}
@@ -91,7 +91,7 @@ func (w *Worker) probe(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if m.More != nil {
 		p.Threshold = m.More.Threshold
 	}
-	w.hear(m)
+	w.recordState(m)
 	w.enqueue(now, p)
 	w.serve(now, out)
 }
@@ -144,7 +144,7 @@ func (w *Worker) launch(now sched.Time, from sched.Addr, m *sched.Message, out *
 	switch {
 	case m.Attempt < 1:
 	case w.answers(from, m):
-		w.hear(m)
+		w.recordState(m)
 		w.enter(running, now)
 		w.current = m.AttemptID()
 		w.act(sched.Start, out)
@@ -166,7 +166,7 @@ func (w *Worker) noTask(now sched.Time, from sched.Addr, m *sched.Message, out *
 	if !gone && !w.answers(from, m) {
 		return
 	}
-	w.hear(m)
+	w.recordState(m)
 	w.enter(idle, now)
 	w.serve(now, out)
 }
@@ -186,3 +186,7 @@ func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
 	m := out.Do(kind)
 	m.Job, m.First, m.Attempt, m.Owner = w.current.Job, w.current.Task, w.current.Attempt, w.head.Owner
 }
+
+// Holds reports whether the slot runs the attempt. Probes that wait are of no attempt
+// yet.
+func (w *Worker) Holds(id sched.AttemptID) bool { return w.phase == running && w.current == id }

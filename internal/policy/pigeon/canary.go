@@ -80,7 +80,7 @@ func (e *extension) overran(w *worker, out *sched.Actions) {
 	j, trial := w.job, w.trial
 	w.class, w.trial = sched.Long, false
 	if !trial && j.Class == sched.Short {
-		e.tellClass(j, sched.Long, out)
+		e.sendClass(j, sched.Long, out)
 		e.reclass(e.now, j, sched.Long, out)
 	}
 	wanted := w.held != nil || e.index.Queued(sched.Short)+e.index.Queued(sched.Long) > 0
@@ -97,8 +97,8 @@ func (e *extension) overran(w *worker, out *sched.Actions) {
 	}
 }
 
-// tellClass tells the job's distributor which class a task showed it to have.
-func (e *extension) tellClass(j *queue.Job, c sched.Class, out *sched.Actions) {
+// sendClass tells the job's distributor which class a task showed it to have.
+func (e *extension) sendClass(j *queue.Job, c sched.Class, out *sched.Actions) {
 	m := out.Send(j.Owner(), sched.Reclass)
 	m.Job, m.Class = j.ID, c
 }

@@ -66,10 +66,10 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 		d.submit(now, m, out)
 	case sched.Report:
 		j, v := d.led.Report(m, out)
-		d.settle(j, m, v, out)
+		d.applyVerdict(j, m, v, out)
 	case sched.AttemptLost:
 		j, v := d.led.Lost(m, out)
-		d.settle(j, m, v, out)
+		d.applyVerdict(j, m, v, out)
 	case sched.Returned:
 		d.returned(now, from, m, out)
 	case sched.Holding:
@@ -121,8 +121,8 @@ func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Action
 	d.hold(j)
 }
 
-// settle acts on the ledger's verdict about an attempt.
-func (d *Distributor) settle(j *ledger.Job, m *sched.Message, v ledger.Verdict, out *sched.Actions) {
+// applyVerdict acts on the ledger's verdict about an attempt.
+func (d *Distributor) applyVerdict(j *ledger.Job, m *sched.Message, v ledger.Verdict, out *sched.Actions) {
 	switch v {
 	case ledger.Again:
 		d.tryAgain(j, m.First, m.Outcome != sched.Yielded, out)
@@ -138,7 +138,7 @@ func (d *Distributor) settle(j *ledger.Job, m *sched.Message, v ledger.Verdict, 
 // without a live master there the task is placed anew.
 func (d *Distributor) tryAgain(j *ledger.Job, task int32, head bool, out *sched.Actions) {
 	t := &j.Tasks[task]
-	if t.Place != ledger.Nowhere && d.group(master(t.Place)).takes(j.App) {
+	if t.Place != ledger.Nowhere && d.group(master(t.Place)).accepts(j.App) {
 		d.sendTasks(j, task, 1, t.Place, out).Head = head
 		return
 	}
@@ -255,7 +255,7 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 func (d *Distributor) handOver(j *ledger.Job, task int32, from, to sched.Addr, out *sched.Actions) bool {
 	j.Tasks[task].Moved = true
 	g := d.group(to)
-	if !d.restored || g == nil || !g.takes(j.App) {
+	if !d.restored || g == nil || !g.accepts(j.App) {
 		return false
 	}
 	j.Place(task, int16(to.ID))

@@ -60,7 +60,7 @@ func (e *extension) stepBegins(now sched.Time) {
 func (e *extension) timeout(token uint64, out *sched.Actions) {
 	switch token {
 	case patienceOver:
-		e.impatient(out)
+		e.patienceEnded(out)
 	case cutoffOver:
 		e.overdue(out)
 	}
@@ -109,7 +109,7 @@ func (e *extension) placeElsewhere(x work, count int32, out *sched.Actions) (res
 		x.task++
 		count--
 	}
-	e.wait(x, count, out)
+	e.startPatience(x, count, out)
 	return x, count
 }
 
@@ -146,7 +146,7 @@ func (e *extension) idleNotice(w *worker, id sched.AttemptID, kept []sched.Attem
 		return false
 	}
 	if w.trial && w.id() == id {
-		e.tellClass(w.job, sched.Short, out)
+		e.sendClass(w.job, sched.Short, out)
 	}
 	if !stopped {
 		e.taskEnds(&w.work)

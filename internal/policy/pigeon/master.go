@@ -27,7 +27,7 @@ type Master struct {
 	reserved int       // of those
 	passed   int       // short tasks that general workers took while long ones waited
 	epoch    uint64
-	tells    uint64 // SetReserved messages sent
+	kindsSent    uint64 // SetReserved messages sent
 	recovery recovery
 	counts   Counts
 	hooks    hooks // of a variant
@@ -46,7 +46,7 @@ type worker struct {
 	service    *queue.Service
 	reserved   bool
 	fixed      bool
-	told       bool // its kind
+	kindSent       bool // its kind
 	seq        uint64
 	work               // what it runs; without a job when it is idle or that is unknown
 	prev, next *worker // workers of the same job, in order of launch
@@ -152,27 +152,27 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 	switch {
 	case m.Attempt < 1 || m.Count < 1:
 	case s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks+int(m.Count) > s.cfg.MaxTasks:
-		s.giveBack(m.Owner, m.Job, m.First, m.Count, m.Attempt, true, out)
+		s.sendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true, out)
 		s.forget(m.Job, out)
 	case m.Resent && !s.recovery.over:
 		s.recovery.add(m)
 	default:
-		s.take(now, m, out)
+		s.accept(now, m, out)
 		taken = true
 	}
 	s.hooks.tasksFrom(m.Peer, taken, out)
 }
 
-// take launches what finds an idle worker and queues the rest; without a worker
+// accept launches what finds an idle worker and queues the rest; without a worker
 // that serves the application everything goes back.
-func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
+func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 	j := s.jobs[m.Job]
 	if j != nil {
-		s.takeMore(now, j, m, out)
+		s.acceptMore(now, j, m, out)
 		return
 	}
 	if app := s.index.Find(m.App); app == nil || app.Workers == 0 {
-		s.giveBack(m.Owner, m.Job, m.First, m.Count, m.Attempt, false, out)
+		s.sendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, false, out)
 		s.forget(m.Job, out)
 		return
 	}
@@ -193,11 +193,11 @@ func (s *Master) newJob(m *sched.Message) *queue.Job {
 // lasting are the marks that are the job's.
 func lasting(m sched.Marks) sched.Marks { return m & (sched.Stoppable | sched.Restartable) }
 
-// takeMore takes tasks of a job that is known here. The message may have come
+// acceptMore takes tasks of a job that is known here. The message may have come
 // twice, or repeat what an earlier master launched: a task that is held with
 // this attempt or a later one is left alone. An earlier attempt that waits gives
 // way; one that runs goes on, for whichever ends first counts.
-func (s *Master) takeMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
+func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
 	if j.Class != m.Class { // a registering worker may have told another one
 		s.reclass(now, j, m.Class, out)
 	}
@@ -229,7 +229,7 @@ func (s *Master) takeMore(now sched.Time, j *queue.Job, m *sched.Message, out *s
 		}
 		s.index.Remove(j, m.First+first, i-first)
 		if j.App.Workers == 0 {
-			s.giveBack(m.Owner, j.ID, m.First+first, i-first, m.Attempt, false, out)
+			s.sendReturned(m.Owner, j.ID, m.First+first, i-first, m.Attempt, false, out)
 			continue
 		}
 		s.admit(now, j, m.First+first, i-first, m, out)
@@ -263,7 +263,7 @@ func (s *Master) kill(w *worker, id sched.AttemptID, out *sched.Actions) {
 	k.Job, k.First, k.Attempt, k.Epoch = id.Job, id.Task, id.Attempt, s.epoch
 }
 
-func (s *Master) giveBack(owner sched.Addr, job sched.JobID, first, count, attempt int32, full bool, out *sched.Actions) *sched.Message {
+func (s *Master) sendReturned(owner sched.Addr, job sched.JobID, first, count, attempt int32, full bool, out *sched.Actions) *sched.Message {
 	r := out.Send(owner, sched.Returned)
 	r.Job, r.First, r.Count, r.Attempt, r.Full = job, first, count, attempt, full
 	return r

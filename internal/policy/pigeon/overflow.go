@@ -13,7 +13,7 @@ type peer struct {
 	up     bool
 	flag   [sched.NumClasses]bool // a spare worker there takes tasks of the class
 	serves []string
-	told   told // what its flag for this group says
+	announced   announcement // what its flag for this group says
 }
 
 // masterChanged implements hooks.
@@ -51,8 +51,8 @@ func (e *extension) spareElsewhere(from sched.Addr, serves []string, reserved bo
 	if p == nil {
 		return
 	}
-	if !p.told.heard { // it may have ignored what it was told before
-		p.told = told{heard: true}
+	if !p.announced.known { // it may have ignored what it was told before
+		p.announced = announcement{known: true}
 	}
 	if r := e.nextFor(serves, reserved); r != nil && !r.Moved {
 		next := e.next(r)
@@ -96,5 +96,5 @@ func (e *extension) overflow(t work, out *sched.Actions) bool {
 // move hands a task back to its distributor, for the group of another master.
 func (e *extension) move(x work, to int32, out *sched.Actions) {
 	e.counts.Moved++
-	e.giveBack(x.job.Owner(), x.job.ID, x.task, 1, x.attempt, false, out).Peer = sched.Addr{Role: sched.Master, ID: to}
+	e.sendReturned(x.job.Owner(), x.job.ID, x.task, 1, x.attempt, false, out).Peer = sched.Addr{Role: sched.Master, ID: to}
 }

@@ -12,9 +12,9 @@ type patience struct {
 	task int32
 }
 
-// wait starts the patience of short tasks that are about to be queued, count of
+// startPatience starts the patience of short tasks that are about to be queued, count of
 // them from x on.
-func (e *extension) wait(x work, count int32, out *sched.Actions) {
+func (e *extension) startPatience(x work, count int32, out *sched.Actions) {
 	o := &e.options
 	if !o.Suspend || o.Patience == 0 || x.class != sched.Short {
 		return
@@ -25,9 +25,9 @@ func (e *extension) wait(x work, count int32, out *sched.Actions) {
 	}
 }
 
-// impatient takes the end of a task's patience: if it still waits, the head of the
+// patienceEnded takes the end of a task's patience: if it still waits, the head of the
 // queue is launched over a long task.
-func (e *extension) impatient(out *sched.Actions) {
+func (e *extension) patienceEnded(out *sched.Actions) {
 	if len(e.patient) == 0 {
 		return
 	}

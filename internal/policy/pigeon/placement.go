@@ -76,14 +76,14 @@ func waits(t *ledger.Task) bool {
 // alike reports whether one message can speak of both tasks.
 func alike(a, b *ledger.Task) bool { return a.Attempt == b.Attempt && a.Moved == b.Moved }
 
-// takes reports whether the group can be reached and serves the application.
-func (g *group) takes(app string) bool { return g.up && slices.Contains(g.serves, app) }
+// accepts reports whether the group can be reached and serves the application.
+func (g *group) accepts(app string) bool { return g.up && slices.Contains(g.serves, app) }
 
 // serving lists the groups that take tasks of the application.
 func (d *Distributor) serving(app string, except sched.Addr) []int16 {
 	var ids []int16
 	for id := range d.groups {
-		if a := master(int16(id)); a != except && d.groups[id].takes(app) {
+		if a := master(int16(id)); a != except && d.groups[id].accepts(app) {
 			ids = append(ids, int16(id))
 		}
 	}
@@ -170,14 +170,14 @@ func (d *Distributor) masterLost(m *sched.Message, out *sched.Actions) {
 	}
 	g.up, g.lost, g.serves = false, true, nil
 	if d.restored {
-		d.takeBack(int16(m.Peer.ID), out)
+		d.reclaim(int16(m.Peer.ID), out)
 	}
 }
 
-// takeBack places the tasks of a group anew, as new attempts: nobody knows which
+// reclaim places the tasks of a group anew, as new attempts: nobody knows which
 // of the old ones still run. Should the group live after all, tasks run twice
 // and one result of each counts.
-func (d *Distributor) takeBack(place int16, out *sched.Actions) {
+func (d *Distributor) reclaim(place int16, out *sched.Actions) {
 	d.led.Each(func(j *ledger.Job) {
 		for i := range j.Tasks {
 			if at(&j.Tasks[i], place) {
@@ -200,7 +200,7 @@ func (d *Distributor) restore(out *sched.Actions) {
 		case g.up:
 			d.resend(int16(id), out)
 		case g.lost:
-			d.takeBack(int16(id), out)
+			d.reclaim(int16(id), out)
 		}
 	}
 	d.led.Each(d.hold)

@@ -132,7 +132,7 @@ func (s *Master) recovered(now sched.Time, out *sched.Actions) {
 	}
 	r := s.recovery
 	s.recovery = recovery{started: true}
-	r.each(func(m sched.Message) { s.take(now, &m, out) })
+	r.each(func(m sched.Message) { s.accept(now, &m, out) })
 	forgot := append(r.forgot, s.recovery.forgot...)
 	s.recovery = recovery{over: true}
 	for i := range r.waiting {

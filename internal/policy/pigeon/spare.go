@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// tellTo is how many other masters hear of a spare worker.
-	tellTo = 2
-	// tellAgain is after how many cutoffs a flag is set anew that should be set still:
+	// announceTo is how many other masters hear of a spare worker.
+	announceTo = 2
+	// announceAgain is after how many cutoffs a flag is set anew that should be set still:
 	// what was told may have been lost with a task that nobody wanted any more.
-	tellAgain = 10
+	announceAgain = 10
 )
 
-// told is what a master knows of the flag that another one keeps for its group. A
+// announcement is what a master knows of the flag that another one keeps for its group. A
 // flag stays until a task takes it, and that task comes here; so a notice that would
 // set it to what it is need not be sent.
-type told struct {
-	heard   bool           // of a spare worker there: that master knows this group
+type announcement struct {
+	known   bool           // of a spare worker there: that master knows this group
 	service *queue.Service // of the worker that was told of; nil for none
 	general bool           // it takes both classes
 	until   sched.Time     // the flag is taken to be set
@@ -35,7 +35,7 @@ func (e *extension) becameIdle(w *worker, out *sched.Actions) {
 	}
 	first := e.draws.IntN(n)
 	e.offer(w, e.others[first], out)
-	if n >= tellTo {
+	if n >= announceTo {
 		second := e.draws.IntN(n - 1)
 		if second >= first {
 			second++
@@ -46,11 +46,11 @@ func (e *extension) becameIdle(w *worker, out *sched.Actions) {
 
 // offer tells another master of an idle worker, unless that would be no news.
 func (e *extension) offer(w *worker, to int32, out *sched.Actions) {
-	t := &e.peers[to].told
-	if t.heard && t.service == w.service && (t.general || w.reserved) && e.now < t.until {
+	t := &e.peers[to].announced
+	if t.known && t.service == w.service && (t.general || w.reserved) && e.now < t.until {
 		return
 	}
-	t.service, t.general, t.until = w.service, !w.reserved, e.now+tellAgain*e.cfg.Params.Cutoff
+	t.service, t.general, t.until = w.service, !w.reserved, e.now+announceAgain*e.cfg.Params.Cutoff
 	m := out.Send(sched.Addr{Role: sched.Master, ID: to}, sched.Spare)
 	m.Serves, m.Reserved = w.service.Names, w.reserved
 }
@@ -62,7 +62,7 @@ func (e *extension) tasksFrom(from sched.Addr, taken bool, out *sched.Actions) {
 	if p == nil {
 		return
 	}
-	p.told.service = nil
+	p.announced.service = nil
 	if taken {
 		e.offerAgain(from, out)
 	}

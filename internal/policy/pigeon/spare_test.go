@@ -119,8 +119,8 @@ func TestWhatIsNotToldIsKnown(t *testing.T) {
 						if a == b {
 							continue
 						}
-						told, flag := extended(s).peers[b].told, extended(other).peers[a].flag
-						if told.heard && told.service != nil && g.now < told.until && (!flag[sched.Short] || told.general && !flag[sched.Long]) {
+						told, flag := extended(s).peers[b].announced, extended(other).peers[a].flag
+						if told.known && told.service != nil && g.now < told.until && (!flag[sched.Short] || told.general && !flag[sched.Long]) {
 							t.Fatalf("master %d takes its flag at %d to be set (general: %v), and it is %v", a, b, told.general, flag)
 						}
 					}

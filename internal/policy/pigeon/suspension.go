@@ -107,7 +107,7 @@ func (e *extension) suspend(w *worker, x work, out *sched.Actions) {
 // with a suspended task, which it is told again then.
 func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.AttemptID, out *sched.Actions) bool {
 	if w.resumed && (id.Attempt == 0 || slices.Contains(kept, w.id())) {
-		e.goOn(w, out)
+		e.sendContinue(w, out)
 		return true
 	}
 	if w.held != nil && id.Attempt > 0 && w.held.id() == id {
@@ -162,10 +162,10 @@ func (e *extension) resume(w *worker, out *sched.Actions) {
 	e.occupy(w, h.work)
 	e.changed(w, h.job)
 	e.begin(w, h.stint.attained, out)
-	e.goOn(w, out)
+	e.sendContinue(w, out)
 }
 
-func (e *extension) goOn(w *worker, out *sched.Actions) {
+func (e *extension) sendContinue(w *worker, out *sched.Actions) {
 	m := out.Send(w.addr, sched.Continue)
 	m.Job, m.First, m.Attempt, m.Seq, m.Epoch = w.job.ID, w.task, w.attempt, w.seq, e.epoch
 }
@@ -206,7 +206,7 @@ func (e *extension) adopt(w *worker, x work) {
 func (e *extension) lost(w *worker, reason string, out *sched.Actions) {
 	if h := e.release(w); h != nil {
 		e.counts.Lost++
-		e.tellLost(h.job.Owner(), h.id(), reason, out)
+		e.sendLost(h.job.Owner(), h.id(), reason, out)
 		e.forget(h.job.ID, out)
 	}
 }

@@ -11,14 +11,14 @@ type Worker struct {
 	cfg      sched.WorkerConfig
 	seq      uint64
 	epoch    uint64 // highest that a master spoke with
-	told     stamp  // of the last SetReserved
+	kindSet     stamp  // of the last SetReserved
 	reserved bool
 	busy     bool
 	owner    sched.Addr
 	current  sched.AttemptID // running, or the last that ran
 	held     suspended       // Attempt 0: none
 	yielded  sched.AttemptID // was stopped to start anew elsewhere
-	names    bool            // Idle names attempts
+	namesAttempts    bool            // Idle names attempts
 }
 
 // suspended is an attempt that the slot has stopped and will go on with.
@@ -42,7 +42,7 @@ func NewWorker(cfg sched.WorkerConfig) *Worker {
 // NewWorkerWith returns an idle slot with options.
 func NewWorkerWith(cfg sched.WorkerConfig, o Options) *Worker {
 	w := NewWorker(cfg)
-	w.names = o.Suspend
+	w.namesAttempts = o.Suspend
 	return w
 }
 
@@ -72,10 +72,10 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 	case sched.Preempt:
 		w.preempt(from, m, out)
 	case sched.Continue:
-		w.proceed(from, m, out)
+		w.continueSuspended(from, m, out)
 	case sched.SetReserved:
-		if at := (stamp{m.Epoch, m.Seq}); m.Epoch >= w.epoch && w.told.before(at) {
-			w.epoch, w.told, w.reserved = m.Epoch, at, m.Reserved
+		if at := (stamp{m.Epoch, m.Seq}); m.Epoch >= w.epoch && w.kindSet.before(at) {
+			w.epoch, w.kindSet, w.reserved = m.Epoch, at, m.Reserved
 		}
 	case sched.Ended:
 		w.ended(m, out)
@@ -108,16 +108,16 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
 	case m.Attempt < 1:
 		return
-	case w.cameAgain(m):
+	case w.isRepetition(m):
 		return
 	case m.Epoch < w.epoch:
 		w.refuse(from, m, sched.RefusedEpoch, out)
 	case w.busy:
 		w.refuse(from, m, sched.RefusedBusy, out)
 	case m.Seq != w.seq || m.Reason != "":
-		w.turnDown(from, m, sched.RefusedChanged, out)
+		w.refuseIdle(from, m, sched.RefusedChanged, out)
 	case w.reserved && m.Class != sched.Short:
-		w.turnDown(from, m, sched.RefusedReserved, out)
+		w.refuseIdle(from, m, sched.RefusedReserved, out)
 	default:
 		w.epoch = m.Epoch
 		w.seq++
@@ -126,8 +126,8 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// cameAgain reports whether the launch was accepted before.
-func (w *Worker) cameAgain(m *sched.Message) bool {
+// isRepetition reports whether the launch was accepted before.
+func (w *Worker) isRepetition(m *sched.Message) bool {
 	id := m.AttemptID()
 	return (id == w.current && (w.busy || m.Seq < w.seq)) || w.holds(id)
 }
@@ -142,9 +142,9 @@ func (w *Worker) refuse(from sched.Addr, m *sched.Message, why sched.Refusal, ou
 	}
 }
 
-// turnDown refuses for a slot that is idle: a fresh idle notice follows, since
+// refuseIdle refuses for a slot that is idle: a fresh idle notice follows, since
 // the master took it for busy.
-func (w *Worker) turnDown(from sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
+func (w *Worker) refuseIdle(from sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
 	w.seq++
 	w.refuse(from, m, why, out)
 	w.idle(from, sched.AttemptID{}, out)
@@ -172,7 +172,7 @@ func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 func (w *Worker) idle(to sched.Addr, gone sched.AttemptID, out *sched.Actions) {
 	m := out.Send(to, sched.Idle)
 	m.Seq = w.seq
-	if !w.names {
+	if !w.namesAttempts {
 		return
 	}
 	m.Job, m.First, m.Attempt = gone.Job, gone.Task, gone.Attempt
@@ -187,4 +187,13 @@ func (w *Worker) report(owner sched.Addr, m *sched.Message, out *sched.Actions) 
 	if m.Outcome == sched.Killed && m.AttemptID() == w.yielded {
 		r.Outcome = sched.Yielded
 	}
+}
+// Holds reports whether the slot runs the attempt, or has it suspended.
+func (w *Worker) Holds(id sched.AttemptID) bool {
+	return (w.busy && w.current == id) || w.holds(id)
+}
+
+// holds reports whether the slot has suspended the attempt.
+func (w *Worker) holds(id sched.AttemptID) bool {
+	return w.held.Attempt > 0 && w.held.AttemptID == id
 }

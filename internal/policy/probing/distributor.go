@@ -54,13 +54,13 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 		d.getTask(from, m, out)
 	case sched.Report:
 		_, v := d.led.Report(m, out)
-		d.settle(m, v, out)
+		d.applyVerdict(m, v, out)
 	case sched.Refused:
 		d.refused(from, m, out)
 	case sched.Cancel:
 		d.cancel(m, out)
 	case sched.Members:
-		d.acquaint(m, out)
+		d.membersChanged(m, out)
 	case sched.NewAttempt, sched.TaskEnded:
 		if !d.restored {
 			d.led.Restore(m)
@@ -152,12 +152,12 @@ func (d *Distributor) withdraw(j *Job, used int32, out *sched.Actions) {
 	j.probed = j.probed[:0]
 }
 
-// settle acts on the ledger's verdict about an attempt.
-func (d *Distributor) settle(m *sched.Message, v ledger.Verdict, out *sched.Actions) {
+// applyVerdict acts on the ledger's verdict about an attempt.
+func (d *Distributor) applyVerdict(m *sched.Message, v ledger.Verdict, out *sched.Actions) {
 	j := d.jobs[m.Job]
 	switch v {
 	case ledger.Again:
-		j.free(m.First)
+		j.unbind(m.First)
 		d.probe(j, out)
 	case ledger.Accepted:
 		// Another attempt may be running: it is not wanted any more.
@@ -173,7 +173,7 @@ func (d *Distributor) settle(m *sched.Message, v ledger.Verdict, out *sched.Acti
 
 // kill stops a task where it runs.
 func (d *Distributor) kill(j *Job, task int32, out *sched.Actions) {
-	if j.bound[task] != nobody {
+	if j.bound[task] != noWorker {
 		k := out.Send(sched.Addr{Role: sched.Worker, ID: j.bound[task]}, sched.Kill)
 		k.Job, k.First, k.Attempt = j.ID, task, j.Tasks[task].Attempt
 	}
@@ -186,7 +186,7 @@ func (d *Distributor) refused(from sched.Addr, m *sched.Message, out *sched.Acti
 		return
 	}
 	if t := &j.Tasks[m.First]; t.Outcome == sched.Unfinished && t.Attempt == m.Attempt && j.bound[m.First] == from.ID {
-		j.free(m.First)
+		j.unbind(m.First)
 		d.probe(j, out)
 	}
 }

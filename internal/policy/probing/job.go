@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// nobody is whom an unbound task is bound to.
-const nobody = -1
+// noWorker is whom an unbound task is bound to.
+const noWorker = -1
 
 // Job is a job in the ledger and where its tasks are.
 type Job struct {
@@ -25,7 +25,7 @@ type Job struct {
 func newJob(entry *ledger.Job, r *rand.Rand) *Job {
 	j := &Job{Job: entry, rand: r, bound: make([]int32, len(entry.Tasks)), unbound: int32(entry.Unfinished())}
 	for i := range j.bound {
-		j.bound[i] = nobody
+		j.bound[i] = noWorker
 	}
 	return j
 }
@@ -37,7 +37,7 @@ func (j *Job) Unbound() int32 { return j.unbound }
 func (j *Job) Draw(n int) int { return j.rand.IntN(n) }
 
 func (j *Job) isUnbound(task int32) bool {
-	return j.bound[task] == nobody && j.Tasks[task].Outcome == sched.Unfinished
+	return j.bound[task] == noWorker && j.Tasks[task].Outcome == sched.Unfinished
 }
 
 // bind returns the first unbound task, of which there is one, to the worker.
@@ -51,10 +51,10 @@ func (j *Job) bind(worker int32) int32 {
 	return task
 }
 
-// free takes an unfinished task back.
-func (j *Job) free(task int32) {
-	if j.bound[task] != nobody {
-		j.bound[task] = nobody
+// unbind takes an unfinished task back.
+func (j *Job) unbind(task int32) {
+	if j.bound[task] != noWorker {
+		j.bound[task] = noWorker
 		j.unbound++
 		j.next = min(j.next, task)
 	}
@@ -63,10 +63,10 @@ func (j *Job) free(task int32) {
 // end notes that the task has ended; it may have been unbound, when an attempt
 // that nobody counted on ended it.
 func (j *Job) end(task int32) {
-	if j.bound[task] == nobody {
+	if j.bound[task] == noWorker {
 		j.unbound--
 	}
-	j.bound[task] = nobody
+	j.bound[task] = noWorker
 }
 
 func (j *Job) valid() error {

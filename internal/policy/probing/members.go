@@ -9,10 +9,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// acquaint takes the list of live workers. What was bound to one that is gone is
+// membersChanged takes the list of live workers. What was bound to one that is gone is
 // lost, and so are all reservations there; Resent says that others may have let go
 // of theirs. A message that names a job says that of its reservations, and nothing else.
-func (d *Distributor) acquaint(m *sched.Message, out *sched.Actions) {
+func (d *Distributor) membersChanged(m *sched.Message, out *sched.Actions) {
 	if (m.Job != sched.JobID{}) {
 		if j := d.jobs[m.Job]; j != nil && m.Resent {
 			d.probe(j, out)
@@ -40,13 +40,13 @@ func (d *Distributor) acquaint(m *sched.Message, out *sched.Actions) {
 // loseTasks frees the tasks that are bound to workers that are gone.
 func (d *Distributor) loseTasks(j *Job, out *sched.Actions) {
 	for i := range j.bound {
-		if b := j.bound[i]; b == nobody || d.alive(b) {
+		if b := j.bound[i]; b == noWorker || d.alive(b) {
 			continue
 		}
 		m := sched.Message{Kind: sched.AttemptLost, Job: j.ID, First: int32(i), Attempt: j.Tasks[i].Attempt, Reason: "its worker was lost"}
 		switch _, v := d.led.Lost(&m, out); v {
 		case ledger.Again:
-			j.free(m.First)
+			j.unbind(m.First)
 		case ledger.Accepted:
 			j.end(m.First)
 		}

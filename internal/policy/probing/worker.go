@@ -7,8 +7,8 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 type Rules struct {
 	// Next gives the entry to serve of a queue that is not empty; nil is the head.
 	Next func(q *Queue) int
-	// Took is told when a task of the entry at i starts; nil for nobody.
-	Took func(q *Queue, i int)
+	// Started is told when a task of the entry at i starts; nil for nobody.
+	Started func(q *Queue, i int)
 	// Sticky keeps a reservation in its place while its job has unbound tasks.
 	Sticky bool
 }
@@ -39,8 +39,8 @@ func NewWorker(cfg sched.WorkerConfig, rules Rules) *Worker {
 	if rules.Next == nil {
 		rules.Next = func(*Queue) int { return 0 }
 	}
-	if rules.Took == nil {
-		rules.Took = func(*Queue, int) {}
+	if rules.Started == nil {
+		rules.Started = func(*Queue, int) {}
 	}
 	return &Worker{cfg: cfg, rules: rules, seq: cfg.Seq}
 }
@@ -105,7 +105,7 @@ func (w *Worker) next(out *sched.Actions) {
 	w.at = w.rules.Next(&w.queue)
 	e := w.queue.At(w.at)
 	if e.Assigned() {
-		w.rules.Took(&w.queue, w.at)
+		w.rules.Started(&w.queue, w.at)
 		s := out.Send(w.cfg.Master, sched.Started)
 		s.Job, s.First, s.Attempt = e.Job, e.First, e.Attempt
 		w.central = true
@@ -142,7 +142,7 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 		r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, sched.RefusedUnasked.String()
 	default:
 		w.asking, w.central = false, false
-		w.rules.Took(&w.queue, w.at)
+		w.rules.Started(&w.queue, w.at)
 		if e := w.queue.At(w.at); w.rules.Sticky && m.Count > 0 {
 			e.Count = m.Count
 		} else {
@@ -210,9 +210,9 @@ func (w *Worker) forget(which func(*Entry) bool) {
 	}
 }
 
-// Take removes the entries from i to below end and gives them, for another
+// Withdraw removes the entries from i to below end and gives them, for another
 // worker to serve. They are reservations, and none is being asked for.
-func (w *Worker) Take(i, end int) []sched.Probed {
+func (w *Worker) Withdraw(i, end int) []sched.Probed {
 	list := make([]sched.Probed, 0, end-i)
 	for k := i; k < end; k++ {
 		list = append(list, w.queue.At(k).Probed)
@@ -222,4 +222,21 @@ func (w *Worker) Take(i, end int) []sched.Probed {
 		w.at -= end - i
 	}
 	return list
+}
+
+// Slot implements [sched.WorkerCore]: the worker keeps no state that its master follows.
+func (w *Worker) Slot() sched.SlotView { return sched.SlotView{} }
+
+// Holds reports whether the slot runs the attempt, or that it waits there: assigned by
+// a central scheduler and not started. It looks at the whole queue.
+func (w *Worker) Holds(id sched.AttemptID) bool {
+	if w.busy && w.current == id {
+		return true
+	}
+	for i := range w.queue.Len() {
+		if e := w.queue.At(i); e.Assigned() && e.ID() == id {
+			return true
+		}
+	}
+	return false
 }

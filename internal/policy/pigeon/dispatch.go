@@ -84,13 +84,13 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 	if !ok {
 		if owner, ok := w.ended.Remove(id); ok {
 			s.counts.Refused++
-			s.giveBack(owner, m.Job, m.First, 1, m.Attempt, false, out)
+			s.sendReturned(owner, m.Job, m.First, 1, m.Attempt, false, out)
 		}
 		return
 	}
 	s.counts.Refused++
 	if j := x.job; j.App.Workers == 0 {
-		s.giveBack(j.Owner(), j.ID, x.task, 1, x.attempt, false, out)
+		s.sendReturned(j.Owner(), j.ID, x.task, 1, x.attempt, false, out)
 	} else {
 		if !x.trial {
 			x.class = j.Class

@@ -33,14 +33,14 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	s.join(w, m.Serves, out)
 	for _, kept := range m.Kept {
 		w.ended.Add(now, kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
-		s.notHere(kept, out)
+		s.removeQueued(kept, out)
 	}
 	if m.Attempt > 0 {
 		s.adopt(w, m, out)
 	}
 	s.balanceReserved(out)
-	if !w.fixed && !w.told {
-		s.tellReserved(w, out) // an earlier master may have told it otherwise
+	if !w.fixed && !w.kindSent {
+		s.sendReserved(w, out) // an earlier master may have told it otherwise
 	}
 	if w.job == nil && !w.Listed() {
 		s.feed(w, out)
@@ -51,9 +51,9 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 // already.
 func (s *Master) adopt(w *worker, m *sched.Message, out *sched.Actions) {
 	w.seq -= min(w.seq, 1)
-	s.occupy(w, s.found(m))
+	s.occupy(w, s.workOf(m))
 	s.hooks.started(w, out)
-	s.claim(m, out)
+	s.sendHolding(m, out)
 }
 
 // adoptSuspended records what a slot, known by now, has suspended. It is continued at
@@ -62,16 +62,16 @@ func (s *Master) adoptSuspended(w *worker, m *sched.Message, out *sched.Actions)
 	if m.Attempt < 1 || !s.hooks.mayAdopt(w, m.AttemptID()) {
 		return
 	}
-	s.hooks.adopt(w, s.found(m))
-	s.claim(m, out)
+	s.hooks.adopt(w, s.workOf(m))
+	s.sendHolding(m, out)
 	if w.Listed() {
 		s.index.RemoveIdle(&w.Idler)
 		s.feed(w, out)
 	}
 }
 
-// found returns the task that a registering slot has.
-func (s *Master) found(m *sched.Message) work {
+// workOf returns the task that a registering slot has.
+func (s *Master) workOf(m *sched.Message) work {
 	j := s.jobs[m.Job]
 	if j == nil {
 		j = s.newJob(m)
@@ -79,17 +79,17 @@ func (s *Master) found(m *sched.Message) work {
 	return work{job: j, task: m.First, attempt: m.Attempt, class: m.Class}
 }
 
-// claim asks the owner of what a slot has whether it is still wanted. Where the same
+// sendHolding asks the owner of what a slot has whether it is still wanted. Where the same
 // attempt waits here, it does so no longer.
-func (s *Master) claim(m *sched.Message, out *sched.Actions) {
-	s.notHere(m.AttemptID(), out)
+func (s *Master) sendHolding(m *sched.Message, out *sched.Actions) {
+	s.removeQueued(m.AttemptID(), out)
 	h := out.Send(m.Owner, sched.Holding)
 	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
 }
 
-// notHere takes a task out of the queue of which a node has run, or runs, this
+// removeQueued takes a task out of the queue of which a node has run, or runs, this
 // attempt. A later attempt stays: it was asked for because nobody knew of this.
-func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
+func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
 	s.recovery.exclude(id)
 	if j := s.jobs[id.Job]; j != nil && j.Waiting(id.Task) <= id.Attempt {
 		s.index.Remove(j, id.Task, 1)
@@ -108,18 +108,18 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	s.index.RemoveIdle(&w.Idler)
 	if j := w.job; j != nil {
 		s.counts.Lost++
-		s.tellLost(j.Owner(), sched.AttemptID{Job: j.ID, Task: w.task, Attempt: w.attempt}, m.Reason, out)
+		s.sendLost(j.Owner(), sched.AttemptID{Job: j.ID, Task: w.task, Attempt: w.attempt}, m.Reason, out)
 		s.vacate(w, out)
 	}
 	s.hooks.lost(w, m.Reason, out)
-	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { s.tellLost(owner, id, m.Reason, out) })
+	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { s.sendLost(owner, id, m.Reason, out) })
 	s.leaveNode(w)
 	s.leave(w.service, out)
 	s.workers[m.Peer.ID] = nil
 	s.balanceReserved(out)
 }
 
-func (s *Master) tellLost(owner sched.Addr, id sched.AttemptID, reason string, out *sched.Actions) {
+func (s *Master) sendLost(owner sched.Addr, id sched.AttemptID, reason string, out *sched.Actions) {
 	l := out.Send(owner, sched.AttemptLost)
 	l.Job, l.First, l.Attempt, l.Reason = id.Job, id.Task, id.Attempt, reason
 }
@@ -160,7 +160,7 @@ func (s *Master) leave(service *queue.Service, out *sched.Actions) {
 			s.announce(out)
 		}
 		s.index.TakeAll(a, func(r *queue.Run) {
-			s.giveBack(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false, out)
+			s.sendReturned(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false, out)
 			s.forget(r.Job.ID, out)
 		})
 	})
@@ -243,16 +243,16 @@ func (s *Master) setReserved(w *worker, reserved bool, out *sched.Actions) {
 	}
 	w.node.reserved += by
 	s.reserved += by
-	s.tellReserved(w, out)
+	s.sendReserved(w, out)
 	if idle {
 		s.feed(w, out)
 	}
 }
 
-// tellReserved tells a slot its kind.
-func (s *Master) tellReserved(w *worker, out *sched.Actions) {
-	w.told = true
-	s.tells++
+// sendReserved tells a slot its kind.
+func (s *Master) sendReserved(w *worker, out *sched.Actions) {
+	w.kindSent = true
+	s.kindsSent++
 	m := out.Send(w.addr, sched.SetReserved)
-	m.Reserved, m.Epoch, m.Seq = w.reserved, s.epoch, s.tells
+	m.Reserved, m.Epoch, m.Seq = w.reserved, s.epoch, s.kindsSent
 }

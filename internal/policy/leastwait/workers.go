@@ -109,10 +109,10 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	if s.alive == s.reserved() {
 		s.announce(nil, out)
 	}
-	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { tellLost(id, owner, m.Reason, out) })
+	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { sendLost(id, owner, m.Reason, out) })
 	if t := w.running; t != nil {
 		s.lost++
-		tellLost(t.msg.AttemptID(), t.msg.Owner, m.Reason, out)
+		sendLost(t.msg.AttemptID(), t.msg.Owner, m.Reason, out)
 		s.forget(t, out)
 	}
 	assigned := w.assigned
@@ -124,7 +124,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	}
 }
 
-func tellLost(id sched.AttemptID, owner sched.Addr, reason string, out *sched.Actions) {
+func sendLost(id sched.AttemptID, owner sched.Addr, reason string, out *sched.Actions) {
 	l := out.Send(owner, sched.AttemptLost)
 	l.Job, l.First, l.Attempt, l.Reason = id.Job, id.Task, id.Attempt, reason
 }
@@ -138,9 +138,9 @@ func (s *Master) announce(serves []string, out *sched.Actions) {
 // only.
 func (s *Master) reserved() int { return probing.Reserved(s.cfg.Params.Reserved, s.alive) }
 
-// divide says of each worker in which partition it is, when that has changed.
+// sendPartitions says of each worker in which partition it is, when that has changed.
 // Long work that was assigned to one that is reserved now stays there.
-func (s *Master) divide(now sched.Time) {
+func (s *Master) sendPartitions(now sched.Time) {
 	if s.divided {
 		return
 	}

@@ -10,7 +10,7 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	switch {
 	case m.Attempt < 1 || len(m.Kept) != 1:
 		return
-	case w.cameAgain(m):
+	case w.isRepetition(m):
 		if !w.busy { // its end was told before, to a master that may have forgotten it
 			w.seq++
 			w.idle(from, m.AttemptID(), out)
@@ -27,7 +27,7 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 		w.refuse(from, m, sched.RefusedBusyOther, out)
 		return
 	default:
-		w.turnDown(from, m, sched.RefusedChanged, out)
+		w.refuseIdle(from, m, sched.RefusedChanged, out)
 		return
 	}
 	w.epoch = m.Epoch
@@ -36,11 +36,11 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	w.act(sched.Start, out)
 }
 
-// proceed goes on with the suspended attempt. A slot that does not have it any more
+// continueSuspended goes on with the suspended attempt. A slot that does not have it any more
 // says that it is free and names it, so that the master does not wait for it. One
 // that was launched into by an earlier master meanwhile gives the attempt up, since
 // nobody would ask for it again.
-func (w *Worker) proceed(from sched.Addr, m *sched.Message, out *sched.Actions) {
+func (w *Worker) continueSuspended(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	id := m.AttemptID()
 	switch {
 	case m.Epoch < w.epoch || (w.current == id && (w.busy || m.Seq < w.seq)):

@@ -211,10 +211,10 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	for len(n.tasks) > 0 {
 		p := n.tasks[0]
 		s.lost++
-		tellLost(p.job.Owner(), p.id(), m.Reason, out)
+		sendLost(p.job.Owner(), p.id(), m.Reason, out)
 		s.detach(n, p, out)
 	}
-	n.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { tellLost(owner, id, m.Reason, out) })
+	n.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { sendLost(owner, id, m.Reason, out) })
 	service := s.service
 	if s.alive == 0 {
 		s.service = nil
@@ -231,7 +231,7 @@ func (s *Master) returnAll(a *queue.App, out *sched.Actions) {
 	})
 }
 
-func tellLost(owner sched.Addr, id sched.AttemptID, reason string, out *sched.Actions) {
+func sendLost(owner sched.Addr, id sched.AttemptID, reason string, out *sched.Actions) {
 	l := out.Send(owner, sched.AttemptLost)
 	l.Job, l.First, l.Attempt, l.Reason = id.Job, id.Task, id.Attempt, reason
 }

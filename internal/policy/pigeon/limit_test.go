@@ -6,9 +6,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// pupil is a master of pigeon-x with one worker and a job of class long that came at
+// learner is a master of pigeon-x with one worker and a job of class long that came at
 // 1 s: two tasks, of which one runs.
-type pupil struct {
+type learner struct {
 	t   *testing.T
 	m   *Master
 	now sched.Time
@@ -17,15 +17,15 @@ type pupil struct {
 
 var teacher = sched.Addr{Role: sched.Distributor}
 
-func newPupil(t *testing.T) *pupil {
-	p := &pupil{t: t, m: NewMasterWith(sched.MasterConfig{Params: sched.Params{Cutoff: second}}, XOptions()), now: second}
+func newLearner(t *testing.T) *learner {
+	p := &learner{t: t, m: NewMasterWith(sched.MasterConfig{Params: sched.Params{Cutoff: second}}, XOptions()), now: second}
 	p.says(sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: 3}})
 	p.says(sched.Message{Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker}, Node: "n", Serves: []string{""}, Fixed: true})
 	p.task(1, sched.Message{Class: sched.Long, Count: 2, Total: 9})
 	return p
 }
 
-func (p *pupil) from(from sched.Addr, m sched.Message) {
+func (p *learner) from(from sched.Addr, m sched.Message) {
 	p.t.Helper()
 	var out sched.Actions
 	p.m.Step(p.now, from, &m, &out)
@@ -34,17 +34,17 @@ func (p *pupil) from(from sched.Addr, m sched.Message) {
 	}
 }
 
-func (p *pupil) says(m sched.Message) { p.t.Helper(); p.from(sched.Addr{}, m) }
+func (p *learner) says(m sched.Message) { p.t.Helper(); p.from(sched.Addr{}, m) }
 
 // task sends tasks of a job that came now.
-func (p *pupil) task(job uint64, m sched.Message) {
+func (p *learner) task(job uint64, m sched.Message) {
 	p.t.Helper()
 	m.Kind, m.Job, m.Attempt, m.Owner, m.Arrival, m.Count = sched.Tasks, sched.JobID{Lo: job}, 1, teacher, p.now, max(m.Count, 1)
 	p.from(teacher, m)
 }
 
 // ends has the worker's task end.
-func (p *pupil) ends() {
+func (p *learner) ends() {
 	p.t.Helper()
 	w := p.m.workers[0]
 	p.seq = max(p.seq, w.seq) + 1
@@ -58,30 +58,30 @@ func TestWhatIsLearned(t *testing.T) {
 	lower, higher := start-start/limitDown, start+start/limitUp
 	for name, c := range map[string]struct {
 		want sched.Time
-		do   func(*pupil)
+		do   func(*learner)
 	}{
-		"one of two tasks ended": {start, func(p *pupil) { p.ends() }},
-		"both ended":             {lower, func(p *pupil) { p.ends(); p.ends() }},
-		"ended late":             {higher, func(p *pupil) { p.ends(); p.now += start + 1; p.ends() }},
-		"ended at the limit":     {lower, func(p *pupil) { p.ends(); p.now += start; p.ends() }},
-		"short":                  {lower, func(p *pupil) { p.ends(); p.ends(); p.task(2, sched.Message{}); p.ends() }},
-		"cancelled": {start, func(p *pupil) {
+		"one of two tasks ended": {start, func(p *learner) { p.ends() }},
+		"both ended":             {lower, func(p *learner) { p.ends(); p.ends() }},
+		"ended late":             {higher, func(p *learner) { p.ends(); p.now += start + 1; p.ends() }},
+		"ended at the limit":     {lower, func(p *learner) { p.ends(); p.now += start; p.ends() }},
+		"short":                  {lower, func(p *learner) { p.ends(); p.ends(); p.task(2, sched.Message{}); p.ends() }},
+		"cancelled": {start, func(p *learner) {
 			p.says(sched.Message{Kind: sched.Drop, Job: sched.JobID{Lo: 1}})
 			p.ends()
 		}},
-		"moved": {start, func(p *pupil) {
+		"moved": {start, func(p *learner) {
 			p.ends()
 			p.task(2, sched.Message{Class: sched.Long})
 			p.from(sched.Addr{Role: sched.Master, ID: 3}, sched.Message{Kind: sched.Spare, Serves: []string{""}})
 		}},
-		"the worker is lost": {start, func(p *pupil) {
+		"the worker is lost": {start, func(p *learner) {
 			p.ends()
 			p.says(sched.Message{Kind: sched.WorkerLost, Peer: sched.Addr{Role: sched.Worker}})
 		}},
-		"given back": {start, func(p *pupil) {
+		"given back": {start, func(p *learner) {
 			p.says(sched.Message{Kind: sched.WorkerServes, Peer: sched.Addr{Role: sched.Worker}, Serves: []string{"a"}})
 		}},
-		"its age is not known": {lower, func(p *pupil) {
+		"its age is not known": {lower, func(p *learner) {
 			p.ends()
 			p.ends()
 			p.says(sched.Message{
@@ -90,7 +90,7 @@ func TestWhatIsLearned(t *testing.T) {
 			})
 			p.from(sched.Addr{Role: sched.Worker, ID: 1}, sched.Message{Kind: sched.Idle, Seq: 2})
 		}},
-		"a canary was stopped": {lower, func(p *pupil) {
+		"a canary was stopped": {lower, func(p *learner) {
 			p.ends()
 			p.ends()
 			p.task(2, sched.Message{Class: sched.Long, Marks: sched.Canary | sched.Restartable})
@@ -99,7 +99,7 @@ func TestWhatIsLearned(t *testing.T) {
 			p.says(sched.Message{Kind: sched.Timeout, Token: cutoffOver})
 			p.ends()
 		}},
-		"suspended, it had ended": {lower, func(p *pupil) {
+		"suspended, it had ended": {lower, func(p *learner) {
 			p.ends()
 			p.m.jobs[sched.JobID{Lo: 1}].Marks = sched.Stoppable
 			extended(p.m).changed(p.m.workers[0], p.m.workers[0].job)
@@ -107,7 +107,7 @@ func TestWhatIsLearned(t *testing.T) {
 			p.from(p.m.workers[0].addr, sched.Message{Kind: sched.Idle, Seq: 9, Job: sched.JobID{Lo: 1}, First: 1, Attempt: 1})
 		}},
 	} {
-		p := newPupil(t)
+		p := newLearner(t)
 		if c.do(p); extended(p.m).tail.limit != c.want {
 			t.Errorf("%s: the limit is %d, want %d", name, extended(p.m).tail.limit, c.want)
 		}
@@ -116,7 +116,7 @@ func TestWhatIsLearned(t *testing.T) {
 
 // A master that knows a job from a node alone learns its total with the tasks.
 func TestTotalIsLearnedFromTasks(t *testing.T) {
-	p := newPupil(t)
+	p := newLearner(t)
 	p.says(sched.Message{
 		Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: 1}, Node: "n", Serves: []string{""}, Fixed: true,
 		Job: sched.JobID{Lo: 2}, Attempt: 1, Class: sched.Long, Owner: teacher, Seq: 1,
