@@ -17,22 +17,22 @@ import (
 // different links overtake each other, some come twice, workers die with what is
 // on its way to and from them or are taken for dead by some, and new ones come.
 type net struct {
-	t       *rapid.T
-	policy  sched.Policy
-	params  sched.Params
-	cores   map[sched.Addr]sched.Core
-	workers []sched.Addr // alive, ascending
-	next    int32        // number of the next worker
-	links   []*link
-	runs    map[sched.Addr]*sched.Message  // what a worker runs
-	resting map[sched.AttemptID]sched.Addr // suspended, and where
-	timers  []due
-	now     sched.Time
-	ran     map[sched.AttemptID]bool
-	results map[sched.AttemptID]int // accepted, by task (Attempt 0)
-	open    map[sched.JobID]sched.Addr
-	questions   map[sched.Addr]question // what a worker asked and has not heard yet
-	losses  int
+	t         *rapid.T
+	policy    sched.Policy
+	params    sched.Params
+	cores     map[sched.Addr]sched.Core
+	workers   []sched.Addr // alive, ascending
+	next      int32        // number of the next worker
+	links     []*link
+	runs      map[sched.Addr]*sched.Message  // what a worker runs
+	resting   map[sched.AttemptID]sched.Addr // suspended, and where
+	timers    []due
+	now       sched.Time
+	ran       map[sched.AttemptID]bool
+	results   map[sched.AttemptID]int // accepted, by task (Attempt 0)
+	open      map[sched.JobID]sched.Addr
+	questions map[sched.Addr]question // what a worker asked and has not heard yet
+	losses    int
 }
 
 // question is a GetTask that waits for its answer.

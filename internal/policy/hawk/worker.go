@@ -11,13 +11,13 @@ import (
 // Worker is one slot that steals when it turns idle.
 type Worker struct {
 	*probing.Worker
-	cfg     sched.WorkerConfig
-	tries   int
-	rand    *rand.Rand
-	general []sched.Member
-	triesLeft    int        // workers it may still ask in this turn to idle
-	victim   sched.Addr // whose answer it waits for, zero for nobody
-	lent    []lent     // what thieves were given a moment ago
+	cfg       sched.WorkerConfig
+	tries     int
+	rand      *rand.Rand
+	general   []sched.Member
+	triesLeft int        // workers it may still ask in this turn to idle
+	victim    sched.Addr // whose answer it waits for, zero for nobody
+	lent      []lent     // what thieves were given a moment ago
 }
 
 // lent is what a thief was given.

@@ -18,19 +18,19 @@ var mayUse = [sched.NumClasses][]sched.WorkerKind{
 // Invariant: while a task waits, no worker that may take it and serves its
 // application is idle.
 type Master struct {
-	cfg      sched.MasterConfig
-	index    *queue.Index
-	jobs     map[sched.JobID]*queue.Job
-	workers  []*worker // by id; nil when lost
-	nodes    []*node   // by node id
-	slots    int       // whose kind the master chooses
-	reserved int       // of those
-	passed   int       // short tasks that general workers took while long ones waited
-	epoch    uint64
-	kindsSent    uint64 // SetReserved messages sent
-	recovery recovery
-	counts   Counts
-	hooks    hooks // of a variant
+	cfg       sched.MasterConfig
+	index     *queue.Index
+	jobs      map[sched.JobID]*queue.Job
+	workers   []*worker // by id; nil when lost
+	nodes     []*node   // by node id
+	slots     int       // whose kind the master chooses
+	reserved  int       // of those
+	passed    int       // short tasks that general workers took while long ones waited
+	epoch     uint64
+	kindsSent uint64 // SetReserved messages sent
+	recovery  recovery
+	counts    Counts
+	hooks     hooks // of a variant
 }
 
 // Counts are running totals of a master's decisions.
@@ -46,7 +46,7 @@ type worker struct {
 	service    *queue.Service
 	reserved   bool
 	fixed      bool
-	kindSent       bool // its kind
+	kindSent   bool // its kind
 	seq        uint64
 	work               // what it runs; without a job when it is idle or that is unknown
 	prev, next *worker // workers of the same job, in order of launch

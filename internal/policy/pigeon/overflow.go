@@ -10,10 +10,10 @@ import (
 
 // peer is another master, and the flag kept for it.
 type peer struct {
-	up     bool
-	flag   [sched.NumClasses]bool // a spare worker there takes tasks of the class
-	serves []string
-	announced   announcement // what its flag for this group says
+	up        bool
+	flag      [sched.NumClasses]bool // a spare worker there takes tasks of the class
+	serves    []string
+	announced announcement // what its flag for this group says
 }
 
 // masterChanged implements hooks.

@@ -8,17 +8,17 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // The sequence number grows with every change of the slot's state, so a notice
 // or a launch made on older knowledge is recognised.
 type Worker struct {
-	cfg      sched.WorkerConfig
-	seq      uint64
-	epoch    uint64 // highest that a master spoke with
-	kindSet     stamp  // of the last SetReserved
-	reserved bool
-	busy     bool
-	owner    sched.Addr
-	current  sched.AttemptID // running, or the last that ran
-	held     suspended       // Attempt 0: none
-	yielded  sched.AttemptID // was stopped to start anew elsewhere
-	namesAttempts    bool            // Idle names attempts
+	cfg           sched.WorkerConfig
+	seq           uint64
+	epoch         uint64 // highest that a master spoke with
+	kindSet       stamp  // of the last SetReserved
+	reserved      bool
+	busy          bool
+	owner         sched.Addr
+	current       sched.AttemptID // running, or the last that ran
+	held          suspended       // Attempt 0: none
+	yielded       sched.AttemptID // was stopped to start anew elsewhere
+	namesAttempts bool            // Idle names attempts
 }
 
 // suspended is an attempt that the slot has stopped and will go on with.
@@ -188,6 +188,7 @@ func (w *Worker) report(owner sched.Addr, m *sched.Message, out *sched.Actions) 
 		r.Outcome = sched.Yielded
 	}
 }
+
 // Holds reports whether the slot runs the attempt, or has it suspended.
 func (w *Worker) Holds(id sched.AttemptID) bool {
 	return (w.busy && w.current == id) || w.holds(id)
