@@ -14,7 +14,8 @@ import org.pigeonsched.spark.link.{FakeFrontend, Wanted}
 class ExecutorRequestsSuite extends AnyFunSuite {
 
   // Runs a context with a frontend that starts nothing.
-  private def received(settings: (String, String)*)(request: SparkContext => Unit)(expected: Int*): Unit = {
+  private def received(settings: (String, String)*)(request: SparkContext => Unit)(
+      expected: Int*): Unit = {
     val frontend = new FakeFrontend().start()
     val conf = new SparkConf(false).setAll(Seq(
       "spark.master" -> s"spark-pigeon://${frontend.address}",

@@ -84,11 +84,12 @@ object Bench {
     def present = sc.getExecutorMemoryStatus.size - 1 // the driver is among them
     val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(o.within)
     while (present < o.executors && System.nanoTime() < deadline) Thread.sleep(LookEvery)
-    if (present < o.executors)
+    if (present < o.executors) {
       throw new Refusal(s"$present of ${o.executors} executors came within ${o.within} s",
         s"application ${sc.applicationId}", "no job was submitted",
         "see 'pigeon explain' of the application for the reason; " +
           "use less spark.executor.memory or fewer drivers")
+    }
     if (o.executors > 0) warmUp(sc)
   }
 

@@ -22,8 +22,9 @@ object ReplayJob {
   def parse(text: String): ReplayJob = {
     val fields = text.trim.split("\\s+")
     if (fields.length < 5) refuse(text, s"it has ${fields.length} fields, and 5 are the least")
-    if (fields.length - 4 > MaxTasks)
+    if (fields.length - 4 > MaxTasks) {
       refuse(text, s"it has ${fields.length - 4} tasks, and $MaxTasks are the most")
+    }
     def number(i: Int): Long = {
       val parsed = try fields(i).toLong catch { case _: NumberFormatException => -1L }
       if (parsed < 0) refuse(text, s"'${fields(i)}' is no number of 0 or more")

@@ -2,8 +2,9 @@ package org.pigeonsched.spark.bench
 
 import scala.collection.mutable.ArrayBuffer
 
-import org.apache.spark.{SparkConf, SparkContext}
 import org.scalatest.funsuite.AnyFunSuite
+
+import org.apache.spark.{SparkConf, SparkContext}
 
 import org.pigeonsched.spark.Refusal
 
