@@ -152,7 +152,7 @@ func TestUntilAndUnended(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	if _, err := Read(history(t, "0 1 - submitted d"), "run.jsonl", Options{}); err == nil || !strings.Contains(err.Error(), "run.jsonl tells of no task") {
+	if _, err := Read(history(t, "0 1 - submitted d"), "run.jsonl", Options{}); err == nil || !strings.Contains(err.Error(), "run.jsonl has no task that ran") {
 		t.Errorf("without runs: %v", err)
 	}
 	if _, err := Read(strings.NewReader("{"), "run.jsonl", Options{}); err == nil || !strings.Contains(err.Error(), "run.jsonl: line 1") {

@@ -24,14 +24,12 @@ stopped: its executors end, and its driver is told why.`,
 	output := addOutput(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, jobs []string) error {
-		c, err := openCluster(cmd)
-		if err != nil {
+		return withCluster(cmd, func(c *clusterClient) (err error) {
+			for _, job := range jobs {
+				err = errors.Join(err, cancelJob(cmd, c, job, *output))
+			}
 			return err
-		}
-		for _, job := range jobs {
-			err = errors.Join(err, cancelJob(cmd, c, job, *output))
-		}
-		return errors.Join(err, c.close())
+		})
 	}
 	return cmd
 }

@@ -71,6 +71,15 @@ func openCluster(cmd *cobra.Command) (*clusterClient, error) {
 	return c, wrongUse(err)
 }
 
+// withCluster calls use with the cluster that a verb with addClientFlags is to talk to.
+func withCluster(cmd *cobra.Command, use func(*clusterClient) error) error {
+	c, err := openCluster(cmd)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(c), c.close())
+}
+
 // findCluster returns the settings of a verb with addClientFlags, with the frontends of
 // the running dev where they name none.
 func findCluster(cmd *cobra.Command) (clientConfig, error) {

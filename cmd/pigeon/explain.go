@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -25,16 +24,14 @@ what would change that.`,
 	output := addOutput(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := openCluster(cmd)
-		if err != nil {
-			return err
-		}
 		var e *api.Explanation
-		err = c.of(cmd.Context(), args[0], func(ctx context.Context, f frontendAt) (err error) {
-			e, err = f.Explain(ctx, args[0])
-			return err
+		err := withCluster(cmd, func(c *clusterClient) error {
+			return c.of(cmd.Context(), args[0], func(ctx context.Context, f frontendAt) (err error) {
+				e, err = f.Explain(ctx, args[0])
+				return err
+			})
 		})
-		if err = errors.Join(err, c.close()); err != nil {
+		if err != nil {
 			return err
 		}
 		if *output == outputJSON {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -106,11 +105,7 @@ its end (settings of the node monitor).`,
 		if *output == outputJSON {
 			t.write = asJSON(cmd.OutOrStdout())
 		}
-		c, err := openCluster(cmd)
-		if err != nil {
-			return err
-		}
-		return errors.Join(t.run(cmd.Context(), c, *wait), c.close())
+		return withCluster(cmd, func(c *clusterClient) error { return t.run(cmd.Context(), c, *wait) })
 	}
 	return cmd
 }

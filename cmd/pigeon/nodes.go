@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -27,12 +26,12 @@ short tasks, how many are busy, and which applications have a backend there. Wit
 	groups := cmd.Flags().Bool("groups", false, "groups instead of nodes")
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := openCluster(cmd)
-		if err != nil {
+		var states []api.MasterState
+		err := withCluster(cmd, func(c *clusterClient) (err error) {
+			states, err = c.groups(cmd.Context())
 			return err
-		}
-		states, err := c.groups(cmd.Context())
-		if err = errors.Join(err, c.close()); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 		if *output == outputJSON {

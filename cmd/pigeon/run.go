@@ -43,11 +43,7 @@ reason). Ctrl-C cancels the job.`,
 		if err != nil {
 			return err
 		}
-		c, err := openCluster(cmd)
-		if err != nil {
-			return err
-		}
-		return errors.Join(runJob(cmd, c, r, ownKey), c.close())
+		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, r, ownKey) })
 	}
 	return cmd
 }

@@ -123,7 +123,7 @@ func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output
 	if err := printResults(cmd.OutOrStdout(), results); err != nil || own.watch == "" {
 		return err
 	}
-	return sayPage(cmd.OutOrStdout(), own.watch)
+	return printPage(cmd.OutOrStdout(), own.watch)
 }
 
 func simulate(ctx context.Context, run *experiment.Run, o experiment.SimOptions, clairvoyant bool) (r measure.Result, err error) {
@@ -157,8 +157,8 @@ func printResults(out io.Writer, results []measure.Result) error {
 	fmt.Fprintln(out)
 	for i, r := range results {
 		fmt.Fprintf(out, "%s: %d of %d jobs completed, %d failed", named[i].Policy, r.Completed, r.Jobs, r.Failed)
-		said(out, "%.2f messages a task", r.MessagesPerTask)
-		said(out, "workers busy %.1f %%", 100*r.Utilization)
+		printMeasured(out, "%.2f messages a task", r.MessagesPerTask)
+		printMeasured(out, "workers busy %.1f %%", 100*r.Utilization)
 		fmt.Fprintf(out, " of %.6g s; took %.2f s", float64(r.Makespan), float64(r.Wall))
 		if r.Live != nil && !math.IsNaN(float64(r.CPUPerTask)) { // daemons of others are not measured
 			fmt.Fprintf(out, "; %.0f us of processor a task, %.0f MiB", 1e6*float64(r.CPUPerTask), float64(r.RSSMax)/(1<<20))
@@ -172,8 +172,8 @@ func printResults(out io.Writer, results []measure.Result) error {
 	return nil
 }
 
-// measured returns a figure, "-" where it was not measured.
-func said(out io.Writer, format string, n measure.Number) {
+// printMeasured prints a figure, if it was measured.
+func printMeasured(out io.Writer, format string, n measure.Number) {
 	if !math.IsNaN(float64(n)) {
 		fmt.Fprintf(out, "; "+format, float64(n))
 	}

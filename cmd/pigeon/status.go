@@ -34,11 +34,7 @@ what is shown.`,
 		if *limit < 1 {
 			return wrongUse(fmt.Errorf("--limit %d shows nothing; use 1 or more", *limit))
 		}
-		c, err := openCluster(cmd)
-		if err != nil {
-			return err
-		}
-		return errors.Join(showStatus(cmd, c, jobs, *limit, *output), c.close())
+		return withCluster(cmd, func(c *clusterClient) error { return showStatus(cmd, c, jobs, *limit, *output) })
 	}
 	return cmd
 }

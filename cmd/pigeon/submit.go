@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -56,11 +55,7 @@ With --wait, the exit status is 1 when the job fails or is cancelled.`,
 		if err != nil {
 			return err
 		}
-		c, err := openCluster(cmd)
-		if err != nil {
-			return err
-		}
-		return errors.Join(own.submit(cmd, c, r, ownKey, *output), c.close())
+		return withCluster(cmd, func(c *clusterClient) error { return own.submit(cmd, c, r, ownKey, *output) })
 	}
 	return cmd
 }

@@ -102,10 +102,10 @@ func writePage(out io.Writer, path string, all []*watch.Recording) error {
 	if err := errors.Join(watch.Write(file, all), file.Close()); err != nil {
 		return fmt.Errorf("the page %s is incomplete: %w", path, err)
 	}
-	return sayPage(out, path)
+	return printPage(out, path)
 }
 
-func sayPage(out io.Writer, path string) error {
+func printPage(out io.Writer, path string) error {
 	full, err := filepath.Abs(path)
 	if err != nil {
 		full = path
