@@ -26,7 +26,7 @@ func under(policy string) master.Config {
 	return c
 }
 
-// roll asks for the membership, which must be another than the one named.
+// membership asks for the membership, which must be another than the one named.
 func (r *rig) membership(known wire.Membership) wire.Membership {
 	r.t.Helper()
 	got, err := r.client.Membership(r.t.Context(), known.Incarnation, known.Version, 20*time.Second)

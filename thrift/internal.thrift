@@ -391,7 +391,7 @@ service PeerService {
   TSnapshotReply snapshot(1: TSnapshot snapshot) throws (1: published.TPigeonException e)
   // Node to frontend: ended attempts, repeated until acknowledged.
   TReportsReply reports(1: TBatch batch) throws (1: published.TPigeonException e)
-  // To a master: answers when its roll is another than the one named, or after
+  // To a master: answers when its membership is another than the one named, or after
   // waitMillis with the same.
   TRoll roll(1: i64 incarnation, 2: i64 version, 3: i32 waitMillis) throws (1: published.TPigeonException e)
   // Frontend to master.

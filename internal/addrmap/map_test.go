@@ -80,12 +80,12 @@ func someRef(t *rapid.T) wire.Ref {
 	}
 }
 
-// Beyond the limit a new name is nobody; the known ones stay.
+// Beyond the limit a new name has no address; the known ones stay.
 func TestLimit(t *testing.T) {
 	r := addrmap.New()
 	first := wire.Ref{Role: sched.Worker, Name: "n"}
-	for i := range int32(addrmap.Limit) {
-		r.Addr(wire.Ref{Role: sched.Worker, Name: "n", Slot: i})
+	if !r.Set(first, 0) || !r.Set(wire.Ref{Role: sched.Worker, Name: "last"}, addrmap.Limit-1) {
+		t.Fatal("the first or the last number cannot be set")
 	}
 	if got := r.Addr(wire.Ref{Role: sched.Worker, Name: "one more"}); got != (sched.Addr{}) {
 		t.Errorf("a name beyond the limit is %v", got)
@@ -120,7 +120,7 @@ func TestConcurrently(t *testing.T) {
 	all.Wait()
 	for g := range got {
 		if got[g] != got[0] {
-			t.Errorf("goroutine %d was told other numbers", g)
+			t.Errorf("goroutine %d got other numbers", g)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Numbers that are given out elsewhere, against a table: a number stands for the
-// first name that got it, a name has the last number that it got, and nobody is
+// Numbers that are assigned elsewhere, against a table: a number stands for the
+// first name that got it, a name has the last number that it got, and no name is
 // numbered by appearance.
 func TestSetAgainstATable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,7 +16,7 @@ import (
 type answers struct {
 	list []answer
 	have []uint64 // versions that the follower had when it asked
-	at   []time.Duration
+	at   []int // seconds
 	from time.Time
 }
 
@@ -30,7 +30,7 @@ type answer struct {
 var errEnd = errors.New("there are no more answers")
 
 func (a *answers) Membership(ctx context.Context, _ int64, version uint64, _ time.Duration) (wire.Membership, error) {
-	a.have, a.at = append(a.have, version), append(a.at, time.Since(a.from))
+	a.have, a.at = append(a.have, version), append(a.at, int(time.Since(a.from)/time.Second))
 	if len(a.list) == 0 {
 		<-ctx.Done()
 		return wire.Membership{}, errEnd
@@ -82,7 +82,7 @@ func TestFollower(t *testing.T) {
 		if want := []uint64{0, 1, 2, 2, 2, 2, 2, 1, 1, 1}; !slices.Equal(source.have, want) {
 			t.Errorf("asked with the versions %v, want %v", source.have, want)
 		}
-		if want := []time.Duration{0, 0, 0, 1, 6, 7, 8, 8, 9, 16}; !slices.EqualFunc(source.at, want, func(a, b time.Duration) bool { return a == b*time.Second }) {
+		if want := []int{0, 0, 0, 1, 6, 7, 8, 8, 9, 16}; !slices.Equal(source.at, want) {
 			t.Errorf("asked at %v", source.at)
 		}
 	})
@@ -110,25 +110,25 @@ func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h *membership.Heartbeat
 		began, fail := time.Now(), errors.New("no answer")
-		var at []time.Duration
+		var at []int // seconds
 		var failures []int
 		results := []struct {
 			took time.Duration
 			err  error
-		}{{0, nil}, {4, nil}, {15, nil}, {0, fail}, {0, fail}, {0, nil}, {0, nil}, {0, membership.ErrStop}}
+		}{{0, nil}, {4 * time.Second, nil}, {15 * time.Second, nil}, {0, fail}, {0, fail}, {0, nil}, {0, nil}, {0, membership.ErrStop}}
 		h = membership.NewHeartbeat(10*time.Second, func(n int) time.Duration {
 			failures = append(failures, n)
 			return 2 * time.Second
 		}, func(context.Context) error {
-			at = append(at, time.Since(began)/time.Second)
+			at = append(at, int(time.Since(began)/time.Second))
 			r := results[len(at)-1]
-			time.Sleep(r.took * time.Second)
+			time.Sleep(r.took)
 			return r.err
 		})
 		time.AfterFunc(36*time.Second, h.BeatNow) // while it fails
 		time.AfterFunc(42*time.Second, h.BeatNow)
 		h.Run(t.Context())
-		if want := []time.Duration{0, 10, 20, 35, 37, 39, 39, 42}; !slices.Equal(at, want) || !slices.Equal(failures, []int{1, 2}) {
+		if want := []int{0, 10, 20, 35, 37, 39, 39, 42}; !slices.Equal(at, want) || !slices.Equal(failures, []int{1, 2}) {
 			t.Errorf("beats at %v, failures %v; want beats at %v", at, failures, want)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrStop, returned by a beat, ends its [Heartbeat].
+// ErrStop ends a [Heartbeat] when its beat returns it.
 var ErrStop = errors.New("the heartbeat ends")
 
 // Heartbeat calls a peer again and again: a hello, or a snapshot.

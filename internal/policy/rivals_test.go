@@ -240,7 +240,7 @@ func (n *net) loseWorker(i int) {
 // doubt has a distributor, or a worker that is told of the others, take a worker
 // for lost that lives and knows nothing of it, and meet it again: what is on its way
 // to it is dropped, and what it has said last too, but for results. Nobody else
-// need notice, since the roll is read now and then.
+// need notice, since the membership is read now and then.
 func (n *net) doubt(by, w sched.Addr) {
 	for _, l := range n.links {
 		switch {

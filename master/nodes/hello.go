@@ -56,7 +56,7 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 	// one whose messages reach this master is not always reached by it.
 	t.cfg.Links.Add(n.ref, n.address, n.incarnation)
 	if err := t.cfg.Links.Open(n.ref); err != nil {
-		return Answer{Problem: err.Error()}, nil
+		return Answer{Problem: err.Error()}, nil //nolint:nilerr // a refusal: it is not worth another try
 	}
 	n.up = t.cfg.Links.Up(n.ref)
 	if t.cfg.Policy.SingleMaster() && !n.up {

@@ -33,9 +33,6 @@ type taskRange struct {
 // New returns an empty store.
 func New() *Store { return &Store{jobs: map[sched.JobID]*job{}} }
 
-// Len counts the jobs.
-func (s *Store) Len() int { return len(s.jobs) }
-
 // Put keeps what came with tasks. The latest counts, also for the job: its owner may
 // listen elsewhere by now, and a node that registered with a task of the job knew less. A
 // range that comes again replaces the first.

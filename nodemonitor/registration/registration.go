@@ -169,7 +169,7 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 			r.status.Store(&Status{Problem: "its master does not answer: " + err.Error()})
 			r.cfg.Log.Warn("the master does not answer; what runs goes on", "error", err)
 		}
-		return nil //nolint:nilerr // the next snapshot has everything that this one had
+		return nil // the next snapshot has everything that this one had
 	}
 	if !r.state.Answered(reply.Incarnation, reply.Known) {
 		r.cfg.Log.Info("registering again", "error", reply.Problem)

@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// keeper answers every question for the roll with one that has all fields.
+// keeper answers every question for the membership with one that has all fields.
 type keeper struct{ asked string }
 
 func (k *keeper) Membership(_ context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
@@ -30,7 +30,7 @@ func TestRoll(t *testing.T) {
 	c := dialPeer(t, wire.PeerPorts{Membership: k}, codec)
 	got, err := c.Membership(ctx, -5, 1<<63+1, 2500*time.Millisecond)
 	must(t, err)
-	equal(t, "roll", got, filled[wire.Membership]())
+	equal(t, "membership", got, filled[wire.Membership]())
 	equal(t, "asked", k.asked, fmt.Sprint(int64(-5), uint64(1<<63+1), 2500*time.Millisecond))
 
 	var e *api.Error
@@ -38,7 +38,7 @@ func TestRoll(t *testing.T) {
 		t.Errorf("a keeper that is busy answers %v", err)
 	}
 	if _, err := dialPeer(t, wire.PeerPorts{}, codec).Membership(ctx, 0, 0, 0); !errors.As(err, &e) || !strings.Contains(e.What, "no master") {
-		t.Errorf("a daemon that keeps no roll answers %v", err)
+		t.Errorf("a daemon without a membership answers %v", err)
 	}
 }
 

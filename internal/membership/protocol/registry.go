@@ -92,9 +92,6 @@ func (r *Registry) Silent(name string) bool { p := r.peers[name]; return p != ni
 // Remove forgets a name.
 func (r *Registry) Remove(name string) { delete(r.peers, name) }
 
-// Len counts the names.
-func (r *Registry) Len() int { return len(r.peers) }
-
 // Sweep returns the names that have fallen silent since the last sweep, in order. Time in
 // which this process did not run itself, because its machine slept or was overloaded,
 // does not count: what peers sent meanwhile waits to be read.

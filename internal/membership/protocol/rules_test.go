@@ -157,7 +157,7 @@ func TestRegistrySweeps(t *testing.T) {
 	if r.Enter("a", 1, "x", at) || !r.Enter("b", 1, "y", at) {
 		t.Error("a process that was silent is not back, or one that was not is")
 	}
-	if r.Remove("b"); r.Len() != 1 || r.Registered("b", 1) || !r.Registered("a", 1) {
+	if r.Remove("b"); len(r.peers) != 1 || r.Registered("b", 1) || !r.Registered("a", 1) {
 		t.Error("of two one was removed")
 	}
 }
