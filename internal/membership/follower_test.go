@@ -16,7 +16,7 @@ import (
 type answers struct {
 	list []answer
 	have []uint64 // versions that the follower had when it asked
-	at   []int // seconds
+	at   []int    // seconds
 	from time.Time
 }
 
