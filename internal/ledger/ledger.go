@@ -95,7 +95,7 @@ func (l *Ledger) Each(f func(*Job)) {
 }
 
 // Submit enters the job of a Submit message, with every task unplaced. A job
-// that is known already gives nil: the message came twice. So does one without
+// that is known already returns nil: the message came twice. So does one without
 // tasks, or with more than a job can have.
 func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 	if l.jobs[m.Job] != nil || m.Count <= 0 || m.Count > sched.MaxTasks {

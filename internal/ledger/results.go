@@ -73,7 +73,7 @@ func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 func (t *Task) catchUp(attempt int32) { t.Attempt = max(t.Attempt, attempt) }
 
 // Return takes a task back that its group never launched (Returned): it is
-// unplaced, unless, which gives false, it is held elsewhere or has a later attempt.
+// unplaced. It returns false for one that is held elsewhere or has a later attempt.
 func (j *Job) Return(task, attempt int32, master int16) bool {
 	t := &j.Tasks[task]
 	if t.Outcome != sched.Unfinished || t.Place != master || attempt < t.Attempt {
@@ -97,7 +97,7 @@ func (l *Ledger) lose(j *Job, m *sched.Message, out *sched.Actions) Verdict {
 }
 
 // Retry gives a task a new attempt that counts as no loss: its group went away
-// before anybody could know what became of it.
+// before its outcome could be known.
 func (l *Ledger) Retry(j *Job, task int32, reason string, out *sched.Actions) {
 	l.newAttempt(j, &sched.Message{Job: j.ID, First: task, Reason: reason}, sched.Lost, out)
 }
@@ -119,7 +119,7 @@ func (l *Ledger) end(j *Job, task, attempt int32, o sched.Outcome, reason string
 	}
 }
 
-// applyResult enters a task's accepted result.
+// applyResult records a task's accepted result.
 func (l *Ledger) applyResult(j *Job, task int32, o sched.Outcome, reason string) {
 	t := &j.Tasks[task]
 	if t.Place == Nowhere {
@@ -157,7 +157,7 @@ func (l *Ledger) Cancel(j *Job, reason string, out *sched.Actions) {
 	l.endJob(j, sched.Killed, reason, out)
 }
 
-// CancelTask ends a task that is no longer wanted; its job goes on with the others,
+// CancelTask ends a task that is no longer wanted; its job continues with the others,
 // and ends as if it had never had this one. Whatever runs of it is the caller's to
 // drop.
 func (l *Ledger) CancelTask(j *Job, task int32, reason string, out *sched.Actions) {

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// parameter is a key that a user can give, and what its value sets.
+// parameter is a key that a user can set, and how its value is read.
 type parameter struct {
 	key string
 	set func(value string) error

@@ -33,8 +33,8 @@ func Compared() []string {
 }
 
 // Configure reads what the user asked for and lays its parameters over p. Every
-// fault is told before anything is started, and a misspelt name names the
-// nearest that exists.
+// fault is found before anything is started, and the error for a misspelt name suggests
+// the nearest that exists.
 func Configure(spec string, p sched.Params) (sched.Policy, sched.Params, error) {
 	name, list, _ := strings.Cut(spec, ":")
 	e, err := find(name)

@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// entry is a policy that can be asked for.
+// entry is a policy that users can choose.
 type entry struct {
 	name string
 	// open returns what makes the policy, and the parameters that change p and what
@@ -70,7 +70,7 @@ func openKairos(*sched.Params) (func() sched.Policy, []parameter) {
 	}
 }
 
-// Bounds of what rivals can be asked for.
+// Upper bounds of settings.
 const (
 	maxCores  = 1000      // slots of a node
 	maxExtra  = 1000      // tasks that a node holds suspended

@@ -28,7 +28,7 @@ func openPigeonX(*sched.Params) (func() sched.Policy, []parameter) {
 // first (no by default).
 func sorting(o *pigeon.Options) []parameter {
 	aging, tail := whole("aging", &o.Aging, 0, pigeon.MaxAging), choice("tail", &o.Tail)
-	aged, tailed := false, false // asked for
+	aged, tailed := false, false // set by the user
 	decide := func(err error) error {
 		if err == nil && aged && tailed {
 			return fmt.Errorf("tail=yes does not order by age; leave tail=yes or aging out")

@@ -82,8 +82,8 @@ func (x *Index) position(name string) int {
 	return at
 }
 
-// Join counts in a worker that serves these applications. fresh says that for
-// one of them it is the first.
+// Join counts in a worker that serves these applications. fresh is set when it is the
+// first for one of them.
 func (x *Index) Join(names []string) (s *Service, fresh bool) {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	key := serviceKey(names)

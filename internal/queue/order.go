@@ -8,7 +8,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 type Order interface {
 	// Rank returns the job's rank as of the last Renew.
 	Rank(j *Job) float64
-	// Renew tells the time. It says whether that changed ranks.
+	// Renew sets the time. It reports whether that changed ranks.
 	Renew(now sched.Time) bool
 }
 
@@ -61,7 +61,7 @@ func (k *ranking) top() *ranked {
 	return k.heap[0]
 }
 
-// update takes in that the job changed: it may be new, or wait no longer. seq is
+// update notes that the job changed: it may be new, or wait no longer. seq is
 // that of its entry if it is new.
 func (k *ranking) update(j *Job, seq int64) {
 	e := k.of[j]
@@ -131,7 +131,7 @@ func (k *ranking) swap(a, b *ranked) {
 	a.at, b.at = b.at, a.at
 }
 
-// Renew tells the orders the time; ranks that follow it change now.
+// Renew sets the time of the orders; ranks that depend on it change now.
 func (x *Index) Renew(now sched.Time) {
 	x.now = now
 	for c, o := range x.orders.By {
@@ -144,7 +144,7 @@ func (x *Index) Renew(now sched.Time) {
 	}
 }
 
-// Changed takes in that the job's rank may be another, other than by its tasks
+// Changed notes that the job's rank may be another, other than by its tasks
 // coming and going here.
 func (x *Index) Changed(j *Job) {
 	for _, k := range j.App.rankings {

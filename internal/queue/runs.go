@@ -134,7 +134,7 @@ func (x *Index) first(apps []*App, c sched.Class) *Run {
 	return best
 }
 
-// Take takes the first task out of a queued run and gives its number.
+// Take takes the first task out of a queued run and returns its number.
 func (x *Index) Take(r *Run) (task int32) {
 	task = r.First
 	r.First++
@@ -188,7 +188,7 @@ func (j *Job) Waiting(task int32) (attempt int32) {
 }
 
 // Remove takes the waiting tasks first..first+count-1 of the job out of the
-// queue, those that wait, and gives how many there were.
+// queue, those that wait, and returns how many there were.
 func (x *Index) Remove(j *Job, first, count int32) (removed int32) {
 	end := first + count
 	for r := j.runs; r != nil; {
@@ -238,7 +238,7 @@ func (x *Index) TakeAll(a *App, f func(*Run)) {
 	}
 }
 
-// Reclass takes all waiting tasks of the job out, gives the job its new class, and
+// Reclass takes all waiting tasks of the job out, sets the job's class, and
 // calls f for each run in the order in which they had entered.
 func (x *Index) Reclass(j *Job, c sched.Class, f func(*Run)) {
 	var out []*Run

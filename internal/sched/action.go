@@ -1,13 +1,13 @@
 package sched
 
-// ActionKind says what an [Action] asks of the shell.
+// ActionKind is what an [Action] asks of the shell.
 type ActionKind uint8
 
 // The actions.
 const (
 	// Send: deliver Msg to the core To, in order per receiver, at least once.
 	Send ActionKind = iota
-	// Timer: give Timeout(Token) back at the instant At or soon after. Timers are
+	// Timer: send Timeout(Token) at the instant At or soon after. Timers are
 	// never cancelled; a core ignores those that came to mean nothing.
 	Timer
 	// Start (worker): run the attempt of Msg in the slot's backend; its end comes
@@ -18,7 +18,7 @@ const (
 	Resume
 	// Stop (worker): kill the attempt of Msg; its end comes back as Ended.
 	Stop
-	// Persist (distributor): journal Msg before anybody outside is told of it.
+	// Persist (distributor): journal Msg before it has any effect outside.
 	Persist
 	// Forget: the core holds nothing of the job of Msg any more; the shell may
 	// drop what it keeps beside it (payloads, names).

@@ -1,8 +1,8 @@
 package sched
 
-// More is what only the published rivals say: the state that they spread along
-// with their messages. A message carries a pointer to one, which may be shared by
-// many messages and is never changed once sent.
+// More is attached to messages of the published rivals: the state that they spread. A
+// message carries a pointer to one, which may be shared by many messages and is never
+// changed once sent.
 type More struct {
 	Members   []Member // Members: the cluster
 	Probes    []Probed // Stolen, Rotated: reservations on their way
@@ -13,8 +13,8 @@ type More struct {
 	Slots     []Attained
 }
 
-// valid is [Message.Valid] of what a worker or master may say. The list of
-// members comes from the shell alone and is long: who keeps tables by it looks.
+// valid is [Message.Valid] for what workers and masters send. The list of members comes
+// from the shell alone and is long: a core that keeps tables by it checks it itself.
 func (m *More) valid() bool {
 	for i := range m.Probes {
 		if p := &m.Probes[i]; p.Class >= NumClasses || p.Count < 0 || p.Count > MaxTasks {

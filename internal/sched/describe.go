@@ -65,7 +65,7 @@ func DescribeAction(a *Action) string {
 		return fmt.Sprintf("Send to %s: %s", a.To, Describe(&a.Msg))
 	case Timer:
 		return fmt.Sprintf("Timer at %d token=%d", a.At, a.Token)
-	default: // most say by the action alone what they are about
+	default: // the subject of most is plain from the action
 		return fmt.Sprintf("%s %s", a.Kind, strings.TrimPrefix(Describe(&a.Msg), KindNone.String()+" "))
 	}
 }

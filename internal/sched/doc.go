@@ -5,7 +5,7 @@
 // # The contract of a core
 //
 // A core is a state machine that cannot touch the world. It is given an instant,
-// a sender and a message, and appends to a list what is to be done about it:
+// a sender and a message, and appends to a list the actions to take:
 //
 //	Step(now, from, message, out)
 //
@@ -31,11 +31,11 @@
 // # Failures are messages
 //
 // A lost worker, a lost master, a late or repeated message are inputs like any
-// other. Every message may come twice or out of date; each kind says what makes
-// a repetition harmless (a slot sequence number, an attempt, an epoch).
+// other. Every message may come twice or out of date; docs/cores.md lists what makes
+// a repetition of each kind harmless (a slot sequence number, an attempt, an epoch).
 //
 // # Room for the published rivals
 //
-// docs/cores.md writes down, for sparrow, eagle and kairos, which messages and
-// timers each role gets and sends; the shape here was held against that list.
+// docs/cores.md lists the messages and timers of each role of every policy. What only
+// some policies send rides on [Message.More], so that Pigeon's messages stay small.
 package sched

@@ -1,9 +1,9 @@
 package sched
 
-// Kind says what a [Message] is about and so which of its fields count.
+// Kind is the subject of a [Message] and decides which of its fields count.
 type Kind uint8
 
-// The kinds, by who sends what to whom. "Shell" is the daemon or simulator
+// The kinds, by sender and receiver. "Shell" is the daemon or simulator
 // around the receiving core. Fields not named are zero.
 const (
 	KindNone Kind = iota
@@ -19,14 +19,14 @@ const (
 	Cancel
 	// MasterUp: a master was reached, for the first time or in a new
 	// incarnation. Peer, Serves. What was sent to an earlier one is sent again.
-	// A master whose group helps others (Policy.CrossGroup) is told of them as well.
+	// Masters receive it too where tasks move between groups (Policy.CrossGroup).
 	MasterUp
 	// MasterLost: a group was without a master for too long. Peer.
 	MasterLost
 	// Restored: the journal has been read.
 	Restored
 
-	// Records: a distributor's Persist carries one, and its shell gives them back
+	// Records: a distributor's Persist carries one, and its shell returns them
 	// in order, after the Submit of their job, when it reads the journal.
 
 	// Placed: tasks were given to a group. Job, First, Count, Attempt, Peer, Marks
@@ -45,8 +45,8 @@ const (
 
 	// Tasks: First..First+Count-1 of a job are to be run. Job, Class, Estimate,
 	// App, Arrival, Attempt, First, Count, Total, Marks. Head puts them before
-	// everything else of their class; Resent says that an earlier incarnation may have
-	// launched them already. Peer is the master that handed the task over, when it
+	// everything else of their class; with Resent an earlier incarnation may have
+	// launched them already. Peer is the master that the task comes from, when it
 	// moves to a spare worker.
 	Tasks
 	// Drop: those tasks are no longer wanted; forget queued ones, kill running
@@ -57,7 +57,7 @@ const (
 
 	// Serves: the applications for which the group has a live worker. Serves.
 	Serves
-	// Returned: the group gives these tasks back, which were never launched: no
+	// Returned: the group hands back these tasks, which were never launched: no
 	// worker of it serves the application, its queue is full (Full), or the group of
 	// the master Peer has a spare worker for them. Job, First, Count, Attempt.
 	Returned
@@ -70,7 +70,8 @@ const (
 	// Master to worker.
 
 	// Launch: run this task. Job, First, Attempt, Class, App, Owner, Estimate,
-	// Seq (the slot's sequence number as the master knows it), Epoch.
+	// Seq (the slot's sequence number as the master knows it), Epoch. The shell of the
+	// worker sets Reason to have it refused ([Message.Deny]).
 	Launch
 	// Kill: stop this attempt. Job, First, Attempt, Epoch.
 	Kill
@@ -122,11 +123,11 @@ const (
 	// Timeout: a timer the core asked for is due. Token.
 	Timeout
 
-	// What only the published rivals say. docs/cores.md draws who says it when.
+	// Messages of the published rivals; docs/cores.md lists them by policy.
 
 	// Members (shell to distributor and worker): the live workers of the cluster
-	// in order of their numbers, again whenever they change. More.Members. Resent
-	// says to a distributor that workers may have dropped its reservations.
+	// in order of their numbers, again whenever they change. More.Members. To a
+	// distributor, Resent means that workers may have dropped its reservations.
 	Members
 	// Probe (distributor to worker): a reservation for a job. Job, Class,
 	// Estimate, App, Owner, Arrival, Count (its tasks not launched yet), Attempt
@@ -146,7 +147,7 @@ const (
 	// NoTask (distributor to worker): no task is left. Job, Seq, More.
 	NoTask
 	// Started (worker to master): the task of a Launch that waited in the worker's
-	// queue began. Job, First, Attempt. Its end is told by Idle with the same.
+	// queue began. Job, First, Attempt. Its end is an Idle with the same fields.
 	Started
 	// Steal (worker to worker): an idle worker asks for reservations. Class.
 	Steal
@@ -162,38 +163,38 @@ const (
 	// Beat (worker to master): a node's heartbeat. More.Slots.
 	Beat
 
-	// What masters say to each other, in policies whose groups help each other.
+	// Messages between masters, where tasks move between groups.
 
 	// Spare (master to master): a worker is idle and nothing is queued. Serves,
 	// Reserved (it takes short tasks only). It is never withdrawn, and not repeated
-	// before a task came for it; one that is out of date costs a move: the task goes
-	// back to its distributor (Returned, with Peer), which gives it to the group that
-	// is spare.
+	// before a task came for it; one that is out of date costs a move: the task returns
+	// to its distributor (Returned, with Peer), which sends it to the group of the
+	// spare worker.
 	Spare
 
-	// What masters of policies that suspend tasks say to workers.
+	// Messages from masters to workers, where tasks are suspended.
 
 	// Preempt (master to worker): suspend the attempt that Kept names, if it has
 	// not ended, and run this task. As Launch; Seq is that of the launch of what
 	// is to be suspended.
 	Preempt
-	// Continue (master to worker): go on with the suspended attempt. Job, First,
+	// Continue (master to worker): continue the suspended attempt. Job, First,
 	// Attempt, Seq, Epoch.
 	Continue
 	// Yield (master to worker): stop this attempt; the task starts anew elsewhere.
-	// As Kill. Its Report says Yielded, which counts as no loss.
+	// As Kill. Its Report has the outcome Yielded, which counts as no loss.
 	Yield
 
-	// Reclass: a job is of another class than was thought. Job, Class. A master says
+	// Reclass: a job is of another class than was declared. Job, Class. A master sends
 	// it to the distributor when a task showed it, and the distributor to every
 	// master that holds tasks of the job, which moves what waits to the tail of the
-	// queue of that class. As a record: it has been said.
+	// queue of that class. As a record: the class has changed.
 	Reclass
 
 	numKinds
 )
 
-// Message is everything one core, or the shell around it, can say to a core. It
+// Message is everything that a core or the shell around it can send to a core. It
 // is one flat struct, in the manner of raft implementations: no allocation on
 // the way of a task, one place that translates it to the wire. Its Kind decides
 // which fields count.
@@ -212,15 +213,15 @@ type Message struct {
 
 	First   int32 // first task of the range, or the one task
 	Count   int32 // tasks in the range
-	Total   int32 // Tasks: of the whole job, in all groups; 0: not said
+	Total   int32 // Tasks: of the whole job, in all groups; 0: not stated
 	Attempt int32 // from 1
 
 	Job      JobID
-	Peer     Addr   // the core that MasterUp, WorkerUp and the like speak of
+	Peer     Addr   // the subject of MasterUp, WorkerUp and the like
 	Owner    Addr   // the distributor a task's report goes to
 	Key      uint64 // Submit: seeds the job's draws
 	Seq      uint64 // slot sequence number
-	Epoch    uint64 // incarnation of the master that speaks
+	Epoch    uint64 // incarnation of the sending master
 	Token    uint64 // Timeout: as given to Timer
 	Estimate Time   // of one task of the job
 	Arrival  Time   // of the job at its distributor, in the receiver's time
@@ -231,13 +232,13 @@ type Message struct {
 	Serves []string    // applications served, "" for the built-in backends; sorted
 	Kept   []AttemptID // WorkerUp: ended there; Idle: suspended there; Preempt: to be suspended
 
-	More *More // what only some policies say, else nil; shared and never changed
+	More *More // sent by some policies only, else nil; shared and never changed
 }
 
 // NumKinds is one above the highest kind, for tables and round-trip tests.
 const NumKinds = int(numKinds)
 
-// AttemptID returns the attempt a one-task message speaks of.
+// AttemptID returns the attempt that a one-task message names.
 func (m *Message) AttemptID() AttemptID {
 	return AttemptID{Job: m.Job, Task: m.First, Attempt: m.Attempt}
 }
@@ -255,7 +256,7 @@ func (m *Message) Valid() bool {
 		(m.More == nil || m.More.valid())
 }
 
-// Tasks returns how many tasks the message speaks of, for counting messages as
+// Tasks returns how many tasks the message carries, for counting messages as
 // the papers do: a batch of k tasks counts k.
 func (m *Message) Tasks() int {
 	if m.Kind == Tasks || m.Kind == Returned {

@@ -9,7 +9,7 @@
 //
 // # Succinct state sharing (section 4.1)
 //
-// The bitmap says which workers run or queue long work. The central scheduler
+// The bitmap marks the workers that run or queue long work. The central scheduler
 // stamps it and sends it along with long tasks, as it was before that job was
 // placed; a worker keeps the newest it got, a distributor the newest it was
 // returned. Where the paper is silent: a distributor answers each rejection as it
@@ -21,7 +21,7 @@
 // A reservation that got a task stays in its place, and is considered again when
 // the task ends, until its job has no unbound task. Of its queue a worker serves
 // the reservation with the least remaining work (estimate x unbound tasks, as its
-// distributor told last), but one may overtake only if its estimate is at most
+// distributor sent last), but one may overtake only if its estimate is at most
 // the smallest slack of the short reservations ahead of it; slack is 5 x the
 // reservation's estimate less the delay already imposed on it. Long work at the
 // head is always taken. All ahead of the pick are charged its estimate.
@@ -30,8 +30,8 @@
 // wait in this order. B has the least remaining work (2 s) and fits A's slack of
 // 5 s; A's slack is 3 s afterwards. C (6 s) fits no slack and waits.
 //
-// Charged is when the task starts, not when it is asked for: a reservation that
-// finds no task left has delayed nobody.
+// Charged is when the task starts, not when the worker asks: a reservation that
+// finds no task left has delayed none.
 package eagle
 
 import (
@@ -39,7 +39,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Name is how the policy is asked for.
+// Name is the name under which users choose the policy.
 const Name = "eagle"
 
 // Options are Eagle's own numbers.

@@ -44,7 +44,7 @@ func (l *List) trim(now sched.Time) {
 	l.list = slices.Delete(l.list, 0, drop)
 }
 
-// Remove takes an attempt out and gives its owner; false when it is not there.
+// Remove takes an attempt out and returns its owner; false when it is not there.
 func (l *List) Remove(id sched.AttemptID) (sched.Addr, bool) {
 	for i, e := range slices.Backward(l.list) {
 		if e.id == id {

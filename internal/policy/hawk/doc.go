@@ -19,9 +19,9 @@
 // s1 L1 s2 s3 L2 s4 gives s2 and s3, or s1 while a long task runs.
 //
 // Where the paper is silent: a worker does not ask itself; what arrives while it
-// asks is served at once, and the asking ends there. A worker remembers for a minute what
-// it has given to a thief, and serves that itself if the thief is taken for lost:
-// what was on its way there has been dropped, also if the thief lives.
+// asks is served at once, and the asking ends there. A worker remembers for a minute which
+// reservations a thief took, and serves them itself if the thief is taken for lost:
+// messages on their way there have been dropped, even if the thief lives.
 package hawk
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Name is how the policy is asked for.
+// Name is the name under which users choose the policy.
 const Name = "hawk"
 
 // Options are Hawk's own numbers.

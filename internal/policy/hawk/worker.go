@@ -16,22 +16,22 @@ type Worker struct {
 	rand      *rand.Rand
 	general   []sched.Member
 	triesLeft int        // workers it may still ask in this turn to idle
-	victim    sched.Addr // whose answer it waits for, zero for nobody
-	lent      []lent     // what thieves were given a moment ago
+	victim    sched.Addr // whose answer it waits for, zero for none
+	lent      []lent     // recently
 }
 
-// lent is what a thief was given.
+// lent are reservations that a thief took.
 type lent struct {
 	to     sched.Addr
 	at     sched.Time
 	probes []sched.Probed
 }
 
-// keptLent is how long it is remembered: until it has arrived, or its thief is taken
-// for lost. A daemon that cannot reach another for that long has other worries.
+// keptLent is how long they are remembered: until they have arrived, or the thief is
+// taken for lost.
 const keptLent = 60 * sched.Second
 
-// NewWorker returns an idle slot that knows no other.
+// NewWorker returns an idle slot that knows no other worker.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	return &Worker{
 		Worker: probing.NewWorker(cfg, probing.Rules{}), cfg: cfg, tries: o.Tries,
@@ -65,9 +65,9 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 }
 
 // membersChanged takes the list of live workers, of which the reserved ones are first.
-// Whom it had asked may be gone. So may a thief, and what is on its way there is
-// dropped then, also when it lives and is back at once: those reservations are
-// served here. One too many costs a NoTask.
+// The victim of a pending question may be lost. A thief may be too: messages on their
+// way to it are dropped then, even if it comes back at once, so its reservations are
+// served here again. One too many costs a NoTask.
 func (w *Worker) membersChanged(m *sched.Message, out *sched.Actions) {
 	w.victim = sched.Addr{}
 	if m.More == nil {
@@ -129,7 +129,7 @@ func (w *Worker) answerSteal(now sched.Time, thief sched.Addr, out *sched.Action
 	}
 }
 
-// behindLong finds it.
+// behindLong returns the range of that run in the queue.
 func (w *Worker) behindLong() (first, end int) {
 	q, _ := w.Queue()
 	if w.Long() == 0 {
@@ -150,8 +150,8 @@ func (w *Worker) behindLong() (first, end int) {
 	return first, end
 }
 
-// stolen takes the answer: reservations are served like any other, and after an
-// empty one the next worker is asked.
+// stolen processes the answer: reservations are served like any other, and after an
+// empty answer the next worker is asked.
 func (w *Worker) stolen(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if m.More != nil {
 		for i := range m.More.Probes {

@@ -16,7 +16,7 @@
 //	0.0  A runs
 //	0.4  B comes: A has attained the most, 0.4 s, and is suspended; B runs
 //	0.9  B ends: A resumes
-//	1.9  end of A's quantum, nobody waits: renewed
+//	1.9  end of A's quantum, no task waits: renewed
 //	2.0  C comes: A is suspended at 1.5 s, C runs
 //	3.0  end of C's quantum at 1 s, A has more: renewed, A is passed over
 //	4.0  C has 2 s, A no more than that: they swap
@@ -24,7 +24,7 @@
 //
 // # What the paper leaves open
 //
-// The listings are not taken by the letter: a new task joins the running set after
+// The listings are not followed to the letter: a new task joins the running set after
 // the victim was chosen, else it would be one; the victim leaves the set; and the
 // central loop runs while tasks wait and a node has fewer than N + Q.
 //
@@ -40,15 +40,15 @@
 //
 // The master places tasks whenever some come or a node has room, so a heartbeat
 // finds nothing left to place: it brings the attained service, by which nodes with
-// equally many tasks are told apart.
+// equally many tasks are ordered.
 //
 // # Failures
 //
 // The master numbers its launches to a node, and a heartbeat carries the number of
 // the last that came: a task that was launched before and is not in it has ended,
 // though the notice of that was lost. A node that refuses because it is full gets
-// no task until it says that it has room. What was at a lost node is lost, and its distributor sends it
-// to the head of the queue again. Only tasks of the built-in backends are taken:
+// no task until it reports that it has room. Tasks at a lost node are lost, and their
+// distributors send them to the head of the queue again. Only tasks of the built-in backends are taken:
 // those of an application cannot be suspended.
 package kairos
 
@@ -57,7 +57,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Name is how the policy is asked for.
+// Name is the name under which users choose the policy.
 const Name = "kairos"
 
 // Policy returns the policy's cores.

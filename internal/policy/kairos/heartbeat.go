@@ -6,7 +6,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 const beatToken = 0
 
 // beat is what a node keeps of its heartbeat. A node with one task, or none, has
-// nothing new to say between two changes, and is silent.
+// nothing to report between two changes, and sends nothing.
 type beat struct {
 	ticking bool // a timer is set
 	changed bool // a task came or left since the last one
@@ -32,9 +32,9 @@ func (n *Node) beatDue(now sched.Time, out *sched.Actions) {
 	}
 }
 
-// sendBeat tells every task and how long it has run. The number of the last
+// sendBeat reports every task and how long it has run. The number of the last
 // launch goes along, so that the master knows which tasks the node could not yet
-// tell of.
+// report.
 func (n *Node) sendBeat(now sched.Time, out *sched.Actions) {
 	n.beat.changed, n.beat.owed = false, false
 	slots := make([]sched.Attained, len(n.tasks))

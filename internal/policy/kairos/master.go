@@ -18,12 +18,12 @@ type Master struct {
 	jobs     map[sched.JobID]*job
 	nodes    []*node // by id; nil when lost
 	alive    int
-	ranking  ranking // nodes that are told tasks
+	ranking  ranking // nodes that may get tasks
 	round    []*node // scratch of place
 	epoch    uint64
 	recovery recovery.Recovery
 
-	launches, lost, refusals uint64 // so far, for those who look on
+	launches, lost, refusals uint64 // so far, for status and metrics
 }
 
 // job is a job of which tasks wait or are at nodes.
@@ -37,7 +37,7 @@ type placed struct {
 	job           *job
 	task, attempt int32
 	number        uint64     // of its launch
-	service       sched.Time // attained, as last heard
+	service       sched.Time // attained, as last reported
 }
 
 func (p *placed) id() sched.AttemptID {
@@ -108,7 +108,7 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 }
 
 // take queues tasks, but not those that are held here with this attempt or a
-// later one: the message came twice. An earlier attempt that waits gives way.
+// later one: the message came twice. An earlier attempt that waits is replaced.
 func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
 	j := s.jobs[m.Job]
 	if j == nil {
@@ -148,7 +148,7 @@ func (j *job) holds(task, attempt int32) bool {
 	return (p != nil && p.attempt >= attempt) || j.Waiting(task) >= attempt
 }
 
-// place gives waiting tasks to nodes with room, in rounds: one task to each node,
+// place sends waiting tasks to nodes with room, in rounds: one task to each node,
 // in the order that holds at the beginning of the round.
 func (s *Master) place(out *sched.Actions) {
 	for s.Queued() > 0 && s.hasRoom() {

@@ -121,8 +121,8 @@ func (n *Node) launch(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	}
 }
 
-// refuse sends a launch back and says what is here, for the master took the node
-// for something else.
+// refuse refuses a launch and has a heartbeat sent, for the master's account of the
+// node is wrong.
 func (n *Node) refuse(to sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
 	r := out.Send(to, sched.Refused)
 	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, n.received, why.String()

@@ -20,7 +20,7 @@ type node struct {
 	ended    ended.List
 }
 
-// node returns the live node that speaks, nil when it is none.
+// node returns the live node that sent the message, nil when it is none.
 func (s *Master) node(from sched.Addr) *node {
 	if from.Role != sched.Worker || from.ID < 0 || int(from.ID) >= len(s.nodes) {
 		return nil
@@ -79,7 +79,7 @@ func (n *node) find(id sched.AttemptID) *placed {
 	return nil
 }
 
-// idle takes the notice that a task has left a node. One that speaks of an earlier
+// idle takes the notice that a task has left a node. One about an earlier
 // stay of the same attempt came twice.
 func (s *Master) idle(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil {
@@ -121,7 +121,7 @@ func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 }
 
 // refused puts a task back at the head of the queue. The node gets no other until
-// it has told that it has room: it may hold what the master does not know of.
+// it has reported that it has room: it may hold what the master does not know of.
 func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil {
 		return

@@ -10,7 +10,7 @@ type Options struct {
 	// Quantum, W, is how long a task runs before it may be swapped; 0 is one
 	// cutoff.
 	Quantum sched.Time
-	// Heartbeat is how often a node tells of its tasks; 0 is a 20th of the
+	// Heartbeat is how often a node reports its tasks; 0 is a 20th of the
 	// quantum.
 	Heartbeat sched.Time
 }
@@ -21,8 +21,8 @@ type Options struct {
 // policy needs a Q of 10 or more.
 func Defaults() Options { return Options{Cores: 1, Extra: 10, Passes: 3} }
 
-// beatsPerQuantum is how many heartbeats there are in a quantum, unless said
-// otherwise.
+// beatsPerQuantum is how many heartbeats there are in a quantum by
+// default.
 const beatsPerQuantum = 20
 
 // resolved fills in what depends on other numbers.

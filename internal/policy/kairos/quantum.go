@@ -42,7 +42,7 @@ func (n *Node) next() (t *task, starved bool) {
 	return t, starved
 }
 
-// quantumDue ends a quantum: the running task gives way to one that starves, or
+// quantumDue ends a quantum: the running task is replaced by one that starves, or
 // to one that has attained no more than itself. Else its quantum is renewed, and
 // all that wait are passed over.
 func (n *Node) quantumDue(now sched.Time, token uint64, out *sched.Actions) {

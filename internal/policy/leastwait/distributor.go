@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Distributor gives long jobs to the central scheduler and short ones to a
+// Distributor sends long jobs to the central scheduler and short ones to a
 // distributor that probes. The first is Pigeon's, with one group. Each class has
 // a ledger of its own; a job is in one of them.
 type Distributor struct{ by [sched.NumClasses]owner }
@@ -22,8 +22,8 @@ func NewDistributor(cfg sched.DistributorConfig, short owner) *Distributor {
 	return &Distributor{by: [...]owner{sched.Short: short, sched.Long: pigeon.NewDistributor(cfg)}}
 }
 
-// Step implements [sched.Core]. What speaks of a job goes to the distributor that
-// has it, or, when none has (any more), to the one of its class; what speaks of
+// Step implements [sched.Core]. A message about a job is for the distributor that
+// has it, or, when none has (any more), to the one of its class; one about
 // none goes to both, which ignore what they do not know.
 func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {

@@ -30,7 +30,7 @@
 //
 // When a worker is lost, what ran there is reported to its distributor as lost,
 // and what did not start is placed again here. A master that was started again is
-// sent all unfinished tasks; they wait a second for the nodes to tell what they hold,
+// sent all unfinished tasks; they wait a second for the nodes to report what they hold,
 // which it adopts, and are then placed (package recovery). What runs counts with what
-// is left of its estimate: a node tells for how long it has run.
+// is left of its estimate: a node reports for how long it has run.
 package leastwait

@@ -11,7 +11,7 @@ import (
 // Master is the central scheduler.
 type Master struct {
 	cfg     sched.MasterConfig
-	share   bool      // hand out the view of who has long work
+	share   bool      // send the bitmap of workers with long work
 	workers []*worker // by id; nil when lost
 	alive   int
 	divided bool // each worker's partition is that of the workers alive
@@ -24,7 +24,7 @@ type Master struct {
 
 	recovery recovery.Recovery
 
-	launches, lost uint64 // so far, for those who look on
+	launches, lost uint64 // so far, for status and metrics
 }
 
 // worker is what the master knows of a slot.
@@ -233,7 +233,7 @@ func (s *Master) settle(id sched.JobID, out *sched.Actions) {
 }
 
 // drop kills what is no longer wanted. What runs is taken out when its worker
-// says that it ended.
+// reports that it ended.
 func (s *Master) drop(now sched.Time, m *sched.Message, out *sched.Actions) {
 	first, end := m.First, m.First+m.Count
 	if m.Count == 0 {

@@ -138,7 +138,7 @@ func (s *Master) announce(serves []string, out *sched.Actions) {
 // only.
 func (s *Master) reserved() int { return probing.Reserved(s.cfg.Params.Reserved, s.alive) }
 
-// sendPartitions says of each worker in which partition it is, when that has changed.
+// sendPartitions sends each worker its partition when that has changed.
 // Long work that was assigned to one that is reserved now stays there.
 func (s *Master) sendPartitions(now sched.Time) {
 	if s.divided {

@@ -7,7 +7,7 @@ import (
 )
 
 // Distributor is that of the probing policies, with one probe per task to workers
-// drawn with repetition, and with the shared state on all that it says to them.
+// drawn with repetition, and with the shared state on every message to them.
 type Distributor struct {
 	cfg      sched.DistributorConfig
 	inner    *probing.Distributor
@@ -44,8 +44,8 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	d.state().attach(out.List()[before:], d.estimateOf)
 }
 
-// count follows the tasks that are owed: the records of a step say which have
-// ended. It says whether the shared state has changed.
+// count follows the tasks that are owed: the records of a step list those that
+// ended. It reports whether the shared state has changed.
 func (d *Distributor) count(m *sched.Message, did []sched.Action) (changed bool) {
 	switch m.Kind {
 	case sched.Submit:

@@ -30,7 +30,7 @@
 //
 // Probes of equal arrival, as those of one job are, count as later than those that
 // wait. A probe that arrived earlier stays behind q by the mirror image of the rule
-// by which q would have passed it. The shared state that a worker heard last counts:
+// by which q would have passed it. The shared state that a worker received last counts:
 // clocks of two schedulers are not compared. A probe's threshold is the state after
 // its own job was added to it.
 //
@@ -39,27 +39,27 @@
 // An arrival goes from daemon to daemon as an age, since clocks of hosts are not
 // compared; what a message is on its way is not counted in it. A probe moves on a
 // thousand times and more, and a hundredth of an interval lost each time makes the
-// short jobs' 99th percentile 15 % longer. A batch therefore tells the instant of
-// its tick by the same means: what is missing there is missing from its probes'
+// short jobs' 99th percentile 15 % longer. A batch therefore carries the instant of
+// its tick in the same form: what is missing there is missing from its probes'
 // ages too. Probes of one job still differ by what the first message took to each
 // worker, and count as equal all the same; a microsecond between them would have the
 // effect of that hundredth.
 //
 // # Failures
 //
-// The paper has none. A lost worker takes the probes in its queue with it, and
-// nobody knows which these were, so each distributor sends a probe for every task
+// The paper does not treat them. A lost worker takes the probes in its queue with it, and
+// it is not known which these were, so each distributor sends a probe for every task
 // that it has not launched; those that turn out to be too many find no task. The
 // worker's attempts are lost and tried again the same way. A batch that rotates
 // is kept until the successor has it, and goes to the next one when it is lost.
 // A distributor that starts again probes for all that its journal owes and that
-// no worker says it runs. A worker that waits for the answer of a distributor
+// no worker reports to run. A worker that waits for the answer of a distributor
 // that is gone gets a NoTask from its own shell.
 package peacock
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Name is how the policy is asked for.
+// Name is the name under which users choose the policy.
 const Name = "peacock"
 
 // Options are the policy's own numbers.

@@ -50,7 +50,7 @@ func (e *elastic) enqueue(now, running sched.Time, p sched.Probed, s state) {
 		at--
 		wait -= e.waiting[at].Estimate
 	}
-	// Past the head it is first, whatever its deadline: nobody could serve it
+	// Past the head it is first, whatever its deadline: it could not be served
 	// sooner.
 	if at > 0 && plus(now, wait) > deadline(&p) && now <= deadline(&p) {
 		e.marked = append(e.marked, p)

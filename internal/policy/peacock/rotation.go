@@ -18,7 +18,7 @@ type rotation struct {
 	due         uint64     // the tick that a timer is set for, 0 for none
 	number      uint64     // of the last tick
 	sent        []batch    // not acknowledged yet
-	predecessor sched.Addr // who sent the last batch
+	predecessor sched.Addr // the sender of the last batch
 	heard       uint64     // its number
 }
 
@@ -97,11 +97,11 @@ func (w *Worker) instant(tick uint64) sched.Time {
 // maxLate bounds what late believes: clocks that are further apart are not kept.
 const maxLate = sched.Second
 
-// late is by how much the arrivals in a batch are told too late. Arrivals go from
+// late is by how much the arrivals in a batch are too late. Arrivals go from
 // daemon to daemon as ages, which do not grow while they are on their way; a probe
 // that has moved on a thousand times would pass for younger by a thousand ways, and
 // its deadline, which is that much later, would let short jobs overtake it and have
-// it move on for longer. The batch tells the instant of its tick in the same way,
+// it move on for longer. The batch carries the instant of its tick in the same form,
 // and when that tick was is known here too.
 func (w *Worker) late(m *sched.Message) sched.Time {
 	if m.Arrival == 0 || m.Seq > math.MaxInt64/uint64(w.interval) { //nolint:gosec // at least 1
@@ -114,7 +114,7 @@ func (w *Worker) late(m *sched.Message) sched.Time {
 	return late
 }
 
-// rotated takes in what the predecessor sent, or, without probes, its successor's
+// rotated processes what the predecessor sent, or, without probes, its successor's
 // word that a batch has come.
 func (w *Worker) rotated(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	r := &w.rotation

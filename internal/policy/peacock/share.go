@@ -5,7 +5,7 @@ import (
 )
 
 // share is a distributor's knowledge of the shared state: its own jobs, and what
-// the others last said of theirs. Each tells its whole part and not what changed,
+// the others last sent of theirs. Each sends its whole part and not the change,
 // so an update that comes twice does no harm.
 type share struct {
 	jobs  map[sched.JobID]*part // of the own part
@@ -22,7 +22,7 @@ type part struct {
 
 func newShare() share { return share{jobs: make(map[sched.JobID]*part)} }
 
-// enter counts a job with so many tasks, and says whether that is anything new.
+// enter counts a job with so many tasks, and reports whether that changes anything.
 func (s *share) enter(id sched.JobID, tasks int64, estimate sched.Time) bool {
 	p := s.jobs[id]
 	if p == nil {
@@ -46,8 +46,8 @@ func (s *share) ended(id sched.JobID) bool {
 	return true
 }
 
-// forget takes off a job with all that is left of it, and says whether anything
-// was.
+// forget takes off a job with all that is left of it, and reports whether anything
+// was left.
 func (s *share) forget(id sched.JobID) bool {
 	p := s.jobs[id]
 	if p == nil {
@@ -67,13 +67,13 @@ func plusLoad(l sched.Load, queued int64, work sched.Time) sched.Load {
 	return sched.Load{Queued: l.Queued + queued, Work: l.Work + work}
 }
 
-// send sends the own part to the other distributors.
+// send sends this distributor's part to the others.
 func (s *share) send(out *sched.Actions) {
 	m := out.Send(sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, sched.LoadShare)
 	m.More = &sched.More{Load: s.own}
 }
 
-// recordPeer takes the part of another distributor.
+// recordPeer records the part of another distributor.
 func (s *share) recordPeer(from sched.Addr, m *sched.Message) {
 	if from.Role != sched.Distributor || from.ID < 0 || from.ID > sched.MaxID || m.More == nil {
 		return
@@ -86,7 +86,7 @@ func (s *share) recordPeer(from sched.Addr, m *sched.Message) {
 	*peer = l
 }
 
-// attach puts the state on what a distributor says to workers; the threshold of a
+// attach puts the state on a distributor's messages to workers; the threshold of a
 // probe is the average load when it is sent.
 func (s state) attach(did []sched.Action, estimateOf func(sched.Time) sched.Time) {
 	var more *sched.More

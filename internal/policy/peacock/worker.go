@@ -76,7 +76,7 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	w.setTimer(now, out)
 }
 
-// recordState takes the shared state that rides on a message.
+// recordState records the shared state that a message carries.
 func (w *Worker) recordState(m *sched.Message) {
 	if m.More != nil {
 		w.state.load = m.More.Load
@@ -138,8 +138,8 @@ func (w *Worker) enter(p phase, now sched.Time) {
 	w.seq++
 }
 
-// launch starts what was asked for. A launch that nobody here waits for is sent
-// back: its distributor started anew, or took this worker for lost.
+// launch starts the task that the worker asked for. Any other launch is refused: its
+// distributor was restarted, or took this worker for lost.
 func (w *Worker) launch(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
 	case m.Attempt < 1:
@@ -159,7 +159,7 @@ func (w *Worker) answers(from sched.Addr, m *sched.Message) bool {
 	return w.phase == asking && from == w.head.Owner && m.Job == w.head.Job && m.Seq == w.seq
 }
 
-// noTask drops the probe that was asked for. The shell says so when the
+// noTask drops the probe that was asked for. The shell sends it when the
 // distributor cannot be reached: it will probe again when it is back.
 func (w *Worker) noTask(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	gone := from.Role == sched.Shell && w.phase == asking && m.Job == w.head.Job

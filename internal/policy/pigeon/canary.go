@@ -61,7 +61,7 @@ func (l *watchlist) wake(out *sched.Actions) {
 	}
 }
 
-// overdue takes in which short tasks have run for a cutoff.
+// overdue processes the short tasks that have run for a cutoff.
 func (e *extension) overdue(out *sched.Actions) {
 	l := &e.watched
 	for w := l.first; w != nil && w.watch.due <= e.now; w = l.first {
@@ -72,7 +72,7 @@ func (e *extension) overdue(out *sched.Actions) {
 	l.wake(out)
 }
 
-// overran takes in that a short task has run for a cutoff: it counts as long. A
+// overran notes that a short task has run for a cutoff: it counts as long. A
 // canary makes room for others, if there are any, and starts anew; another task
 // shows that its job is long, here at once. What can be suspended is, if a short task
 // waits.
@@ -97,7 +97,7 @@ func (e *extension) overran(w *worker, out *sched.Actions) {
 	}
 }
 
-// sendClass tells the job's distributor which class a task showed it to have.
+// sendClass sends the job's distributor the class that a task showed.
 func (e *extension) sendClass(j *queue.Job, c sched.Class, out *sched.Actions) {
 	m := out.Send(j.Owner(), sched.Reclass)
 	m.Job, m.Class = j.ID, c

@@ -5,8 +5,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// reclass takes in that a task showed its job to be of another class, and tells the
-// masters that hold tasks of it. From the shell it is a record of that.
+// reclass notes that a task showed its job to be of another class, and informs the
+// masters that hold tasks of it. From the shell it is a record.
 func (d *Distributor) reclass(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if from.Role != sched.Master {
 		d.led.Restore(m)

@@ -5,9 +5,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// idle takes the notice that a slot is free since sequence number Seq; an older
-// or repeated one says nothing new. What was launched there has ended, or was
-// refused, which the slot will tell.
+// idle processes the notice that a slot is free since sequence number Seq; an older or
+// repeated one is ignored. The task launched there has ended, or was refused, which the
+// slot will report.
 func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
 	if w == nil || m.Seq <= w.seq {
 		return
@@ -25,7 +25,7 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 	}
 }
 
-// feed gives a free worker its next task, or puts it at the tail of its idle
+// feed sends a free worker its next task, or puts it at the tail of its idle
 // list.
 func (s *Master) feed(w *worker, out *sched.Actions) {
 	r := s.choose(w)

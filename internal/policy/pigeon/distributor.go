@@ -12,7 +12,7 @@ import (
 const retryReturned = 100 * sched.Millisecond
 
 // Distributor splits jobs over the groups and owns what is owed. Its state is
-// the ledger and what the masters said they serve.
+// the ledger and what the masters serve.
 type Distributor struct {
 	cfg      sched.DistributorConfig
 	led      *ledger.Ledger
@@ -21,11 +21,11 @@ type Distributor struct {
 	restored bool // false while the journal is being read
 	retrying bool // a timer for held tasks is running
 	canary   bool // tasks 0 of long jobs are tried as short ones
-	totals   bool // masters are told how many tasks a job has
+	totals   bool // Tasks messages carry the number of tasks of the job
 }
 
 type group struct {
-	up, lost bool // neither: never heard of
+	up, lost bool // neither: it is not known yet
 	serves   []string
 }
 
@@ -41,7 +41,7 @@ func NewDistributorWith(cfg sched.DistributorConfig, o Options) *Distributor {
 	return d
 }
 
-// Ledger returns the book of what is owed, for the shell to read between steps.
+// Ledger returns the account of what is owed.
 func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
 
 // Owed implements [sched.DistributorCore].
@@ -249,9 +249,8 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 	}
 }
 
-// handOver returns a task that a group has handed back to the one that is spare, and
-// says where it was; false when that cannot be reached. It moves once: whoever gets
-// it now keeps it.
+// handOver sends a task that a group has handed back to the group with the spare
+// worker, and names the former; false when that cannot be reached. A task moves once.
 func (d *Distributor) handOver(j *ledger.Job, task int32, from, to sched.Addr, out *sched.Actions) bool {
 	j.Tasks[task].Moved = true
 	g := d.group(to)
@@ -271,7 +270,7 @@ func (d *Distributor) retryLater(now sched.Time, out *sched.Actions) {
 }
 
 // holding answers a master that found an attempt running: it is dropped when
-// nobody waits for it any more.
+// it is not wanted any more.
 func (d *Distributor) holding(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	j := d.led.Job(m.Job)
 	if !d.restored || (j != nil && j.Has(m.First) && j.Tasks[m.First].Outcome == sched.Unfinished) {

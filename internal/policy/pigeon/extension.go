@@ -7,12 +7,42 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// extension is what pigeon-sort and pigeon-x add to a master (docs/policies.md):
+// extension is what pigeon-sort and pigeon-x add to a master. docs/policies.md has the
+// rules and worked numbers.
 //
-//	order.go, tail.go          sorted queues
-//	overflow.go, spare.go      tasks that move between groups
-//	suspension.go, patience.go suspended tasks
-//	canary.go                  wrong classes
+//	order.go, tail.go           sorted queues
+//	overflow.go, spare.go       tasks that move between groups
+//	suspension.go, patience.go  suspended tasks
+//	canary.go                   wrong classes
+//
+// A task moves by way of its distributor, which therefore knows at every instant which
+// group holds it. That is a hop and a message more than if A sent the task to B.
+//
+//	master A            distributor              master B
+//	    │ ◀────────────────── Spare ───────────────── │   a worker is idle there
+//	    │ ── Returned, Peer=B ──▶ │                    │
+//	    │                         │ ── Tasks, Moved, ─▶ │   journaled as Placed; A's
+//	    │                         │       Peer=A        │   flag for B is used
+//
+// The life of a task at a worker of pigeon-x, as its master knows it:
+//
+//	        Launch, Preempt                Preempt of another
+//	queued ─────────────────▶ running ─────────────────────▶ suspended
+//	   ▲                       │ │ ▲                            │
+//	   └── Refused, Yielded ───┘ │ └───────── Continue ─────────┘
+//	                             ▼
+//	                           ended
+//
+// # Failures
+//
+// A victim may end while the order to suspend it is on its way: its worker then runs
+// the short task at once. A worker that never had the victim refuses both. Idle notices
+// name the attempt that ended and the one that is suspended, which corrects a master
+// that assumed otherwise. An attempt that a slot holds and its master does not know is
+// killed, and its distributor tries the task again. A master that follows another
+// adopts suspended attempts. An outdated notice of a spare worker costs a move. If the
+// notice, or the task for a flag, is lost, the two groups do not exchange tasks for ten
+// cutoffs, after which the notice is repeated.
 type extension struct {
 	*Master
 	options Options
@@ -71,7 +101,7 @@ type facts struct {
 	arrival sched.Time // at its distributor
 	held    int32      // tasks suspended here
 	ended   int32      // tasks that ended here
-	total   int32      // tasks in all groups, 0 when not said
+	total   int32      // tasks in all groups, 0 when not stated
 	dropped bool       // tasks of it were dropped here
 }
 
@@ -80,8 +110,8 @@ func (e *extension) jobAdded(j *queue.Job, arrival sched.Time, total int32) {
 	e.facts[j] = &facts{arrival: arrival, total: total}
 }
 
-// jobRepeated implements hooks. What a registering worker told of the job may be
-// less than what its distributor tells, or out of date.
+// jobRepeated implements hooks. What a registering worker reports of a job may be
+// less than its distributor sends, or out of date.
 func (e *extension) jobRepeated(j *queue.Job, arrival sched.Time, total int32, marks sched.Marks) {
 	f := e.facts[j]
 	if f.arrival == 0 {

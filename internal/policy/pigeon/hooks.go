@@ -7,7 +7,7 @@ import (
 
 // hooks are the points of a plain master's decisions at which a variant does
 // something of its own. The paper's policy has noHooks; pigeon-sort and pigeon-x have
-// an [extension]. No hook keeps or changes what it is given, unless it says so.
+// an [extension]. No hook keeps or changes its arguments, unless its comment says so.
 type hooks interface {
 	jobHooks
 	placementHooks
@@ -46,7 +46,7 @@ type workerHooks interface {
 	released(w *worker, j *queue.Job)
 	// idleNotice is called before an idle notice is processed: the attempt id is not at
 	// the worker any more, those in kept are suspended there. It reports whether the
-	// notice says nothing of the worker's task.
+	// worker's task is unaffected.
 	idleNotice(w *worker, id sched.AttemptID, kept []sched.AttemptID, out *sched.Actions) (done bool)
 	// continues has a free worker continue a suspended task, if that comes before the
 	// next queued one.
@@ -74,7 +74,7 @@ type groupHooks interface {
 	// spareElsewhere is called when another master has an idle worker.
 	spareElsewhere(master sched.Addr, serves []string, reserved bool, out *sched.Actions)
 	// tasksFrom is called when tasks have come from the group of another master; taken
-	// says that they were not handed back for want of room.
+	// is set when they were not handed back for want of room.
 	tasksFrom(master sched.Addr, taken bool, out *sched.Actions)
 	valid() error
 }

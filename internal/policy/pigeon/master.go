@@ -138,7 +138,7 @@ const (
 	cutoffOver          // for the short task that has run longest
 )
 
-// sender returns the live worker that speaks, nil when it is none.
+// sender returns the live worker that sent the message, nil when it is none.
 func (s *Master) sender(from sched.Addr) *worker {
 	if from.Role != sched.Worker {
 		return nil
@@ -146,7 +146,7 @@ func (s *Master) sender(from sched.Addr) *worker {
 	return s.worker(from.ID)
 }
 
-// tasks takes tasks in, or hands them back when there is no room for them.
+// tasks accepts tasks, or hands them back when there is no room for them.
 func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 	taken := false
 	switch {
@@ -195,10 +195,10 @@ func lasting(m sched.Marks) sched.Marks { return m & (sched.Stoppable | sched.Re
 
 // acceptMore takes tasks of a job that is known here. The message may have come
 // twice, or repeat what an earlier master launched: a task that is held with
-// this attempt or a later one is left alone. An earlier attempt that waits gives
-// way; one that runs goes on, for whichever ends first counts.
+// this attempt or a later one is left alone. An earlier attempt that waits is
+// replaced; one that runs continues, for whichever ends first counts.
 func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
-	if j.Class != m.Class { // a registering worker may have told another one
+	if j.Class != m.Class { // a registering worker may have reported another one
 		s.reclass(now, j, m.Class, out)
 	}
 	s.hooks.jobRepeated(j, m.Arrival, m.Total, m.Marks)

@@ -2,7 +2,7 @@ package pigeon
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// NameSort is how Pigeon with sorted queues and helping groups is asked for.
+// NameSort is the name of Pigeon with sorted queues and tasks that move between groups.
 const NameSort = "pigeon-sort"
 
 // NameX is how pigeon-sort with suspension and without reserved workers is asked
@@ -24,7 +24,7 @@ type Options struct {
 	// Guard serves jobs first that have waited 20 cutoffs, the oldest first.
 	Guard bool
 	// Suspend has a short task that finds no idle worker stop a long one, which
-	// goes on in the same worker later.
+	// continues in the same worker later.
 	Suspend bool
 	// Patience is how long a short task waits for an idle worker before that.
 	Patience sched.Time

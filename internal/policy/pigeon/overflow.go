@@ -13,7 +13,7 @@ type peer struct {
 	up        bool
 	flag      [sched.NumClasses]bool // a spare worker there takes tasks of the class
 	serves    []string
-	announced announcement // what its flag for this group says
+	announced announcement // what its flag for this group is
 }
 
 // masterChanged implements hooks.
@@ -51,7 +51,7 @@ func (e *extension) spareElsewhere(from sched.Addr, serves []string, reserved bo
 	if p == nil {
 		return
 	}
-	if !p.announced.known { // it may have ignored what it was told before
+	if !p.announced.known { // it may have ignored earlier notices
 		p.announced = announcement{known: true}
 	}
 	if r := e.nextFor(serves, reserved); r != nil && !r.Moved {

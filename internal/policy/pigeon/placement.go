@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// place gives the job's unplaced tasks to the groups that serve its application,
+// place sends the job's unplaced tasks to the groups that serve its application,
 // evenly: of N groups in a random order, the first F mod N get floor(F/N)+1
 // tasks and the others floor(F/N), as contiguous blocks of the task list
 // (section 3.1; the worked example of section 4.1 needs blocks). The order is
@@ -38,8 +38,8 @@ func (d *Distributor) placeExcept(j *ledger.Job, except sched.Addr, out *sched.A
 	}
 }
 
-// placeBlock returns the next share unplaced tasks from number next on to a group,
-// one message for each stretch of neighbours that are alike, and gives the number
+// placeBlock places the next share unplaced tasks from number next on to a group,
+// one message for each stretch of neighbours that are alike, and returns the number
 // after the last.
 func (d *Distributor) placeBlock(j *ledger.Job, place int16, next, share int32, out *sched.Actions) int32 {
 	for share > 0 {
@@ -73,7 +73,7 @@ func waits(t *ledger.Task) bool {
 	return t.Outcome == sched.Unfinished && t.Place == ledger.Nowhere
 }
 
-// alike reports whether one message can speak of both tasks.
+// alike reports whether one message can carry both tasks.
 func alike(a, b *ledger.Task) bool { return a.Attempt == b.Attempt && a.Moved == b.Moved }
 
 // accepts reports whether the group can be reached and serves the application.
@@ -126,7 +126,7 @@ func (d *Distributor) serves(from sched.Addr, m *sched.Message, out *sched.Actio
 	}
 }
 
-// masterUp takes a master in. What was placed with an earlier incarnation of it
+// masterUp records a master. What was placed with an earlier incarnation of it
 // is sent again, marked so that it launches nothing that runs already.
 func (d *Distributor) masterUp(m *sched.Message, out *sched.Actions) {
 	g := d.group(m.Peer)
@@ -174,7 +174,7 @@ func (d *Distributor) masterLost(m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// reclaim places the tasks of a group anew, as new attempts: nobody knows which
+// reclaim places the tasks of a group anew, as new attempts: it is not known which
 // of the old ones still run. Should the group live after all, tasks run twice
 // and one result of each counts.
 func (d *Distributor) reclaim(place int16, out *sched.Actions) {
@@ -190,8 +190,8 @@ func (d *Distributor) reclaim(place int16, out *sched.Actions) {
 	})
 }
 
-// restore ends the reading of the journal: what the masters told meanwhile is
-// acted upon now.
+// restore ends the reading of the journal: messages of masters that came meanwhile
+// take effect now.
 func (d *Distributor) restore(out *sched.Actions) {
 	d.restored = true
 	d.led.CloseRestored(out)

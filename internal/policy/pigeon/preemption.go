@@ -11,7 +11,7 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	case m.Attempt < 1 || len(m.Kept) != 1:
 		return
 	case w.isRepetition(m):
-		if !w.busy { // its end was told before, to a master that may have forgotten it
+		if !w.busy { // its end was reported before, to a master that may have forgotten it
 			w.seq++
 			w.idle(from, m.AttemptID(), out)
 		}
@@ -36,10 +36,10 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	w.act(sched.Start, out)
 }
 
-// continueSuspended goes on with the suspended attempt. A slot that does not have it any more
-// says that it is free and names it, so that the master does not wait for it. One
-// that was launched into by an earlier master meanwhile gives the attempt up, since
-// nobody would ask for it again.
+// continueSuspended continues the suspended attempt. A slot that does not have it any
+// more reports that it is free and names it, so that the master does not wait for it.
+// A slot into which an earlier master has launched meanwhile stops the attempt, since
+// it would never be continued.
 func (w *Worker) continueSuspended(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	id := m.AttemptID()
 	switch {

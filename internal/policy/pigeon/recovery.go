@@ -7,11 +7,11 @@ import (
 )
 
 // recoverWait is how long a master that has just started keeps tasks sent again
-// waiting for its nodes to tell what runs (design.md, section 2, rule 5).
+// waiting for its nodes to report what runs (docs/design.md, section 2, rule 5).
 const recoverWait = sched.Second
 
 // recovery is the first second of a master that follows another one: tasks that
-// were sent to its predecessor wait apart, while nodes tell which of them run or
+// were sent to its predecessor wait apart, while nodes report which of them run or
 // have ended.
 type recovery struct {
 	started bool        // the wait has begun
@@ -77,7 +77,7 @@ func (r *recovery) exclude(id sched.AttemptID) {
 	r.note(id.Job, gone{id.Task, 1, id.Attempt, math.MaxInt})
 }
 
-// drop notes that nobody wants these tasks any more. Tasks of the job that come
+// drop notes that these tasks are unwanted. Tasks of the job that come
 // later are wanted again.
 func (r *recovery) drop(job sched.JobID, first, count int32) {
 	if len(r.waiting) > 0 {

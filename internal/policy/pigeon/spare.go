@@ -6,24 +6,24 @@ import (
 )
 
 const (
-	// announceTo is how many other masters hear of a spare worker.
+	// announceTo is to how many other masters a spare worker is announced.
 	announceTo = 2
 	// announceAgain is after how many cutoffs a flag is set anew that should be set still:
-	// what was told may have been lost with a task that nobody wanted any more.
+	// the task for it may have been dropped.
 	announceAgain = 10
 )
 
 // announcement is what a master knows of the flag that another one keeps for its group. A
 // flag stays until a task takes it, and that task comes here; so a notice that would
-// set it to what it is need not be sent.
+// not change it need not be sent.
 type announcement struct {
-	known   bool           // of a spare worker there: that master knows this group
-	service *queue.Service // of the worker that was told of; nil for none
+	known   bool           // a spare worker was announced there: that master knows this group
+	service *queue.Service // of the worker announced; nil for none
 	general bool           // it takes both classes
 	until   sched.Time     // the flag is taken to be set
 }
 
-// becameIdle implements hooks: two random other masters are told of the worker. The
+// becameIdle implements hooks: it is announced to two random other masters. The
 // queues hold nothing for it. For a general worker both are empty then; a reserved
 // one counts although long tasks wait, since it may not take them (without these
 // notices short jobs of the ngo trace take 3 % longer). A slot of one application's
@@ -44,7 +44,7 @@ func (e *extension) becameIdle(w *worker, out *sched.Actions) {
 	}
 }
 
-// offer tells another master of an idle worker, unless that would be no news.
+// offer announces an idle worker to another master, unless its flag is set already.
 func (e *extension) offer(w *worker, to int32, out *sched.Actions) {
 	t := &e.peers[to].announced
 	if t.known && t.service == w.service && (t.general || w.reserved) && e.now < t.until {

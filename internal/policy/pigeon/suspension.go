@@ -11,7 +11,7 @@ import (
 type suspension struct {
 	stint    stint // of what it runs
 	held     *held // suspended there, nil for none
-	overtook bool  // what it runs was sent to suspend what ran
+	overtook bool  // its task was sent to suspend the one before
 	resumed  bool  // what it runs was suspended before
 	firm     bool  // it would not suspend what it runs
 	yielding bool  // what it runs is being stopped, to start anew
@@ -32,7 +32,7 @@ type held struct {
 	stint stint
 }
 
-// begin notes that the worker starts its task, or goes on with it.
+// begin notes that the worker starts or continues its task.
 func (e *extension) begin(w *worker, attained sched.Time, out *sched.Actions) {
 	e.stints++
 	w.stint = stint{since: e.now, attained: attained, number: e.stints}
@@ -47,7 +47,7 @@ func (w *worker) preemptible() bool {
 	return w.job != nil && w.class == sched.Long && w.held == nil && !w.firm && !w.yielding && w.job.Marks.Has(sched.Stoppable)
 }
 
-// changed takes in that the worker began or ended a task of the job.
+// changed notes that the worker began or ended a task of the job.
 func (e *extension) changed(w *worker, j *queue.Job) {
 	e.index.Changed(j)
 	switch can := w.preemptible(); {
@@ -101,10 +101,10 @@ func (e *extension) suspend(w *worker, x work, out *sched.Actions) {
 	e.launch(sched.Preempt, w, x, out).Kept = []sched.AttemptID{h.id()}
 }
 
-// reconcileIdle takes an idle notice that does not mean that the worker's task has ended:
-// what was to be suspended had ended before, and the slot went on with the short
-// task at once; or the slot told something else of itself before it was to go on
-// with a suspended task, which it is told again then.
+// reconcileIdle processes an idle notice that does not mean that the worker's task has
+// ended: the task to be suspended had ended before, and the slot runs the short task
+// already; or the slot sent the notice before the order to continue a suspended task
+// reached it, and gets that again.
 func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.AttemptID, out *sched.Actions) bool {
 	if w.resumed && (id.Attempt == 0 || slices.Contains(kept, w.id())) {
 		e.sendContinue(w, out)
@@ -126,7 +126,7 @@ func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.At
 	return false
 }
 
-// reconcileSuspended takes in that an idle slot has the attempt suspended. That may be news: an
+// reconcileSuspended notes that an idle slot has the attempt suspended. That may be new: an
 // order from before the slot registered had it overtaken. What is not known here
 // was given up.
 func (e *extension) reconcileSuspended(w *worker, id sched.AttemptID, out *sched.Actions) {
@@ -155,7 +155,7 @@ func (e *extension) preemptRefused(w *worker, out *sched.Actions) {
 	e.begin(w, h.stint.attained, out)
 }
 
-// resume has the worker go on with what it holds.
+// resume has the worker continue what it holds.
 func (e *extension) resume(w *worker, out *sched.Actions) {
 	h := e.release(w)
 	w.resumed = true

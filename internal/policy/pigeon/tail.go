@@ -33,7 +33,7 @@ func newTail(cutoff sched.Time) tail {
 // due is the age by which a job is to end, 0 when jobs are ordered by age.
 func (l *tail) due() sched.Time { return l.limit / 10 * dueTenths }
 
-// learn takes in the age at which a long job ended.
+// learn adjusts the limit by the age at which a long job ended.
 func (l *tail) learn(age sched.Time) {
 	if age > l.limit {
 		l.limit = min(l.limit+l.limit/limitUp, mostLimit)
@@ -71,7 +71,7 @@ func (f *facts) undone(j *queue.Job) float64 {
 	return float64(halves*int64(f.total)) / float64(2*came)
 }
 
-// taskEnds takes in, before the books of its job change, that a task has ended in a
+// taskEnds notes, before the counts of its job change, that a task has ended in a
 // slot here. If that is the last of a long job here, its age is learned; not when
 // tasks of it were dropped, the age is not known, or a canary has just shown that it
 // is short. That the last of it is given back, moved or lost is no end.

@@ -65,7 +65,7 @@ func (s *Master) Serving(app string) int {
 func (s *Master) Contended(app string, c sched.Class) bool { return s.index.OthersWait(app, c) }
 
 // WorkerView returns what is known of a worker; one that is not idle has a task, or is
-// about to say that it has not.
+// about to report that it has none.
 func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 	w := s.worker(a.ID)
 	if w == nil {

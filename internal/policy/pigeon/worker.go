@@ -2,15 +2,15 @@ package pigeon
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Worker is one slot: it runs one task at a time and is the last judge of what
-// it takes (design.md, section 2, rule 4).
+// Worker is one slot: it runs one task at a time and decides last what it accepts
+// (docs/design.md, section 2, rule 4).
 //
 // The sequence number grows with every change of the slot's state, so a notice
 // or a launch made on older knowledge is recognised.
 type Worker struct {
 	cfg           sched.WorkerConfig
 	seq           uint64
-	epoch         uint64 // highest that a master spoke with
+	epoch         uint64 // the highest received from a master
 	kindSet       stamp  // of the last SetReserved
 	reserved      bool
 	busy          bool
@@ -21,13 +21,13 @@ type Worker struct {
 	namesAttempts bool            // Idle names attempts
 }
 
-// suspended is an attempt that the slot has stopped and will go on with.
+// suspended is an attempt that the slot has stopped and will continue.
 type suspended struct {
 	sched.AttemptID
 	owner sched.Addr
 }
 
-// stamp orders what masters of successive epochs say.
+// stamp orders messages of masters of successive epochs.
 type stamp struct{ epoch, seq uint64 }
 
 func (a stamp) before(b stamp) bool {
@@ -167,8 +167,8 @@ func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 	w.idle(w.cfg.Master, id, out)
 }
 
-// idle says that the slot is free, where tasks are suspended with the attempt that
-// is not here any more and the one that still is.
+// idle reports that the slot is free; where tasks are suspended, with the attempt that
+// ended and the one that is suspended.
 func (w *Worker) idle(to sched.Addr, gone sched.AttemptID, out *sched.Actions) {
 	m := out.Send(to, sched.Idle)
 	m.Seq = w.seq

@@ -16,8 +16,7 @@ type node struct {
 	reserved int       // of the slots whose kind the master chooses
 }
 
-// workerUp takes a slot in: free, or running something that an earlier master
-// launched.
+// workerUp records a slot: free, or running a task that an earlier master launched.
 func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if w := s.worker(m.Peer.ID); w != nil {
 		s.adoptSuspended(w, m, out)
@@ -40,14 +39,14 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	}
 	s.balanceReserved(out)
 	if !w.fixed && !w.kindSent {
-		s.sendReserved(w, out) // an earlier master may have told it otherwise
+		s.sendReserved(w, out) // an earlier master may have set another kind
 	}
 	if w.job == nil && !w.Listed() {
 		s.feed(w, out)
 	}
 }
 
-// adopt enters what a registering slot runs. The slot's number counts the launch
+// adopt records what a registering slot runs. The slot's number counts the launch
 // already.
 func (s *Master) adopt(w *worker, m *sched.Message, out *sched.Actions) {
 	w.seq -= min(w.seq, 1)
@@ -88,7 +87,7 @@ func (s *Master) sendHolding(m *sched.Message, out *sched.Actions) {
 }
 
 // removeQueued takes a task out of the queue of which a node has run, or runs, this
-// attempt. A later attempt stays: it was asked for because nobody knew of this.
+// attempt. A later attempt stays: it was created because this one was not known.
 func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
 	s.recovery.exclude(id)
 	if j := s.jobs[id.Job]; j != nil && j.Waiting(id.Task) <= id.Attempt {
@@ -97,7 +96,7 @@ func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
 	}
 }
 
-// workerLost takes a slot out. What ran there is lost, and so may be the reports
+// workerLost removes a slot. What ran there is lost, and so may be the reports
 // of what ended there last: a node repeats a report until it is acknowledged,
 // and dies with those that were not.
 func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
@@ -204,7 +203,7 @@ func (s *Master) wantReserved() int {
 }
 
 // balanceReserved keeps wantReserved slots of the group reserved, each on the node
-// with the fewest so far, then the lowest id (design.md, section 3).
+// with the fewest so far, then the lowest id (docs/design.md, section 3).
 func (s *Master) balanceReserved(out *sched.Actions) {
 	want := s.wantReserved()
 	for s.reserved < want {
@@ -231,7 +230,7 @@ func (s *Master) nextReserved(rank func(*node, *worker) (int, bool)) *worker {
 	return best
 }
 
-// setReserved changes the kind of a slot and tells it. An idle one that becomes
+// setReserved changes the kind of a slot and sends it. An idle one that becomes
 // general may find a long task waiting.
 func (s *Master) setReserved(w *worker, reserved bool, out *sched.Actions) {
 	idle := w.Listed()
@@ -249,7 +248,7 @@ func (s *Master) setReserved(w *worker, reserved bool, out *sched.Actions) {
 	}
 }
 
-// sendReserved tells a slot its kind.
+// sendReserved sends a slot its kind.
 func (s *Master) sendReserved(w *worker, out *sched.Actions) {
 	w.kindSent = true
 	s.kindsSent++

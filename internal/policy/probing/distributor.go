@@ -17,7 +17,7 @@ type Options struct {
 }
 
 // Distributor probes workers for each job and hands its tasks to those that ask
-// first. Its state is the ledger, what is bound to whom, and who is alive.
+// first. Its state is the ledger, the worker of each bound task, and the live workers.
 type Distributor struct {
 	cfg      sched.DistributorConfig
 	o        Options

@@ -8,16 +8,16 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// noWorker is whom an unbound task is bound to.
+// noWorker is the worker of an unbound task.
 const noWorker = -1
 
 // Job is a job in the ledger and where its tasks are.
 type Job struct {
 	*ledger.Job
 	rand    *rand.Rand // its draws
-	bound   []int32    // the worker of each task, or nobody
+	bound   []int32    // the worker of each task, or noWorker
 	next    int32      // no task below is unbound
-	unbound int32      // unfinished tasks that are bound to nobody
+	unbound int32      // unfinished tasks that are bound to no worker
 	waiting bool       // to be probed for when there are workers
 	probed  []int32    // workers with a reservation, when they are to be withdrawn
 }
@@ -60,8 +60,8 @@ func (j *Job) unbind(task int32) {
 	}
 }
 
-// end notes that the task has ended; it may have been unbound, when an attempt
-// that nobody counted on ended it.
+// end notes that the task has ended; it may be unbound, when an earlier attempt
+// ended it.
 func (j *Job) end(task int32) {
 	if j.bound[task] == noWorker {
 		j.unbound--

@@ -9,9 +9,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// membersChanged takes the list of live workers. What was bound to one that is gone is
-// lost, and so are all reservations there; Resent says that others may have let go
-// of theirs. A message that names a job says that of its reservations, and nothing else.
+// membersChanged records the list of live workers. What was bound to one that is gone is
+// lost, and so are all reservations there; with Resent, other workers may have dropped
+// reservations too. A message that names a job means the reservations of that job alone.
 func (d *Distributor) membersChanged(m *sched.Message, out *sched.Actions) {
 	if (m.Job != sched.JobID{}) {
 		if j := d.jobs[m.Job]; j != nil && m.Resent {
@@ -56,7 +56,7 @@ func (d *Distributor) loseTasks(j *Job, out *sched.Actions) {
 	}
 }
 
-// restore ends the reading of the journal. It does not tell where tasks run.
+// restore ends the reading of the journal. The journal does not record where tasks run.
 func (d *Distributor) restore(out *sched.Actions) {
 	d.restored = true
 	d.led.CloseRestored(out)
@@ -98,8 +98,8 @@ func Reserved(share float64, workers int) int {
 	return int(math.Floor(float64(share*float64(workers)) + 0.5))
 }
 
-// draw calls f with n workers, as indices: distinct ones unless Repeated says
-// otherwise. When there are fewer workers than probes, whole rounds over all of
+// draw calls f with n workers, as indices: distinct ones unless Repeated is
+// set. When there are fewer workers than probes, whole rounds over all of
 // them go first.
 func (d *Distributor) draw(r *rand.Rand, n int, f func(i int)) {
 	if d.o.Repeated {

@@ -5,9 +5,9 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // Rules are in which order a worker serves its queue. The zero value is first
 // come, first served.
 type Rules struct {
-	// Next gives the entry to serve of a queue that is not empty; nil is the head.
+	// Next returns the entry to serve of a queue that is not empty; nil serves the head.
 	Next func(q *Queue) int
-	// Started is told when a task of the entry at i starts; nil for nobody.
+	// Started is called when a task of the entry at i starts, unless it is nil.
 	Started func(q *Queue, i int)
 	// Sticky keeps a reservation in its place while its job has unbound tasks.
 	Sticky bool
@@ -210,7 +210,7 @@ func (w *Worker) forget(which func(*Entry) bool) {
 	}
 }
 
-// Withdraw removes the entries from i to below end and gives them, for another
+// Withdraw removes the entries from i to below end and returns them, for another
 // worker to serve. They are reservations, and none is being asked for.
 func (w *Worker) Withdraw(i, end int) []sched.Probed {
 	list := make([]sched.Probed, 0, end-i)

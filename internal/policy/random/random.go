@@ -17,7 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Name is how the policy is asked for.
+// Name is the name under which users choose the policy.
 const Name = "random"
 
 // Policy returns the policy: its cores, and that its tasks are bound late. There is no

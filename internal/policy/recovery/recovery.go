@@ -1,5 +1,5 @@
 // Package recovery is the first second of a central master that follows another one:
-// tasks that are sent again wait until the nodes have told what they hold (design.md,
+// tasks that are sent again wait until the nodes have reported what they hold (docs/design.md,
 // section 2, rule 5), and what is held is not launched a second time.
 //
 //	begun ──Tasks, sent again──▶ they wait ──a second later──▶ over: they are taken in
@@ -68,7 +68,7 @@ func (r *Recovery) Cut(id sched.JobID, first, count int32) {
 }
 
 // Exclude takes out a task of which a node holds, or has ended, this attempt. A later
-// attempt stays: it was asked for because nobody knew of this.
+// attempt stays: it was created because this one was not known.
 func (r *Recovery) Exclude(id sched.AttemptID) {
 	r.filter(id.Job, func(task, attempt int32) bool { return task == id.Task && attempt <= id.Attempt })
 }

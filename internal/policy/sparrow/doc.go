@@ -20,7 +20,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Name is how the policy is asked for.
+// Name is the name under which users choose the policy.
 const Name = "sparrow"
 
 // Options are Sparrow's own numbers.
