@@ -1,5 +1,7 @@
-// Package nodemonitor is the daemon on every machine: a thin shell around its
-// worker cores, whatever the policy. A core is one slot, under Kairos several.
+// Package nodemonitor is the daemon on every machine: it runs the worker cores of the
+// policy, one for each slot (under Kairos one for several), and carries out what they
+// decide. It owns one fact: which attempt is where on this node, and what it does there
+// (docs/design.md, section 2).
 //
 //	master ──Launch, Kill, SetReserved──────▶ ┌─ inbox ─▶ cores ─▶ outbox ─┐ ──Start, Suspend, Kill──▶ backends
 //	frontends ──Probe, Launch, NoTask, Kill─▶ │      (one goroutine)       │ ──Report──▶ frontends (NATS, else Thrift)
@@ -8,71 +10,42 @@
 //	frontends ──acknowledged, unknown───────▶ └────────────────────────────┘ ──Idle──▶ master (NATS, else Thrift)
 //	                                                                           ──Refused, Started, Beat──▶ master (Thrift)
 //
-// It owns one fact: which attempt is where on this node, and what it does there
-// (design.md, section 2). Under Pigeon and its variants only the master speaks to
-// workers; what the second and third line show is said under the rivals alone.
+// Under Pigeon and its variants only the master sends messages to workers; the second
+// and the third line exist under the rivals alone.
 //
-// # A worker and its attempts
+// # The parts
 //
-//	launched ──core starts it──▶ running ──core suspends it──▶ suspended
-//	    │                          │  ◀─────core resumes it─────┘  │
-//	    │                          └─── ended: done, failed, ... ──┴──▶ a kept result
-//	    ├──core queues it──▶ waiting ──core starts it──▶ running
-//	    └──core refuses it──▶ refused: wrong sequence number, old epoch, reserved, busy
+//	slots         the worker cores, the attempts at them, launches and their refusal
+//	results       how attempts ended, kept and reported until acknowledged
+//	registration  hello and snapshots to the master
+//	members       frontends and other nodes, under policies whose workers address them
+//	backends      everything that runs tasks, with these below it:
+//	  backend     what a backend is; sleep, process with guard and logs, app
+//	  grants      the slots that applications get for pieces of their work
+//	  executors   the processes of applications that stay on the node
+//	connections   connections by address
 //
-// Pigeon's slot holds one attempt, pigeon-x's one suspended beside it, Kairos' node
-// N running and Q suspended, and a worker of Hawk or Eagle the long tasks that wait
-// for it, with what they are to do.
+// This package composes them: New opens ports and folders, Run serves. The owner
+// goroutine is the only one that touches slots, results and members; everything else
+// reaches them through its inbox.
 //
-// # A reservation
-//
-//	Probe ──▶ in the core's queue ──the slot is free──▶ GetTask: a question is open
-//	                                                       │ ◀─ asked again after some heartbeats
-//	       Launch or NoTask of the frontend ◀──────────────┤
-//	       NoTask of the shell ◀── the frontend is gone ───┘
-//
-// # A result
-//
-//	fresh ──one message per frontend after a batch──▶ told ──acknowledged──▶ forgotten
-//	  ▲                                                │
-//	  └────────── a heartbeat without an answer ───────┘
-//
-// A result is kept until its frontend has journaled it, or says that it does not
-// know the job. There is a limit to them; at the limit launches are refused, or
-// put off, rather than a result lost, and the slots turn idle again when there is
-// room.
-//
-// # Its master
-//
-//	unregistered ──hello──▶ registered ──snapshot every heartbeat, and at any change of slots──▶ registered
-//	      ▲                      │
-//	      └── not known any more, or another process answers ◀┘
-//	                 another has the numbers of this node's workers ──▶ the node monitor ends
-//
-// What is here goes on throughout; the hello tells it. Refusals go by Thrift, in
-// order, with the idle notice of a free slot behind them.
-//
-// Where all daemons talk to workers, one master numbers them: cores are made when
-// the first hello is answered, and keep their numbers. It also keeps the membership, which
-// this node follows: who is there, where, as which process. A batch of somebody who
-// is not on it yet has to come again; one of a process that was replaced is ignored.
+//	deliveries, backends, timers, calls ──event──▶ loop ──▶ owner.handle ──▶ slots, results, members
+//	                                                                  └──flush──▶ links, notices, calls
 //
 // # Failures
 //
 //	NATS down or lossy           idle and reports go by Thrift; snapshots and repeats heal the rest
-//	master down                  what is here goes on, hello is repeated for ever, the last membership holds
-//	frontend down                its results are kept and repeated, its messages wait; where it is gone
-//	                             from the membership, what it was asked is answered "no task"
-//	this node taken for lost     what it was to be told is dropped: its workers ask again
-//	another node down            what was for it is dropped; cores that knew it hear who is left
+//	master down                  what is here runs on, hello is repeated for ever, the last
+//	                             membership holds
+//	frontend down                its results are kept and repeated, its messages wait; when it has
+//	                             left the membership, requests to it are answered "no task"
+//	this node taken for lost     messages to it are dropped: its workers send their requests again
+//	another node down            messages to it are dropped; the cores get the members that are left
 //	backend process gone         its attempts end as lost and are tried elsewhere, its slot is withdrawn
 //	node monitor killed          its processes die with it (package guard); the next
 //	                             incarnation starts every slot anew, the old attempts are void
-//	node monitor told to stop    the slots are withdrawn, what is here is killed and reported lost
+//	node monitor stopped         the slots are withdrawn, what is here is killed and reported lost
 //
-// Executors of applications and their grants are packages executor and grants;
-// applications.go puts them beside the backends.
-//
-// docs/nodemonitor.md says what it answers when, docs/applications.md what
-// executors are.
+// docs/nodemonitor.md lists the answers to each message, docs/applications.md describes
+// executors.
 package nodemonitor
