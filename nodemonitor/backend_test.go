@@ -94,8 +94,8 @@ func (w *world) launchApp(slot int32, seq uint64, id sched.AttemptID, scheduler 
 	return it
 }
 
-// slotsTold waits until the last snapshot has that many slots, and gives it.
-func (w *world) slotsTold(count int, serves string) *wire.Snapshot {
+// slotsReported waits until the last snapshot has that many slots, and gives it.
+func (w *world) slotsReported(count int, serves string) *wire.Snapshot {
 	w.t.Helper()
 	var last *wire.Snapshot
 	w.await(fmt.Sprintf("a snapshot of %d slots, serving %s", count, serves), func() bool {
@@ -108,8 +108,8 @@ func (w *world) slotsTold(count int, serves string) *wire.Snapshot {
 	return last
 }
 
-// TestClassicBackend: the way of a published backend. It brings a slot, which is
-// told at once; it is given a task, talks to the application, reports the end;
+// TestClassicBackend: the life of a published backend. It brings a slot, which is
+// reported at once; it gets a task, sends messages to the application, reports the end;
 // and when it vanishes its task is lost and the slot withdrawn.
 func TestClassicBackend(t *testing.T) {
 	w := newWorld(t, true)
@@ -117,7 +117,7 @@ func TestClassicBackend(t *testing.T) {
 	n := w.start(func(c *Config) { c.Heartbeat = time.Minute }) // nothing here waits for a heartbeat
 	p := startProcess(t, n)
 	p.register("spark", 1)
-	s := w.slotsTold(3, "").Slots[2]
+	s := w.slotsReported(3, "").Slots[2]
 	if s.Slot != 2 || !s.Reserved || !s.Fixed || !slices.Equal(s.Serves, []string{"spark"}) {
 		t.Fatalf("the backend's slot is %+v", s)
 	}
@@ -162,7 +162,7 @@ func TestClassicBackend(t *testing.T) {
 		r := find(w.noticed, sched.Report, next)
 		return r != nil && r.Msg.Outcome == sched.Lost && strings.Contains(r.Msg.Reason, `backend of application "spark"`)
 	})
-	w.slotsTold(2, "")
+	w.slotsReported(2, "")
 	n.deliver(w.launchApp(2, s.Seq+4, attemptOf(1, 9), scheduler.Addr().String()))
 	w.await("the slot is gone", func() bool { return find(w.linked, sched.Refused, attemptOf(1, 9)) != nil })
 }
@@ -174,7 +174,7 @@ func TestResidentBackend(t *testing.T) {
 	n := w.start(nil)
 	p := startProcess(t, n)
 	p.register("spark", 2)
-	w.slotsTold(2, "+spark")
+	w.slotsReported(2, "+spark")
 	id := attemptOf(1, 0)
 	n.deliver(w.launchApp(1, 0, id, "127.0.0.1:1"))
 	task := receive(t, p.tasks)
@@ -187,7 +187,7 @@ func TestResidentBackend(t *testing.T) {
 	if err := p.stop(); err != nil {
 		t.Fatal(err)
 	}
-	w.slotsTold(2, "")
+	w.slotsReported(2, "")
 	n.deliver(w.launchApp(1, 2, attemptOf(1, 1), "127.0.0.1:1"))
 	w.await("without a backend the task is lost, to be tried elsewhere", func() bool {
 		r := find(w.noticed, sched.Report, attemptOf(1, 1))

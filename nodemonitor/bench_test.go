@@ -44,8 +44,8 @@ func BenchmarkOwner(b *testing.B) {
 	o := n.owner
 	var ends []event
 	o.post = func(e event) { ends = append(ends, e) }
-	o.workers.UseNotices(swallow{})
-	o.results.UseNotices(swallow{})
+	o.workers.UseNotices(acceptingNotices{})
+	o.results.UseNotices(acceptingNotices{})
 	batch := &wire.Batch{Sender: w.master, Epoch: 5, Items: make([]wire.Item, slots)}
 	acks := &wire.Batch{Sender: w.frontend, Acknowledged: make([]sched.AttemptID, slots)}
 	for i := range batch.Items {
@@ -71,8 +71,8 @@ func BenchmarkOwner(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*slots), "ns/task")
 }
 
-// swallow is a NATS that takes everything.
-type swallow struct{}
+// acceptingNotices is a NATS that takes everything.
+type acceptingNotices struct{}
 
-func (swallow) Idle(*wire.Batch) error   { return nil }
-func (swallow) Report(*wire.Batch) error { return nil }
+func (acceptingNotices) Idle(*wire.Batch) error   { return nil }
+func (acceptingNotices) Report(*wire.Batch) error { return nil }

@@ -14,8 +14,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// told returns what the master was told by Thrift of the kind, in order.
-func (w *world) told(kind sched.Kind) (ids []sched.AttemptID) {
+// sentToMaster returns what the master got by Thrift of the kind, in order.
+func (w *world) sentToMaster(kind sched.Kind) (ids []sched.AttemptID) {
 	for i := range w.linked {
 		if w.linked[i].Msg.Kind == kind {
 			ids = append(ids, w.linked[i].Msg.AttemptID())
@@ -25,12 +25,12 @@ func (w *world) told(kind sched.Kind) (ids []sched.AttemptID) {
 }
 
 // TestAssigned: tasks of the central scheduler wait at the worker with what they
-// are to do, each is told when it starts and when it ends, and one that waits can
-// be killed. What waits is told in snapshots.
+// payloads, the start and the end of each are reported, and one that waits can be
+// killed. What waits is in snapshots.
 func TestAssigned(t *testing.T) {
 	for _, policy := range []string{"hawk", "eagle"} {
 		t.Run(policy, func(t *testing.T) {
-			w, _ := newRivals(t)
+			w, _ := newPeerWorld(t)
 			n := w.under(policy, func(c *Config) { c.Slots = 1 }, "n1")[0]
 			var ids []sched.AttemptID
 			for task := range int32(4) {
@@ -40,11 +40,11 @@ func TestAssigned(t *testing.T) {
 			n.deliver(first, w.assign(n, 0, ids[1], shell("exit 7")), w.assign(n, 0, ids[2], sleepFor(0)), w.assign(n, 0, ids[3], sleepFor(time.Hour)))
 			n.deliver(first, w.assign(n, 0, ids[2], sleepFor(0))) // they come again
 			w.await("it is told what waits", func() bool {
-				s := w.slotTold(0)
+				s := w.slotReported(0)
 				return s.Running == ids[0] && s.Number == 1 && len(s.Held) == 3 && s.Estimate == sched.Second && s.Ran > 0
 			})
 			w.mu.Lock()
-			if h := w.slotTold(0).Held[0]; h.ID != ids[1] || h.Suspended || h.Class != sched.Long || h.Owner != w.frontend || h.JobName != "job-"+ids[1].Job.String() || h.Estimate != sched.Second {
+			if h := w.slotReported(0).Held[0]; h.ID != ids[1] || h.Suspended || h.Class != sched.Long || h.Owner != w.frontend || h.JobName != "job-"+ids[1].Job.String() || h.Estimate != sched.Second {
 				t.Errorf("what waits is told as %+v", h)
 			}
 			w.mu.Unlock()
@@ -62,9 +62,9 @@ func TestAssigned(t *testing.T) {
 					t.Errorf("report %s, exit %d", sched.Describe(&r.Msg), r.Exit)
 				}
 			}
-			w.await("the ends are told", func() bool { return slices.Equal(w.told(sched.Idle), ids[:3]) })
-			if w.mu.Lock(); !slices.Equal(w.told(sched.Started), ids[:3]) {
-				t.Errorf("told the starts of %v", w.told(sched.Started))
+			w.await("the ends are told", func() bool { return slices.Equal(w.sentToMaster(sched.Idle), ids[:3]) })
+			if w.mu.Lock(); !slices.Equal(w.sentToMaster(sched.Started), ids[:3]) {
+				t.Errorf("told the starts of %v", w.sentToMaster(sched.Started))
 			}
 			w.mu.Unlock()
 			n.until("it rests", func(o *owner) bool { return o.workers.Attempts() == 0 })
@@ -73,23 +73,23 @@ func TestAssigned(t *testing.T) {
 }
 
 // TestAssignedIsKnown: an attempt whose result is kept does not run again when a
-// new central scheduler assigns it; it is told as ended and reported again.
+// new central scheduler assigns it; it is reported as ended and its result sent again.
 func TestAssignedIsKnown(t *testing.T) {
-	w, _ := newRivals(t)
+	w, _ := newPeerWorld(t)
 	n := w.under("hawk", func(c *Config) { c.Slots = 2; c.Heartbeat = time.Minute }, "n1")[0]
 	w.update(func() { w.ack = false })
 	id := attemptOf(1, 0)
 	n.deliver(w.assign(n, 0, id, sleepFor(0)))
 	w.reported(id)
 	n.deliver(w.assign(n, 1, id, sleepFor(time.Hour)))
-	w.await("its end is told twice", func() bool { return len(w.told(sched.Idle)) == 2 })
+	w.await("its end is told twice", func() bool { return len(w.sentToMaster(sched.Idle)) == 2 })
 	w.await("its result is told again", func() bool { return len(w.reports) == 2 })
 }
 
 // TestStopWithQueue: what waits at the workers of a node that stops is reported
 // lost like what runs.
 func TestStopWithQueue(t *testing.T) {
-	w, _ := newRivals(t)
+	w, _ := newPeerWorld(t)
 	n := w.under("eagle", func(c *Config) { c.Slots = 1 }, "n1")[0]
 	var items []wire.Item
 	for task := range int32(50) {
@@ -107,10 +107,10 @@ func TestStopWithQueue(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreBounded: a node with as much waiting work as a hello can name takes
+// TestAttemptsAreBounded: a node with as much waiting work as a hello can name accepts
 // no more until some has ended.
 func TestAttemptsAreBounded(t *testing.T) {
-	w, f := newRivals(t)
+	w, f := newPeerWorld(t)
 	n := w.under("hawk", func(c *Config) { c.Slots = 1; c.Heartbeat = time.Minute }, "n1")[0]
 	items := make([]wire.Item, slots.MaxAttempts)
 	for i := range items {
@@ -134,9 +134,9 @@ func TestAttemptsAreBounded(t *testing.T) {
 }
 
 // TestUnknownJobWaits: of a job that its frontend does not know nothing stays,
-// neither what runs nor what waits, and the central scheduler is told.
+// neither what runs nor what waits, and the central scheduler learns it.
 func TestUnknownJobWaits(t *testing.T) {
-	w, _ := newRivals(t)
+	w, _ := newPeerWorld(t)
 	n := w.under("hawk", func(c *Config) { c.Slots = 1 }, "n1")[0]
 	w.update(func() { w.unknown = []sched.JobID{attemptOf(1, 0).Job} })
 	n.deliver(
@@ -144,7 +144,7 @@ func TestUnknownJobWaits(t *testing.T) {
 		w.assign(n, 0, attemptOf(1, 0), sleepFor(time.Hour)), w.assign(n, 0, attemptOf(1, 1), sleepFor(time.Hour)))
 	n.until("nothing is left", func(o *owner) bool { return o.workers.Attempts() == 0 && keptBy(o) == 0 })
 	w.await("the central scheduler knows", func() bool {
-		ended := w.told(sched.Idle)
+		ended := w.sentToMaster(sched.Idle)
 		return slices.Contains(ended, attemptOf(1, 0)) && slices.Contains(ended, attemptOf(1, 1))
 	})
 }
@@ -152,7 +152,7 @@ func TestUnknownJobWaits(t *testing.T) {
 // TestRejected: eagle's workers with long work reject reservations, with what the
 // launch said of others.
 func TestRejected(t *testing.T) {
-	w, f := newRivals(t)
+	w, f := newPeerWorld(t)
 	n := w.under("eagle", nil, "n1")[0]
 	it := w.assign(n, 0, attemptOf(1, 0), sleepFor(time.Hour))
 	it.Msg.More = &sched.More{Bits: []uint64{5}, Stamp: 9}
@@ -173,7 +173,7 @@ func TestRejected(t *testing.T) {
 func TestSteal(t *testing.T) {
 	for name, nodes := range map[string][]string{"two nodes": {"n1", "n2"}, "one node": {"n1"}} {
 		t.Run(name, func(t *testing.T) {
-			w, f := newRivals(t)
+			w, f := newPeerWorld(t)
 			slots := 2 / len(nodes)
 			list := w.under("hawk:reserved=0", func(c *Config) { c.Slots = slots }, nodes...)
 			victim, thief := list[0], list[len(list)-1]
@@ -185,9 +185,9 @@ func TestSteal(t *testing.T) {
 			victim.until("it is busy", func(o *owner) bool { return started(o) == 1 })
 			f.probe(victim, 0, 2)
 			f.probe(thief, idle, 3) // to have a turn to idle
-			f.say(thief, idle, sched.Message{Kind: sched.NoTask, Job: attemptOf(3, 0).Job, Seq: f.question(thief, idle, 3)}, wire.Extra{})
+			f.deliver(thief, idle, sched.Message{Kind: sched.NoTask, Job: attemptOf(3, 0).Job, Seq: f.request(thief, idle, 3)}, wire.Extra{})
 			id := attemptOf(2, 0)
-			f.bind(thief, idle, id, f.question(thief, idle, 2), sleepFor(0))
+			f.bind(thief, idle, id, f.request(thief, idle, 2), sleepFor(0))
 			if r := w.reported(id); r.From.Name != thief.ref.Name || r.From.Slot != idle {
 				t.Errorf("it ran at %v", r.From)
 			}
@@ -199,7 +199,7 @@ func TestSteal(t *testing.T) {
 // cannot register.
 func TestBackendsOfApplications(t *testing.T) {
 	for _, policy := range []string{"sparrow", "kairos", "fifo"} {
-		w, _ := newRivals(t)
+		w, _ := newPeerWorld(t)
 		n := w.start(func(c *Config) { c.Policy = policy })
 		service := n.backends.Service()
 		err := service.Register(t.Context(), "spark", "127.0.0.1:1", 0)

@@ -17,7 +17,7 @@ func missing(o *owner) bool {
 // TestNodeRestarts: a node that comes back is another one to its peers, with other
 // workers; what its former process still has on its way is ignored.
 func TestNodeRestarts(t *testing.T) {
-	w, _ := newRivals(t)
+	w, _ := newPeerWorld(t)
 	list := w.under("hawk", func(c *Config) { c.Slots = 1 }, "n1", "n2")
 	stays, leaves := list[0], list[1]
 	stays.until("it knows both", func(o *owner) bool { return len(o.members.Known()) == 2 })

@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// TestResultsAreRepeated: until the frontend acknowledges them, over NATS that
-// nobody hears and calls that fail.
+// TestResultsAreRepeated: until the frontend acknowledges them, over NATS without
+// a subscriber and calls that fail.
 func TestResultsAreRepeated(t *testing.T) {
 	for name, withNATS := range map[string]bool{"NATS": true, "Thrift": false} {
 		t.Run(name, func(t *testing.T) {
@@ -37,8 +37,8 @@ func TestResultsAreRepeated(t *testing.T) {
 	}
 }
 
-// TestFrontendMoves: a frontend that comes back at another address says so when it
-// answers a notice.
+// TestFrontendMoves: a frontend that comes back at another address is found by its
+// answer to a notice.
 func TestFrontendMoves(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
@@ -54,7 +54,7 @@ func TestFrontendMoves(t *testing.T) {
 }
 
 // TestUnknownJob: "A node kills attempts of a job that its frontend does not know"
-// (design.md, section 2, rule 2), and forgets its results.
+// (docs/design.md, section 2, rule 2), and forgets its results.
 func TestUnknownJob(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(func(c *Config) { c.Slots = 3 })

@@ -12,9 +12,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// TestWayOfATask: a launch by Thrift, its report and the slot's idle notice by
+// TestPathOfATask: a launch by Thrift, its report and the slot's idle notice by
 // NATS, the acknowledgement back, and the result forgotten.
-func TestWayOfATask(t *testing.T) {
+func TestPathOfATask(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
 	id := attemptOf(1, 0)
@@ -36,7 +36,7 @@ func TestWayOfATask(t *testing.T) {
 	}
 }
 
-// TestHello: what a node tells of itself.
+// TestHello: how a node describes itself.
 func TestHello(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(nil)

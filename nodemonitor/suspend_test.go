@@ -80,7 +80,7 @@ func TestPreempt(t *testing.T) {
 			n.untilPhases(0, "0 suspended", "1 running")
 			n.stoppedAs(long, backend, true)
 			w.await("it is told what is held", func() bool {
-				s := w.slotTold(0)
+				s := w.slotReported(0)
 				return s.Running == short && len(s.Held) == 1 && s.Held[0].ID == long && s.Held[0].Suspended && s.Held[0].Class == sched.Long
 			})
 			n.deliver(preempt) // it comes again
@@ -145,7 +145,7 @@ func (w *world) assignKairos(n *testNode, seq uint64, id sched.AttemptID, p api.
 func TestKairos(t *testing.T) {
 	for backend, hold := range holds() {
 		t.Run(backend, func(t *testing.T) {
-			w, _ := newRivals(t)
+			w, _ := newPeerWorld(t)
 			n := w.under("kairos:cores=2,q=2,quantum=1h,heartbeat=20ms", func(c *Config) { c.Slots = 2 }, "n1")[0]
 			for task := range int32(4) {
 				n.deliver(w.assignKairos(n, uint64(task)+1, attemptOf(1, task), hold))
@@ -156,7 +156,7 @@ func TestKairos(t *testing.T) {
 			n.stoppedAs(attemptOf(1, 3), backend, false)
 			w.await("they are told", func() bool {
 				b := last(w.linked)
-				s := w.slotTold(0)
+				s := w.slotReported(0)
 				return b.Msg.Kind == sched.Beat && len(b.Msg.More.Slots) == 4 && s.Running == attemptOf(1, 2) && len(s.Held) == 3 && s.Held[0].Suspended && !s.Held[2].Suspended && s.Seq == 4
 			})
 			if _, page := n.get("/metrics"); !strings.Contains(page, `workers{kind="general",state="busy"} 2`) || !strings.Contains(page, `workers{kind="general",state="idle"} 0`) {
@@ -188,7 +188,7 @@ func TestKairos(t *testing.T) {
 				t.Errorf("a suspended task that was killed: %s", sched.Describe(&r.Msg))
 			}
 			w.await("their ends are told", func() bool {
-				ids := w.told(sched.Idle)
+				ids := w.sentToMaster(sched.Idle)
 				return slices.Contains(ids, attemptOf(1, held)) && slices.Contains(ids, attemptOf(1, 3))
 			})
 			if err := n.stop(); err != nil {
@@ -205,7 +205,7 @@ func TestKairos(t *testing.T) {
 
 // TestKairosQuantum: the ends of quanta swap tasks live, and all of them end.
 func TestKairosQuantum(t *testing.T) {
-	w, _ := newRivals(t)
+	w, _ := newPeerWorld(t)
 	n := w.under("kairos:q=3,quantum=10ms", func(c *Config) { c.Slots = 1 }, "n1")[0]
 	for task := range int32(4) {
 		n.deliver(w.assignKairos(n, uint64(task)+1, attemptOf(1, task), sleepFor(40*time.Millisecond)))

@@ -1,5 +1,5 @@
 // Package grants is the table between the slots of a node and the executors of
-// applications on it: the backend of tasks that are grants (design.md, section 3,
+// applications on it: the backend of tasks that are grants (docs/design.md, section 3,
 // Grants), and of tasks that hold slots for an executor that takes no grants.
 //
 //	slot ──Start──▶ Table ──AwaitGrants answers──▶ executor

@@ -19,18 +19,18 @@ import (
 func TestLateBinding(t *testing.T) {
 	for _, policy := range []string{"sparrow", "hawk", "eagle", "peacock"} {
 		t.Run(policy, func(t *testing.T) {
-			w, f := newRivals(t)
+			w, f := newPeerWorld(t)
 			n := w.under(policy, nil, "n1")[0]
 			f.probe(n, 1, 1)
 			f.probe(n, 1, 2)
-			seq := f.question(n, 1, 1)
+			seq := f.request(n, 1, 1)
 			id := attemptOf(1, 4)
 			f.bind(n, 1, id, seq, shell("echo bound; exit 3"))
 			r := w.reported(id)
 			if r.Msg.Outcome != sched.Failed || r.Exit != 3 || r.From.Slot != 1 {
 				t.Errorf("report %s from %v, exit %d", sched.Describe(&r.Msg), r.From, r.Exit)
 			}
-			f.say(n, 1, sched.Message{Kind: sched.NoTask, Job: attemptOf(2, 0).Job, Seq: f.question(n, 1, 2)}, wire.Extra{})
+			f.deliver(n, 1, sched.Message{Kind: sched.NoTask, Job: attemptOf(2, 0).Job, Seq: f.request(n, 1, 2)}, wire.Extra{})
 			n.until("it rests", func(o *owner) bool {
 				return o.workers.Status()[1].Request == nil && o.workers.Attempts() == 0 && started(o) == 0
 			})
@@ -43,13 +43,13 @@ func TestLateBinding(t *testing.T) {
 	}
 }
 
-// TestLateAnswer: a launch that nobody waits for goes back to its frontend, as
+// TestLateAnswer: a launch without an open request is returned to its frontend, as
 // surely as a result.
 func TestLateAnswer(t *testing.T) {
-	w, f := newRivals(t)
+	w, f := newPeerWorld(t)
 	n := w.under("sparrow", nil, "n1")[0]
 	f.probe(n, 0, 1)
-	seq := f.question(n, 0, 1)
+	seq := f.request(n, 0, 1)
 	id := attemptOf(1, 0)
 	f.bind(n, 0, id, seq+1, sleepFor(0))
 	if r := w.reported(id); r.Msg.Outcome != sched.Yielded || r.From.Slot != 0 {
@@ -67,24 +67,24 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// TestForsaken: a worker whose frontend is gone from the membership, or another process
+// TestFrontendGone: a worker whose frontend is gone from the membership, or another process
 // by now, goes on with the next reservation.
-func TestForsaken(t *testing.T) {
+func TestFrontendGone(t *testing.T) {
 	for name, leave := range map[string]func(*world, *front){
 		"gone":     func(w *world, f *front) { w.remove(f.ref.Name) },
 		"replaced": func(_ *world, f *front) { f.incarnation++; f.register() },
 	} {
 		for _, policy := range []string{"sparrow", "peacock"} {
 			t.Run(name+"/"+policy, func(t *testing.T) {
-				w, f := newRivals(t)
+				w, f := newPeerWorld(t)
 				other := w.front("f2")
 				n := w.under(policy, nil, "n1")[0]
 				f.probe(n, 0, 1)
-				f.question(n, 0, 1)
+				f.request(n, 0, 1)
 				other.probe(n, 0, 2)
 				w.update(func() { leave(w, f) })
 				id := attemptOf(2, 0)
-				other.bind(n, 0, id, other.question(n, 0, 2), sleepFor(0))
+				other.bind(n, 0, id, other.request(n, 0, 2), sleepFor(0))
 				w.reported(id)
 			})
 		}
@@ -96,10 +96,10 @@ func TestForsaken(t *testing.T) {
 func TestMissedForAMoment(t *testing.T) {
 	for _, policy := range []string{"sparrow", "peacock"} {
 		t.Run(policy, func(t *testing.T) {
-			w, f := newRivals(t)
+			w, f := newPeerWorld(t)
 			n := w.under(policy, func(c *Config) { c.Heartbeat = time.Minute }, "n1")[0]
 			f.probe(n, 0, 1)
-			seq := f.question(n, 0, 1)
+			seq := f.request(n, 0, 1)
 			f.probe(n, 0, 2)
 			w.update(func() { w.remove(f.ref.Name) })
 			n.until("it is missed", func(o *owner) bool { return missing(o) })
@@ -112,21 +112,21 @@ func TestMissedForAMoment(t *testing.T) {
 					t.Errorf("job %d ends as %s", job+1, sched.Describe(&r.Msg))
 				}
 				if job == 0 {
-					seq = f.question(n, 0, 2)
+					seq = f.request(n, 0, 2)
 				}
 			}
 		})
 	}
 }
 
-// TestGoneBeforeItIsAsked: reservations of a frontend that is not there any more
+// TestGoneBeforeTheRequest: reservations of a frontend that is not there any more
 // are passed over.
-func TestGoneBeforeItIsAsked(t *testing.T) {
-	w, f := newRivals(t)
+func TestGoneBeforeTheRequest(t *testing.T) {
+	w, f := newPeerWorld(t)
 	other := w.front("f2")
 	n := w.under("sparrow", nil, "n1")[0]
 	other.probe(n, 0, 9)
-	seq := other.question(n, 0, 9)
+	seq := other.request(n, 0, 9)
 	for job := range uint64(3) {
 		f.probe(n, 0, job)
 	}
@@ -136,7 +136,7 @@ func TestGoneBeforeItIsAsked(t *testing.T) {
 	id := attemptOf(9, 0)
 	other.bind(n, 0, id, seq, sleepFor(0))
 	w.reported(id)
-	other.question(n, 0, 10)
+	other.request(n, 0, 10)
 	if w.mu.Lock(); len(f.got) > 0 {
 		t.Errorf("who is gone was told %v", kinds(f.got))
 	}
@@ -146,7 +146,7 @@ func TestGoneBeforeItIsAsked(t *testing.T) {
 // TestUnknownPeers: the messages of a peer that is not on the membership wait until it is,
 // those of a superseded process are ignored, those of another master refused.
 func TestUnknownPeers(t *testing.T) {
-	w, f := newRivals(t)
+	w, f := newPeerWorld(t)
 	n := w.under("sparrow", nil, "n1")[0]
 	unlisted := w.front("f2")
 	w.update(func() { w.remove("f2") })
@@ -160,7 +160,7 @@ func TestUnknownPeers(t *testing.T) {
 	}
 	w.update(unlisted.register)
 	unlisted.probe(n, 0, 1)
-	unlisted.question(n, 0, 1)
+	unlisted.request(n, 0, 1)
 
 	w.update(func() { f.incarnation++; f.register() })
 	n.until("f1 is another process", func(o *owner) bool { return o.members.Sessions().Status(f.ref, f.incarnation) == protocol.Current })
@@ -175,40 +175,40 @@ func TestUnknownPeers(t *testing.T) {
 	}
 	w.update(func() { f.incarnation++ })
 	f.probe(n, 1, 2)
-	f.question(n, 1, 2)
+	f.request(n, 1, 2)
 	wrong := front{w: w, ref: wire.Ref{Role: sched.Master, Name: "1"}, incarnation: 1}
 	if err := wrong.try(n, 0, m, wire.Extra{}); err == nil || !strings.Contains(err.Error(), "works for master 0, not for master 1") {
 		t.Errorf("another master was answered %v", err)
 	}
 }
 
-// TestWordsOfOthers: what a role does not say is ignored, and so is what is said to
+// TestKindsOfOthers: what a role does not say is ignored, and so is what is said to
 // a slot that is not there.
-func TestWordsOfOthers(t *testing.T) {
-	w, f := newRivals(t)
+func TestKindsOfOthers(t *testing.T) {
+	w, f := newPeerWorld(t)
 	n := w.under("sparrow", nil, "n1")[0]
-	f.say(n, 0, sched.Message{Kind: sched.Steal}, wire.Extra{})
-	f.say(n, 0, sched.Message{Kind: sched.SetReserved, Reserved: true}, wire.Extra{})
+	f.deliver(n, 0, sched.Message{Kind: sched.Steal}, wire.Extra{})
+	f.deliver(n, 0, sched.Message{Kind: sched.SetReserved, Reserved: true}, wire.Extra{})
 	f.probe(n, 7, 1)
 	f.probe(n, 0, 2)
-	f.question(n, 0, 2)
+	f.request(n, 0, 2)
 	n.until("they are counted", func(*owner) bool {
 		_, page := n.get("/metrics")
 		return strings.Contains(page, "messages_ignored_total 3\n")
 	})
 }
 
-// TestCrowded: while results find no room, no work is taken; what a frontend has
+// TestNoRoom: while results find no room, no work is taken; what a frontend has
 // journaled makes room.
-func TestCrowded(t *testing.T) {
-	w, f := newRivals(t)
+func TestNoRoom(t *testing.T) {
+	w, f := newPeerWorld(t)
 	n := w.under("sparrow", func(c *Config) { c.MaxResults = 1 }, "n1")[0]
 	w.update(func() { w.ack = false })
 	f.probe(n, 0, 1)
 	f.probe(n, 1, 2)
 	first, second := attemptOf(1, 0), attemptOf(2, 0)
-	seq := f.question(n, 1, 2)
-	f.bind(n, 0, first, f.question(n, 0, 1), sleepFor(0))
+	seq := f.request(n, 1, 2)
+	f.bind(n, 0, first, f.request(n, 0, 1), sleepFor(0))
 	w.reported(first)
 	m := sched.Message{Kind: sched.Launch, Job: second.Job, Attempt: 1, Seq: seq, Owner: w.names.Addr(f.ref)}
 	var busy *api.Error
@@ -220,16 +220,16 @@ func TestCrowded(t *testing.T) {
 	w.reported(second)
 }
 
-// TestStopWhileAsking: a node that stops asks nobody for more, and what ran is
+// TestStopWithOpenRequest: a node that stops sends no more requests, and what ran is
 // reported lost.
-func TestStopWhileAsking(t *testing.T) {
-	w, f := newRivals(t)
+func TestStopWithOpenRequest(t *testing.T) {
+	w, f := newPeerWorld(t)
 	n := w.under("sparrow", nil, "n1")[0]
 	for job := range uint64(3) {
 		f.probe(n, 0, job)
 	}
 	id := attemptOf(0, 0)
-	f.bind(n, 0, id, f.question(n, 0, 0), sleepFor(time.Hour))
+	f.bind(n, 0, id, f.request(n, 0, 0), sleepFor(time.Hour))
 	n.until("it runs", func(o *owner) bool { return started(o) == 1 })
 	if err := n.stop(); err != nil {
 		t.Error(err)
@@ -247,16 +247,16 @@ func TestStopWhileAsking(t *testing.T) {
 	}
 }
 
-// TestAskedAgain: a question that a frontend has lost, as it does when it takes the
-// node for lost for a moment, is asked again; if both are answered, the second task
-// goes back.
-func TestAskedAgain(t *testing.T) {
+// TestRequestIsRepeated: a request that a frontend has lost, as it does when it takes the
+// node for lost for a moment, is sent again; if both are answered, the second task is
+// returned.
+func TestRequestIsRepeated(t *testing.T) {
 	for _, policy := range []string{"sparrow", "peacock"} {
 		t.Run(policy, func(t *testing.T) {
-			w, f := newRivals(t)
+			w, f := newPeerWorld(t)
 			n := w.under(policy, nil, "n1")[0]
 			f.probe(n, 0, 1)
-			seq := f.question(n, 0, 1)
+			seq := f.request(n, 0, 1)
 			w.await("the same question, twice again", func() bool {
 				asked := 0
 				for i := range f.got {

@@ -10,10 +10,10 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// TestNumbers: workers go by the numbers that the master gives; a new master is
-// told them, with what is here.
+// TestNumbers: workers have the numbers that the master assigns; a new master gets them,
+// with what is here.
 func TestNumbers(t *testing.T) {
-	w, f := newRivals(t)
+	w, f := newPeerWorld(t)
 	w.next = 40
 	n := w.under("sparrow", func(c *Config) { c.Memory, c.Host = 512, "rack-7" }, "n1")[0]
 	n.look(func(o *owner) {
@@ -25,7 +25,7 @@ func TestNumbers(t *testing.T) {
 	})
 	id := attemptOf(1, 0)
 	f.probe(n, 1, 1)
-	f.bind(n, 1, id, f.question(n, 1, 1), sleepFor(time.Hour))
+	f.bind(n, 1, id, f.request(n, 1, 1), sleepFor(time.Hour))
 	n.until("it runs", func(o *owner) bool { return started(o) == 1 })
 	other := wire.MemberNode{Name: "other", Address: "127.0.0.1:1", Incarnation: 1, Numbers: []int32{61, 57}}
 	w.update(func() {
@@ -52,10 +52,10 @@ func TestNumbers(t *testing.T) {
 	})
 }
 
-// TestNumbersTaken: a node monitor whose workers' numbers are others' by now ends,
-// and says why.
+// TestNumbersTaken: a node monitor whose workers' numbers were assigned to others ends,
+// with that reason.
 func TestNumbersTaken(t *testing.T) {
-	w, _ := newRivals(t)
+	w, _ := newPeerWorld(t)
 	c := w.config(func(c *Config) { c.Policy = "eagle" })
 	m, err := New(c, Deps{})
 	if err != nil {
@@ -70,8 +70,8 @@ func TestNumbersTaken(t *testing.T) {
 	}
 }
 
-// TestUnfit: numbers that cannot be are no registration.
-func TestUnfit(t *testing.T) {
+// TestNumbersRefused: a reply with impossible numbers is no registration.
+func TestNumbersRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		numbers []int32
 		fault   string
@@ -86,7 +86,7 @@ func TestUnfit(t *testing.T) {
 		"another number": {[]int32{5, 4}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := newRivals(t)
+			w, _ := newPeerWorld(t)
 			n, err := New(w.config(func(c *Config) { c.Policy = "sparrow" }), Deps{})
 			if err != nil {
 				t.Fatal(err)
@@ -108,52 +108,5 @@ func TestUnfit(t *testing.T) {
 				t.Errorf("other numbers: %v", err)
 			}
 		})
-	}
-}
-
-// TestPolicySettings: what a policy asks of a node is refused before anything is
-// opened.
-func TestPolicySettings(t *testing.T) {
-	for _, c := range []struct {
-		policy       string
-		group, slots int
-		fault        string
-	}{
-		{"pigeon", 3, 0, ""}, {"pigeon-x", 3, 4, ""}, {"hawk", 0, 4, ""}, {"kairos:cores=2", 0, 4, ""},
-		{"hawk", 1, 4, "policy hawk has one master for all nodes, of group 0, and this node is in group 1"},
-		{"sparrow", 0, 0, "a node of 0 slots"},
-		{"kairos:cores=4", 0, 6, "workers of 4 slots"}, {"kairos:q=0", 0, 1, "q="}, {"hawkk", 0, 1, `did you mean "hawk"`},
-	} {
-		cfg := Default()
-		cfg.Policy, cfg.Group, cfg.Slots = c.policy, c.group, c.slots
-		err := cfg.Validate()
-		if (err == nil) != (c.fault == "") || err != nil && (!strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), "policy")) {
-			t.Errorf("%s in group %d with %d slots: %v", c.policy, c.group, c.slots, err)
-		}
-	}
-	for name, change := range map[string]func(*Config){
-		"cutoff":   func(c *Config) { c.Cutoff = 0 },
-		"reserved": func(c *Config) { c.Reserved = 1 },
-		"memory":   func(c *Config) { c.Memory = -1 },
-	} {
-		cfg := Default()
-		change(&cfg)
-		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// TestMachine: what a node says of its machine.
-func TestMachine(t *testing.T) {
-	if got := totalMemory("MemFree: 5 kB\nMemTotal:       2048000 kB\n"); got != 2000 {
-		t.Errorf("%d MB", got)
-	}
-	if got := totalMemory("nothing"); got != 0 {
-		t.Errorf("%d MB of nothing", got)
-	}
-	c := Default()
-	if c.host("10.0.0.1:5") != "10.0.0.1" || c.memory() < 0 {
-		t.Errorf("host %q, %d MB", c.host("10.0.0.1:5"), c.memory())
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// newRivals is a world whose master numbers the workers and keeps the membership. Its
+// newPeerWorld returns a world whose master numbers the workers and keeps the membership. Its
 // frontend is f1.
-func newRivals(t testing.TB) (*world, *front) {
+func newPeerWorld(t testing.TB) (*world, *front) {
 	w := newWorldOf(t, 0, false)
 	w.numbering = true
 	return w, w.front("f1")
@@ -77,7 +77,7 @@ func (w *world) Membership(ctx context.Context, incarnation int64, version uint6
 	return w.membership, nil
 }
 
-// front is a frontend to which nodes speak. Its fields belong to the world's lock.
+// front is a frontend that nodes send messages to. Its fields belong to the world's lock.
 type front struct {
 	w           *world
 	ref         wire.Ref
@@ -102,7 +102,7 @@ func (f *front) register() {
 	f.w.membership.Frontends = append(f.w.membership.Frontends, wire.MemberFrontend{Name: f.ref.Name, Address: f.address, Incarnation: f.incarnation})
 }
 
-// Deliver keeps what nodes say.
+// Deliver keeps the messages of nodes.
 func (f *front) Deliver(_ context.Context, b *wire.Batch) (r wire.BatchReply, _ error) {
 	f.w.update(func() {
 		f.got = append(f.got, b.Items...)
@@ -111,9 +111,9 @@ func (f *front) Deliver(_ context.Context, b *wire.Batch) (r wire.BatchReply, _ 
 	return r, nil
 }
 
-// say delivers one message to a worker of the node, as a link does: until there is
+// deliver delivers one message to a worker of the node, as a link does: until there is
 // room.
-func (f *front) say(n *testNode, slot int32, m sched.Message, extra wire.Extra) {
+func (f *front) deliver(n *testNode, slot int32, m sched.Message, extra wire.Extra) {
 	f.w.t.Helper()
 	await.Until(f.w.t, "the node has room for "+sched.Describe(&m), func() bool {
 		err := f.try(n, slot, m, extra)
@@ -148,11 +148,11 @@ func (f *front) probe(n *testNode, slot int32, job uint64, change ...func(*sched
 	for _, c := range change {
 		c(&m)
 	}
-	f.say(n, slot, m, wire.Extra{})
+	f.deliver(n, slot, m, wire.Extra{})
 }
 
 // question waits for the worker's question about a job and gives its number.
-func (f *front) question(n *testNode, slot int32, job uint64) uint64 {
+func (f *front) request(n *testNode, slot int32, job uint64) uint64 {
 	f.w.t.Helper()
 	var q *wire.Item
 	f.w.await("a question to "+f.ref.Name, func() bool {
@@ -170,10 +170,10 @@ func (f *front) question(n *testNode, slot int32, job uint64) uint64 {
 func (f *front) bind(n *testNode, slot int32, id sched.AttemptID, seq uint64, p api.Payload) {
 	f.w.t.Helper()
 	m := sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt, Seq: seq, Owner: f.w.names.Addr(f.ref), Estimate: sched.Second}
-	f.say(n, slot, m, f.w.cargo(f.address, id, p))
+	f.deliver(n, slot, m, f.w.payload(f.address, id, p))
 }
 
-func (w *world) cargo(address string, id sched.AttemptID, p api.Payload) wire.Extra {
+func (w *world) payload(address string, id sched.AttemptID, p api.Payload) wire.Extra {
 	return wire.Extra{JobName: "job-" + id.Job.String(), OwnerAddress: address, Payloads: []api.Payload{p}}
 }
 
@@ -247,8 +247,8 @@ func (w *world) verify(c Config, n *testNode) {
 	}
 }
 
-// addGhost enters a node of one worker that nobody has seen. It needs the lock.
-func (w *world) addGhost(name string) { w.addAt(name, "127.0.0.1:1") }
+// addUnreachable enters a node of one worker that cannot be reached. It needs the lock.
+func (w *world) addUnreachable(name string) { w.addAt(name, "127.0.0.1:1") }
 
 // addAt enters a node of one worker. It needs the lock.
 func (w *world) addAt(name, address string) {

@@ -15,16 +15,13 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
-	"github.com/pigeon-sched/pigeon/thrift/server"
-	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 )
 
-// TestRecording: what a live node's cores were told gives the same actions again.
+// TestRecording: the recorded inputs of a live node's cores give the same actions again.
 func TestRecording(t *testing.T) {
 	w := newWorld(t, true)
 	folder := t.TempDir()
@@ -36,7 +33,7 @@ func TestRecording(t *testing.T) {
 	n.deliver(w.launch(1, 1, attemptOf(1, 1), sleepFor(time.Hour)))
 	p := startProcess(t, n)
 	p.register("spark", 1)
-	w.slotsTold(3, "")
+	w.slotsReported(3, "")
 	n.deliver(w.launch(2, 0, attemptOf(1, 2), sleepFor(time.Hour)))
 	n.until("both run", func(o *owner) bool { return started(o) == 2 })
 	if err := n.stop(); err != nil {
@@ -133,7 +130,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestMetrics: the page tells the slots by kind and state, and what was done.
+// TestMetrics: the page has the slots by kind and state, and what was done.
 func TestMetrics(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
@@ -148,61 +145,5 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(page, "pigeon_nodemonitor_"+line+"\n") {
 			t.Errorf("the page lacks %s", line)
 		}
-	}
-}
-
-// TestCannotStart: what is wrong is told before anything runs, and nothing stays
-// open.
-func TestCannotStart(t *testing.T) {
-	w := newWorld(t, false)
-	taken := servertest.Start(t, nil, server.Options{Name: "who was first"}).Addr().String()
-	folder := t.TempDir()
-	first, err := New(w.config(func(c *Config) { c.WorkDir = folder }), Deps{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer first.Close()
-	for name, c := range map[string]struct {
-		change func(*Config)
-		want   string
-	}{
-		"setting":            {func(c *Config) { c.Slots = -1 }, "slots: use a number"},
-		"port for backends":  {func(c *Config) { c.Listen = taken }, "backend service of node"},
-		"port for daemons":   {func(c *Config) { c.InternalListen = taken }, "internal service of node"},
-		"port for status":    {func(c *Config) { c.HTTP = taken }, "status server cannot listen"},
-		"folder in use":      {func(c *Config) { c.WorkDir = folder }, "another node monitor uses the folder"},
-		"every address":      {func(c *Config) { c.InternalListen = "0.0.0.0:0" }, "set advertise"},
-		"recording nowhere":  {func(c *Config) { c.Record = "/dev/null/x" }, "recordings cannot be made"},
-		"NATS that is none":  {func(c *Config) { c.NATS = "nats://%" }, "NATS server"},
-		"unknown policy":     {func(c *Config) { c.Policy = "pidgeon" }, `"pigeon"?`},
-		"dots in no cluster": {func(c *Config) { c.Cluster = "" }, "cluster:"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			n, err := New(w.config(c.change), Deps{})
-			if err == nil {
-				n.Close()
-				t.Fatal("it started")
-			}
-			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("the error is %q, want %q in it", err, c.want)
-			}
-		})
-	}
-}
-
-// TestConfig: every setting is documented, and the defaults are valid.
-func TestConfig(t *testing.T) {
-	keys, err := config.Keys(Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(keys) < 20 {
-		t.Errorf("%d settings", len(keys))
-	}
-	if err := Default().Validate(); err != nil {
-		t.Error(err)
-	}
-	if got := Default().workDir("/tmp"); got != "/tmp/pigeon-node" {
-		t.Errorf("the folder is %q", got)
 	}
 }
