@@ -33,7 +33,7 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 		ends:       m.Counters("jobs_ended_total", "Jobs ended.", "state", "completed", "failed", "cancelled"),
 		completion: m.Latencies("completion_seconds", "Completion time of jobs, from submission to the last task's end.", "class", classes...),
 		queueing:   m.Latencies("queueing_seconds", "Time a task waited, from its job's arrival to its start.", "class", classes...),
-		retries:    m.Counters("attempts_again_total", "Tasks tried again, by what became of the attempt before.", "why", "lost", "failed"),
+		retries:    m.Counters("attempts_again_total", "Tasks tried again, by what became of the attempt before.", "reason", "lost", "failed"),
 	}
 	m.GaugeFunc("unfinished_tasks", "Tasks accepted and not ended.", func() float64 { return float64(e.tasks.Load()) })
 	m.GaugeFunc("unfinished_jobs", "Jobs accepted and not ended.", func() float64 { return float64(e.unfinished.Load()) })
