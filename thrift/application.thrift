@@ -1,14 +1,17 @@
 /*
- * What an application that brings its own executors says to the daemons, and its
- * executors to the node monitor that started them. Spark's plugin speaks it;
- * nothing in it is Spark's. docs/applications.md draws it.
+ * The protocol between applications that bring their own executors and the
+ * frontends, and between such executors and the node monitor that started them.
+ * Spark's plugin speaks it; nothing in it is specific to Spark.
+ * docs/applications.md describes it.
  *
- * An executor is a process of one application that lies warm on a node; a grant
- * lets it use one slot for one piece of work that the application chooses then.
+ * An executor is a process of one application that is kept running on a node; a
+ * grant lets it use one slot for one piece of work that the application chooses
+ * then.
  *
- * Everybody dials out: the application calls a frontend, an executor calls its
- * node monitor, and news are long polls. Everything told is a state and not a
- * change of one, so that it may be told again after any failure, to any frontend.
+ * Applications and executors open all connections: the application calls a
+ * frontend, an executor calls its node monitor, and news is a long poll. Every
+ * request states a whole state and not a change of one, so that it can be repeated
+ * after any failure, at any frontend.
  *
  * Transport and requiredness: as in published.thrift. The services are part of
  * SchedulerService and NodeMonitorService, on their ports.
@@ -46,7 +49,7 @@ struct TRuntime {
  * executor's own, where it runs) {{RUNTIME}} (the home, see TRuntime)
  * {{FILE:name}} (where a file of the application lies) {{NODE}} (host:port of the
  * node monitor for ExecutorService) {{TOKEN}} {{JAVA_HOME}} {{LOG_STDOUT}}
- * {{LOG_STDERR}} (where people can read them). env holds KEY=value.
+ * {{LOG_STDERR}} (URLs under which they can be read). env holds KEY=value.
  */
 struct TTemplate {
   1: list<string> argv
@@ -58,7 +61,7 @@ struct TTemplate {
   5: list<TFile> files
   6: optional TRuntime runtime
   // Where the executor must be able to connect to, host:port; the node tries it
-  // first. reachSetting is the application's setting to blame.
+  // first. reachSetting is the application's setting that a refusal names.
   7: string reach
   8: string reachSetting
 }
@@ -72,17 +75,17 @@ struct TApplication {
   // while the first one lives.
   4: i64 incarnation
   5: optional TTemplate template
-  // Do its executors take grants? If not, they run on their own (coarse) and hold
-  // slots of their nodes for as long as they live.
+  // Whether its executors take grants. If not, they hold slots of their nodes for as
+  // long as they live.
   6: bool grants
   7: string token
 }
 
 /*
- * What one set of equal pieces of work wants, a stage attempt of Spark. total
- * counts all grants wanted since the level began, those had included: so a
- * repetition, or news that cross each other, change nothing. Nothing more is
- * wanted of a level that is left out.
+ * The demand of one set of equal pieces of work, for instance a stage attempt of
+ * Spark. total counts all grants wanted since the level began, those received
+ * included, so a repetition changes nothing. Nothing more is wanted of a level that
+ * is left out.
  */
 struct TLevel {
   1: string name
@@ -93,10 +96,10 @@ struct TLevel {
   4: string jobClass
   // Of one piece of work; 0 if not known.
   5: i64 estimateNanos
-  // Hosts that would suit best. Told to people, and not used: a slot is granted
+  // Hosts that would suit best. Shown, and not used: a slot is granted
   // by the policy, and which piece of work suits it is the application's choice.
   6: list<string> hosts
-  // For people: what it is, and who decided its class and why.
+  // To be shown: what it is, and how its class was decided.
   7: string title
   8: string why
 }
@@ -112,13 +115,13 @@ struct TWants {
   4: i32 executors
   5: list<string> stop
   6: list<TLevel> levels
-  // The highest number of an executor that the application has heard of: a
+  // The highest number of an executor that the application has seen: a
   // frontend that takes it over numbers new ones above.
   7: optional i32 lastExecutor = 0
 }
 
 // state: "starting", "running", "exited" (an end for good: the id never comes
-// back), "waiting" (nothing fits; reason says what and who holds it).
+// back), "waiting" (nothing fits; reason names what is missing and its users).
 struct TExecutorState {
   // A decimal number from 0 up, never used twice in an application. Empty while
   // state is "waiting".
@@ -126,8 +129,7 @@ struct TExecutorState {
   2: string node
   3: string host
   4: string state
-  // 128 + n after signal n. -1: the end was none of its own, as its node was lost, or
-  // stopped it.
+  // 128 + n after signal n. -1: its node was lost, or stopped it.
   5: i32 exitStatus
   // In words a user can read, four parts where it is a refusal.
   6: string reason
@@ -137,10 +139,9 @@ struct TExecutorState {
   9: bool final
 }
 
-// version grows with each change at one frontend: after a registration ask with 0.
-// executors are those that changed since the version asked with, or all of them if
-// it was 0. notes are for the log of the
-// application, oldest first.
+// version grows with each change at one frontend: after a registration the application asks with 0.
+// executors are those that changed since the version of the request, or all of
+// them if that was 0. notes are for the log of the application, oldest first.
 struct TNews {
   1: i64 version
   2: list<TExecutorState> executors
@@ -161,17 +162,17 @@ struct TApplicationReply {
 
 // One slot for one piece of work.
 struct TGrant {
-  // Names it for ever; means nothing to the application.
+  // Never used again; opaque to the application.
   1: string id
   2: string level
   3: string jobClass
-  // For so long after the grant has come, the application may put another piece of
+  // For so long after the grant has arrived, the application may put another piece of
   // work, of the same or a more urgent class, into the slot that one has just left;
   // 0: it may not, because others wait.
   4: i32 leaseMillis
 }
 
-// upTo is to be given as after with the next call. giveBack names grants whose lease is
+// upTo is the after of the next call. giveBack names grants whose lease is
 // over before its time, because others wait or the grant was cancelled: no further piece
 // of work under it.
 struct TGrants {
@@ -195,7 +196,7 @@ service ApplicationService {
   // Again with the same id and incarnation: the same answer, also from another
   // frontend, which then takes the application over with its executors.
   TApplicationReply registerApplication(1: TApplication application) throws (1: published.TPigeonException e)
-  // A piece of a file; answers with how many bytes are here. At most 1 MiB each.
+  // A piece of a file; answers with how many bytes have arrived. At most 1 MiB each.
   i64 putFile(1: string application, 2: string sha256, 3: i64 offset, 4: binary data) throws (1: published.TPigeonException e)
   TApplicationReply want(1: TWants wants) throws (1: published.TPigeonException e)
   // Answers when there is news after the version, or when waitMillis are over. It
@@ -213,6 +214,6 @@ service ExecutorService {
   // Answers when there are grants behind after (0 at first), or when waitMillis are
   // over. What was answered is answered again until a later after acknowledges it.
   TGrants awaitGrants(1: string application, 2: string executor, 3: string token, 4: i64 after, 5: i32 waitMillis) throws (1: published.TPigeonException e)
-  // The slots are free again. Twice is once.
+  // The slots are free again. A repetition changes nothing.
   void endGrants(1: string application, 2: string executor, 3: string token, 4: list<TGrantEnd> ends) throws (1: published.TPigeonException e)
 }

@@ -1,5 +1,5 @@
 /*
- * What the daemons say to each other: frontends, masters and node monitors.
+ * The protocol between the daemons: frontends, masters and node monitors.
  * Nothing outside this repository speaks it. docs/wire.md gives the rules by
  * which it may change; those on requiredness are in published.thrift.
  *
@@ -48,7 +48,7 @@ struct TMember {
   2: optional TRef master
 }
 
-// A reservation on its way from worker to worker. ageNanos as in TMessage.
+// A reservation that travels from worker to worker. ageNanos as in TMessage.
 struct TProbed {
   1: optional i64 jobHi = 0
   2: optional i64 jobLo = 0
@@ -72,7 +72,7 @@ struct TAttained {
 }
 
 /*
- * What only the published rivals say. Each list has at most 100,000 elements.
+ * Fields that only the published policies use. Each list has at most 100,000 elements.
  * stamp is an instant by the clock of the one central scheduler, and is compared
  * only with other stamps of it.
  */
@@ -115,7 +115,7 @@ struct TMessage {
   20: optional i64 epoch = 0
   21: optional i64 token = 0
   22: optional i64 estimateNanos = 0
-  // Since the job's arrival at its frontend; -1 when the message tells none.
+  // Since the job's arrival at its frontend; -1 when the message has none.
   23: optional i64 ageNanos = -1
   24: optional string app = ""
   25: optional string node = ""
@@ -131,13 +131,13 @@ struct TMessage {
   33: optional bool restartable = false
   34: optional bool canary = false
   35: optional bool moved = false
-  // Tasks of the whole job, in all groups; 0 when the message does not say.
+  // Tasks of the whole job, in all groups; 0 when it is unknown.
   36: optional i32 total = 0
 
-  // The job's id as its user knows it.
+  // The job's id as its user sees it.
   50: optional string jobName = ""
   // Where the owner's frontend serves the other daemons, and where it serves
-  // applications (told to backends), as host:port.
+  // applications (passed to backends), as host:port.
   51: optional string ownerAddress = ""
   52: optional string schedulerAddress = ""
   // One for each task of the range, or one that stands for all.
@@ -146,7 +146,7 @@ struct TMessage {
   54: optional list<string> taskIds
   55: optional published.TTraceContext trace
   // Report: how long the attempt ran, and from when to when by the node's own
-  // clock (Unix nanoseconds, for people to read).
+  // clock (Unix nanoseconds, to be shown only).
   56: optional i64 elapsedNanos = 0
   57: optional i64 startedNanos = 0
   58: optional i64 finishedNanos = 0
@@ -176,7 +176,7 @@ struct TBatch {
   8: optional list<TAttempt> acknowledged
 }
 
-// problem is empty when the batch was taken.
+// problem is empty when the batch was accepted.
 struct TBatchReply {
   1: i64 incarnation
   2: i64 sequence
@@ -184,7 +184,7 @@ struct TBatchReply {
 }
 
 // Attempts of a batch of reports that need not be repeated: journaled, or of a
-// job that nobody knows here.
+// job that is unknown here.
 struct TReportsReply {
   1: i64 incarnation
   2: list<TAttempt> acknowledged
@@ -226,7 +226,7 @@ struct TSlot {
   14: optional list<string> serves
   15: optional list<TAttempt> kept
   16: optional list<THeld> held
-  // The worker's number in the cluster, plus one; 0 when it was given none yet.
+  // The worker's number in the cluster, plus one; 0 when it has none yet.
   17: optional i32 number = 0
   // Of what runs: the estimate of a task of its job, 0 for none, and how long it has
   // run, suspensions left out.
@@ -247,15 +247,15 @@ struct THello {
   // For the processes of applications, MB; and the host as applications know it.
   9: optional i64 memory = 0
   10: optional string host = ""
-  // The highest number of a worker that the sender has heard of, plus one: a new
-  // master gives out none up to it.
+  // The highest number of a worker that the sender has seen, plus one: a new
+  // master assigns none up to it.
   11: optional i32 highest = 0
-  // The process of the master that gave the epoch. A new master goes above an epoch
-  // that is another's, also one that is equal to its own by chance.
+  // The process of the master that chose the epoch. A new master chooses one above
+  // an epoch of another process, also above one that equals its own by chance.
   12: optional i64 epochOf = 0
 }
 
-// accepted false: problem says why, for the log of who asked.
+// accepted false: problem says why, for the log of the caller.
 struct THelloReply {
   1: optional TRef sender
   2: i64 incarnation
@@ -264,7 +264,7 @@ struct THelloReply {
   5: string problem
   6: optional list<string> serves
   7: i32 group
-  // To a node under a policy whose workers are known to all by number: the
+  // To a node under a policy in which one master numbers all workers: the
   // numbers of its slots, plus one, in the order of the hello.
   8: optional list<i32> numbers
 }
@@ -278,7 +278,7 @@ struct TSnapshot {
   5: list<TSlot> slots
 }
 
-// known false: the master has no such node (any more); say hello again.
+// known false: the master has no such node (any more), which must say hello again.
 struct TSnapshotReply {
   1: i64 incarnation
   2: i64 epoch
@@ -305,7 +305,7 @@ struct TRollFrontend {
   4: optional string schedulerAddress = ""
 }
 
-// Who is registered with a master now. version grows with each change within
+// The membership: the nodes and frontends that are registered with a master. version grows with each change within
 // the incarnation of the master.
 struct TRoll {
   1: i64 incarnation
@@ -347,8 +347,8 @@ struct TOrderReply {
   4: i64 incarnation
 }
 
-// slots are those it has, or waits for; held those it has got. ranNanos: how long
-// its process ran. refused: it cannot be at this node, and did not begin.
+// slots are those it has or waits for, held those it has. ranNanos: how long
+// its process ran. refused: it cannot be at this node, and did not start.
 struct THeldExecutor {
   1: application.TExecutorState state
   2: i32 slots
@@ -358,7 +358,7 @@ struct THeldExecutor {
   6: bool attached
 }
 
-// last is the highest number of an executor that the node heard of.
+// last is the highest number of an executor that was ordered from the node.
 struct THeldApplication {
   1: string id
   2: i64 incarnation
@@ -391,7 +391,7 @@ service PeerService {
   TSnapshotReply snapshot(1: TSnapshot snapshot) throws (1: published.TPigeonException e)
   // Node to frontend: ended attempts, repeated until acknowledged.
   TReportsReply reports(1: TBatch batch) throws (1: published.TPigeonException e)
-  // To a master: answers when its membership is another than the one named, or after
+  // To a master: answers when its membership differs from the one named, or after
   // waitMillis with the same.
   TRoll roll(1: i64 incarnation, 2: i64 version, 3: i32 waitMillis) throws (1: published.TPigeonException e)
   // Frontend to master.
@@ -399,9 +399,9 @@ service PeerService {
   published.TMasterState masterState() throws (1: published.TPigeonException e)
   // Frontend to node.
   published.TLogChunk taskLog(1: TAttempt attempt, 2: string stream, 3: i64 offset, 4: i32 limit) throws (1: published.TPigeonException e)
-  // Frontend to node: renews what was ordered before, too.
+  // Frontend to node: states the whole order, also what was ordered before.
   TOrderReply orderExecutors(1: TOrder order) throws (1: published.TPigeonException e)
-  // Frontend to node: answers when the holdings are others than those named, or
+  // Frontend to node: answers when the holdings differ from those named, or
   // after waitMillis with the same. It renews the leases of the applications that
   // the node follows this frontend for.
   THoldings holdings(1: string frontend, 2: i64 incarnation, 3: i64 version, 4: i32 waitMillis) throws (1: published.TPigeonException e)

@@ -4,8 +4,8 @@
  * The methods and the fields with ids below 16 are those that Sparrow and Pigeon
  * published; programs written for either run against these services unchanged.
  * Fields from id 16 up and the methods marked "ours" are additions of this
- * project; a published client neither sends nor notices them. docs/wire.md gives
- * the rules by which this file may change.
+ * project; a published client neither sends nor notices them. docs/wire.md has the
+ * rules by which this file may change.
  *
  * Transport: binary protocol (strict write, lenient read) in 4-byte big-endian
  * frames, one service per port, no oneway methods.
@@ -52,7 +52,7 @@ exception ServerNotReadyException {
   1: string message
 }
 
-// One task as its backend knows it. requestId is the job's id.
+// One task as its backend sees it. requestId is the job's id.
 struct TFullTaskId {
   1: string taskId
   2: string requestId
@@ -82,7 +82,7 @@ struct TTaskSpec {
   2: optional TPlacementPreference preference
   3: binary message
   4: bool isHT
-  // Ours. Which one counts is said by the request's backend.
+  // Ours. The request's backend decides which one is used.
   16: optional i64 sleepNanos = 0
   17: optional TExec process
 }
@@ -118,7 +118,8 @@ struct TSchedulingRequest {
 
 // ---- Ours: answers ----
 
-// What a refusal says: what happened, to what, what was tried, what to do next.
+// The four parts of a refusal: what happened, to what, what was tried, what to do
+// next.
 // problem: 1 invalid, 2 not found, 3 busy, 4 not ready, 5 internal.
 exception TPigeonException {
   1: string what
@@ -178,7 +179,7 @@ struct TGroupShare {
   10: double oldestWait
 }
 
-// Why a job waits or ended so: sentences, most telling first.
+// Why a job waits, or why it ended as it did: sentences, the most important first.
 struct TExplanation {
   1: optional TJobStatus status
   2: list<string> why

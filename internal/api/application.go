@@ -3,20 +3,20 @@ package api
 import "time"
 
 // Application is a program that brings its own executors: processes of its own
-// that lie warm on the nodes and are given slots one piece of work at a time, or
+// that are kept running on the nodes and are given slots one piece of work at a time, or
 // hold slots for as long as they live.
 type Application struct {
 	ID          string // unique in the cluster; see [Application.Validate]
-	Name        string // for people
+	Name        string // to be shown
 	User        string
 	Incarnation int64 // of the application's process
 	Template    Template
 	Grants      bool   // its executors take grants; else they hold slots
-	Token       string // handed through to nobody; kept for authentication
+	Token       string // reserved for authentication; not used yet
 }
 
-// Template says how an executor of an application is started. In Argv and Env
-// stand placeholders, [Placeholders], for what is known only on the node.
+// Template describes how an executor of an application is started. Argv and Env may
+// contain [Placeholders] for what is known only on the node.
 type Template struct {
 	Argv    []string
 	Env     []string // KEY=value
@@ -26,7 +26,7 @@ type Template struct {
 	Runtime *Runtime // nil: it needs none
 
 	Reach        string // host:port that the executor must be able to connect to; "" for none
-	ReachSetting string // the application's setting to blame
+	ReachSetting string // the application's setting that an error names
 }
 
 // File travels with an application, once to each node.
@@ -47,16 +47,16 @@ type Runtime struct {
 	Setting  string   // of the application, which changes Path
 }
 
-// Level is what one set of equal pieces of work wants.
+// Level is the demand of one set of equal pieces of work.
 type Level struct {
 	Name     string
 	Total    int64 // grants wanted since the level began
 	Had      int64 // of those, what reached the application
 	Class    string
 	Estimate time.Duration // of one piece of work; 0 if not known
-	Hosts    []string      // that would suit best; told, and not used
-	Title    string        // for people: what it is
-	Why      string        // for people: who decided its class
+	Hosts    []string      // that would suit best; shown, and not used
+	Title    string        // what it is, to be shown
+	Why      string        // how its class was decided, to be shown
 }
 
 // Wants is all that an application wants now.
@@ -67,7 +67,7 @@ type Wants struct {
 	Executors    int      // in all, or EveryNode
 	Stop         []string // executors to be stopped; they are not replaced
 	Levels       []Level
-	LastExecutor int // highest number of an executor the application has heard of
+	LastExecutor int // highest number of an executor that the application has seen
 }
 
 // EveryNode wants one executor on every node that has room for it.
@@ -81,20 +81,20 @@ const (
 	ExecutorWaiting  = "waiting"
 )
 
-// ExecutorState is where an executor stands.
+// ExecutorState is the state of one executor.
 type ExecutorState struct {
 	ID         string `json:"executor"` // a number; empty while it waits
 	Node       string `json:"node,omitempty"`
 	Host       string `json:"host,omitempty"`
 	State      string `json:"state"`
-	ExitStatus int    `json:"exit,omitempty"` // 128 + n after signal n; -1 when the end was none of its own
+	ExitStatus int    `json:"exit,omitempty"` // 128 + n after signal n; -1 when its node was lost or stopped it
 	Reason     string `json:"reason,omitempty"`
 	Stdout     string `json:"stdout,omitempty"` // URL
 	Stderr     string `json:"stderr,omitempty"` // URL
 	Final      bool   `json:"final,omitempty"`  // no other one is started
 }
 
-// News is what happened to an application's executors since it asked last.
+// News is the changes of an application's executors since its last call.
 type News struct {
 	Version   int64
 	Executors []ExecutorState
@@ -114,7 +114,7 @@ type Grant struct {
 	ID    string
 	Level string
 	Class string
-	Lease time.Duration // for so long after its coming pieces of this or a more urgent class may follow in the slot; 0: none may
+	Lease time.Duration // for so long after its arrival pieces of this or a more urgent class may follow in the slot; 0: none may
 }
 
 // Grants are those that an executor has not acknowledged yet.
@@ -131,7 +131,7 @@ const (
 	GrantUnfit           // the executor could not use it; the application has not seen it
 )
 
-// GrantEnd says that a slot is free again.
+// GrantEnd frees a slot.
 type GrantEnd struct {
 	ID     string
 	How    int

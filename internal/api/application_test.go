@@ -37,7 +37,7 @@ func TestApplicationValidate(t *testing.T) {
 		"a variable alone":          {func(a *api.Application) { a.Template.Env = []string{"A"} }, "KEY=value"},
 		"a hash too short":          {func(a *api.Application) { a.Template.Files[0].SHA256 = "0a" }, "SHA-256"},
 		"a hash in capitals":        {func(a *api.Application) { a.Template.Files[0].SHA256 = strings.Repeat("0A", 32) }, "SHA-256"},
-		"a file name that climbs":   {func(a *api.Application) { a.Template.Files[0].Name = "a/../../b" }, "no name"},
+		"a file name that climbs":   {func(a *api.Application) { a.Template.Files[0].Name = "a/../../b" }, "invalid name"},
 		"a file too large":          {func(a *api.Application) { a.Template.Files[0].Size = api.MaxFileBytes + 1 }, "the limit"},
 		"reach without a port":      {func(a *api.Application) { a.Template.Reach = "driver" }, "not host:port"},
 		"a runtime that climbs":     {func(a *api.Application) { a.Template.Runtime.MustHold[0] = "../etc/passwd" }, "no path inside"},

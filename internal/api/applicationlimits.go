@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Limits of what an application may say.
+// Limits of an application's requests.
 const (
 	MaxTemplateBytes = 1 << 20 // of a template's arguments and variables
 	MaxFiles         = 64
@@ -29,13 +29,13 @@ var applicationID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 // first. Such a name can be one of a folder.
 func IsApplicationID(s string) bool { return applicationID.MatchString(s) }
 
-// placeholders that a template may hold, beside {{FILE:name}}.
+// placeholders are the names that a template may contain, beside {{FILE:name}}.
 var placeholders = []string{
 	"EXECUTOR_ID", "APP_ID", "HOSTNAME", "SLOTS", "FOLDER", "RUNTIME", "NODE", "TOKEN", "JAVA_HOME", "LOG_STDOUT", "LOG_STDERR",
 }
 
-// Placeholders lists what may stand in double braces in a template, beside
-// FILE:name for each of its files.
+// Placeholders returns the names that a template may contain in double braces,
+// beside FILE:name for each of its files.
 func Placeholders() []string { return slices.Clone(placeholders) }
 
 // Validate refuses what can never work, as an *[Error].
@@ -96,7 +96,7 @@ func (t *Template) fault() string {
 	}
 	for _, s := range slices.Concat(t.Argv, t.Env) {
 		if name := t.unknown(s); name != "" {
-			return fmt.Sprintf("its template has {{%s}}, which stands for nothing; there are %s and FILE:name of each of its files", name, strings.Join(placeholders, ", "))
+			return fmt.Sprintf("its template has {{%s}}, which has no meaning; there are %s and FILE:name of each of its files", name, strings.Join(placeholders, ", "))
 		}
 	}
 	return ""
@@ -110,7 +110,7 @@ func filesFault(files []File) string {
 	for _, f := range files {
 		switch {
 		case !IsApplicationID(f.Name) || seen[f.Name]:
-			return fmt.Sprintf("its file %q has no name that can be one, or that of another", f.Name)
+			return fmt.Sprintf("its file %q has an invalid name, or the name of another file", f.Name)
 		case !IsSHA256(f.SHA256):
 			return fmt.Sprintf("its file %q has the SHA-256 %q, which is not 64 lower-case hexadecimal digits", f.Name, f.SHA256)
 		case f.Size < 0 || f.Size > MaxFileBytes:
@@ -129,8 +129,8 @@ func IsSHA256(s string) bool {
 
 var braces = regexp.MustCompile(`\{\{([A-Z_]+)(?::([^{}]*))?\}\}`)
 
-// Expand replaces the placeholders of s; value gives what stands for a name and,
-// for FILE, its argument.
+// Expand replaces the placeholders of s; value returns the replacement of a name
+// and, for FILE, of its argument.
 func Expand(s string, value func(name, argument string) string) string {
 	return braces.ReplaceAllStringFunc(s, func(m string) string {
 		parts := braces.FindStringSubmatch(m)
@@ -138,7 +138,8 @@ func Expand(s string, value func(name, argument string) string) string {
 	})
 }
 
-// unknown returns the first placeholder in s that stands for nothing, "" when all do.
+// unknown returns the first placeholder in s that has no meaning, "" when all have
+// one.
 func (t *Template) unknown(s string) (name string) {
 	Expand(s, func(n, argument string) string {
 		whole := n
@@ -155,7 +156,7 @@ func (t *Template) unknown(s string) (name string) {
 	return name
 }
 
-// Uses reports whether a placeholder of that name stands in the template.
+// Uses reports whether the template contains a placeholder of that name.
 func (t *Template) Uses(name string) bool {
 	return slices.ContainsFunc(slices.Concat(t.Argv, t.Env), func(s string) bool { return strings.Contains(s, "{{"+name+"}}") })
 }
@@ -171,7 +172,7 @@ func clipped(s string) string {
 	return s
 }
 
-// Validate refuses what can never be had, as an *[Error].
+// Validate refuses what can never be granted, as an *[Error].
 func (w *Wants) Validate() error {
 	bad := func(what, next string) error {
 		return &Error{Problem: Invalid, What: what, Subject: fmt.Sprintf("application %q", clipped(w.Application)), Tried: "taking what it wants; nothing was changed", Next: next}
@@ -182,7 +183,7 @@ func (w *Wants) Validate() error {
 	case len(w.Levels) > MaxLevels:
 		return bad(fmt.Sprintf("it has %d levels at once, the limit is %d", len(w.Levels), MaxLevels), "want fewer at a time")
 	case w.LastExecutor < 0:
-		return bad("its last executor is below zero", "give the highest number it has heard of, or 0")
+		return bad("its last executor is below zero", "give the highest number it has seen, or 0")
 	}
 	seen := make(map[string]bool, len(w.Levels))
 	for i := range w.Levels {
@@ -190,7 +191,7 @@ func (w *Wants) Validate() error {
 			if what == "" {
 				what = "is there twice"
 			}
-			return bad(fmt.Sprintf("its level %q %s", clipped(w.Levels[i].Name), what), "correct it and say again what is wanted")
+			return bad(fmt.Sprintf("its level %q %s", clipped(w.Levels[i].Name), what), "correct it and send the request again")
 		}
 		seen[w.Levels[i].Name] = true
 	}

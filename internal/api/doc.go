@@ -1,5 +1,5 @@
-// Package api holds the plain Go types in which the outside speaks to Pigeon:
-// what a job request says, what a status or an explanation answers, and the
-// errors both may meet. The Thrift edge translates to and from them; the daemons
-// and the command line know nothing else of the wire.
+// Package api holds the plain Go types of Pigeon's interfaces to the outside: job
+// requests, statuses, explanations, applications with their executors, and the
+// errors of all of them. Package wire translates them to and from Thrift; the
+// daemons and the command line use nothing else of the wire.
 package api

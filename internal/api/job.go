@@ -106,7 +106,7 @@ type TaskStatus struct {
 	Exit    int     `json:"exit,omitempty"`    // exit status of its process, 128 + n after signal n; 0 when none is known
 }
 
-// Explanation tells why a job waits or why it ended so.
+// Explanation is why a job waits, or why it ended as it did.
 type Explanation struct {
 	Status Status       `json:"status"`          // as of pigeon status
 	Why    []string     `json:"why"`             // sentences, the most important first

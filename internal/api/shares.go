@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// maxShares bounds those that an error names; of the others it tells the number.
+// maxShares bounds those that an error names; it counts the others.
 const maxShares = 5
 
-// Share is what somebody, such as an application, has of something on a node.
+// Share is the amount of a resource of a node that one user, such as an
+// application, holds.
 type Share struct {
 	Who    string
 	Amount int64
 }
 
-// Shares says for an error who has how much, the most first, in the unit of the
-// amounts: " (app 900 MB, other 50 MB)". It is empty when nobody has anything.
+// Shares lists for an error how much each user holds, the most first, in the unit
+// of the amounts: " (app 900 MB, other 50 MB)". It is empty when all is free.
 func Shares(list []Share, unit string) string {
 	list = slices.DeleteFunc(slices.Clone(list), func(s Share) bool { return s.Amount <= 0 })
 	slices.SortFunc(list, func(a, b Share) int {

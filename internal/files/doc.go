@@ -5,9 +5,9 @@
 //	unknown ──Expect──▶ expected ──Put, in order──▶ growing ──the last byte──▶ hash right: here
 //	                        ▲                                                  hash wrong: refused
 //	                        └──────────────────────────────────────────────────────┘
-//	here ──Trim: nobody uses it and the store is too large──▶ unknown
+//	here ──Trim: it is not used and the store is too large──▶ unknown
 //
-// A file is in its place only when its hash was right, so a name that is there
-// can be trusted, also by the next process with the same folder. What was
-// growing when a process ended is dropped.
+// A file is moved to its place only when its hash was right, so a name that exists
+// can be trusted, also by the next process with the same folder. A file that was
+// not complete when a process ended is dropped.
 package files

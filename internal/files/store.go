@@ -18,7 +18,7 @@ import (
 const partSuffix = ".part"
 
 // Store is a folder of files by hash. All methods may be called from any
-// goroutine; those that touch the disk hold up each other.
+// goroutine; those that write to the disk exclude each other.
 type Store struct {
 	root  string
 	limit int64 // bytes of all files together that nothing is expected beyond
@@ -28,7 +28,7 @@ type Store struct {
 	order uint64
 }
 
-// entry is a file that is here or expected.
+// entry is a file that is complete or expected.
 //
 // Invariant: have == size exactly when the file is in its place.
 type entry struct {
@@ -37,8 +37,8 @@ type entry struct {
 	used uint64 // order of its last use
 }
 
-// Open takes the folder, which is made when it is not there, and what an earlier
-// process left whole in it. limit bounds the bytes of all files.
+// Open opens the folder, or makes it, with the complete files that an earlier
+// process left in it. limit bounds the bytes of all files.
 func Open(root string, limit int64) (*Store, error) {
 	s := &Store{root: root, limit: limit, files: map[string]*entry{}}
 	if err := os.MkdirAll(root, 0o700); err != nil {
@@ -60,7 +60,7 @@ func Open(root string, limit int64) (*Store, error) {
 	return s, nil
 }
 
-// Expect says that a file may come. It is refused when the store has no room.
+// Expect announces a file. It is refused when the store has no room.
 func (s *Store) Expect(f api.File) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *Store) touch(e *entry) {
 	e.used = s.order
 }
 
-// Has reports whether the file is here.
+// Has reports whether the file is complete.
 func (s *Store) Has(sha string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +101,8 @@ func (s *Store) Has(sha string) bool {
 	return e != nil && e.have == e.size
 }
 
-// Put takes a piece of an expected file and gives how many bytes are here. A
-// piece that does not begin there changes nothing: the sender goes on from the
+// Put appends a piece to an expected file and returns how many bytes have arrived.
+// A piece that does not begin there changes nothing: the sender continues from the
 // answer.
 func (s *Store) Put(sha string, offset int64, data []byte) (have int64, err error) {
 	s.mu.Lock()
@@ -110,7 +110,7 @@ func (s *Store) Put(sha string, offset int64, data []byte) (have int64, err erro
 	e := s.files[sha]
 	switch {
 	case e == nil:
-		return 0, s.wrong(sha, api.NotFound, "nobody has announced it", "register the application with this file first")
+		return 0, s.wrong(sha, api.NotFound, "it was not announced", "register the application with this file first")
 	case len(data) > api.MaxPiece:
 		return e.have, s.wrong(sha, api.Invalid, fmt.Sprintf("a piece has %d bytes, the limit is %d", len(data), api.MaxPiece), "send smaller pieces")
 	case offset != e.have || len(data) == 0 || e.have == e.size:
@@ -142,20 +142,21 @@ func (s *Store) grow(sha string, e *entry, data []byte) error {
 	if e.have < e.size {
 		return nil
 	}
-	if err := s.settle(sha, part); err != nil {
+	if err := s.moveToPlace(sha, part); err != nil {
 		e.have = 0
 		return err
 	}
 	return nil
 }
 
-func (s *Store) settle(sha, part string) error {
+// moveToPlace gives a complete file its final name when its hash is right.
+func (s *Store) moveToPlace(sha, part string) error {
 	got, err := sum(part)
 	switch {
 	case err != nil:
 		return s.wrong(sha, api.Internal, "it cannot be read back: "+err.Error(), "see the disk below "+s.root)
 	case got != sha:
-		return s.wrong(sha, api.Invalid, "what came has the SHA-256 "+got, "send it again from its first byte")
+		return s.wrong(sha, api.Invalid, "the bytes received have the SHA-256 "+got, "send it again from its first byte")
 	}
 	if err := os.Rename(part, s.Path(sha)); err != nil {
 		return s.wrong(sha, api.Internal, "it cannot be put into its place: "+err.Error(), "see the disk below "+s.root)
@@ -176,7 +177,7 @@ func sum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Read returns up to limit bytes from offset of a file that is here, and its size.
+// Read returns up to limit bytes from offset of a complete file, and its size.
 func (s *Store) Read(sha string, offset int64, limit int) (data []byte, size int64, err error) {
 	s.mu.Lock()
 	e := s.files[sha]
@@ -205,12 +206,12 @@ func (s *Store) Read(sha string, offset int64, limit int) (data []byte, size int
 	return data, size, nil
 }
 
-// Path is where the file lies when it is here.
+// Path returns where the file lies when it is complete.
 func (s *Store) Path(sha string) string { return filepath.Join(s.root, sha) }
 
 // Trim drops files that are not in use, those used longest ago first, until the
-// others have no more than half the limit; expected ones that nobody uses go
-// whatever the size.
+// others have no more than half the limit; expected ones that are not in use are
+// dropped in any case.
 func (s *Store) Trim(inUse func(sha string) bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +222,7 @@ func (s *Store) Trim(inUse func(sha string) bool) error {
 	var failed error
 	for {
 		victim := ""
-		for sha, e := range s.files { // the least used is one, whatever the order
+		for sha, e := range s.files { // the result does not depend on the order
 			if inUse(sha) || (e.have == e.size && all <= s.limit/2) {
 				continue
 			}

@@ -191,7 +191,7 @@ func (c *conn) interrupt(why error) {
 	}
 }
 
-// usable reports whether nobody interrupted the connection and one is there.
+// usable reports whether there is a connection and it was not interrupted.
 func (c *conn) usable() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

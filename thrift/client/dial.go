@@ -27,8 +27,9 @@ func (p *Pool) dial(ctx context.Context, deadline time.Time) (net.Conn, error) {
 	}
 }
 
-// mayDial takes leave to dial (changed is nil), or says how long to wait at most
-// and what ends the wait earlier. While dials fail, one caller tries for all.
+// mayDial permits the caller to dial (changed is nil), or returns how long to wait
+// at most and what ends the wait earlier. While dials fail, one caller tries for
+// all.
 func (p *Pool) mayDial() (wait time.Duration, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,13 +46,13 @@ func (p *Pool) mayDial() (wait time.Duration, changed <-chan struct{}) {
 	return 0, nil
 }
 
-// dialNow makes one attempt and tells everyone how it went.
+// dialNow makes one attempt and wakes the callers that wait for its result.
 func (p *Pool) dialNow(ctx context.Context) (net.Conn, error) {
 	attempt, cancel := context.WithTimeout(ctx, p.opts.DialTimeout)
 	defer cancel()
 	begin := time.Now()
 	nc, err := p.opts.Dial(attempt, "tcp", p.opts.Address)
-	// A caller that gave up soon says nothing about the peer.
+	// A caller that gave up soon proves nothing about the peer.
 	giveUp := ctx.Err() != nil && time.Since(begin) < p.opts.BackoffMin
 
 	p.mu.Lock()

@@ -10,8 +10,8 @@
 //	  | or the peer had   v
 //	  + closed it       closed, never used again
 //
-// A call that timed out leaves its late reply on the way, where it would answer
-// the next call; hence the last arrow. A connection that the peer closed while
+// The late reply of a call that timed out would answer the next call of the
+// connection; hence the last arrow. A connection that the peer closed while
 // idle is replaced before anything is written to it. A call is written once: if
 // its connection breaks after the first byte, the caller learns that the call may
 // have been executed (CallError.Sent) and decides.

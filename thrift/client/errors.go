@@ -12,9 +12,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/frame"
 )
 
-// CallError says that a call got no answer. It unwraps to its four parts, an
+// CallError is the error of a call without an answer. It unwraps to its four parts, an
 // *api.Error, and to its cause: context.DeadlineExceeded when time ran out,
-// context.Canceled when the caller gave up, else what the network said.
+// context.Canceled when the caller gave up, else the error of the network.
 type CallError struct {
 	Parts *api.Error
 	Sent  bool // the peer may have executed the call

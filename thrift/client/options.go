@@ -11,7 +11,7 @@ import (
 
 // Options of a [Pool]; a zero field takes its default.
 type Options struct {
-	// Name says in errors who is called: "master of group 3". Default "peer".
+	// Name is the name of the peer in errors: "master of group 3". Default "peer".
 	Name string
 	// Address is host:port.
 	Address string

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// staleCheck sees, without waiting, whether the peer closed an idle connection,
-// or sent something nobody asked for. What cannot be looked into is never gone.
+// staleCheck finds out, without waiting, whether the peer closed an idle
+// connection, or sent something without a request. A connection that cannot be
+// checked counts as usable.
 type staleCheck struct {
 	raw  syscall.RawConn
 	look func(fd uintptr) bool

@@ -8,7 +8,7 @@ import (
 )
 
 // firstChunk is the memory given to a frame before its bytes have arrived: the
-// size a peer declares is a claim, and more is given only as bytes come in.
+// size a peer declares is a claim, and more is allocated only as bytes arrive.
 const firstChunk = 128 << 10
 
 // ErrBudget refuses a frame for which the memory of frames in flight has no room.
@@ -34,7 +34,7 @@ func (b *Budget) Used() int64 {
 	return b.used.Load()
 }
 
-// take charges n bytes, or charges nothing and says why.
+// take charges n bytes, or charges nothing and returns the reason.
 func (b *Budget) take(n int) error {
 	if b == nil {
 		return nil
@@ -67,7 +67,7 @@ func (b *Budget) chunk(n int) ([]byte, error) {
 	return make([]byte, firstChunk), nil
 }
 
-// release gives back a buffer that chunk or a growth of it returned.
+// release returns a buffer that came from chunk or from growing one.
 func (b *Budget) release(buf []byte) {
 	b.give(cap(buf))
 	if b != nil && cap(buf) == firstChunk {

@@ -2,14 +2,14 @@
 // four-byte big-endian size, then one message of the binary protocol.
 //
 // The Thrift library's own framed transport reads a frame in the middle of
-// parsing, so whoever owns the socket cannot tell a slow frame from a quiet
-// peer, what a frame costs in memory before it is there, or whether a message
-// was consumed to its end. Here a frame is read whole, then parsed:
+// parsing, so the owner of the socket cannot tell a slow frame from a quiet
+// peer, does not know what a frame costs in memory before it has arrived, nor
+// whether a message was consumed to its end. Here a frame is read whole, then parsed:
 //
 //	socket -> Reader: size, limit, budget, bytes -> Transport -> binary protocol
 //	socket <- one write of size and bytes       <- Transport <- binary protocol
 //
-// Failures: a size beyond the limit is an *OversizeError that says what the peer
+// Failures: a size beyond the limit is an *OversizeError that names what the peer
 // seems to speak instead; a budget with no room is ErrBudget; a message that
 // runs past its frame ends in io.ErrUnexpectedEOF; a message that would be
 // written beyond the limit is ErrTooLarge, and nothing of it is sent.

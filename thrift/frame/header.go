@@ -12,7 +12,7 @@ import (
 // maxName bounds a method name; the longest of ours has 20 bytes.
 const maxName = 256
 
-// Header is what a message says before its arguments.
+// Header is the part of a message before its arguments.
 type Header struct {
 	Name []byte // of the method; points into the frame
 	Type thrift.TMessageType
@@ -20,7 +20,7 @@ type Header struct {
 }
 
 // ParseHeader reads the header of a message of the binary protocol, with its
-// version (strict) or without. The error says what else the bytes look like.
+// version (strict) or without. The error names what else the bytes look like.
 func ParseHeader(b []byte) (Header, error) {
 	if len(b) >= 4 && b[0] == 0x80 && b[1] == 0x01 {
 		h := Header{Type: thrift.TMessageType(b[3])}

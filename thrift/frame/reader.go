@@ -15,8 +15,8 @@ const HeaderSize = 4
 // place, without a copy, an allocation or a charge to the budget.
 const bufferSize = 8192
 
-// OversizeError says that a frame is larger than the reader accepts, or that
-// the bytes are no frame at all.
+// OversizeError is the error for a frame larger than the reader accepts, or for
+// bytes that are no frame at all.
 type OversizeError struct {
 	Size, Limit int
 	Guess       string // what the peer seems to speak, or empty
@@ -69,7 +69,7 @@ func (r *Reader) Size() (int, error) {
 	return r.size, nil
 }
 
-// Body returns the bytes of the frame whose Size was asked. They are valid until
+// Body returns the bytes of the frame that Size has begun. They are valid until
 // Release.
 func (r *Reader) Body() ([]byte, error) {
 	whole := HeaderSize + r.size
@@ -87,7 +87,7 @@ func (r *Reader) Body() ([]byte, error) {
 	return r.readLarge()
 }
 
-// Release gives the memory of the frame back. It is safe to call at any time.
+// Release frees the memory of the frame. It is safe to call at any time.
 func (r *Reader) Release() {
 	if r.large != nil {
 		r.budget.release(r.large)
@@ -132,7 +132,7 @@ func (r *Reader) grow(have int) error {
 	return nil
 }
 
-// unexpected tells an end within a frame from one between frames.
+// unexpected turns the end of the stream within a frame into its own error.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -24,8 +24,8 @@ type Link interface {
 	Send(frame []byte) error
 }
 
-// Transport gives the binary protocol one frame to read and collects what it
-// writes into another, sent by Flush in one write. The same Transport serves
+// Transport lets the binary protocol read one frame and collects what it writes
+// into another, sent by Flush in one write. The same Transport serves
 // both directions. It is for one goroutine.
 type Transport struct {
 	link  Link
@@ -68,7 +68,7 @@ func (t *Transport) Load(b []byte) {
 func (t *Transport) RemainingBytes() uint64 { return uint64(len(t.in)) }
 
 // Read reads from the current frame and asks for the next only at its end. A
-// link that has none says io.ErrUnexpectedEOF.
+// link that has none returns io.ErrUnexpectedEOF.
 func (t *Transport) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -135,7 +135,7 @@ func (t *Transport) room(n int) error {
 	return t.bad
 }
 
-// Flush sends the message, or says why it could not be written whole.
+// Flush sends the message, or returns why it could not be written whole.
 func (t *Transport) Flush(context.Context) error {
 	defer t.reset()
 	if t.bad != nil {
@@ -162,7 +162,7 @@ func (t *Transport) Open() error { return nil }
 // Close does nothing: the connection has an owner.
 func (t *Transport) Close() error { return nil }
 
-// IsOpen is always true: the owner of the connection knows.
+// IsOpen is always true: the owner of the connection keeps its state.
 func (t *Transport) IsOpen() bool { return true }
 
 // Ended is a Link's answer when a message runs past its frame.

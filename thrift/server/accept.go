@@ -56,8 +56,8 @@ func (s *Server) admit(calls context.Context, nc net.Conn, all *sync.WaitGroup) 
 	all.Go(func() { c.run(calls) })
 }
 
-// temporary tells errors that pass (out of descriptors or memory, a peer that
-// left before it was accepted) from the end of the listener.
+// temporary reports whether an error passes (out of descriptors or memory, a peer
+// that left before it was accepted) and is not the end of the listener.
 func temporary(err error) bool {
 	for _, e := range []syscall.Errno{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,

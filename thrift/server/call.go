@@ -49,8 +49,8 @@ func (c *conn) call(ctx context.Context, body []byte) (Reason, error) {
 	return Finished, nil
 }
 
-// process calls the processor and contains its panics: the caller is told, the
-// connection ends, others go on.
+// process calls the processor and contains its panics: the caller gets an
+// error, its connection ends, others continue.
 func (c *conn) process(ctx context.Context, head frame.Header) (ok bool, failure, panicked error) {
 	defer func() {
 		p := recover()
@@ -108,7 +108,7 @@ func undeclared(err error) bool {
 }
 
 // unknownMethod reports whether the processor has already answered that it does
-// not know the method, which harms nobody.
+// not know the method, which is no reason to end the connection.
 func unknownMethod(err error) bool {
 	var x thrift.TApplicationException
 	return errors.As(err, &x) && x.TypeId() == thrift.UNKNOWN_METHOD

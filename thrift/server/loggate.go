@@ -10,7 +10,7 @@ import (
 const logEvery = time.Second
 
 // logGate lets one line a second through for each reason, so that a flood of
-// bad connections cannot become a flood of log, and says how many it kept back.
+// bad connections cannot become a flood of log, and adds how many it held back.
 type logGate struct {
 	log *slog.Logger
 

@@ -17,7 +17,7 @@ const (
 
 // Options of a [Server]; a zero field takes its default.
 type Options struct {
-	// Name says in logs and errors which service this is: "scheduler service".
+	// Name is the name of the service in logs and errors: "scheduler service".
 	Name string
 	// Address to listen on, host:port; port 0 takes a free one. Default
 	// 127.0.0.1:0.

@@ -2,7 +2,7 @@ package server
 
 import "sync/atomic"
 
-// Reason says why the server ended or refused a connection.
+// Reason is why the server ended or refused a connection.
 type Reason int
 
 // The reasons.

@@ -22,7 +22,7 @@ func newRegistry(maxAll, maxHost int) *registry {
 	}
 }
 
-// admit takes c in, or says why not. Finished means that the server stops.
+// admit adds c, or returns why it may not. Finished means that the server stops.
 func (r *registry) admit(c *conn) (Reason, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 
 type remoteKey struct{}
 
-// WithRemote returns a context that says who calls; the server makes one for
+// WithRemote returns a context with the address of the caller; the server makes one for
 // every connection, tests of handlers make their own.
 func WithRemote(ctx context.Context, addr net.Addr) context.Context {
 	return context.WithValue(ctx, remoteKey{}, addr)

@@ -14,14 +14,14 @@ import (
 // maxHostBytes is the length of a host name in the domain name system.
 const maxHostBytes = 253
 
-// ParseAddress reads an address as clients send it and gives it in one spelling,
+// ParseAddress reads an address as clients send it and returns it in one spelling,
 // host:port, so that equal addresses are equal strings:
 //
 //	host:port            10.0.0.1:20101, worker7:20101, [::1]:20101
 //	name/address:port    worker7/10.0.0.1:20101 (how Java prints a socket address)
 //	/address:port        /10.0.0.1:20101, /[0:0:0:0:0:0:0:1]:20101, /0:0:0:0:0:0:0:1:20101
 //
-// What follows the slash wins, unless Java could not resolve it
+// The part after the slash is used, unless Java could not resolve it
 // (name/<unresolved>:port). An IPv4 address written as IPv6 becomes IPv4, as does
 // one of fewer than four numbers; names become lower case. The port is 1 to 65535.
 func ParseAddress(s string) (string, error) {

@@ -8,9 +8,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// Application is a program that submits jobs and is told how its tasks fare.
+// Application is a program that submits jobs and receives messages about its tasks.
 type Application interface {
-	// FrontendMessage delivers what a backend said about a task, or the end of a
+	// FrontendMessage delivers a backend's message about a task, or the end of a
 	// task in a built-in backend: status 0 done, 1 failed.
 	FrontendMessage(ctx context.Context, task TaskRef, status int32, message []byte) error
 }
@@ -34,12 +34,12 @@ var _ Application = (*FrontendClient)(nil)
 // NewFrontendClient calls the application that the caller's connections lead to.
 func NewFrontendClient(c Caller) *FrontendClient { return &FrontendClient{caller: c} }
 
-// FrontendMessage tells the application about a task.
+// FrontendMessage sends the application a message about a task.
 func (f *FrontendClient) FrontendMessage(ctx context.Context, task TaskRef, status int32, message []byte) error {
 	if message == nil {
 		message = []byte{}
 	}
-	return tell(ctx, f.caller, "telling the application about a task", func(ctx context.Context, c thrift.TClient) error {
+	return tell(ctx, f.caller, "sending the application a message about a task", func(ctx context.Context, c thrift.TClient) error {
 		return published.NewFrontendServiceClient(c).FrontendMessage(ctx, taskRefTo(task), status, message)
 	})
 }

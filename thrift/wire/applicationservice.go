@@ -13,9 +13,10 @@ import (
 // ExecutorOwners is what a frontend offers to applications that bring their own
 // executors (application.thrift).
 type ExecutorOwners interface {
-	// RegisterApplication takes an application in, or over with its executors.
+	// RegisterApplication registers an application, or takes it over with its
+	// executors from another frontend.
 	RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error)
-	// PutFile takes a piece of a file and gives how many bytes are here.
+	// PutFile appends a piece to a file and returns how many bytes have arrived.
 	PutFile(ctx context.Context, app, sha256 string, offset int64, data []byte) (int64, error)
 	Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error)
 	// News answers when there is news after the version, or when the wait is over.
@@ -97,9 +98,9 @@ func (c *ApplicationClient) PutFile(ctx context.Context, app, sha256 string, off
 	})
 }
 
-// Want returns what an application wants now.
+// Want states what an application wants now.
 func (c *ApplicationClient) Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error) {
-	r, err := ask(ctx, c.caller, "saying what an application wants", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
+	r, err := ask(ctx, c.caller, "stating what an application wants", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
 		return application.NewApplicationServiceClient(c).Want(ctx, wantsTo(*w))
 	})
 	return applicationReplyFrom(r), err

@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// BackendKind is what a backend process brings with it.
+// BackendKind states which slots a backend process brings.
 type BackendKind int32
 
 // The kinds, numbered as registerBackend does. General and Reserved are the
@@ -25,11 +25,11 @@ const (
 // BackendRegistry is what a node monitor offers to backend processes, Pigeon's
 // and Sparrow's alike.
 type BackendRegistry interface {
-	// Register returns where a backend serves BackendService. The address is as
-	// [ParseAddress] gives it. Saying the same again is no error.
+	// Register stores where a backend serves BackendService. The address is as
+	// [ParseAddress] returns it. A repetition is no error.
 	Register(ctx context.Context, app, address string, kind BackendKind) error
 	// TasksFinished frees the slots of tasks. worker is the address the backend
-	// registered, or "" from Sparrow's, which do not say.
+	// registered, or "" from Sparrow's, which do not send it.
 	TasksFinished(ctx context.Context, tasks []TaskRef, worker string) error
 	MessageRelay
 }
@@ -39,8 +39,8 @@ func BackendProcessor(r BackendRegistry) thrift.TProcessor {
 	return published.NewNodeMonitorServiceProcessor(backendHandler{r})
 }
 
-// No method of these declares an exception: a refusal becomes the library's own,
-// with the whole text.
+// backendHandler serves methods that declare no exception: a refusal becomes the
+// library's own, with the whole text.
 type backendHandler struct{ registry BackendRegistry }
 
 func (h backendHandler) RegisterBackend(ctx context.Context, app, listenSocket string, kind int32) (bool, error) {
@@ -85,7 +85,7 @@ var _ BackendRegistry = (*RegistryClient)(nil)
 // NewRegistryClient calls the node monitor that the caller's connections lead to.
 func NewRegistryClient(c Caller) *RegistryClient { return &RegistryClient{caller: c} }
 
-// Register returns where the backend serves BackendService.
+// Register announces where the backend serves BackendService.
 func (r *RegistryClient) Register(ctx context.Context, app, address string, kind BackendKind) error {
 	ok, err := ask(ctx, r.caller, "registering a backend", func(ctx context.Context, c thrift.TClient) (bool, error) {
 		return published.NewMasterServiceClient(c).RegisterBackend(ctx, app, address, int32(kind))
@@ -103,7 +103,7 @@ func (r *RegistryClient) TasksFinished(ctx context.Context, tasks []TaskRef, wor
 	})
 }
 
-// FrontendMessage says something to the application.
+// FrontendMessage sends a message to the application.
 func (r *RegistryClient) FrontendMessage(ctx context.Context, app string, task TaskRef, status int32, message []byte) error {
 	return tell(ctx, r.caller, "sending a message to the application", func(ctx context.Context, c thrift.TClient) error {
 		return published.NewMasterServiceClient(c).SendFrontendMessage(ctx, app, taskRefTo(task), status, message)

@@ -26,7 +26,7 @@ type Batch struct {
 	Acknowledged []sched.AttemptID
 }
 
-// Item is one message on its way.
+// Item is one message of a batch.
 type Item struct {
 	From Ref // the batch's sender, with its slot
 	To   Ref // the batch's receiver, with its slot
@@ -34,27 +34,27 @@ type Item struct {
 	Extra
 }
 
-// Extra is what the daemons carry beside a message and no core looks at.
+// Extra is what the daemons carry beside a message; no core reads it.
 type Extra struct {
-	JobName          string // the job's id as its user knows it
+	JobName          string // the job's id as its user sees it
 	User             string // who submitted it
 	OwnerAddress     string // where the owner serves other daemons, host:port
-	SchedulerAddress string // where it serves applications; told to backends
+	SchedulerAddress string // where it serves applications; passed to backends
 
 	// Payloads has one entry for each task of the range, or one that stands for
-	// all, or none. Task gives a task's.
+	// all, or none. Payload returns that of one task.
 	Payloads []api.Payload
 	// TaskIDs are the application's names of the tasks of the range; none when
-	// they are their decimal numbers. TaskID gives a task's.
+	// they are their decimal numbers. TaskID returns that of one task.
 	TaskIDs []string
 	Trace   api.Trace
-	// Contended says of a launch that tasks of other applications wait which are as
-	// urgent: its slot is not to be kept from one piece of work to the next.
+	// Contended marks a launch while tasks of other applications wait that are as
+	// urgent: its slot must not be kept from one piece of work to the next.
 	Contended bool
 
 	// Of a report.
 	Elapsed  time.Duration // by the node's monotonic clock
-	Started  time.Time     // by the node's wall clock, for people
+	Started  time.Time     // by the node's wall clock, to be shown only
 	Finished time.Time
 	Tail     []byte // the end of what a failed process wrote to stderr
 	Exit     int    // status of a process, 128 + n after signal n

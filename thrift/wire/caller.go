@@ -6,8 +6,8 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-// Caller lends connections to one address; a pool of package client is one. It
-// calls the function once, with a connection that nobody else uses meanwhile.
+// Caller calls a function once, with a connection to one address that has no other
+// user meanwhile; a pool of package client is one.
 type Caller interface {
 	Do(ctx context.Context, call func(context.Context, thrift.TClient) error) error
 }

@@ -122,7 +122,7 @@ func TestLaunchOfOneAmongOthers(t *testing.T) {
 	}
 }
 
-// What only the shell around a core may say can be recorded; a peer may not say it.
+// What only the shell around a core may say can be recorded; a peer may not send it.
 func TestCheckPeer(t *testing.T) {
 	allowed := map[sched.Kind]bool{
 		sched.Tasks: true, sched.Drop: true, sched.Serves: true, sched.Returned: true, sched.AttemptLost: true, sched.Holding: true,
@@ -145,8 +145,8 @@ func TestMoreIsChecked(t *testing.T) {
 		"more than the limit of 100000": {Bits: make([]uint64, wire.MaxListed+1)},
 		"class 7":                       {Probes: []sched.Probed{{}, {Class: 7}}},
 		"-1 tasks":                      {Probes: []sched.Probed{{Count: -1}}},
-		"its attempt 1 of 1 is task 0#-1, which cannot be":  {Slots: []sched.Attained{{ID: sched.AttemptID{Attempt: -1}}}},
-		"its attempt 1 of 1 is task 100001#0, which cannot": {Slots: []sched.Attained{{ID: sched.AttemptID{Task: 100_001}}}},
+		"its attempt 1 of 1 is task 0#-1, which is impossible":  {Slots: []sched.Attained{{ID: sched.AttemptID{Attempt: -1}}}},
+		"its attempt 1 of 1 is task 100001#0, which is impossible": {Slots: []sched.Attained{{ID: sched.AttemptID{Task: 100_001}}}},
 	} {
 		it := oneItem(sched.Message{Kind: sched.Stolen, More: &more})
 		if _, err := codec.Append(nil, it); err == nil || !strings.Contains(err.Error(), want) {

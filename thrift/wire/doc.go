@@ -9,14 +9,12 @@
 // [BackendRegistry], the members of [PeerPorts], [Application], [Launcher]); a
 // function turns it into a thrift.TProcessor for the server. For each there is a
 // client that implements the same port over a [Caller], a pool of connections.
-// So a daemon can be wired to another in one process or over the network and
-// does not see which.
+// So two daemons can be wired in one process or over the network, by the same code.
 //
 // # Names
 //
-// Cores address each other by small numbers that mean something in one process
-// only. On the wire a core is a [Ref]: role, name of its daemon, slot. Each
-// daemon gives its [Directory] to a [Codec], which translates both ways.
+// Cores address each other by small numbers that are valid in one process only. On the wire a core is a [Ref]: role, name of its daemon, slot. Each
+// daemon passes its [Directory] to a [Codec], which translates both ways.
 //
 // # Time
 //
@@ -27,8 +25,8 @@
 // # Failures
 //
 // Every error that leaves a client here is or wraps an *api.Error, or is the
-// caller's own cancellation, context.Canceled. Ours travel in their four parts; where a published method declares its own exception the whole text goes
-// into that. What cannot be translated (an unknown kind, class or backend, a
+// caller's own cancellation, context.Canceled. Ours travel in their four parts;
+// where a published method declares its own exception, that carries the whole text. What cannot be translated (an unknown kind, class or backend, a
 // range out of bounds, a batch above its limit) is refused whole, naming the
 // message: a peer that sends it is of another version or broken, and half a
 // batch would be worse than none. Decoding never panics and never allocates more

@@ -21,7 +21,7 @@ func refusal(err error) error {
 	switch {
 	case errors.As(err, &e):
 	case errors.Is(err, context.DeadlineExceeded):
-		e = &api.Error{Problem: api.NotReady, What: "the time the caller gave ran out", Next: "give it more time, or ask again"}
+		e = &api.Error{Problem: api.NotReady, What: "the caller's time limit has passed", Next: "allow more time, or ask again"}
 	default:
 		e = &api.Error{Problem: api.Internal, What: err.Error(), Next: "look at the daemon's log"}
 	}
@@ -71,7 +71,7 @@ func problemFrom(n int32) api.Problem {
 	}
 }
 
-// callError translates what a call came back with; tried says what for.
+// callError translates the error of a call; tried is the purpose of the call.
 func callError(err error, tried string) error {
 	var (
 		known       *api.Error

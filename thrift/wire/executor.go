@@ -10,17 +10,16 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
-// ExecutorKeeper runs executors of applications at the word of frontends; a node
+// ExecutorKeeper runs executors of applications by the orders of frontends; a node
 // monitor is one.
 type ExecutorKeeper interface {
 	OrderExecutors(ctx context.Context, o *Order) (OrderReply, error)
-	// Holdings answers when they are others than those named by incarnation and
-	// version, or after the wait with the same. It renews the leases of the
+	// Holdings answers when they differ from those named by incarnation and version, or after the wait with the same. It renews the leases of the
 	// applications that the node follows this frontend for.
 	Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (Holdings, error)
 }
 
-// FileKeeper gives the files of applications; a frontend is one.
+// FileKeeper serves the files of applications; a frontend is one.
 type FileKeeper interface {
 	FilePiece(ctx context.Context, sha256 string, offset int64, limit int) (Piece, error)
 }
@@ -36,7 +35,7 @@ type Order struct {
 	Over        bool     // the application is over
 }
 
-// OrderReply says whom the node follows now.
+// OrderReply names the frontend that the node follows now.
 type OrderReply struct {
 	Accepted    bool
 	Tenure      int64
@@ -60,7 +59,7 @@ type HeldApplication struct {
 	Frontend    string
 	Tenure      int64
 	Sequence    int64
-	Last        int // highest number of an executor that the node heard of
+	Last        int // highest number of an executor that was ordered from the node
 	Executors   []HeldExecutor
 }
 
@@ -113,7 +112,7 @@ var (
 	_ FileKeeper     = (*PeerClient)(nil)
 )
 
-// OrderExecutors tells a node what is wanted of an application there.
+// OrderExecutors sends a node the order for an application.
 func (p *PeerClient) OrderExecutors(ctx context.Context, o *Order) (OrderReply, error) {
 	r, err := ask(ctx, p.caller, "ordering executors", func(ctx context.Context, c thrift.TClient) (*peer.TOrderReply, error) {
 		return peer.NewPeerServiceClient(c).OrderExecutors(ctx, orderTo(*o))

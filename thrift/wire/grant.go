@@ -10,18 +10,18 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/application"
 )
 
-// ExecutorID is how an executor says who it is: what its node monitor has told it
-// when it was started.
+// ExecutorID identifies an executor by what its node monitor passed to it when it
+// was started.
 type ExecutorID struct{ Application, Executor, Token string }
 
 // Granter is what a node monitor offers to the executors that it started.
 type Granter interface {
-	// AttachExecutor says that the executor takes grants, slots at once.
+	// AttachExecutor announces that the executor takes grants, slots at once.
 	AttachExecutor(ctx context.Context, e ExecutorID, slots int) error
 	// AwaitGrants answers when there are grants behind after, or when the wait is
 	// over.
 	AwaitGrants(ctx context.Context, e ExecutorID, after int64, wait time.Duration) (api.Grants, error)
-	// EndGrants frees slots. Twice is once.
+	// EndGrants frees slots. A repetition changes nothing.
 	EndGrants(ctx context.Context, e ExecutorID, ends []api.GrantEnd) error
 }
 
@@ -53,7 +53,7 @@ var _ Granter = (*GrantClient)(nil)
 // NewGrantClient calls the node monitor that the caller's connections lead to.
 func NewGrantClient(c Caller) *GrantClient { return &GrantClient{caller: c} }
 
-// AttachExecutor says that the executor takes grants.
+// AttachExecutor announces that the executor takes grants.
 func (g *GrantClient) AttachExecutor(ctx context.Context, e ExecutorID, slots int) error {
 	return tell(ctx, g.caller, "attaching an executor", func(ctx context.Context, c thrift.TClient) error {
 		return application.NewExecutorServiceClient(c).AttachExecutor(ctx, e.Application, e.Executor, e.Token, n32(slots))

@@ -16,8 +16,8 @@ type Hello struct {
 	EpochOf          int64  // the incarnation of that master, 0 if it is not known
 	Address          string // where it serves other daemons
 	SchedulerAddress string // frontends: where it serves applications
-	Group            int    // that it takes the receiver to be the master of
-	Highest          int32  // number of a worker that it has heard of, plus one
+	Group            int    // of which it assumes the receiver to be the master
+	Highest          int32  // number of a worker that it has seen, plus one
 
 	// Nodes only.
 	Slots  []Slot
@@ -37,12 +37,12 @@ type HelloReply struct {
 	Problem     string // why not
 	// Numbers are those of the node's slots plus one, in the order of its hello,
 	// under a policy whose workers are known to all by number. Of a node that was
-	// not accepted: those of its claims that other live slots have. It cannot go on
-	// as the process that it is.
+	// not accepted: those of its numbers that other live slots have. It cannot continue
+	// as the same process.
 	Numbers []int32
 }
 
-// Slot is one slot of a node as the node knows it.
+// Slot is one slot of a node by the node's own state.
 type Slot struct {
 	Slot         int32
 	Seq          uint64
@@ -147,7 +147,7 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 		return nil, err
 	}
 	if t.Highest < 0 || t.Highest > sched.MaxID+1 {
-		return nil, refusePeer(sender, fmt.Sprintf("the highest number %d that it has heard of is out of range", t.Highest))
+		return nil, refusePeer(sender, fmt.Sprintf("the highest number %d that it has seen is out of range", t.Highest))
 	}
 	return &Hello{
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
@@ -194,14 +194,14 @@ func snapshotFrom(t *peer.TSnapshot) (*Snapshot, error) {
 	}, nil
 }
 
-// introduced reads who speaks, which must be somebody, and its slots.
+// introduced reads the sender, which must be named, and its slots.
 func introduced(from *peer.TRef, list []*peer.TSlot) (Ref, []Slot, error) {
 	sender, err := refFrom(from)
 	if err != nil {
 		return Ref{}, nil, refusePeer(Ref{}, err.Error())
 	}
 	if from == nil || sender.Name == "" {
-		return Ref{}, nil, refusePeer(sender, "it does not say who speaks")
+		return Ref{}, nil, refusePeer(sender, "it does not name its sender")
 	}
 	slots := make([]Slot, len(list))
 	for i, t := range list {

@@ -3,9 +3,9 @@ package wire
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
 // kindNumbers are the numbers of the kinds on the wire. They never change and are
-// never given out again; a new kind takes the next free one. Those from 64 up
-// are said by a shell to its own core: they can be recorded, and a peer that
-// sends one is refused.
+// never used again; a new kind takes the next free one. Those from 64 up are
+// passed by a shell to its own core: they can be recorded, and a peer that sends
+// one is refused.
 var kindNumbers = [sched.NumKinds]int8{
 	sched.Tasks:       1,
 	sched.Drop:        2,
@@ -32,7 +32,7 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.LoadShare:     22,
 	sched.Beat:          23,
 
-	sched.Spare: 24, // 25 was Moved: masters hand nothing to each other
+	sched.Spare: 24, // 25 was Moved: masters move no tasks to each other
 
 	sched.Preempt:  26,
 	sched.Continue: 27,
@@ -57,7 +57,7 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.Members:      79,
 }
 
-// firstOwn is the first number that only a shell says to its own core.
+// firstOwn is the first number that only a shell passes to its own core.
 const firstOwn = 64
 
 // kindsByNumber is the inverse of kindNumbers; KindNone marks a free number.

@@ -37,7 +37,7 @@ func NewBackendClient(c Caller) *BackendClient { return &BackendClient{caller: c
 // LaunchTask hands a task to the backend.
 func (b *BackendClient) LaunchTask(ctx context.Context, message []byte, task TaskRef, user string) error {
 	if message == nil {
-		message = []byte{} // a missing one surprises clients that wrap it in a buffer
+		message = []byte{} // clients that wrap it in a buffer fail on a missing one
 	}
 	return tell(ctx, b.caller, "launching a task at its backend", func(ctx context.Context, c thrift.TClient) error {
 		return published.NewBackendServiceClient(c).LaunchTask(ctx, message, taskRefTo(task), &published.TUserGroupInfo{User: user})

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
-// Membership is the live daemons that are registered with a master.
+// Membership is the live nodes and frontends that are registered with a master.
 type Membership struct {
 	Incarnation int64  // of the master's process
 	Version     uint64 // grows with each change within the incarnation
@@ -17,7 +17,7 @@ type Membership struct {
 	Frontends   []MemberFrontend
 }
 
-// MemberNode is a live node on a membership.
+// MemberNode is a live node of a membership.
 type MemberNode struct {
 	Name        string
 	Address     string // where it serves other daemons
@@ -29,7 +29,7 @@ type MemberNode struct {
 	Host    string // as applications know it
 }
 
-// MemberFrontend is a live frontend on a membership.
+// MemberFrontend is a live frontend of a membership.
 type MemberFrontend struct {
 	Name        string
 	Address     string
@@ -37,10 +37,10 @@ type MemberFrontend struct {
 	Scheduler   string // where it serves applications
 }
 
-// MembershipSource returns the live daemons; a master is one.
+// MembershipSource publishes a membership; a master is one.
 type MembershipSource interface {
-	// Membership returns as soon as the membership is another than the one named by incarnation and
-	// version, or after the wait with the same one.
+	// Membership answers when the membership differs from the one named by
+	// incarnation and version, or after the wait with the same.
 	Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Membership, error)
 }
 
@@ -52,9 +52,9 @@ func (h peerHandler) Roll(ctx context.Context, incarnation, version int64, waitM
 	return membershipTo(r), refusal(err)
 }
 
-// Membership implements [MembershipSource].
+// Membership fetches the membership of a master.
 func (p *PeerClient) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Membership, error) {
-	t, err := ask(ctx, p.caller, "asking a master for its membership", func(ctx context.Context, c thrift.TClient) (*peer.TRoll, error) {
+	t, err := ask(ctx, p.caller, "fetching the membership of a master", func(ctx context.Context, c thrift.TClient) (*peer.TRoll, error) {
 		return peer.NewPeerServiceClient(c).Roll(ctx, incarnation, bits(version), n32(int(wait/time.Millisecond)))
 	})
 	return membershipFrom(t), err

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
-// noAge marks a message that tells no arrival.
+// noAge marks a message without an arrival.
 const noAge = -1
 
 // messageTo writes the core's part of a message into t.
@@ -80,8 +80,8 @@ func marksFrom(t *peer.TMessage) (m sched.Marks) {
 	return m
 }
 
-// ageTo returns how long ago an arrival was; 0 stands for an arrival that nobody
-// knows, and noAge for the age of one.
+// ageTo returns how long ago an arrival was; 0 stands for an unknown
+// arrival, and noAge for its age.
 func ageTo(arrival, now sched.Time) int64 {
 	if arrival == 0 {
 		return noAge
@@ -95,13 +95,13 @@ func ageFrom(age int64, now sched.Time) sched.Time {
 	case age < 0:
 		return 0
 	case now == sched.Time(age):
-		return -1 // for 0 would say that no arrival is known
+		return -1 // because 0 means that no arrival is known
 	default:
 		return now - sched.Time(age)
 	}
 }
 
-// checkMessage refuses what no daemon of this version says.
+// checkMessage refuses what no daemon of this version sends.
 func checkMessage(t *peer.TMessage) error {
 	switch {
 	case t.Kind <= 0 || kindsByNumber[t.Kind] == sched.KindNone:
@@ -126,8 +126,8 @@ func checkMessage(t *peer.TMessage) error {
 	return checkMore(t.More)
 }
 
-// ofOneTask reports whether the message is a launch with its task's name: what it counts
-// is the job's other tasks, which wait yet.
+// ofOneTask reports whether the message is a launch with its task's name: its count
+// is that of the job's other tasks, which still wait.
 func ofOneTask(t *peer.TMessage) bool {
 	return kindsByNumber[t.Kind] == sched.Launch && len(t.TaskIds) == 1
 }

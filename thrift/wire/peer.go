@@ -12,37 +12,37 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// BatchReceiver takes messages for the cores of a daemon.
+// BatchReceiver receives messages for the cores of a daemon.
 type BatchReceiver interface {
 	Deliver(ctx context.Context, b *Batch) (BatchReply, error)
 }
 
-// BatchReply says up to where the sender's batches were taken.
+// BatchReply acknowledges the sender's batches.
 type BatchReply struct {
 	Incarnation int64  // of the receiver's process
-	Sequence    uint64 // the highest taken without a gap
-	Problem     string // why the batch was not taken; "" when it was
+	Sequence    uint64 // the highest received without a gap
+	Problem     string // why the batch was refused; "" when it was not
 }
 
-// ReportReceiver takes repeated reports; a frontend is one.
+// ReportReceiver receives repeated reports; a frontend is one.
 type ReportReceiver interface {
 	Reports(ctx context.Context, b *Batch) (ReportsReply, error)
 }
 
-// ReportsReply says which attempts need not be reported again.
+// ReportsReply lists the attempts that need not be reported again.
 type ReportsReply struct {
 	Incarnation  int64
 	Acknowledged []sched.AttemptID
-	Unknown      []sched.JobID // jobs nobody knows here: forget their reports, kill what runs
+	Unknown      []sched.JobID // jobs unknown here: their reports are to be dropped, their attempts killed
 }
 
-// Registrar takes registrations and heartbeats; a master is one.
+// Registrar receives registrations and heartbeats; a master is one.
 type Registrar interface {
 	Hello(ctx context.Context, h *Hello) (HelloReply, error)
 	Snapshot(ctx context.Context, s *Snapshot) (SnapshotReply, error)
 }
 
-// GroupViewer tells about a group; a master is one.
+// GroupViewer shows the state of a group; a master is one.
 type GroupViewer interface {
 	// JobView returns what the group holds of a job; app is the job's application,
 	// for a job of which it holds nothing.
@@ -56,7 +56,7 @@ type JobView struct {
 	Tasks []api.TaskStatus // running ones, with their nodes
 }
 
-// LogReader gives what attempts wrote; a node monitor is one.
+// LogReader reads what attempts wrote; a node monitor is one.
 type LogReader interface {
 	AttemptLog(ctx context.Context, r AttemptLogRequest) (LogChunk, error)
 }
@@ -69,8 +69,8 @@ type AttemptLogRequest struct {
 	Limit   int // bytes
 }
 
-// PeerPorts are what a daemon offers to other daemons. A nil one is refused with
-// a word on what the daemon is not.
+// PeerPorts are what a daemon offers to other daemons. A call of a nil one is
+// refused and names what the daemon is not.
 type PeerPorts struct {
 	Batches    BatchReceiver
 	Reports    ReportReceiver
@@ -171,11 +171,12 @@ func (h peerHandler) batch(served bool, t *peer.TBatch) (*Batch, error) {
 }
 
 // CheckPeer refuses a batch with messages that only the shell around a core may
-// say to it. Deliver and Reports have called it; who decodes from NATS calls it.
+// pass to it. Deliver and Reports have called it; a receiver that decodes batches
+// from NATS must call it.
 func (b *Batch) CheckPeer() error {
 	for i := range b.Items {
 		if k := b.Items[i].Msg.Kind; !fromPeers(k) {
-			return refuseItem(b.Sender, i, len(b.Items), fmt.Errorf("a peer may not say %v", k))
+			return refuseItem(b.Sender, i, len(b.Items), fmt.Errorf("a peer may not send %v", k))
 		}
 	}
 	return nil

@@ -82,7 +82,7 @@ func TestDeliverRefuses(t *testing.T) {
 	_, err4 := c.Snapshot(ctx, &wire.Snapshot{Sender: node, Slots: []wire.Slot{{}, {Slot: -1}}})
 	_, err5 := c.Deliver(ctx, oneItem(sched.Message{Kind: sched.Tasks, Count: -1})) // not even sent
 	for err, want := range map[error]string{
-		err1: "a peer may not say Timeout", err2: "a peer may not say Ended", err3: "who speaks", err4: "slot 2 of 2", err5: "outside the 100000",
+		err1: "a peer may not send Timeout", err2: "a peer may not send Ended", err3: "does not name its sender", err4: "slot 2 of 2", err5: "outside the 100000",
 	} {
 		var e *api.Error
 		if !errors.As(err, &e) || e.Problem != api.Invalid || !strings.Contains(e.What, want) || e.Next == "" {

@@ -15,7 +15,7 @@ type Ref struct {
 	Slot int32 // workers only
 }
 
-// String returns the name as people read it.
+// String returns the name for logs and errors.
 func (r Ref) String() string {
 	if r.Role == sched.Worker {
 		return fmt.Sprintf("%s %s/%d", r.Role, r.Name, r.Slot)
@@ -26,13 +26,13 @@ func (r Ref) String() string {
 // Daemon is the name without the slot: what batches are sent from and to.
 func (r Ref) Daemon() Ref { return Ref{Role: r.Role, Name: r.Name} }
 
-// Directory knows the cores of this process and of its peers. A [Codec] calls it
+// Directory maps the cores of this process and of its peers to numbers. A [Codec] calls it
 // from many goroutines.
 type Directory interface {
-	// Addr returns the number that stands for the core here, a new one at its first
-	// appearance.
+	// Addr returns the number of the core in this process, a new one at the first
+	// call for it.
 	Addr(Ref) sched.Addr
-	// Ref is the inverse; false when the number was never given out.
+	// Ref is the inverse; false when the number was never assigned.
 	Ref(sched.Addr) (Ref, bool)
 }
 
@@ -53,7 +53,7 @@ func refFrom(t *peer.TRef) (Ref, error) {
 	return Ref{Role: sched.Role(t.Role), Name: t.Name, Slot: t.Slot}, nil
 }
 
-// addrTo translates a core named inside a message; the zero address is nobody.
+// addrTo translates a core named inside a message; the zero address names none.
 func (c *Codec) addrTo(a sched.Addr) (*peer.TRef, error) {
 	if a == (sched.Addr{}) {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 )
 
 // requestFrom reads a job from either a published client or one of ours. It
-// judges nothing: api.Request.Validate does. A task without an id gets its number.
+// checks nothing: api.Request.Validate does. A task without an id gets its number.
 func requestFrom(t *published.TSchedulingRequest) *api.Request {
 	if t == nil {
 		return &api.Request{}

@@ -10,19 +10,19 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// Submission is what changes jobs. Errors are *api.Error here and in all ports.
+// Submission is the port that changes jobs. Errors are *api.Error here and in all ports.
 type Submission interface {
-	// Submit accepts a job durably and gives its id; duplicate says that its key
+	// Submit accepts a job durably and returns its id; duplicate means that its key
 	// was known and nothing new was accepted.
 	Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error)
 	Cancel(ctx context.Context, job string) (api.Status, error)
 }
 
-// Jobs is what tells about jobs.
+// Jobs is the port that reads the state of jobs.
 type Jobs interface {
 	Status(ctx context.Context, job string) (api.Status, error)
-	// List returns the newest jobs first, at most limit, or as many as the frontend
-	// likes when limit is 0.
+	// List returns the newest jobs first, at most limit, or a number of
+	// the frontend's own when limit is 0.
 	List(ctx context.Context, limit int) ([]api.Status, error)
 	// Wait answers when the job has ended or the time is up.
 	Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error)
@@ -30,26 +30,27 @@ type Jobs interface {
 	TaskLog(ctx context.Context, r LogRequest) (LogChunk, error)
 }
 
-// Cluster is what tells about the machines.
+// Cluster is the port that reads the state of the machines.
 type Cluster interface {
 	// Nodes returns every group that can be reached, each with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)
 }
 
-// Applications is what the published clients need beside submission.
+// Applications is the port that published clients need beside submission.
 type Applications interface {
-	// RegisterFrontend returns where an application serves FrontendService. The
-	// address is as [ParseAddress] gives it. Saying it again is no error.
+	// RegisterFrontend stores where an application serves FrontendService. The
+	// address is as [ParseAddress] returns it. A repetition is no error.
 	RegisterFrontend(ctx context.Context, app, address string) error
 	MessageRelay
 }
 
-// MessageRelay takes what a backend says to its application.
+// MessageRelay passes a backend's messages to its application.
 type MessageRelay interface {
 	FrontendMessage(ctx context.Context, app string, task TaskRef, status int32, message []byte) error
 }
 
-// Scheduler is what a frontend offers to applications and to the command line.
+// Scheduler is the port that a frontend offers to applications and to the command
+// line.
 type Scheduler interface {
 	Submission
 	Jobs

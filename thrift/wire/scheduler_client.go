@@ -18,7 +18,7 @@ var _ Scheduler = (*SchedulerClient)(nil)
 // NewSchedulerClient calls the frontend that the caller's connections lead to.
 func NewSchedulerClient(c Caller) *SchedulerClient { return &SchedulerClient{caller: c} }
 
-// Ping asks whether the frontend answers, as a published client does.
+// Ping checks that the frontend answers, as a published client does.
 func (s *SchedulerClient) Ping(ctx context.Context) error {
 	return tell(ctx, s.caller, "pinging the frontend", func(ctx context.Context, c thrift.TClient) error {
 		return published.NewSchedulerServiceClient(c).SubmitJob(ctx, &published.TSchedulingRequest{})
@@ -64,7 +64,7 @@ func (s *SchedulerClient) Wait(ctx context.Context, job string, timeout time.Dur
 	return statusFrom(t), err
 }
 
-// Cancel cancels a job and gives its state after that.
+// Cancel cancels a job and returns its state after that.
 func (s *SchedulerClient) Cancel(ctx context.Context, job string) (api.Status, error) {
 	t, err := ask(ctx, s.caller, "cancelling a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
 		return published.NewSchedulerServiceClient(c).CancelJob(ctx, job)
@@ -72,7 +72,7 @@ func (s *SchedulerClient) Cancel(ctx context.Context, job string) (api.Status, e
 	return statusFrom(t), err
 }
 
-// Explain returns why a job waits or why it ended so.
+// Explain returns why a job waits, or why it ended as it did.
 func (s *SchedulerClient) Explain(ctx context.Context, job string) (*api.Explanation, error) {
 	t, err := ask(ctx, s.caller, "asking why a job waits", func(ctx context.Context, c thrift.TClient) (*published.TExplanation, error) {
 		return published.NewSchedulerServiceClient(c).ExplainJob(ctx, job)
@@ -96,7 +96,7 @@ func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, 
 	return logChunkFrom(t), err
 }
 
-// RegisterFrontend returns where the application serves FrontendService.
+// RegisterFrontend announces where the application serves FrontendService.
 func (s *SchedulerClient) RegisterFrontend(ctx context.Context, app, address string) error {
 	ok, err := ask(ctx, s.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (bool, error) {
 		return published.NewSchedulerServiceClient(c).RegisterFrontend(ctx, app, address)
@@ -111,10 +111,10 @@ func (s *SchedulerClient) FrontendMessage(ctx context.Context, app string, task 
 	})
 }
 
-// declined makes an error of a published method's plain no.
+// declined turns a published method's plain false into an error.
 func declined(ok bool, err error, tried string) error {
 	if err == nil && !ok {
-		return &api.Error{Problem: api.Internal, What: "the other side said no without a reason", Tried: tried, Next: "look at its log"}
+		return &api.Error{Problem: api.Internal, What: "the other side refused without a reason", Tried: tried, Next: "look at its log"}
 	}
 	return err
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// TaskRef is a task as applications and backends name it.
+// TaskRef names a task as applications and backends do.
 type TaskRef struct {
 	Task      string // the application's id of it
-	Job       string // the job's id as its user knows it
+	Job       string // the job's id as its user sees it
 	App       string
 	Scheduler string // the frontend's address for applications, host:port; "" for unknown
 	HT        bool   // the published isHT
@@ -20,8 +20,8 @@ func taskRefTo(r TaskRef) *published.TFullTaskId {
 	return &published.TFullTaskId{TaskId: r.Task, RequestId: r.Job, AppId: r.App, SchedulerAddress: hostPortTo(r.Scheduler), IsHT: r.HT}
 }
 
-// taskRefFrom reads a task id; of a missing one nothing is known, and an address
-// that makes no sense counts as missing.
+// taskRefFrom reads a task id; a missing one is the zero TaskRef, and an address
+// that cannot be read counts as missing.
 func taskRefFrom(t *published.TFullTaskId) TaskRef {
 	if t == nil {
 		return TaskRef{}

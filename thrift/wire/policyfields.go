@@ -8,10 +8,10 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
-// MaxListed bounds each list of what the published rivals say.
+// MaxListed bounds each list that only the published policies send.
 const MaxListed = 100_000
 
-// moreTo writes what only some policies say; nil stays nil.
+// moreTo writes the fields that only some policies use; nil stays nil.
 func (c *Codec) moreTo(m *sched.More, now sched.Time) (*peer.TMore, error) {
 	if m == nil {
 		return nil, nil
@@ -37,7 +37,7 @@ func (c *Codec) moreTo(m *sched.More, now sched.Time) (*peer.TMore, error) {
 	return t, nil
 }
 
-// moreFrom reads what checkMore has let pass.
+// moreFrom reads what checkMore has accepted.
 func (c *Codec) moreFrom(t *peer.TMore, now sched.Time) (*sched.More, error) {
 	if t == nil {
 		return nil, nil
@@ -105,7 +105,7 @@ func attainedFrom(t *peer.TAttained) sched.Attained {
 	return sched.Attained{ID: id, Service: sched.Time(t.ServiceNanos), Running: t.Running}
 }
 
-// checkMore refuses what no daemon of this version says.
+// checkMore refuses what no daemon of this version sends.
 func checkMore(t *peer.TMore) error {
 	if t == nil {
 		return nil
@@ -120,12 +120,12 @@ func checkMore(t *peer.TMore) error {
 	}
 	for i, p := range t.Probes {
 		if p.JobClass < 0 || p.JobClass >= sched.NumClasses || p.Count < 0 || p.Count > api.MaxTasks {
-			return fmt.Errorf("its probe %d of %d has the class %d and %d tasks, which cannot be", i+1, len(t.Probes), p.JobClass, p.Count)
+			return fmt.Errorf("its probe %d of %d has the class %d and %d tasks, which is impossible", i+1, len(t.Probes), p.JobClass, p.Count)
 		}
 	}
 	for i, a := range t.Slots {
 		if a.Task < 0 || a.Task > api.MaxTasks || a.Attempt < 0 {
-			return fmt.Errorf("its attempt %d of %d is task %d#%d, which cannot be", i+1, len(t.Slots), a.Task, a.Attempt)
+			return fmt.Errorf("its attempt %d of %d is task %d#%d, which is impossible", i+1, len(t.Slots), a.Task, a.Attempt)
 		}
 	}
 	return nil
