@@ -31,8 +31,8 @@ type grants struct {
 
 var _ application.Jobs = (*grants)(nil)
 
-// Give enters a job of grants.
-func (g *grants) Give(j application.Job) { g.post(func() { g.enter(&j) }) }
+// Submit enters a job of grants.
+func (g *grants) Submit(j application.Job) { g.post(func() { g.enter(&j) }) }
 
 // Cancel takes back what waits of one, or of its last tasks.
 func (g *grants) Cancel(key string, tasks int) {

@@ -16,7 +16,7 @@ import (
 // desk is a book with nodes that do as they are told: each holds what the orders
 // it accepted say, as a node monitor would.
 type desk struct {
-	*book
+	*registry
 	t     *testing.T
 	now   time.Time
 	holds map[string]*wire.Holdings
@@ -24,7 +24,7 @@ type desk struct {
 }
 
 func newDesk(t *testing.T, nodes ...string) *desk {
-	d := &desk{book: newBook("f1", "f1:1", 15*time.Second), t: t, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
+	d := &desk{registry: newRegistry("f1", "f1:1", 15*time.Second), t: t, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
 	for _, name := range nodes {
 		d.join(name, 1)
 	}
@@ -46,7 +46,7 @@ func (d *desk) round() {
 			for _, id := range sortedApps(d.apps) {
 				if a := d.apps[id]; a != nil && !d.alone[name] {
 					if o := d.order(a, name); o != nil {
-						d.answered(o, name, d.obey(name, o), d.now)
+						d.orderAnswered(o, name, d.obey(name, o), d.now)
 					}
 				}
 			}
@@ -54,7 +54,7 @@ func (d *desk) round() {
 		d.now = d.now.Add(time.Millisecond)
 		for _, name := range sortedNodes(d.holds) {
 			if d.nodes[name] != nil {
-				d.holdings(name, d.holds[name], d.now, d.now)
+				d.applyHoldings(name, d.holds[name], d.now, d.now)
 			}
 		}
 	}
@@ -132,14 +132,14 @@ func (d *desk) serve(executors int) *application {
 		d.t.Fatal(err)
 	}
 	a := d.apps["app"]
-	a.furnished = true
+	a.filesReady = true
 	d.wants(executors)
 	return a
 }
 
 func (d *desk) wants(executors int, levels ...api.Level) {
 	d.t.Helper()
-	a, err := d.find("app", 7, d.now)
+	a, err := d.lookup("app", 7, d.now)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func (d *desk) wants(executors int, levels ...api.Level) {
 // show returns the executors as "id@node state", with what was last told of each.
 func (d *desk) show(a *application) string {
 	var list []string
-	for _, s := range a.news.states {
+	for _, s := range a.updates.states {
 		list = append(list, fmt.Sprintf("%s@%s %s", s.ID, s.Node, s.State))
 	}
 	slices.Sort(list)
@@ -199,13 +199,13 @@ func TestEveryNode(t *testing.T) {
 	e := newDesk(t)
 	b := e.serve(api.EveryNode)
 	e.now = e.now.Add(3 * time.Second)
-	e.pass(e.now)
+	e.tick(e.now)
 	e.wantShown(b, "@ waiting")
-	version := b.news.version
+	version := b.updates.version
 	for range 10 {
-		e.pass(e.now)
+		e.tick(e.now)
 	}
-	if b.news.version != version {
+	if b.updates.version != version {
 		t.Error("it is told again and again that it waits")
 	}
 	e.join("a", 1)
@@ -219,10 +219,10 @@ func TestWaitsToSettle(t *testing.T) {
 	a := d.serve(1)
 	d.wantShown(a, "")
 	d.join("a", 1)
-	a.furnished = false
+	a.filesReady = false
 	d.round()
 	d.wantShown(a, "")
-	a.furnished = true
+	a.filesReady = true
 	d.round()
 	d.wantShown(a, "1@a running")
 }
@@ -236,13 +236,13 @@ func TestReplaced(t *testing.T) {
 		x.State.State, x.State.Reason, x.State.ExitStatus = api.ExecutorExited, "it exited with status 3", 3
 		d.round()
 		d.now = d.now.Add(lastPause)
-		d.pass(d.now)
+		d.tick(d.now)
 		d.round()
-		a.heard = d.now
+		a.lastContact = d.now
 	}
-	last := a.news.states[len(a.news.states)-1]
-	if last.ID != "10" || !last.Final || len(a.executors) != 0 || !strings.Contains(a.news.notes[0].text, "10 executors in a row") {
-		t.Errorf("%+v, notes %v", last, a.news.notes)
+	last := a.updates.states[len(a.updates.states)-1]
+	if last.ID != "10" || !last.Final || len(a.executors) != 0 || !strings.Contains(a.updates.notes[0].text, "10 executors in a row") {
+		t.Errorf("%+v, notes %v", last, a.updates.notes)
 	}
 }
 
@@ -256,7 +256,7 @@ func TestNodeAnew(t *testing.T) {
 	if a.restarts.failures != 0 {
 		t.Error("it counts as its own failure")
 	}
-	d.lose("b", d.now)
+	d.nodeLost("b", d.now)
 	delete(d.holds, "b")
 	d.round()
 	d.wantShown(a, "1@a exited, 2@b exited, 3@a running, 4@a running")
@@ -267,7 +267,7 @@ func TestNodeBack(t *testing.T) {
 	d := newDesk(t, "a", "b")
 	a := d.serve(2)
 	stood := d.holds["a"]
-	d.lose("a", d.now)
+	d.nodeLost("a", d.now)
 	delete(d.holds, "a")
 	d.round()
 	d.wantShown(a, "1@a exited, 2@b running, 3@b running")
@@ -302,11 +302,11 @@ func TestTakenOver(t *testing.T) {
 	}
 	// Another one takes it over in turn: this one lets go, and kills nothing.
 	d.wants(2, api.Level{Name: "l", Total: 3})
-	d.errands = errands{orders: map[string]bool{}}
+	d.effects = effects{orders: map[string]bool{}}
 	d.holds["b"].Applications[0].Tenure, d.holds["b"].Applications[0].Frontend = 6, "f3"
 	d.round()
-	if d.apps["app"] != nil || len(d.errands.cancel) != 1 {
-		t.Errorf("%+v, cancelled %v", d.apps["app"], d.errands.cancel)
+	if d.apps["app"] != nil || len(d.effects.withdraw) != 1 {
+		t.Errorf("%+v, cancelled %v", d.apps["app"], d.effects.withdraw)
 	}
 	if x := d.held("b", "10").State.State; x != api.ExecutorRunning {
 		t.Errorf("its executor is %s", x)
@@ -324,7 +324,7 @@ func TestSecondWithItsID(t *testing.T) {
 	e := newDesk(t, "a")
 	e.holds["a"].Applications = []wire.HeldApplication{{ID: "app", Incarnation: 8, Frontend: "f2", Tenure: 1}}
 	e.serve(1)
-	_, err := e.find("app", 7, e.now)
+	_, err := e.lookup("app", 7, e.now)
 	var refusal *api.Error
 	if !errors.As(err, &refusal) || refusal.Problem != api.Invalid || !strings.Contains(err.Error(), "frontend f2") {
 		t.Error(err)
@@ -338,12 +338,12 @@ func TestSilent(t *testing.T) {
 	a := d.serve(2)
 	d.alone["b"] = true
 	d.now = d.now.Add(16 * time.Second)
-	d.pass(d.now)
+	d.tick(d.now)
 	d.round()
-	if a.over == "" || d.apps["app"] == nil || len(d.holds["a"].Applications) != 0 {
-		t.Errorf("over %q; node a has %+v", a.over, d.holds["a"].Applications)
+	if a.ended == "" || d.apps["app"] == nil || len(d.holds["a"].Applications) != 0 {
+		t.Errorf("over %q; node a has %+v", a.ended, d.holds["a"].Applications)
 	}
-	if _, err := d.find("app", 7, d.now); err == nil {
+	if _, err := d.lookup("app", 7, d.now); err == nil {
 		t.Error("it is served")
 	}
 	d.alone["b"] = false
@@ -367,12 +367,12 @@ func TestRefused(t *testing.T) {
 				{Refused: true, State: api.ExecutorState{ID: p.id, Node: name, State: api.ExecutorExited, Reason: "no Java on " + name}},
 			}}}
 		}
-		d.holdings(name, h, d.now, d.now)
+		d.applyHoldings(name, h, d.now, d.now)
 	}
 	refuse("a")
 	d.wantShown(a, "1@a exited")
 	refuse("b")
-	last := a.news.states[len(a.news.states)-1]
+	last := a.updates.states[len(a.updates.states)-1]
 	if !last.Final || !strings.Contains(last.Reason, "no Java on a") || !strings.Contains(last.Reason, "no Java on b") {
 		t.Errorf("%+v", last)
 	}
@@ -383,20 +383,20 @@ func TestLevels(t *testing.T) {
 	d := newDesk(t, "a")
 	a := d.serve(1)
 	d.wants(1, api.Level{Name: "x", Total: 3, Class: "long"}, api.Level{Name: "y", Total: 2})
-	if g := d.errands.give; len(g) != 2 || g[0].Tasks != 3 || g[0].Class != sched.Long || g[1].Tasks != 2 || g[0].App != "app" || g[0].Level != "x" || g[0].Key == g[1].Key {
+	if g := d.effects.submit; len(g) != 2 || g[0].Tasks != 3 || g[0].Class != sched.Long || g[1].Tasks != 2 || g[0].App != "app" || g[0].Level != "x" || g[0].Key == g[1].Key {
 		t.Errorf("%+v", g)
 	}
-	x := d.errands.give[0].Key
+	x := d.effects.submit[0].Key
 	d.taskEnded("app", "x", x, true) // it never reached the application: another
-	if g := d.errands.give; len(g) != 3 || g[2].Tasks != 1 || g[2].Level != "x" {
+	if g := d.effects.submit; len(g) != 3 || g[2].Tasks != 1 || g[2].Level != "x" {
 		t.Errorf("%+v", g)
 	}
 	d.wants(1, api.Level{Name: "y", Total: 2})
-	if c := d.errands.cancel; len(c) != 2 || !slices.Contains(c, cut{key: x}) || a.levels["x"] != nil {
+	if c := d.effects.withdraw; len(c) != 2 || !slices.Contains(c, withdrawal{key: x}) || a.levels["x"] != nil {
 		t.Errorf("%v", c)
 	}
 	d.end(a, "test")
-	if len(d.errands.cancel) != 3 {
-		t.Errorf("%v", d.errands.cancel)
+	if len(d.effects.withdraw) != 3 {
+		t.Errorf("%v", d.effects.withdraw)
 	}
 }

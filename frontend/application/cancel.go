@@ -25,9 +25,9 @@ type cancelled struct {
 }
 
 // cancel ends an application and has its process told so at its next call.
-func (b *book) cancel(id, why string, now time.Time) (View, bool) {
+func (b *registry) cancel(id, why string, now time.Time) (View, bool) {
 	a := b.apps[id]
-	if a == nil || a.over != "" {
+	if a == nil || a.ended != "" {
 		return View{}, false
 	}
 	v := a.view(now)
@@ -40,9 +40,9 @@ func (b *book) cancel(id, why string, now time.Time) (View, bool) {
 	return v, true
 }
 
-// verdict is the error for a process whose application was cancelled, nil for
+// cancelledError is the error for a process whose application was cancelled, nil for
 // others. A new process with the same id is another application.
-func (b *book) verdict(id string, incarnation int64) error {
+func (b *registry) cancelledError(id string, incarnation int64) error {
 	for _, c := range b.cancelled {
 		if c.id == id && c.incarnation == incarnation {
 			return &api.Error{Problem: api.Invalid, What: "it was stopped: " + c.why, Subject: subject(id), Tried: "serving it at frontend " + b.frontend,
@@ -56,18 +56,18 @@ func (b *book) verdict(id string, incarnation int64) error {
 // of it is taken back, and its process is told why. It gives what it was; false when
 // it is not here.
 func (s *Service) Cancel(id, why string) (v View, found bool) {
-	s.update(func(b *book, now time.Time) { v, found = b.cancel(id, why, now) })
+	s.update(func(b *registry, now time.Time) { v, found = b.cancel(id, why, now) })
 	if found {
 		s.cfg.Logger.Info("an application was cancelled", "application", id, "reason", why, "executors", len(v.Executors))
 	}
 	return v, found
 }
 
-// rivals lists the other applications here that wait for grants, those that want
+// competitors lists the other applications here that wait for grants, those that want
 // most first.
-func (b *book) rivals(id string) (list []rival) {
+func (b *registry) competitors(id string) (list []competitor) {
 	for _, a := range b.apps {
-		r := rival{id: a.ID}
+		r := competitor{id: a.ID}
 		for _, l := range a.levels {
 			r.waits[l.class] += l.wanted()
 		}
@@ -75,17 +75,17 @@ func (b *book) rivals(id string) (list []rival) {
 			list = append(list, r)
 		}
 	}
-	slices.SortFunc(list, func(x, y rival) int { return cmp.Or(cmp.Compare(y.all(), x.all()), cmp.Compare(x.id, y.id)) })
+	slices.SortFunc(list, func(x, y competitor) int { return cmp.Or(cmp.Compare(y.all(), x.all()), cmp.Compare(x.id, y.id)) })
 	return list
 }
 
-// rival is an application and the grants that it waits for.
-type rival struct {
+// competitor is an application and the grants that it waits for.
+type competitor struct {
 	id    string
 	waits [sched.NumClasses]int64
 }
 
-func (r *rival) all() (n int64) {
+func (r *competitor) all() (n int64) {
 	for _, w := range r.waits {
 		n += w
 	}

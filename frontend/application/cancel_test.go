@@ -30,18 +30,18 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err := d.find("app", 7, d.now)
+	_, err := d.lookup("app", 7, d.now)
 	told("while it ends", err)
 	d.round()
-	if len(d.apps) != 0 || len(d.errands.cancel) != 1 {
-		t.Errorf("%+v, taken back %v", d.apps, d.errands.cancel)
+	if len(d.apps) != 0 || len(d.effects.withdraw) != 1 {
+		t.Errorf("%+v, taken back %v", d.apps, d.effects.withdraw)
 	}
 	for _, n := range d.holds {
 		if n.Used != 0 {
 			t.Errorf("executors live: %+v", n)
 		}
 	}
-	_, err = d.find("app", 7, d.now)
+	_, err = d.lookup("app", 7, d.now)
 	told("when it has ended", err)
 	told("as it registers again", d.register(&api.Application{ID: "app", Incarnation: 7}, d.now))
 	if err := d.register(&api.Application{ID: "app", Incarnation: 8}, d.now); err != nil {
@@ -78,11 +78,11 @@ func TestRivals(t *testing.T) {
 		a := &application{Application: api.Application{ID: id}, levels: map[string]*level{"l": {Level: api.Level{Total: total}}}}
 		d.apps[id] = a
 	}
-	list := d.rivals("small")
+	list := d.competitors("small")
 	if len(list) != 2 || list[0].id != "large" || list[1].id != "app" || list[1].waits != [2]int64{3, 1} {
 		t.Errorf("%+v", list)
 	}
-	if s := rivalSentences(list); len(s) != 2 || !strings.Contains(s[1], "3 short and 1 long") {
+	if s := competitorSentences(list); len(s) != 2 || !strings.Contains(s[1], "3 short and 1 long") {
 		t.Errorf("%q", s)
 	}
 }

@@ -41,8 +41,8 @@ func (s *Service) Views() []View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []View{}
-	for _, id := range slices.Sorted(maps.Keys(s.book.apps)) {
-		list = append(list, s.book.apps[id].view(time.Now()))
+	for _, id := range slices.Sorted(maps.Keys(s.registry.apps)) {
+		list = append(list, s.registry.apps[id].view(time.Now()))
 	}
 	return list
 }
@@ -50,8 +50,8 @@ func (s *Service) Views() []View {
 func (a *application) view(now time.Time) View {
 	v := View{ID: a.ID, Name: a.Name, User: a.User, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.restarts.failures,
 		Executors: []api.ExecutorState{}, Levels: []LevelView{}}
-	if a.over != "" {
-		v.State = "ending: " + a.over
+	if a.ended != "" {
+		v.State = "ending: " + a.ended
 	}
 	for _, p := range a.executors {
 		v.Executors = append(v.Executors, p.state)
@@ -61,7 +61,7 @@ func (a *application) view(now time.Time) View {
 	})
 	for _, name := range slices.Sorted(maps.Keys(a.levels)) {
 		l := a.levels[name]
-		w := LevelView{Level: name, Title: l.Title, Class: l.class.String(), Why: l.whence, Wanted: l.wanted(), Had: l.Had}
+		w := LevelView{Level: name, Title: l.Title, Class: l.class.String(), Why: l.classReason, Wanted: l.wanted(), Had: l.Had}
 		if w.Wanted > 0 {
 			w.Seconds = now.Sub(l.since).Seconds()
 		}
@@ -78,7 +78,7 @@ const explained = 20
 func (s *Service) Explain(id string) (*api.Explanation, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.book.apps[id]
+	a := s.registry.apps[id]
 	if a == nil {
 		return nil, false
 	}
@@ -92,8 +92,8 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 		}
 		e.Why = append(e.Why, executorSentence(&v.Executors[i]))
 	}
-	for i := range a.news.states {
-		if n := &a.news.states[i]; n.State == api.ExecutorWaiting || n.Final {
+	for i := range a.updates.states {
+		if n := &a.updates.states[i]; n.State == api.ExecutorWaiting || n.Final {
 			e.Why = append(e.Why, executorSentence(&n.ExecutorState))
 		}
 	}
@@ -106,14 +106,14 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 		e.Why = append(e.Why, v.Levels[i].sentence())
 	}
 	if e.Status.Tasks > 0 {
-		e.Why = append(e.Why, rivalSentences(s.book.rivals(id))...)
+		e.Why = append(e.Why, competitorSentences(s.registry.competitors(id))...)
 	}
 	return e, true
 }
 
-// rivalSentences tell who else waits for the same slots; groups and other frontends
+// competitorSentences tell who else waits for the same slots; groups and other frontends
 // are shown beside.
-func rivalSentences(list []rival) (why []string) {
+func competitorSentences(list []competitor) (why []string) {
 	const most = 5
 	for i := range list {
 		if i == most {

@@ -23,13 +23,13 @@ import (
 type level struct {
 	api.Level
 	class   sched.Class
-	whence  string // who decided the class, and why
+	classReason  string // who decided the class, and why
 	base    int64  // Had when this frontend was first told of the level
 	offered int64  // tasks of its jobs, but for those known to have missed the application
 	jobs    []*levelJob
 	since   time.Time // of the last grant that reached the application, or of its first wish
-	// replaced is how long after since what waits was placed anew last.
-	replaced time.Duration
+	// lastReplaced is how long after since what waits was placed anew last.
+	lastReplaced time.Duration
 }
 
 // levelJob is a job of grants with tasks that have not ended.
@@ -38,14 +38,14 @@ type levelJob struct {
 	class sched.Class
 	tasks int
 	ended int
-	cut   int // taken back; their ends are not told
+	withdrawn   int // taken back; their ends are not told
 }
 
-func (j *levelJob) live() int64 { return int64(j.tasks - j.ended - j.cut) }
+func (j *levelJob) live() int64 { return int64(j.tasks - j.ended - j.withdrawn) }
 
-// cut takes back the last tasks of a job that have not ended, all of them when
+// withdrawal takes back the last tasks of a job that have not ended, all of them when
 // tasks is 0.
-type cut struct {
+type withdrawal struct {
 	key   string
 	tasks int
 }
@@ -60,8 +60,8 @@ func (l *level) live() (n int64) {
 
 func (l *level) wanted() int64 { return max(0, l.Total-l.Had) }
 
-// settle makes the count of what is outstanding one that can be, and gives it.
-func (l *level) settle() int64 {
+// outstanding makes the count of what is outstanding one that can be, and gives it.
+func (l *level) outstanding() int64 {
 	n := l.offered - (l.Had - l.base)
 	if fitting := min(max(0, n), l.live()); fitting != n {
 		l.offered += fitting - n
@@ -74,8 +74,8 @@ func (l *level) settle() int64 {
 // to be given out, or so many of those that wait are taken back, of the newest job
 // first; what is left keeps its place in the queue. Jobs of another class than the
 // level has now go whole.
-func (l *level) balance() (more int64, cuts []cut) {
-	outstanding := l.settle()
+func (l *level) balance() (more int64, cuts []withdrawal) {
+	outstanding := l.outstanding()
 	waiting := l.waiting(outstanding)
 	for i, j := range slices.Backward(l.jobs) {
 		surplus := outstanding - l.wanted()
@@ -84,24 +84,24 @@ func (l *level) balance() (more int64, cuts []cut) {
 			take = waiting[i]
 		}
 		if take > 0 || j.class != l.class {
-			cuts = append(cuts, l.take(i, take))
+			cuts = append(cuts, l.withdraw(i, take))
 			outstanding -= take
 		}
 	}
-	return max(0, l.wanted()-l.settle()), cuts
+	return max(0, l.wanted()-l.outstanding()), cuts
 }
 
-// take takes back so many waiting tasks of a job; one of another class than the
+// withdraw takes back so many waiting tasks of a job; one of another class than the
 // level's, or of which nothing stays, goes whole.
-func (l *level) take(i int, tasks int64) cut {
+func (l *level) withdraw(i int, tasks int64) withdrawal {
 	j := l.jobs[i]
 	l.offered -= tasks
 	if j.class != l.class || tasks == j.live() {
 		l.jobs = append(l.jobs[:i:i], l.jobs[i+1:]...)
-		return cut{key: j.key}
+		return withdrawal{key: j.key}
 	}
-	j.cut += int(tasks)
-	return cut{key: j.key, tasks: int(tasks)}
+	j.withdrawn += int(tasks)
+	return withdrawal{key: j.key, tasks: int(tasks)}
 }
 
 // overdue reports whether the level has waited for so long that what waits is to be
@@ -110,27 +110,27 @@ func (l *level) take(i int, tasks int64) cut {
 // has its place in a queue for half of its wait at least.
 func (l *level) overdue(now time.Time) bool {
 	waited := now.Sub(l.since)
-	if l.wanted() == 0 || waited < max(placedAnewAfter, 2*l.replaced) {
+	if l.wanted() == 0 || waited < max(replaceAfter, 2*l.lastReplaced) {
 		return false
 	}
-	l.replaced = waited
+	l.lastReplaced = waited
 	return true
 }
 
 // retract takes back all that waits.
-func (l *level) retract() (cuts []cut) {
-	waiting := l.waiting(l.settle())
+func (l *level) retract() (cuts []withdrawal) {
+	waiting := l.waiting(l.outstanding())
 	for i, n := range slices.Backward(waiting) {
 		if n > 0 {
-			cuts = append(cuts, l.take(i, n))
+			cuts = append(cuts, l.withdraw(i, n))
 		}
 	}
 	return cuts
 }
 
-// placedAnewAfter is how long a level waits without a grant before what waits of it
+// replaceAfter is how long a level waits without a grant before what waits of it
 // is first placed anew.
-const placedAnewAfter = time.Second
+const replaceAfter = time.Second
 
 // waiting divides what is outstanding among the jobs: the oldest are served first,
 // so that what is bound is theirs.
@@ -145,15 +145,15 @@ func (l *level) waiting(outstanding int64) []int64 {
 	return list
 }
 
-// give takes note of a job that was given out.
-func (l *level) give(j *levelJob) {
+// submitted takes note of a job that was given out.
+func (l *level) submitted(j *levelJob) {
 	l.jobs = append(l.jobs, j)
 	l.offered += int64(j.tasks)
 }
 
-// end takes note that a task of a job has ended; missed says that the application
+// taskEnded takes note that a task of a job has ended; missed says that the application
 // has not had it, as far as is known.
-func (l *level) end(key string, missed bool) {
+func (l *level) taskEnded(key string, missed bool) {
 	for i, j := range l.jobs {
 		if j.key != key {
 			continue

@@ -26,7 +26,7 @@ type classify func(*api.Level) (sched.Class, string)
 
 // wantLevels brings the jobs of an application's levels into step with what it
 // wants.
-func (b *book) wantLevels(a *application, class classify, now time.Time) {
+func (b *registry) wantLevels(a *application, class classify, now time.Time) {
 	if !a.Grants {
 		return
 	}
@@ -40,12 +40,12 @@ func (b *book) wantLevels(a *application, class classify, now time.Time) {
 			a.levels[t.Name] = l
 		}
 		if t.Had > l.Had || l.wanted() == 0 {
-			l.since, l.replaced = now, 0
+			l.since, l.lastReplaced = now, 0
 		}
 		l.Level = *t
-		l.class, l.whence = class(t)
+		l.class, l.classReason = class(t)
 		if t.Why != "" {
-			l.whence = t.Why
+			l.classReason = t.Why
 		}
 		b.balance(a, l)
 	}
@@ -58,28 +58,28 @@ func (b *book) wantLevels(a *application, class classify, now time.Time) {
 
 // replaceOverdue places anew what has waited for too long, where there is more than
 // one group to place it in.
-func (b *book) replaceOverdue(a *application, now time.Time) {
+func (b *registry) replaceOverdue(a *application, now time.Time) {
 	if b.groups < 2 {
 		return
 	}
 	for _, l := range a.levels { // they do not depend on each other
 		if l.overdue(now) {
-			b.errands.cancel = append(b.errands.cancel, l.retract()...)
+			b.effects.withdraw = append(b.effects.withdraw, l.retract()...)
 			b.balance(a, l)
 		}
 	}
 }
 
-func (b *book) balance(a *application, l *level) {
+func (b *registry) balance(a *application, l *level) {
 	more, cuts := l.balance()
-	b.errands.cancel = append(b.errands.cancel, cuts...)
+	b.effects.withdraw = append(b.effects.withdraw, cuts...)
 	if more == 0 {
 		return
 	}
 	j := &levelJob{key: a.jobKey("grants"), class: l.class, tasks: int(more)}
-	l.give(j)
-	b.errands.give = append(b.errands.give, Job{
-		Key: j.key, App: a.ID, User: a.User, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.whence, Estimate: int64(l.Estimate),
+	l.submitted(j)
+	b.effects.submit = append(b.effects.submit, Job{
+		Key: j.key, App: a.ID, User: a.User, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.classReason, Estimate: int64(l.Estimate),
 	})
 }
 
@@ -91,22 +91,22 @@ func (a *application) jobKey(what string) string {
 }
 
 // dropLevel cancels the jobs of a level of which nothing more is wanted.
-func (b *book) dropLevel(a *application, name string) {
+func (b *registry) dropLevel(a *application, name string) {
 	for _, j := range a.levels[name].jobs {
-		b.errands.cancel = append(b.errands.cancel, cut{key: j.key})
+		b.effects.withdraw = append(b.effects.withdraw, withdrawal{key: j.key})
 	}
 	delete(a.levels, name)
 }
 
 // taskEnded takes note of a grant that is over. missed says that it may not have
 // reached the application.
-func (b *book) taskEnded(app, level, key string, missed bool) {
+func (b *registry) taskEnded(app, level, key string, missed bool) {
 	a := b.apps[app]
 	if a == nil || a.levels[level] == nil {
 		return
 	}
 	l := a.levels[level]
-	l.end(key, missed)
+	l.taskEnded(key, missed)
 	if missed {
 		b.balance(a, l)
 	}
@@ -116,19 +116,19 @@ func (b *book) taskEnded(app, level, key string, missed bool) {
 // grants. It is of the short class: an executor that could use a slot for hours is
 // asked for by name, and what waits for it is a person who has chosen to have
 // slots of their own.
-func (b *book) holdSlots(a *application, p *placed, slots int) {
+func (b *registry) holdSlots(a *application, p *executor, slots int) {
 	if a.Grants || p.holds != "" || p.stop || slots <= 0 {
 		return
 	}
 	p.holds = a.jobKey("slots")
-	b.errands.give = append(b.errands.give, Job{
+	b.effects.submit = append(b.effects.submit, Job{
 		Key: p.holds, App: a.ID + "/" + p.id, User: a.User, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
 	})
 }
 
-func (b *book) freeSlots(p *placed) {
+func (b *registry) freeSlots(p *executor) {
 	if p.holds != "" {
-		b.errands.cancel = append(b.errands.cancel, cut{key: p.holds})
+		b.effects.withdraw = append(b.effects.withdraw, withdrawal{key: p.holds})
 		p.holds = ""
 	}
 }

@@ -12,36 +12,36 @@ const (
 	maxNotes  = 200
 )
 
-// news is what an application can still be told: the last state of each executor,
+// updates is what an application can still be told: the last state of each executor,
 // and notes, each with the version at which it came.
-type news struct {
+type updates struct {
 	version int64
-	states  []datedState // by version
-	notes   []datedNote
+	states  []versionedState // by version
+	notes   []versionedNote
 	wake    chan struct{} // closed and replaced with each version
 }
 
-type datedState struct {
+type versionedState struct {
 	api.ExecutorState
 	version int64
 }
 
-type datedNote struct {
+type versionedNote struct {
 	text    string
 	version int64
 }
 
-func newNews() news { return news{version: 1, wake: make(chan struct{})} }
+func newUpdates() updates { return updates{version: 1, wake: make(chan struct{})} }
 
-func (n *news) next() {
+func (n *updates) next() {
 	n.version++
 	close(n.wake)
 	n.wake = make(chan struct{})
 }
 
-// tell takes the state of an executor, unless it is what was told last.
-func (n *news) tell(s api.ExecutorState) {
-	at := slices.IndexFunc(n.states, func(d datedState) bool { return d.ID == s.ID })
+// setState takes the state of an executor, unless it is what was told last.
+func (n *updates) setState(s api.ExecutorState) {
+	at := slices.IndexFunc(n.states, func(d versionedState) bool { return d.ID == s.ID })
 	if at >= 0 {
 		if n.states[at].ExecutorState == s {
 			return
@@ -49,22 +49,22 @@ func (n *news) tell(s api.ExecutorState) {
 		n.states = slices.Delete(n.states, at, at+1)
 	}
 	n.next()
-	n.states = append(n.states, datedState{s, n.version})
+	n.states = append(n.states, versionedState{s, n.version})
 	if len(n.states) > maxStates {
-		if i := slices.IndexFunc(n.states, func(d datedState) bool { return d.State == api.ExecutorExited }); i >= 0 {
+		if i := slices.IndexFunc(n.states, func(d versionedState) bool { return d.State == api.ExecutorExited }); i >= 0 {
 			n.states = slices.Delete(n.states, i, i+1)
 		}
 	}
 }
 
-// retract takes back an executor that is nothing to be told of any more.
-func (n *news) retract(id string) {
-	n.states = slices.DeleteFunc(n.states, func(d datedState) bool { return d.ID == id })
+// removeState takes back an executor that is nothing to be told of any more.
+func (n *updates) removeState(id string) {
+	n.states = slices.DeleteFunc(n.states, func(d versionedState) bool { return d.ID == id })
 }
 
-func (n *news) note(text string) {
+func (n *updates) addNote(text string) {
 	n.next()
-	n.notes = append(n.notes, datedNote{text, n.version})
+	n.notes = append(n.notes, versionedNote{text, n.version})
 	if len(n.notes) > maxNotes {
 		n.notes = slices.Delete(n.notes, 0, len(n.notes)-maxNotes)
 	}
@@ -72,7 +72,7 @@ func (n *news) note(text string) {
 
 // since returns what came after a version; everything when it is 0 or one that was
 // never given here. There is nothing to tell when the versions are equal.
-func (n *news) since(version int64) api.News {
+func (n *updates) since(version int64) api.News {
 	if version > n.version {
 		version = 0
 	}

@@ -20,7 +20,7 @@ func TestWhyNowhereNamesTheHolders(t *testing.T) {
 	if err := d.register(&b, d.now); err != nil {
 		t.Fatal(err)
 	}
-	why := d.whyNowhere(d.room(), d.apps["late"], 2, d.now)
+	why := d.placementRefusal(d.memoryUse(), d.apps["late"], 2, d.now)
 	for _, part := range []string{`2 executors of 200 MB each of application "late"`, `node "a" has 1000 MB`, "950 MB of them taken (app 900 MB, applications of other frontends 50 MB)", "give executors less memory"} {
 		if !strings.Contains(why, part) {
 			t.Errorf("%q does not say %q", why, part)
@@ -33,8 +33,8 @@ func TestLostNodeIsNobodysFault(t *testing.T) {
 	d := newDesk(t, "a")
 	a := d.serve(1)
 	d.round()
-	d.lose("a", d.now)
-	told := a.news.states[0] // another one waits, which is told too
+	d.nodeLost("a", d.now)
+	told := a.updates.states[0] // another one waits, which is told too
 	if told.State != api.ExecutorExited || told.ExitStatus != -1 {
 		t.Errorf("%+v", told)
 	}
@@ -43,10 +43,10 @@ func TestLostNodeIsNobodysFault(t *testing.T) {
 // A pass over many applications on many nodes is part of each tenth of a second.
 func BenchmarkPass(b *testing.B) {
 	const nodes, apps = 100, 300
-	d := &desk{book: newBook("f1", "f1:1", time.Hour), t: &testing.T{}, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
+	d := &desk{registry: newRegistry("f1", "f1:1", time.Hour), t: &testing.T{}, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
 	for i := range nodes {
 		d.join(fmt.Sprint("node-", i), 1)
-		d.nodes[fmt.Sprint("node-", i)].heard = true
+		d.nodes[fmt.Sprint("node-", i)].holdingsKnown = true
 	}
 	for i := range apps {
 		id := fmt.Sprint("app-", i)
@@ -54,11 +54,11 @@ func BenchmarkPass(b *testing.B) {
 		if err := d.register(&a, d.now); err != nil {
 			b.Fatal(err)
 		}
-		d.apps[id].furnished = true
+		d.apps[id].filesReady = true
 		d.want(d.apps[id], &api.Wants{Application: id, Incarnation: 7, Sequence: 1, Executors: api.EveryNode}, nil, d.now)
 	}
 	for b.Loop() {
-		d.pass(d.now)
+		d.tick(d.now)
 	}
 }
 
@@ -71,14 +71,14 @@ func TestApplicationsShareTheRoom(t *testing.T) {
 		if err := d.register(&a, d.now); err != nil {
 			t.Fatal(err)
 		}
-		d.apps[id].furnished, d.apps[id].wants.Executors = true, 1
+		d.apps[id].filesReady, d.apps[id].wants.Executors = true, 1
 	}
-	d.pass(d.now)
-	if r := d.room(); r.ordered["a"] != 700 || r.ordered["b"] != 700 {
+	d.tick(d.now)
+	if r := d.memoryUse(); r.ordered["a"] != 700 || r.ordered["b"] != 700 {
 		t.Errorf("ordered on nodes of 1000 MB: %v", r.ordered)
 	}
 	for id, a := range d.apps {
-		waits := d.show(a) == "@ waiting" && strings.Contains(a.news.states[0].Reason, "700 MB of them taken")
+		waits := d.show(a) == "@ waiting" && strings.Contains(a.updates.states[0].Reason, "700 MB of them taken")
 		if waits != (id == "z") {
 			t.Errorf("application %s: %s", id, d.show(a))
 		}

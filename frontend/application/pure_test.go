@@ -14,19 +14,19 @@ import (
 
 func TestSpread(t *testing.T) {
 	for name, c := range map[string]struct {
-		places []place
+		places []candidate
 		need   int
 		want   []string
 	}{
-		"evenly":               {[]place{{"a", 900, 0}, {"b", 900, 0}}, 4, []string{"a", "b", "a", "b"}},
-		"where it has fewest":  {[]place{{"a", 900, 2}, {"b", 900, 0}}, 3, []string{"b", "b", "a"}},
-		"where there is most":  {[]place{{"a", 300, 0}, {"b", 900, 0}}, 1, []string{"b"}},
-		"as long as it fits":   {[]place{{"a", 350, 0}, {"b", 150, 0}}, 9, []string{"a", "b", "a", "a"}},
-		"nowhere":              {[]place{{"a", 99, 0}}, 1, nil},
+		"evenly":               {[]candidate{{"a", 900, 0}, {"b", 900, 0}}, 4, []string{"a", "b", "a", "b"}},
+		"where it has fewest":  {[]candidate{{"a", 900, 2}, {"b", 900, 0}}, 3, []string{"b", "b", "a"}},
+		"where there is most":  {[]candidate{{"a", 300, 0}, {"b", 900, 0}}, 1, []string{"b"}},
+		"as long as it fits":   {[]candidate{{"a", 350, 0}, {"b", 150, 0}}, 9, []string{"a", "b", "a", "a"}},
+		"nowhere":              {[]candidate{{"a", 99, 0}}, 1, nil},
 		"no node":              {nil, 1, nil},
-		"nothing to be placed": {[]place{{"a", 900, 0}}, 0, nil},
+		"nothing to be placed": {[]candidate{{"a", 900, 0}}, 0, nil},
 	} {
-		if got := spread(c.places, c.need, 100); !slices.Equal(got, c.want) {
+		if got := chooseNodes(c.places, c.need, 100); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestRestarts(t *testing.T) {
 	r := restarts{}
 	var pauses []time.Duration
 	for i := range 9 {
-		if r.failed(now, time.Second, 0) {
+		if r.executorFailed(now, time.Second, 0) {
 			t.Fatalf("it is over after %d", i+1)
 		}
 		pauses = append(pauses, r.notBefore.Sub(now))
@@ -45,26 +45,26 @@ func TestRestarts(t *testing.T) {
 	if want := "[100ms 200ms 400ms 800ms 1.6s 3.2s 6.4s 10s 10s]"; fmt.Sprint(pauses) != want {
 		t.Errorf("%v, want %v", pauses, want)
 	}
-	if r.failed(now, time.Second, 1) {
+	if r.executorFailed(now, time.Second, 1) {
 		t.Error("it is over although an executor runs")
 	}
-	if !r.failed(now, time.Second, 0) {
+	if !r.executorFailed(now, time.Second, 0) {
 		t.Error("it goes on for ever")
 	}
-	if r.failed(now, wellAfter, 0) || r.notBefore.Sub(now) != firstPause {
+	if r.executorFailed(now, wellAfter, 0) || r.notBefore.Sub(now) != firstPause {
 		t.Error("an executor that ran well does not begin the count anew")
 	}
 }
 
 func TestNews(t *testing.T) {
-	n := newNews()
+	n := newUpdates()
 	state := func(id, s string) api.ExecutorState { return api.ExecutorState{ID: id, State: s} }
-	n.tell(state("1", "starting"))
-	n.tell(state("2", "starting"))
-	n.tell(state("2", "starting")) // is none
+	n.setState(state("1", "starting"))
+	n.setState(state("2", "starting"))
+	n.setState(state("2", "starting")) // is none
 	first := n.since(0)
-	n.tell(state("1", "running"))
-	n.note("a word")
+	n.setState(state("1", "running"))
+	n.addNote("a word")
 	if len(first.Executors) != 2 || first.Version != 3 {
 		t.Errorf("%+v", first)
 	}
@@ -76,8 +76,8 @@ func TestNews(t *testing.T) {
 		t.Errorf("to one who asks with another frontend's version: %+v", all)
 	}
 	for i := range 2000 {
-		n.note("x")
-		n.tell(state(fmt.Sprint(i), api.ExecutorExited))
+		n.addNote("x")
+		n.setState(state(fmt.Sprint(i), api.ExecutorExited))
 	}
 	if len(n.notes) > maxNotes || len(n.states) > maxStates {
 		t.Errorf("%d notes and %d states are kept", len(n.notes), len(n.states))
@@ -105,14 +105,14 @@ func (p *play) tell() {
 	if more > 0 {
 		p.number++
 		j := &levelJob{key: fmt.Sprint(p.number), class: p.l.class, tasks: int(more)}
-		p.l.give(j)
+		p.l.submitted(j)
 		p.queued[j.key] = j.tasks
 	}
 }
 
 // cut takes tasks back: those that wait first. What is bound runs to its end, of
 // which nothing is told.
-func (p *play) cut(c cut) {
+func (p *play) cut(c withdrawal) {
 	if c.tasks == 0 {
 		delete(p.queued, c.key)
 		delete(p.bound, c.key)
@@ -168,7 +168,7 @@ func TestLevel(t *testing.T) {
 		end := func(missed bool) {
 			if k := pick(rt, p.bound); k != "" {
 				p.bound[k]--
-				p.l.end(k, missed)
+				p.l.taskEnded(k, missed)
 			}
 		}
 		rt.Repeat(map[string]func(*rapid.T){
@@ -177,7 +177,7 @@ func TestLevel(t *testing.T) {
 				k := pick(rt, p.queued)
 				if k != "" {
 					p.queued[k]--
-					p.l.end(k, true)
+					p.l.taskEnded(k, true)
 				}
 			},
 			"granted, but it is lost on the way and nobody says so": func(*rapid.T) { grant(false) },
@@ -218,13 +218,13 @@ func TestLevelJobs(t *testing.T) {
 		p.wanted--
 	}
 	p.tell()
-	if p.number != 1 || p.l.settle() != 50 || p.l.live() != 100 {
-		t.Errorf("%d jobs, %d outstanding: %+v", p.number, p.l.settle(), p.l)
+	if p.number != 1 || p.l.outstanding() != 50 || p.l.live() != 100 {
+		t.Errorf("%d jobs, %d outstanding: %+v", p.number, p.l.outstanding(), p.l)
 	}
 	p.wanted = 20 // others ran in slots that were kept
 	p.tell()
-	if p.queued["1"] != 20 || p.bound["1"] != 50 || p.l.settle() != 20 {
-		t.Errorf("%v wait, %v run, %d outstanding", p.queued, p.bound, p.l.settle())
+	if p.queued["1"] != 20 || p.bound["1"] != 50 || p.l.outstanding() != 20 {
+		t.Errorf("%v wait, %v run, %d outstanding", p.queued, p.bound, p.l.outstanding())
 	}
 	p.wanted = 25 // five tasks failed
 	p.tell()
@@ -238,8 +238,8 @@ func TestLevelJobs(t *testing.T) {
 	}
 	p.wanted = 0 // the last tasks run, and a straggler among them: nothing more may come
 	p.tell()
-	if p.queued["1"] != 0 || p.bound["1"] != 50 || p.l.settle() != 0 {
-		t.Errorf("%v wait, %v run, %d outstanding", p.queued, p.bound, p.l.settle())
+	if p.queued["1"] != 0 || p.bound["1"] != 50 || p.l.outstanding() != 0 {
+		t.Errorf("%v wait, %v run, %d outstanding", p.queued, p.bound, p.l.outstanding())
 	}
 	p.wanted, p.l.class = 2, sched.Long
 	p.tell() // demoted: what waits, waits among the long ones
@@ -256,38 +256,38 @@ func TestWaitingIsPlacedAnew(t *testing.T) {
 	a := d.serve(1)
 	x := api.Level{Name: "x", Total: 3}
 	d.wants(1, x)
-	first := d.errands.give[0].Key
+	first := d.effects.submit[0].Key
 	x.Had = 1
 	d.wants(1, x) // one of three runs
 	began := a.levels["x"].since
 	d.now = began
 	var at []time.Duration
-	for gave := len(d.errands.give); d.now.Sub(began) < 20*time.Second; d.now = d.now.Add(100 * time.Millisecond) {
-		a.heard = d.now
-		d.pass(d.now)
-		if n := len(d.errands.give); n > gave {
+	for gave := len(d.effects.submit); d.now.Sub(began) < 20*time.Second; d.now = d.now.Add(100 * time.Millisecond) {
+		a.lastContact = d.now
+		d.tick(d.now)
+		if n := len(d.effects.submit); n > gave {
 			gave, at = n, append(at, d.now.Sub(began))
 		}
 	}
 	if want := "[1s 2s 4s 8s 16s]"; fmt.Sprint(at) != want {
 		t.Errorf("placed anew after %v, want %v", at, want)
 	}
-	if c := d.errands.cancel; len(c) != 5 || c[0] != (cut{first, 2}) || c[1].tasks != 0 {
+	if c := d.effects.withdraw; len(c) != 5 || c[0] != (withdrawal{first, 2}) || c[1].tasks != 0 {
 		t.Errorf("taken back: %v", c)
 	}
 	l := a.levels["x"]
-	if l.settle() != 2 || l.live() != 3 {
-		t.Errorf("%d wait of %d: %+v", l.settle(), l.live(), l)
+	if l.outstanding() != 2 || l.live() != 3 {
+		t.Errorf("%d wait of %d: %+v", l.outstanding(), l.live(), l)
 	}
 	x.Had = 2
 	d.wants(1, x)
-	if l.replaced != 0 || l.overdue(d.now) {
+	if l.lastReplaced != 0 || l.overdue(d.now) {
 		t.Error("a grant came, and it counts on")
 	}
 	d.groups = 1
-	before := len(d.errands.give)
-	a.heard = d.now.Add(time.Minute)
-	if d.pass(d.now.Add(time.Minute)); len(d.errands.give) != before {
+	before := len(d.effects.submit)
+	a.lastContact = d.now.Add(time.Minute)
+	if d.tick(d.now.Add(time.Minute)); len(d.effects.submit) != before {
 		t.Error("with one group there is nowhere else to wait")
 	}
 }

@@ -19,9 +19,9 @@ type restarts struct {
 	notBefore time.Time
 }
 
-// failed takes note of an executor that ended by itself, and says whether that is
+// executorFailed takes note of an executor that ended by itself, and says whether that is
 // the last straw; running is how many others run.
-func (r *restarts) failed(now time.Time, ran time.Duration, running int) (final bool) {
+func (r *restarts) executorFailed(now time.Time, ran time.Duration, running int) (final bool) {
 	if ran >= wellAfter {
 		r.failures = 0
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// room is what is taken of the nodes beyond their last holdings, and by whom all of
+// memoryUse is what is taken of the nodes beyond their last holdings, and by whom all of
 // it is, counted for a pass over many applications.
-type room struct {
+type memoryUse struct {
 	ordered map[string]int64  // MB by node, of executors that its holdings did not show
-	holders map[string]string // by node, for people; where somebody asked
+	users map[string]string // by node, for people; where somebody asked
 }
 
-func (b *book) room() *room {
-	r := &room{ordered: map[string]int64{}, holders: map[string]string{}}
+func (b *registry) memoryUse() *memoryUse {
+	r := &memoryUse{ordered: map[string]int64{}, users: map[string]string{}}
 	for _, a := range b.apps {
 		for _, p := range a.executors {
 			if !p.seen {
@@ -29,25 +29,25 @@ func (b *book) room() *room {
 	return r
 }
 
-// take takes note of one more executor that was ordered.
-func (r *room) take(node string, memory int64) {
+// reserve takes note of one more executor that was ordered.
+func (r *memoryUse) reserve(node string, memory int64) {
 	r.ordered[node] += memory
-	delete(r.holders, node)
+	delete(r.users, node)
 }
 
-// heldBy returns which applications take a node's memory.
-func (b *book) heldBy(r *room, n *node) string {
-	who, known := r.holders[n.name]
+// usersOf returns which applications take a node's memory.
+func (b *registry) usersOf(r *memoryUse, n *node) string {
+	who, known := r.users[n.name]
 	if !known {
-		who = b.holders(n.name, n.used+r.ordered[n.name])
-		r.holders[n.name] = who
+		who = b.memoryUsers(n.name, n.used+r.ordered[n.name])
+		r.users[n.name] = who
 	}
 	return who
 }
 
-// holders returns which applications take a node's memory; what is not of this
+// memoryUsers returns which applications take a node's memory; what is not of this
 // frontend's is the rest.
-func (b *book) holders(node string, taken int64) string {
+func (b *registry) memoryUsers(node string, taken int64) string {
 	var list []api.Share
 	for id, a := range b.apps { // Shares puts them in order
 		s := api.Share{Who: id}
@@ -62,8 +62,8 @@ func (b *book) holders(node string, taken int64) string {
 	return api.Shares(append(list, api.Share{Who: "applications of other frontends", Amount: taken}), "MB")
 }
 
-// whyNowhere returns why the executors that lack fit nowhere, node by node.
-func (b *book) whyNowhere(r *room, a *application, n int, now time.Time) string {
+// placementRefusal returns why the executors that lack fit nowhere, node by node.
+func (b *registry) placementRefusal(r *memoryUse, a *application, n int, now time.Time) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(b.nodes)) {
 		const most = 3
@@ -71,14 +71,14 @@ func (b *book) whyNowhere(r *room, a *application, n int, now time.Time) string 
 			parts = append(parts, fmt.Sprintf("and %d nodes more", len(b.nodes)-most))
 			break
 		}
-		v, s := b.nodes[name], a.nodes[name]
+		v, s := b.nodes[name], a.deliveries[name]
 		switch {
 		case s != nil && now.Before(s.refused):
 			parts = append(parts, s.reason)
-		case !v.heard:
+		case !v.holdingsKnown:
 			parts = append(parts, fmt.Sprintf("node %q does not answer", name))
 		default:
-			parts = append(parts, fmt.Sprintf("node %q has %d MB for executors, %d MB of them taken%s", name, v.memory, v.used+r.ordered[name], b.heldBy(r, v)))
+			parts = append(parts, fmt.Sprintf("node %q has %d MB for executors, %d MB of them taken%s", name, v.memory, v.used+r.ordered[name], b.usersOf(r, v)))
 		}
 	}
 	what := "no node is registered with a master"

@@ -14,7 +14,7 @@ import (
 const (
 	holdingWait = 8 * time.Second // a node one about its holdings; below its lease
 	callTimeout = 3 * time.Second // of an order, and beyond a wait
-	passEvery   = 100 * time.Millisecond
+	tickEvery   = 100 * time.Millisecond
 	pauseLeast  = 100 * time.Millisecond // after a call that failed or was refused
 )
 
@@ -37,12 +37,12 @@ func (s *Service) Run(ctx context.Context) {
 	for i, source := range s.cfg.Memberships {
 		s.following.Go(func() { s.follower(i, source).Run(ctx) })
 	}
-	tick := time.NewTicker(passEvery)
+	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		select {
 		case <-tick.C:
-			s.update(func(b *book, now time.Time) { b.pass(now) })
+			s.update(func(b *registry, now time.Time) { b.tick(now) })
 		case <-ctx.Done():
 		}
 	}
@@ -64,8 +64,8 @@ func (s *Service) follower(i int, source wire.MembershipSource) *membership.Foll
 	})
 }
 
-// rest waits a moment.
-func rest(ctx context.Context) {
+// pause waits a moment.
+func pause(ctx context.Context) {
 	timer := time.NewTimer(pauseLeast + rand.N(pauseLeast)) //nolint:gosec // jitter, not a secret
 	defer timer.Stop()
 	select {
@@ -76,7 +76,7 @@ func rest(ctx context.Context) {
 
 // applyMembership applies the membership of one master.
 func (s *Service) applyMembership(i int, m *wire.Membership) {
-	s.update(func(b *book, now time.Time) {
+	s.update(func(b *registry, now time.Time) {
 		s.memberships[i] = *m
 		on := map[string]*wire.MemberNode{}
 		for _, r := range s.memberships {
@@ -88,26 +88,26 @@ func (s *Service) applyMembership(i int, m *wire.Membership) {
 		}
 		for name, n := range b.nodes {
 			switch r := on[name]; {
-			case r == nil && n.off.IsZero():
-				n.off = now
+			case r == nil && n.missingSince.IsZero():
+				n.missingSince = now
 			case r == nil:
 			case r.Address != n.address:
 				n.stop()
-				b.lose(name, now)
+				b.nodeLost(name, now)
 			default:
-				n.off, n.incarnation = time.Time{}, r.Incarnation
+				n.missingSince, n.incarnation = time.Time{}, r.Incarnation
 			}
 		}
 		for name, r := range on {
 			if b.nodes[name] == nil {
-				s.meet(b, r)
+				s.followNode(b, r)
 			}
 		}
 	})
 }
 
-// meet begins to follow a node. It needs the lock.
-func (s *Service) meet(b *book, r *wire.MemberNode) {
+// followNode begins to follow a node. It needs the lock.
+func (s *Service) followNode(b *registry, r *wire.MemberNode) {
 	way, end, err := s.cfg.Dial(r.Name, r.Address)
 	if err != nil {
 		s.cfg.Logger.Error("a node cannot be called", "node", r.Name, "address", r.Address, "error", err)
@@ -117,55 +117,55 @@ func (s *Service) meet(b *book, r *wire.MemberNode) {
 	n := &node{name: r.Name, address: r.Address, host: r.Host, incarnation: r.Incarnation, memory: r.Memory, wake: make(chan struct{}, 1), stop: stop}
 	b.nodes[r.Name] = n
 	ended := make(chan struct{})
-	s.following.Go(func() { defer close(ended); s.orders(ctx, n, way) })
+	s.following.Go(func() { defer close(ended); s.sendOrders(ctx, n, way) })
 	s.following.Go(func() {
-		s.watch(ctx, n, way)
+		s.followHoldings(ctx, n, way)
 		<-ended
 		stop()
 		end()
 	})
 }
 
-// orders tells a node what is due there.
-func (s *Service) orders(ctx context.Context, n *node, way Node) {
+// sendOrders tells a node what is due there.
+func (s *Service) sendOrders(ctx context.Context, n *node, way Node) {
 	for {
 		select {
 		case <-n.wake:
 		case <-ctx.Done():
 			return
 		}
-		for due := s.due(n); len(due) > 0 && ctx.Err() == nil; due = s.due(n) {
+		for due := s.dueOrders(n); len(due) > 0 && ctx.Err() == nil; due = s.dueOrders(n) {
 			good := true
 			for _, o := range due {
-				good = s.tellOrder(ctx, n, way, o) && good
+				good = s.sendOrder(ctx, n, way, o) && good
 			}
 			if !good {
-				rest(ctx)
+				pause(ctx)
 			}
 		}
 	}
 }
 
-// due returns the orders that a node does not know.
-func (s *Service) due(n *node) (list []*wire.Order) {
+// dueOrders returns the orders that a node does not know.
+func (s *Service) dueOrders(n *node) (list []*wire.Order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range s.book.apps {
-		if o := s.book.order(a, n.name); o != nil {
+	for _, a := range s.registry.apps {
+		if o := s.registry.order(a, n.name); o != nil {
 			list = append(list, o)
 		}
 	}
 	return list
 }
 
-func (s *Service) tellOrder(ctx context.Context, n *node, way Node, o *wire.Order) (accepted bool) {
+func (s *Service) sendOrder(ctx context.Context, n *node, way Node, o *wire.Order) (accepted bool) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	r, err := way.OrderExecutors(ctx, o)
 	var refusal *api.Error
 	switch {
 	case err == nil:
-		s.update(func(b *book, now time.Time) { b.answered(o, n.name, r, now) })
+		s.update(func(b *registry, now time.Time) { b.orderAnswered(o, n.name, r, now) })
 		return r.Accepted
 	case errors.As(err, &refusal) && refusal.Problem == api.Invalid:
 		s.cfg.Logger.Error("a node refused an order", "node", n.name, "application", o.Application.ID, "error", err)
@@ -175,8 +175,8 @@ func (s *Service) tellOrder(ctx context.Context, n *node, way Node, o *wire.Orde
 	return false
 }
 
-// watch keeps what is known of a node's holdings.
-func (s *Service) watch(ctx context.Context, n *node, way Node) {
+// followHoldings keeps what is known of a node's holdings.
+func (s *Service) followHoldings(ctx context.Context, n *node, way Node) {
 	var last wire.Holdings
 	for ctx.Err() == nil {
 		asked := time.Now()
@@ -185,13 +185,13 @@ func (s *Service) watch(ctx context.Context, n *node, way Node) {
 		cancel()
 		if err != nil {
 			s.cfg.Logger.Debug("a node did not tell its holdings", "node", n.name, "error", err)
-			rest(ctx)
+			pause(ctx)
 			continue
 		}
 		last = h
-		s.update(func(b *book, now time.Time) {
+		s.update(func(b *registry, now time.Time) {
 			if b.nodes[n.name] == n {
-				b.holdings(n.name, &h, asked, now)
+				b.applyHoldings(n.name, &h, asked, now)
 			}
 		})
 	}

@@ -16,8 +16,8 @@ import (
 // Jobs is what the service needs of its frontend. Both are done later, in the
 // order of the calls; neither waits.
 type Jobs interface {
-	// Give enters a job. The service's TaskEnded is called for each of its tasks.
-	Give(Job)
+	// Submit enters a job. The service's TaskEnded is called for each of its tasks.
+	Submit(Job)
 	// Cancel takes back what waits of the last tasks of a job that have not ended, of
 	// all when tasks is 0. TaskEnded is not called for them. A job that has ended is no
 	// matter.
@@ -56,7 +56,7 @@ type Service struct {
 	done  chan struct{} // closed when Run is to end
 
 	mu          sync.Mutex
-	book        *book
+	registry        *registry
 	memberships []wire.Membership
 	begun       bool
 	ctx         context.Context // of Run; nil before
@@ -76,33 +76,33 @@ func New(cfg Config) *Service {
 	if cfg.Lease == 0 {
 		cfg.Lease = 15 * time.Second
 	}
-	b := newBook(cfg.Frontend, cfg.Address, cfg.Lease)
+	b := newRegistry(cfg.Frontend, cfg.Address, cfg.Lease)
 	b.groups = len(cfg.Memberships)
-	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), book: b, memberships: make([]wire.Membership, len(cfg.Memberships))}
+	return &Service{cfg: cfg, first: make(chan struct{}), done: make(chan struct{}), registry: b, memberships: make([]wire.Membership, len(cfg.Memberships))}
 }
 
 // update changes the book and then does what follows from it. Jobs are given and
 // cancelled under the lock, so that they come in the order of the changes.
-func (s *Service) update(change func(b *book, now time.Time)) {
+func (s *Service) update(change func(b *registry, now time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(s.book, time.Now())
-	t := &s.book.errands
-	for _, c := range t.cancel {
+	change(s.registry, time.Now())
+	t := &s.registry.effects
+	for _, c := range t.withdraw {
 		s.cfg.Jobs.Cancel(c.key, c.tasks)
 	}
-	for _, j := range t.give {
-		s.cfg.Jobs.Give(j)
+	for _, j := range t.submit {
+		s.cfg.Jobs.Submit(j)
 	}
 	for name := range t.orders {
-		if n := s.book.nodes[name]; n != nil {
+		if n := s.registry.nodes[name]; n != nil {
 			select {
 			case n.wake <- struct{}{}:
 			default: // one is due already
 			}
 		}
 	}
-	t.cancel, t.give = nil, nil
+	t.withdraw, t.submit = nil, nil
 	clear(t.orders)
 }
 
@@ -117,7 +117,7 @@ func (s *Service) RegisterApplication(_ context.Context, a *api.Application) (ap
 		}
 	}
 	var err error
-	s.update(func(b *book, now time.Time) {
+	s.update(func(b *registry, now time.Time) {
 		known := b.apps[a.ID] != nil
 		if err = b.register(a, now); err == nil && !s.begun {
 			s.begun = true
@@ -156,9 +156,9 @@ func (s *Service) reply(a *api.Application) api.ApplicationReply {
 // PutFile takes a piece of a file that a registered application has announced.
 func (s *Service) PutFile(_ context.Context, app, sha256 string, offset int64, data []byte) (have int64, err error) {
 	s.mu.Lock()
-	a := s.book.apps[app]
+	a := s.registry.apps[app]
 	if a != nil {
-		a.heard = time.Now()
+		a.lastContact = time.Now()
 	}
 	s.mu.Unlock()
 	if a == nil {
@@ -166,8 +166,8 @@ func (s *Service) PutFile(_ context.Context, app, sha256 string, offset int64, d
 	}
 	have, err = s.cfg.Files.Put(sha256, offset, data)
 	if err == nil && s.cfg.Files.Has(sha256) {
-		s.update(func(b *book, now time.Time) {
-			a.furnished = s.furnished(&a.Application)
+		s.update(func(b *registry, now time.Time) {
+			a.filesReady = s.filesReady(&a.Application)
 			b.place(a, now)
 		})
 	}
@@ -184,13 +184,13 @@ func (s *Service) FilePiece(_ context.Context, sha256 string, offset int64, limi
 // files are here.
 func (s *Service) Want(_ context.Context, w *api.Wants) (reply api.ApplicationReply, err error) {
 	var registered api.Application
-	s.update(func(b *book, now time.Time) {
+	s.update(func(b *registry, now time.Time) {
 		var a *application
-		if a, err = b.find(w.Application, w.Incarnation, now); err != nil {
+		if a, err = b.lookup(w.Application, w.Incarnation, now); err != nil {
 			return
 		}
 		registered = a.Application
-		a.furnished = s.furnished(&a.Application)
+		a.filesReady = s.filesReady(&a.Application)
 		b.want(a, w, s.classOf, now)
 	})
 	if err != nil {
@@ -199,8 +199,8 @@ func (s *Service) Want(_ context.Context, w *api.Wants) (reply api.ApplicationRe
 	return s.reply(&registered), nil
 }
 
-// furnished reports whether all files of an application are here.
-func (s *Service) furnished(a *api.Application) bool {
+// filesReady reports whether all files of an application are here.
+func (s *Service) filesReady(a *api.Application) bool {
 	for _, f := range a.Template.Files {
 		if !s.cfg.Files.Has(f.SHA256) {
 			return false
@@ -221,13 +221,13 @@ func (s *Service) News(ctx context.Context, app string, incarnation, version int
 	defer timer.Stop()
 	for over := false; ; {
 		s.mu.Lock()
-		a, err := s.book.find(app, incarnation, time.Now())
+		a, err := s.registry.lookup(app, incarnation, time.Now())
 		if err != nil {
 			s.mu.Unlock()
 			return api.News{}, err
 		}
-		n := a.news.since(version)
-		wake := a.news.wake
+		n := a.updates.since(version)
+		wake := a.updates.wake
 		s.mu.Unlock()
 		if over || n.Version != version {
 			return n, nil
@@ -246,7 +246,7 @@ func (s *Service) News(ctx context.Context, app string, incarnation, version int
 
 // EndApplication ends an application. One that is not here has ended before.
 func (s *Service) EndApplication(_ context.Context, app string, incarnation int64) error {
-	s.update(func(b *book, _ time.Time) {
+	s.update(func(b *registry, _ time.Time) {
 		if a := b.apps[app]; a != nil && a.Incarnation == incarnation {
 			s.cfg.Logger.Info("an application has ended", "application", app)
 			b.end(a, "it has ended")
@@ -260,7 +260,7 @@ func (s *Service) EndApplication(_ context.Context, app string, incarnation int6
 func (s *Service) trim() {
 	used := map[string]bool{}
 	s.mu.Lock()
-	for _, a := range s.book.apps {
+	for _, a := range s.registry.apps {
 		for _, f := range a.Template.Files {
 			used[f.SHA256] = true
 		}
@@ -274,12 +274,12 @@ func (s *Service) trim() {
 // TaskEnded takes note of a task of a job that was given: its application and
 // level, its key, and whether the grant may have missed the application.
 func (s *Service) TaskEnded(app, level, key string, missed bool) {
-	s.update(func(b *book, _ time.Time) { b.taskEnded(app, level, key, missed) })
+	s.update(func(b *registry, _ time.Time) { b.taskEnded(app, level, key, missed) })
 }
 
 // Serves reports whether an application of that id is here.
 func (s *Service) Serves(app string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.book.apps[app] != nil
+	return s.registry.apps[app] != nil
 }

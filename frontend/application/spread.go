@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// place is a node as the spreading of executors sees it.
-type place struct {
+// candidate is a node as the spreading of executors sees it.
+type candidate struct {
 	node string
 	free int64 // MB
 	own  int   // executors of the application there
 }
 
-// spread chooses nodes for so many executors, one after the other: each goes to
+// chooseNodes chooses nodes for so many executors, one after the other: each goes to
 // the node with the fewest of the application, of those to the one with the most
 // free memory, then by name. Fewer are given when there is no room for more.
-func spread(places []place, need int, memory int64) (nodes []string) {
+func chooseNodes(places []candidate, need int, memory int64) (nodes []string) {
 	places = slices.Clone(places)
 	for range need {
 		best := -1
@@ -34,6 +34,6 @@ func spread(places []place, need int, memory int64) (nodes []string) {
 	return nodes
 }
 
-func better(a, b *place) bool {
+func better(a, b *candidate) bool {
 	return cmp.Or(cmp.Compare(a.own, b.own), cmp.Compare(b.free, a.free), cmp.Compare(a.node, b.node)) < 0
 }
