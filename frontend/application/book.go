@@ -18,7 +18,7 @@ const (
 	missingFor = 3 * time.Second
 	// A node that refused an executor is not asked again for a while, a shorter
 	// one when it only had no room.
-	refusedFor = 30 * time.Second
+	refusedFor    = 30 * time.Second
 	memoryFullFor = 2 * time.Second
 )
 
@@ -37,48 +37,48 @@ type registry struct {
 
 // effects is what follows from a change, to be done by the service.
 type effects struct {
-	orders map[string]bool // nodes that are to be told something
+	orders   map[string]bool // nodes that are to be told something
 	submit   []Job
 	withdraw []withdrawal
 }
 
 // node is a node monitor on a membership.
 type node struct {
-	name        string
-	address     string
-	host        string
-	incarnation int64
-	memory      int64         // MB, as the membership has it
-	used        int64         // MB, as its last holdings say
-	holdingsKnown       bool          // its holdings came
+	name          string
+	address       string
+	host          string
+	incarnation   int64
+	memory        int64         // MB, as the membership has it
+	used          int64         // MB, as its last holdings say
+	holdingsKnown bool          // its holdings came
 	askedAt       time.Time     // when the question of the last holdings was put
-	missingSince         time.Time     // since when it is off the memberships; zero while it is on one
-	wake        chan struct{} // orders are due; of size 1
-	stop        func()        // ends its goroutines
+	missingSince  time.Time     // since when it is off the memberships; zero while it is on one
+	wake          chan struct{} // orders are due; of size 1
+	stop          func()        // ends its goroutines
 }
 
 // application is one that is served, or that is over and whose nodes do not all
 // know it yet.
 type application struct {
 	api.Application
-	tenure    int64
-	accepted  bool  // by a node
-	sequence  int64 // of its orders
-	began     time.Time
-	lastContact     time.Time
-	wants     api.Wants
+	tenure      int64
+	accepted    bool  // by a node
+	sequence    int64 // of its orders
+	began       time.Time
+	lastContact time.Time
+	wants       api.Wants
 	placeable   bool
-	filesReady bool   // its files are here
-	ended      string // why, "" while it is not
-	conflict  string // who else has its id, "" for nobody
-	next      int    // number of the next executor
-	executors map[string]*executor
-	deliveries     map[string]*delivery
-	levels    map[string]*level
-	jobs      int // that were given out
-	restarts  restarts
-	final     string // why nothing more is started, "" when that is not so
-	updates      updates
+	filesReady  bool   // its files are here
+	ended       string // why, "" while it is not
+	conflict    string // who else has its id, "" for nobody
+	next        int    // number of the next executor
+	executors   map[string]*executor
+	deliveries  map[string]*delivery
+	levels      map[string]*level
+	jobs        int // that were given out
+	restarts    restarts
+	final       string // why nothing more is started, "" when that is not so
+	updates     updates
 }
 
 // executor is an executor that was ordered or found at a node.
@@ -94,11 +94,11 @@ type executor struct {
 
 // delivery is what a node is to know of an application.
 type delivery struct {
-	due     int64     // sequence of the last change that concerns it
-	done    int64     // sequence that it has accepted
-	since   time.Time // of that
-	refused time.Time // until then it is not asked for executors
-	reason  string    // it gave
+	due        int64     // sequence of the last change that concerns it
+	done       int64     // sequence that it has accepted
+	since      time.Time // of that
+	refused    time.Time // until then it is not asked for executors
+	reason     string    // it gave
 	memoryFull bool      // it only had no room
 }
 

@@ -22,23 +22,23 @@ import (
 // one too few would be waited for, for ever.
 type level struct {
 	api.Level
-	class   sched.Class
-	classReason  string // who decided the class, and why
-	base    int64  // Had when this frontend was first told of the level
-	offered int64  // tasks of its jobs, but for those known to have missed the application
-	jobs    []*levelJob
-	since   time.Time // of the last grant that reached the application, or of its first wish
+	class       sched.Class
+	classReason string // who decided the class, and why
+	base        int64  // Had when this frontend was first told of the level
+	offered     int64  // tasks of its jobs, but for those known to have missed the application
+	jobs        []*levelJob
+	since       time.Time // of the last grant that reached the application, or of its first wish
 	// lastReplaced is how long after since what waits was placed anew last.
 	lastReplaced time.Duration
 }
 
 // levelJob is a job of grants with tasks that have not ended.
 type levelJob struct {
-	key   string
-	class sched.Class
-	tasks int
-	ended int
-	withdrawn   int // taken back; their ends are not told
+	key       string
+	class     sched.Class
+	tasks     int
+	ended     int
+	withdrawn int // taken back; their ends are not told
 }
 
 func (j *levelJob) live() int64 { return int64(j.tasks - j.ended - j.withdrawn) }

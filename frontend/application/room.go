@@ -14,7 +14,7 @@ import (
 // it is, counted for a pass over many applications.
 type memoryUse struct {
 	ordered map[string]int64  // MB by node, of executors that its holdings did not show
-	users map[string]string // by node, for people; where somebody asked
+	users   map[string]string // by node, for people; where somebody asked
 }
 
 func (b *registry) memoryUse() *memoryUse {

@@ -56,7 +56,7 @@ type Service struct {
 	done  chan struct{} // closed when Run is to end
 
 	mu          sync.Mutex
-	registry        *registry
+	registry    *registry
 	memberships []wire.Membership
 	begun       bool
 	ctx         context.Context // of Run; nil before

@@ -145,7 +145,7 @@ func TestMoreIsChecked(t *testing.T) {
 		"more than the limit of 100000": {Bits: make([]uint64, wire.MaxListed+1)},
 		"class 7":                       {Probes: []sched.Probed{{}, {Class: 7}}},
 		"-1 tasks":                      {Probes: []sched.Probed{{Count: -1}}},
-		"its attempt 1 of 1 is task 0#-1, which is impossible":  {Slots: []sched.Attained{{ID: sched.AttemptID{Attempt: -1}}}},
+		"its attempt 1 of 1 is task 0#-1, which is impossible":     {Slots: []sched.Attained{{ID: sched.AttemptID{Attempt: -1}}}},
 		"its attempt 1 of 1 is task 100001#0, which is impossible": {Slots: []sched.Attained{{ID: sched.AttemptID{Task: 100_001}}}},
 	} {
 		it := oneItem(sched.Message{Kind: sched.Stolen, More: &more})
