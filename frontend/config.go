@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/policy"
 )
 
-// Config is what a frontend is told at its start.
+// Config is the settings of a frontend.
 type Config struct {
 	ID               string `mapstructure:"id" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
 	daemon.Settings  `mapstructure:",squash"`
@@ -65,8 +65,8 @@ func (c Config) policyFault() string {
 	return ""
 }
 
-// mastersFault returns why so many masters cannot be; a policy that is not known is
-// told of by itself.
+// mastersFault returns why the list of masters cannot be right, "" when it can. An
+// unknown policy is a fault of its own.
 func (c Config) mastersFault() string {
 	if len(c.Masters) == 0 || slices.ContainsFunc(c.Masters, isNoAddress) {
 		return "give the host:port of each group's master, at least one"

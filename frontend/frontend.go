@@ -164,8 +164,8 @@ func (f *Frontend) resume() error {
 	return f.serveApplications()
 }
 
-// ask runs a question on the owner goroutine and waits for its answer. tried says in
-// errors what for.
+// ask runs a question on the owner goroutine and waits for its answer; tried is its
+// purpose, for errors.
 func ask[T any](ctx context.Context, f *Frontend, tried string, question func(*owner) T) (T, error) {
 	return daemon.Ask(ctx, f.door, tried, func() T { return question(f.owner) })
 }
@@ -176,7 +176,7 @@ func (f *Frontend) post(do func()) error { return f.loop.Post(do) }
 // stopped daemon ignores it.
 func (f *Frontend) postUnbounded(do func()) { _ = f.loop.PostUnbounded(do) }
 
-// Ready is closed when the frontend serves and its masters were asked.
+// Ready is closed when the frontend serves and its masters have answered, or had a second to.
 func (f *Frontend) Ready() <-chan struct{} { return f.life.Ready() }
 
 // Close frees what New opened when Run was never called. It is safe twice, and

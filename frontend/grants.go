@@ -34,7 +34,7 @@ var _ application.Jobs = (*grants)(nil)
 // Submit enters a job of grants.
 func (g *grants) Submit(j application.Job) { g.post(func() { g.enter(&j) }) }
 
-// Cancel takes back what waits of one, or of its last tasks.
+// Cancel takes back the waiting tasks of one, or its last tasks.
 func (g *grants) Cancel(key string, tasks int) {
 	g.post(func() {
 		if id := sched.NewJobID(g.frontend, key); g.jobs.Get(id) != nil {

@@ -33,11 +33,11 @@ func (f *Frontend) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChun
 	})
 }
 
-// ran is where a task ran, as the owner knows it.
+// ran is where a task ran.
 type ran struct {
 	tasks int // of the job; -1 when nothing is known of it
 	app   string
-	node  string // that reported the task's result or was handed the task, "" while there is none
+	node  string // that reported the task's result or was sent the task, "" while there is none
 	ended bool   // there is a result
 }
 

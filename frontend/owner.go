@@ -74,9 +74,9 @@ func (o *owner) handle(batch []func()) {
 	o.jobs.Flush(o.dispatch.Owed())
 }
 
-// release carries out the effects of a batch whose records are on the disk. Without a
-// journal that takes the records the daemon ends: what the core has accepted must not
-// get ahead of it.
+// release carries out the effects of a batch whose records are on the disk. When they
+// could not be written the daemon ends: what the core has accepted must not get ahead
+// of the journal.
 func (o *owner) release(e *effects, err error) {
 	if err != nil {
 		o.fail(err)
@@ -95,7 +95,7 @@ func (o *owner) release(e *effects, err error) {
 	}
 }
 
-// endMessage tells an application the end of a task of a built-in backend.
+// endMessage returns the message about the end of a task of a built-in backend.
 func endMessage(end jobs.TaskEnd, scheduler string) listeners.Message {
 	m := listeners.Message{Task: end.Task}
 	m.Task.Scheduler = scheduler

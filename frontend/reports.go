@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// notice takes a batch of reports from NATS.
+// notice accepts a batch of reports from NATS.
 func (f *Frontend) notice(data []byte) {
 	b, err := f.codec.Decode(data)
 	if err == nil {
@@ -48,7 +48,7 @@ func (f *Frontend) reported(b *wire.Batch, ack bool) (unknown []sched.JobID) {
 	return unknown
 }
 
-// Reports takes repeated reports over Thrift and answers when they are on the
+// Reports accepts repeated reports over Thrift and answers when they are on the
 // disk.
 func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsReply, error) {
 	type answer struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/notice"
 )
 
-// Run serves until ctx is done and returns when everything it started is gone.
+// Run serves until ctx is done and returns when everything it started has ended.
 // The error is what ended it before. It may be called once.
 func (f *Frontend) Run(ctx context.Context) error {
 	return f.life.Run(ctx, daemon.Parts{

@@ -22,14 +22,14 @@ const (
 	listLimit   = 10_000
 )
 
-// listAsks is how many jobs of a list the masters are asked about at a time.
-const listAsks = 16
+// listQueries is how many jobs of a list the masters are queried for at a time.
+const listQueries = 16
 
-// seen is what the owner shows of a job.
+// seen is a job as its status shows it.
 type seen struct {
 	status api.Status
 	app    string // that its tasks need a backend of, "" for none
-	bound  int    // tasks that were handed to workers from here, and have no result yet
+	bound  int    // tasks that were launched from here without a master, and have no result yet
 	known  bool
 }
 
@@ -56,7 +56,7 @@ func (f *Frontend) look(ctx context.Context, tried, name string) (seen, error) {
 	return s, err
 }
 
-// Status returns where a job stands; the masters are asked what runs of it.
+// Status returns the status of a job; the masters are queried for its running tasks.
 func (f *Frontend) Status(ctx context.Context, name string) (api.Status, error) {
 	s, err := f.look(ctx, "looking up", name)
 	if err == nil {
@@ -65,8 +65,8 @@ func (f *Frontend) Status(ctx context.Context, name string) (api.Status, error) 
 	return s.status, err
 }
 
-// running completes the status of an unfinished job with what runs of it: what is
-// bound from here, and what the masters say.
+// running completes the status of an unfinished job with its running tasks: those that
+// are bound from here, and those of the masters' answers.
 func (f *Frontend) running(ctx context.Context, s *seen) []wire.JobView {
 	if s.status.State.Ended() {
 		return nil
@@ -82,7 +82,7 @@ func (f *Frontend) running(ctx context.Context, s *seen) []wire.JobView {
 	return views
 }
 
-// List returns the newest jobs first. All masters together are asked for no longer
+// List returns the newest jobs first. All masters together are queried for no longer
 // than dispatch.QueryTimeout; what one does not answer in time is shown as not running.
 func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 	if limit <= 0 {
@@ -98,7 +98,7 @@ func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 	list = list[:min(limit, listLimit, len(list))]
 	ctx, cancel := context.WithTimeout(ctx, dispatch.QueryTimeout)
 	defer cancel()
-	places := make(chan struct{}, listAsks)
+	places := make(chan struct{}, listQueries)
 	var all sync.WaitGroup
 	for i := range list {
 		places <- struct{}{}
@@ -157,13 +157,59 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 	return f.Status(context.WithoutCancel(ctx), name)
 }
 
-// leaveEnd takes a caller off a job that has waited long enough for its end.
+// leaveEnd removes a caller that has waited long enough for the end of a job.
 func (f *Frontend) leaveEnd(id sched.JobID, done chan api.Status) {
 	f.postUnbounded(func() {
 		if j := f.owner.jobs.Get(id); j != nil {
 			j.LeaveEnd(done)
 		}
 	})
+}
+
+// Cancel ends a job at once; what is queued of it is dropped and what runs is
+// killed. Cancelling a job that has ended changes nothing.
+func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) {
+	if v, ok := f.applications.Cancel(name, "cancelled by its user"); ok {
+		return api.Status{Job: name, App: name, State: api.StateCancelled, Running: len(v.Executors)}, nil
+	}
+	id, tried := sched.NewJobID(f.cfg.ID, name), fmt.Sprintf("cancelling job %q", name)
+	done := make(chan api.Status, 1)
+	if err := f.post(func() {
+		j := f.owner.jobs.Known(id)
+		switch {
+		case j == nil:
+			close(done)
+		case j.Ended:
+			done <- j.Status
+		default:
+			j.WaitEnd(done)
+			f.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "cancelled by its user"})
+		}
+	}); err != nil {
+		return api.Status{}, f.door.Refusal(err, tried)
+	}
+	select {
+	case s, known := <-done:
+		if !known {
+			return f.endedStatus(id, name)
+		}
+		return s, nil
+	case <-ctx.Done():
+		return api.Status{}, f.door.Late(tried)
+	}
+}
+
+// endedStatus looks for a job among those that ended longer ago.
+func (f *Frontend) endedStatus(id sched.JobID, name string) (api.Status, error) {
+	known, err := f.journal.Lookup(id)
+	if err != nil {
+		return api.Status{}, err
+	}
+	if known.Ended == nil {
+		return api.Status{}, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no such job, or it ended more than %v ago", f.cfg.Retention), Subject: fmt.Sprintf("job %q", name),
+			Tried: "looking it up at frontend " + f.cfg.ID, Next: "check the id, and ask the frontend that accepted it"}
+	}
+	return known.Ended.Status, nil
 }
 
 // Nodes returns every group with its nodes; one whose master is away is shown

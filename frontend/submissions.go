@@ -1,16 +1,93 @@
 package frontend
 
 import (
+	"context"
 	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
+
+// Submit accepts a job: it answers when the job is on the disk, while the core
+// distributes it already. The same key again is the same job.
+func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
+	sub, err := f.prepare(r)
+	if err != nil {
+		f.metrics.refused.Inc()
+		return "", false, err
+	}
+	known, err := f.journal.Lookup(sub.Job)
+	if err != nil {
+		return "", false, err
+	}
+	if known.Ended != nil {
+		return r.Key, true, nil
+	}
+	type answer struct {
+		duplicate bool
+		err       error
+	}
+	done := make(chan answer, 1)
+	if err := f.post(func() {
+		f.submissions.accept(sub, func(duplicate bool, err error) { done <- answer{duplicate, err} })
+	}); err != nil {
+		return "", false, f.door.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
+	}
+	select {
+	case a := <-done:
+		return r.Key, a.duplicate, a.err
+	case <-ctx.Done():
+		return "", false, &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("job %q", r.Key),
+			Tried: "accepting it", Next: "submit it again with the same key: it is accepted once"}
+	}
+}
+
+// prepare completes a request, and refuses what can never run here.
+func (f *Frontend) prepare(r *api.Request) (*journal.Submission, error) {
+	if r.Key == "" {
+		r.Key = ulid.Make().String()
+	}
+	for i := range r.Tasks {
+		if r.Tasks[i].ID == "" {
+			r.Tasks[i].ID = strconv.Itoa(i)
+		}
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	if err := f.refuses(r); err != nil {
+		return nil, err
+	}
+	sub := &journal.Submission{Job: sched.NewJobID(f.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
+	sub.Class, sub.Why = api.ClassOf(r, f.cfg.Cutoff, f.defaultClass())
+	return sub, nil
+}
+
+func (f *Frontend) defaultClass() sched.Class {
+	if f.cfg.DefaultClass == sched.Long.String() {
+		return sched.Long
+	}
+	return sched.Short
+}
+
+// refuses returns why the policy cannot run a job, nil when it can. Processes of
+// applications serve the workers of groups only: under the other policies any
+// worker runs any task, and kairos stops tasks in the middle.
+func (f *Frontend) refuses(r *api.Request) error {
+	if !f.policy.SingleMaster() || jobs.Needs(r) == "" {
+		return nil
+	}
+	return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only, its tasks are for a backend of application %q", f.policy.Name, r.App),
+		Subject: fmt.Sprintf("job %q", r.Key), Tried: "accepting it; nothing was accepted", Next: "run the cluster under pigeon, pigeon-sort or pigeon-x, or make them exec tasks"}
+}
 
 // submissions accepts jobs. It belongs to the owner goroutine.
 type submissions struct {

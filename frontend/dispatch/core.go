@@ -45,19 +45,19 @@ func (c *core) stepFrom(from sched.Addr, m *sched.Message) {
 
 // addrOf returns the number of a node's slot or of a frontend; a worker that the
 // membership does not name has none.
-func (c *core) addrOf(who wire.Ref) sched.Addr {
-	if who.Role == sched.Worker && c.opts.Policy.SingleMaster() {
-		a, _ := c.opts.Addrs.Find(who)
+func (c *core) addrOf(peer wire.Ref) sched.Addr {
+	if peer.Role == sched.Worker && c.opts.Policy.SingleMaster() {
+		a, _ := c.opts.Addrs.Find(peer)
 		return a
 	}
-	return c.opts.Addrs.Addr(who)
+	return c.opts.Addrs.Addr(peer)
 }
 
 // Messages returns how many messages the core has sent, as runloop.Stepper counts
 // them. It may be called from anywhere.
 func (c *core) Messages() uint64 { return c.steps.Messages() }
 
-// Owed returns what the core owes.
+// Owed returns the sums over the unfinished jobs.
 func (c *core) Owed() sched.Owed { return c.opts.Core.Owed() }
 
 // JobView returns what the core holds of an unfinished job, with at most so many of

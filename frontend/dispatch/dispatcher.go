@@ -89,7 +89,7 @@ func (d *Dispatcher) Close() error {
 	return errors.Join(d.masters.closeLinks(), d.peers.close(), d.masters.close())
 }
 
-// Run says hello to the masters and follows the membership, where the policy has one,
+// Run sends hellos to the masters and follows the membership, where the policy has one,
 // until ctx is done. It is not for the owner goroutine.
 func (d *Dispatcher) Run(ctx context.Context) {
 	var all sync.WaitGroup

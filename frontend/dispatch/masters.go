@@ -17,7 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// helloEvery is how often a frontend says hello to each master: its heartbeat.
+// helloEvery is the time between two hellos to each master: the heartbeat.
 const helloEvery = time.Second
 
 // helloRetry is the pause after a hello without an answer, plus up to as much by chance.
@@ -32,8 +32,7 @@ const silentFor = 3 * time.Second
 // distributes over those that have answered.
 const mastersWait = time.Second
 
-// master is one group's master as the owner knows it. Owned by the owner
-// goroutine, but for peer and address, which never change.
+// master is the master of one group.
 type master struct {
 	group       int
 	address     string
@@ -42,7 +41,7 @@ type master struct {
 	incarnation int64 // 0: never reached
 	epoch       uint64
 	serves      []string
-	up          bool // the core was told that it is up
+	up          bool // MasterUp was stepped
 	contact     protocol.Contact
 	lastHeard   time.Time     // its last answer, or the start
 	early       []*wire.Batch // of an incarnation that is not known yet
@@ -64,8 +63,8 @@ func (m *master) addr() sched.Addr {
 	return sched.Addr{Role: sched.Master, ID: int32(m.group)} //nolint:gosec // 15 bits
 }
 
-// flush queues what the batch decided. A link that takes nothing is for a master
-// that is gone; the next hello finds the new one.
+// flush queues what the batch decided. A link that accepts nothing is to a
+// process that has ended; the next hello finds the new one.
 func (m *master) flush(log *slog.Logger) {
 	items := m.pending
 	m.pending = nil
@@ -75,7 +74,7 @@ func (m *master) flush(log *slog.Logger) {
 	}
 }
 
-// sendHellos says hello to one master for as long as the daemon runs.
+// sendHellos sends hellos to one master until ctx is done.
 func (s *masters) sendHellos(ctx context.Context, m *master) {
 	var seen protocol.Epoch                                                     // of the masters of the group
 	retry := func(int) time.Duration { return helloRetry + rand.N(helloRetry) } //nolint:gosec // jitter, not a secret
@@ -112,12 +111,12 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 	return err
 }
 
-// helloAnswered takes the outcome of one hello.
+// helloAnswered is called with the outcome of each hello.
 func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 	if err != nil {
 		if _, lost := m.contact.Missed(sched.Time(s.opts.MasterLost), s.opts.Clock.Now()); lost {
 			m.up = false
-			s.lost(m)
+			s.announceLost(m)
 		}
 		return
 	}
@@ -136,20 +135,20 @@ func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 	m.serves = reply.Serves
 	switch {
 	case !m.up && s.known:
-		s.up(m)
+		s.announceUp(m)
 	case !served && s.known && s.opts.Policy.NewMaster != nil:
 		s.stepFrom(m.addr(), &sched.Message{Kind: sched.Serves, Serves: m.serves})
 	}
 }
 
-// register resets the link to a master's new incarnation and tells the core.
+// register resets the link to a master's new incarnation and steps it into the core.
 func (s *masters) register(m *master, reply wire.HelloReply) {
 	m.pending = nil
 	m.out.Reset(reply.Incarnation)
 	m.incarnation, m.epoch, m.serves, m.up = reply.Incarnation, reply.Epoch, reply.Serves, false
 	s.opts.Log.Info("master reached", "group", m.group, "address", m.address, "epoch", reply.Epoch)
 	if s.known {
-		s.up(m)
+		s.announceUp(m)
 	}
 	s.announceIfKnown()
 	early := m.early
@@ -179,15 +178,15 @@ func (s *masters) announce() {
 	s.known = true
 	for _, m := range s.list {
 		if m.incarnation != 0 {
-			s.up(m)
+			s.announceUp(m)
 		}
 	}
 	s.opts.Ready()
 }
 
-// up tells the core of a master, unless the policy has none and it is only
+// announceUp steps a master into the core, unless the policy has none and it is only
 // the daemon that publishes the membership.
-func (s *masters) up(m *master) {
+func (s *masters) announceUp(m *master) {
 	m.up = true
 	if s.opts.Policy.NewMaster == nil {
 		return
@@ -195,7 +194,8 @@ func (s *masters) up(m *master) {
 	s.Step(&sched.Message{Kind: sched.MasterUp, Peer: m.addr(), Serves: m.serves})
 }
 
-func (s *masters) lost(m *master) {
+// announceLost steps the loss of a master into the core.
+func (s *masters) announceLost(m *master) {
 	if s.opts.Policy.NewMaster == nil {
 		s.opts.Log.Warn("the master that publishes the membership cannot be reached: nodes that come or go are not noticed", "address", m.address, "after", s.opts.MasterLost)
 		return
@@ -209,8 +209,8 @@ func (s *masters) lost(m *master) {
 const maxEarly = 100
 
 // deliver steps a master's messages. A master that has just registered this
-// frontend may speak before the answer to the hello was read; what it says is kept
-// until then. Batches of a master that was replaced are never stepped.
+// frontend may send before the answer to the hello was read; its batches are kept until
+// then. Batches of a superseded master are never stepped.
 func (s *masters) deliver(b *wire.Batch) {
 	from := s.opts.Addrs.Addr(b.Sender)
 	if from.Role != sched.Master || int(from.ID) >= len(s.list) {

@@ -39,7 +39,7 @@ type peers struct {
 	doubtful   bool            // workers may have dropped what it has reserved
 	nodes      map[string]*node
 	others     map[string]wire.MemberFrontend
-	members    []sched.Member // as the core was told last, nil before
+	members    []sched.Member // that were stepped last, nil before
 	highest    *atomic.Int32  // highest worker number of any membership, plus one; for hellos
 }
 

@@ -64,7 +64,7 @@ func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 // WaitEnd has a channel of size 1 get the status when the job has ended.
 func (j *Job) WaitEnd(done chan api.Status) { j.waiting = append(j.waiting, done) }
 
-// LeaveEnd takes back WaitEnd.
+// LeaveEnd undoes WaitEnd.
 func (j *Job) LeaveEnd(done chan api.Status) {
 	j.waiting = slices.DeleteFunc(j.waiting, func(w chan api.Status) bool { return w == done })
 }
@@ -85,7 +85,7 @@ func (j *Job) Submit() sched.Message {
 
 // marks are what can be done with tasks that run: sleeping ones can be stopped,
 // continued and started anew, processes stopped and continued, and started anew if
-// who submitted them says so.
+// their job allows it.
 func marks(r *api.Request) sched.Marks {
 	switch {
 	case r.Backend == api.BackendSleep, r.Backend == api.BackendExec && r.Restartable:

@@ -98,7 +98,7 @@ func (t *Table) All() []*Job {
 	return list
 }
 
-// Flush hands on what was written to the history, and shows what the core owes.
+// Flush flushes the history, and exports the sums over the unfinished jobs.
 func (t *Table) Flush(owed sched.Owed) {
 	t.opts.History.flush()
 	t.opts.Metrics.owed(owed)

@@ -16,15 +16,15 @@ import (
 )
 
 // spans record the frontend's stages: "job", the root of everything that
-// happens to a job; "reported", the taking of an attempt's report, below the
+// happens to a job; "reported", the receipt of an attempt's report, below the
 // node's "running"; and "lost", of an attempt that was lost without one, below the
 // job; and of a task that is bound late "queued", which a master records elsewhere.
 // Sampling is decided here, once per job.
 type spans struct{ tracing *telemetry.Tracing }
 
 // began starts the span of a job and keeps what its tasks carry. The context is
-// written into the submission too: after a restart of the frontend the job goes
-// on in the same trace, below the span that began it, and sampled or not as it
+// written into the submission too: after a restart of the frontend the job continues
+// in the same trace, below the span that began it, and sampled or not as it
 // was.
 func (s *spans) began(j *Job) {
 	r := &j.Submission.Request

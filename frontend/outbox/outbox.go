@@ -1,5 +1,5 @@
-// Package outbox holds back what a frontend tells others until the records it rests
-// on are on the disk of the journal (docs/design.md, section 2): a transactional
+// Package outbox holds back what other processes learn from a frontend until the
+// records it rests on are on the disk of the journal (docs/design.md, section 2): a transactional
 // outbox.
 package outbox
 

@@ -47,12 +47,32 @@ func (d *destinations) set(answer func(to string, m int) error) {
 	d.answer = answer
 }
 
+// seen is what has become of the messages.
+type seen struct {
+	a, b, dropped      []int
+	calls, unreachable int
+}
+
+func (d *destinations) seen() seen {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return seen{slices.Clone(d.delivered["a"]), slices.Clone(d.delivered["b"]), slices.Clone(d.dropped), d.calls, d.unreachable}
+}
+
 func (d *destinations) options() relay.Options[int] {
 	return relay.Options[int]{
 		Deliver:     d.deliver,
 		Size:        func(m int) int { return m },
-		Unreachable: func(string, error) { d.unreachable++ },
-		Dropped:     func(_ string, m int, _ error) { d.dropped = append(d.dropped, m) },
+		Unreachable: func(string, error) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.unreachable++
+		},
+		Dropped: func(_ string, m int, _ error) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.dropped = append(d.dropped, m)
+		},
 
 		Destinations: 2, Messages: 5, Setting: "max_messages", Bytes: 100, TotalBytes: 150,
 		Patience: time.Minute, MinPause: 100 * time.Millisecond, MaxPause: time.Second,
@@ -99,17 +119,19 @@ func TestOrder(t *testing.T) {
 		send(t, r, "a", 1, 2, 3)
 		send(t, r, "b", 4, 5)
 		time.Sleep(10 * time.Second)
-		if !slices.Equal(d.delivered["b"], []int{4, 5}) || len(d.delivered["a"]) != 0 || d.unreachable != 1 || r.Idle("a") || !r.Idle("b") {
-			t.Errorf("delivered %v, %d times unreachable", d.delivered, d.unreachable)
+		synctest.Wait()
+		got := d.seen()
+		if !slices.Equal(got.b, []int{4, 5}) || len(got.a) != 0 || got.unreachable != 1 || r.Idle("a") || !r.Idle("b") {
+			t.Errorf("%+v", got)
 		}
-		if d.calls < 10 || d.calls > 20 {
-			t.Errorf("%d calls in ten seconds with pauses from 100 ms to 1 s", d.calls)
+		if got.calls < 10 || got.calls > 20 {
+			t.Errorf("%d calls in ten seconds with pauses from 100 ms to 1 s", got.calls)
 		}
 		d.set(func(string, int) error { return nil })
 		r.Retry("a")
 		synctest.Wait()
-		if !slices.Equal(d.delivered["a"], []int{1, 2, 3}) {
-			t.Errorf("delivered %v after Retry", d.delivered)
+		if got := d.seen(); !slices.Equal(got.a, []int{1, 2, 3}) {
+			t.Errorf("%+v after Retry", got)
 		}
 		wantStats(t, r, relay.Stats{Delivered: 5})
 	})
@@ -128,8 +150,8 @@ func TestAtMostOnce(t *testing.T) {
 				})
 				send(t, r, "a", 1, 2, 3)
 				synctest.Wait()
-				if !slices.Equal(d.delivered["a"], []int{1, 3}) || !slices.Equal(d.dropped, []int{2}) || d.calls != 3 {
-					t.Errorf("delivered %v, dropped %v, %d calls", d.delivered, d.dropped, d.calls)
+				if got := d.seen(); !slices.Equal(got.a, []int{1, 3}) || !slices.Equal(got.dropped, []int{2}) || got.calls != 3 {
+					t.Errorf("%+v", got)
 				}
 				wantStats(t, r, relay.Stats{Delivered: 2, Dropped: 1})
 			})
@@ -143,14 +165,17 @@ func TestPatience(t *testing.T) {
 		d.set(func(string, int) error { return away })
 		send(t, r, "a", 1)
 		time.Sleep(30 * time.Second)
+		synctest.Wait()
 		send(t, r, "a", 2)
 		time.Sleep(35 * time.Second)
-		if !slices.Equal(d.dropped, []int{1}) {
-			t.Errorf("dropped %v after 65 s and 35 s", d.dropped)
+		synctest.Wait()
+		if got := d.seen(); !slices.Equal(got.dropped, []int{1}) {
+			t.Errorf("dropped %v after 65 s and 35 s", got.dropped)
 		}
 		time.Sleep(30 * time.Second)
-		if !slices.Equal(d.dropped, []int{1, 2}) || !r.Idle("a") {
-			t.Errorf("dropped %v after 95 s and 65 s", d.dropped)
+		synctest.Wait()
+		if got := d.seen(); !slices.Equal(got.dropped, []int{1, 2}) || !r.Idle("a") {
+			t.Errorf("dropped %v after 95 s and 65 s", got.dropped)
 		}
 		wantStats(t, r, relay.Stats{Dropped: 2})
 	})

@@ -17,7 +17,7 @@ func (d *Dispatcher) Unknown(b *wire.Batch) error {
 		return nil
 	}
 	d.follower.RefreshNow()
-	return &api.Error{Problem: api.Busy, What: "it is not on the membership that this frontend has", Subject: b.Sender.String(), Tried: "taking its messages at frontend " + d.opts.Self.Name,
+	return &api.Error{Problem: api.Busy, What: "it is not on the membership that this frontend has", Subject: b.Sender.String(), Tried: "accepting its messages at frontend " + d.opts.Self.Name,
 		Next: "try again, the membership is being asked for; should that last, see whether its master has it: `pigeon nodes`", RetryAfter: 10 * time.Millisecond}
 }
 
@@ -32,7 +32,7 @@ func (d *Dispatcher) Deliver(b *wire.Batch) {
 }
 
 // deliverPeer steps the messages of a node or of another frontend. Those of a process
-// that has gone since, and of slots without a number, mean nothing any more.
+// that has left since, and of slots without a number, are ignored.
 func (d *Dispatcher) deliverPeer(b *wire.Batch) {
 	if d.peers.sessions.Status(b.Sender, b.Incarnation) != protocol.Current {
 		d.opts.Metrics.ignored.Inc()

@@ -19,7 +19,7 @@ func (t *Table) Restore(sub *journal.Submission) *Job {
 }
 
 // RestoreRecord applies a record that the journal has of a job, and returns the message
-// that steps it into the core; false for a record that no core is told of. Records of
+// that steps it into the core; false for a record that is not stepped. Records of
 // placements in groups that the configuration no longer has are left out: the tasks are
 // placed anew.
 func (j *Job) RestoreRecord(r *journal.Record, groups int) (m sched.Message, ok bool) {

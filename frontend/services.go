@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// listen takes the ports; callers are answered once Run runs.
+// listen opens the ports; callers are answered once Run runs.
 func (f *Frontend) listen() (err error) {
 	f.scheduler, err = f.life.Listen(wire.WithApplications(wire.SchedulerProcessor(f), &f.applications), server.Options{
 		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.SubmitMaxFrame,
@@ -28,9 +28,9 @@ func (f *Frontend) listen() (err error) {
 	return err
 }
 
-// Deliver takes messages of a master, and under policies that bind tasks late of
-// nodes and other frontends. A peer that is not on the membership yet is told to try
-// again while the membership is asked for.
+// Deliver accepts messages of a master, and under policies that bind tasks late of
+// nodes and other frontends. A peer that is not on the membership yet is to try again
+// while the membership is asked for.
 func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return f.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
 		if err := f.owner.dispatch.Unknown(b); err != nil {
