@@ -61,8 +61,8 @@ func (d *destinations) seen() seen {
 
 func (d *destinations) options() relay.Options[int] {
 	return relay.Options[int]{
-		Deliver:     d.deliver,
-		Size:        func(m int) int { return m },
+		Deliver: d.deliver,
+		Size:    func(m int) int { return m },
 		Unreachable: func(string, error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
