@@ -3,58 +3,48 @@ package experiment
 import (
 	"context"
 	"runtime"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// InParallel calls do for 0 to n-1 on all processors and hands the results to
-// each in this order, as soon as each can be. The first error ends it; calls
-// under way are then waited for.
+// InParallel calls do for 0 to n-1 on all processors and hands the results to each in
+// this order, as soon as each can be, from one goroutine. The first error in this order ends it;
+// calls under way are then waited for.
 func InParallel[T any](ctx context.Context, n int, do func(context.Context, int) (T, error), each func(int, T) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	results := make([]chan outcomeOf[T], n)
-	for i := range results {
-		results[i] = make(chan outcomeOf[T], 1)
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(1 + runtime.GOMAXPROCS(0)) // one hands out the results
+	type outcome struct {
+		value T
+		err   error
 	}
-	next := make(chan int)
-	var all sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		all.Go(func() {
-			for i := range next {
-				value, err := do(ctx, i)
-				results[i] <- outcomeOf[T]{value, err}
-			}
-		})
+	outcomes := make([]chan outcome, n)
+	for i := range outcomes {
+		outcomes[i] = make(chan outcome, 1)
 	}
-	all.Go(func() {
-		defer close(next)
+	calls.Go(func() error {
 		for i := range n {
 			select {
-			case next <- i:
+			case o := <-outcomes[i]:
+				if o.err == nil {
+					o.err = each(i, o.value)
+				}
+				if o.err != nil {
+					return o.err
+				}
 			case <-ctx.Done():
-				return
+				return ctx.Err()
 			}
 		}
+		return nil
 	})
-	defer all.Wait()
-	defer cancel() // before the wait
 	for i := range n {
-		select {
-		case r := <-results[i]:
-			if r.err != nil {
-				return r.err
+		calls.Go(func() error {
+			if ctx.Err() == nil {
+				value, err := do(ctx, i)
+				outcomes[i] <- outcome{value, err}
 			}
-			if err := each(i, r.value); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+			return nil
+		})
 	}
-	return nil
-}
-
-type outcomeOf[T any] struct {
-	value T
-	err   error
+	return calls.Wait()
 }

@@ -179,8 +179,7 @@ func (w *jsonWriter) fields(t *testing.T, object reflect.Type) {
 
 func (w *jsonWriter) rows(t *testing.T, object reflect.Type) {
 	t.Helper()
-	for i := range object.NumField() {
-		f := object.Field(i)
+	for f := range object.Fields() {
 		tag, _ := f.Tag.Lookup("json")
 		key, options, _ := strings.Cut(tag, ",")
 		switch inner := f.Type; {

@@ -5,28 +5,8 @@
 # POLICY the scheduling policy (pigeon): those without groups have one master.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-pigeon=${PIGEON:-pigeon}
-command -v "$pigeon" >/dev/null || { echo "start.sh: there is no program '$pigeon'; run 'make build' and set PIGEON=bin/pigeon" >&2; exit 2; }
-mkdir -p pigeon-data/logs
+. "$here/../daemons.sh"
 
-nodes= others=
-stop() { # nodes first: they hand their last results over
-	trap - EXIT INT TERM HUP
-	for pids in "$nodes" "$others"; do
-		# shellcheck disable=SC2086 # a list of numbers
-		[ -z "$pids" ] || { kill $pids 2>/dev/null || :; wait $pids 2>/dev/null || :; }
-	done
-}
-trap stop EXIT
-trap 'exit 0' INT TERM HUP
-
-start() { # NAME VERB FLAGS...
-	name=$1
-	shift
-	# In a session of its own: a Ctrl-C is for stop, which decides who ends when.
-	setsid "$pigeon" "$@" >>"pigeon-data/logs/$name.log" 2>&1 &
-	last=$!
-}
 policy=${POLICY:-pigeon}
 masters=127.0.0.1:20702,127.0.0.1:20712,127.0.0.1:20722 groups="0 1 2"
 case ${policy%%:*} in
