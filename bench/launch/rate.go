@@ -2,10 +2,8 @@ package launch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
+	"golang.org/x/sync/errgroup"
 )
 
 // RateOptions describe the tasks that are launched.
@@ -119,8 +118,8 @@ func (o *RateOptions) result(total time.Duration, daemons, own cluster.Usage, fa
 	return r
 }
 
-// Calls at a time to one frontend. Jobs in flight beyond the watchers are asked
-// for later; they end in about the order in which they were submitted.
+// Calls at a time to one frontend. Jobs in flight beyond the watchers are waited for
+// later; they end in about the order in which they were submitted.
 const (
 	submitters = 64
 	watchers   = 128
@@ -137,46 +136,36 @@ type generator struct {
 	options   RateOptions
 	base      string // of keys, so that each run has its own
 	frontends []target
-	next      atomic.Int64 // job
 	done      atomic.Int64 // tasks
 	failed    atomic.Int64
 }
 
 func (g *generator) run(ctx context.Context) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var all sync.WaitGroup
-	for range g.options.InFlight {
-		all.Go(func() {
-			for g.job(ctx, stop) {
-			}
-		})
+	jobs, running := errgroup.WithContext(ctx)
+	jobs.SetLimit(g.options.InFlight)
+	for k, first := 0, 0; first < g.options.Tasks && running.Err() == nil; k, first = k+1, first+g.options.JobTasks {
+		jobs.Go(func() error { return g.job(running, k, min(g.options.JobTasks, g.options.Tasks-first)) })
 	}
-	all.Wait()
+	if err := jobs.Wait(); err != nil {
+		return err
+	}
 	return context.Cause(ctx)
 }
 
-// job runs the next job to its end; false when there is none.
-func (g *generator) job(ctx context.Context, stop context.CancelCauseFunc) bool {
-	k := int(g.next.Add(1) - 1)
-	first := k * g.options.JobTasks
-	if first >= g.options.Tasks || ctx.Err() != nil {
-		return false
-	}
-	tasks := make([]api.Task, min(g.options.JobTasks, g.options.Tasks-first))
+// job runs a job to its end.
+func (g *generator) job(ctx context.Context, number, size int) error {
+	tasks := make([]api.Task, size)
 	for i := range tasks {
 		tasks[i].Payload = g.options.payload()
 	}
-	key := g.base + "-" + strconv.Itoa(k)
-	err := g.frontends[k%len(g.frontends)].toItsEnd(ctx, &api.Request{Key: key, Backend: g.options.Backend, Class: "short", Tasks: tasks}, &g.failed)
-	if err != nil {
-		stop(errors.Join(fmt.Errorf("job %d of %d tasks: %w; the measurement was ended", k, len(tasks), err), ctx.Err()))
-		return false
+	q := &api.Request{Key: g.base + "-" + strconv.Itoa(number), Backend: g.options.Backend, Class: "short", Tasks: tasks}
+	if err := g.frontends[number%len(g.frontends)].toItsEnd(ctx, q, &g.failed); err != nil {
+		return fmt.Errorf("job %d of %d tasks: %w; the measurement was ended", number, size, err)
 	}
-	if done := g.done.Add(int64(len(tasks))); g.options.Progress != nil {
+	if done := g.done.Add(int64(size)); g.options.Progress != nil {
 		g.options.Progress(int(done))
 	}
-	return true
+	return nil
 }
 
 // toItsEnd submits a job and waits for its end.
