@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -159,19 +160,11 @@ func TestPausedDaemonContinues(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A signal takes effect when each thread has noticed it.
-	for deadline := time.Now().Add(30 * time.Second); ready() == nil; {
-		if time.Now().After(deadline) {
-			t.Fatal("a paused frontend answers")
-		}
-	}
+	await.Until(t, "the paused frontend does not answer", func() bool { return ready() != nil })
 	if err := c.Resume(cluster.Frontend, 0); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); ready() != nil; {
-		if time.Now().After(deadline) {
-			t.Fatal("the frontend does not continue")
-		}
-	}
+	await.Until(t, "the frontend answers again", func() bool { return ready() == nil }, func() string { return fmt.Sprint(ready()) })
 	if c.Pause(cluster.Master, 1) == nil || c.HTTP(cluster.Master, 1) != "" {
 		t.Error("there is a second master")
 	}

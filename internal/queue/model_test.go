@@ -180,8 +180,8 @@ func (m *model) pushIdle(t *rapid.T) {
 		return
 	}
 	w := rapid.SampledFrom(m.workers).Draw(t, "worker")
-	if w.Listed() != slices.Contains(m.idle, w) {
-		t.Fatal("Listed is wrong")
+	if got, want := w.Listed(), slices.Contains(m.idle, w); got != want {
+		t.Fatalf("Listed is %t, want %t", got, want)
 	}
 	if w.Listed() {
 		m.index.RemoveIdle(&w.Idler)

@@ -173,7 +173,10 @@ func TestActions(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	a.Reset()
-	if len(a.List()) != 0 || testing.AllocsPerRun(10, func() { a.Reset(); a.Timer(1, 1) }) != 0 {
-		t.Error("a reset list is not empty, or allocates")
+	if list := a.List(); len(list) != 0 {
+		t.Errorf("a reset list has %v", list)
+	}
+	if n := testing.AllocsPerRun(10, func() { a.Reset(); a.Timer(1, 1) }); n != 0 {
+		t.Errorf("a reset list allocates %v times", n)
 	}
 }

@@ -124,7 +124,7 @@ func TestSamplingIsDecidedOnce(t *testing.T) {
 
 	ctx, span := drop.Root(t.Context(), Carrier{}, "job")
 	if span.IsRecording() || Inject(ctx) != (Carrier{}) {
-		t.Error("a job that was not drawn is recorded or carried")
+		t.Errorf("a job that was not sampled: recorded %t, carried on as %+v", span.IsRecording(), Inject(ctx))
 	}
 	if _, span := keep.Start(Inject(ctx).Context(t.Context()), "task"); span.IsRecording() {
 		t.Error("a task of an unsampled job is recorded by a daemon whose own ratio is 1")
@@ -249,7 +249,7 @@ func TestOff(t *testing.T) {
 	ctx, span := tr.Root(t.Context(), Carrier{}, "x")
 	span.End()
 	if span.IsRecording() || Inject(ctx) != (Carrier{}) || tr.Stats() != (Stats{}) {
-		t.Error("tracing that is off keeps something")
+		t.Errorf("tracing is off: recorded %t, carried on as %+v, stats %+v", span.IsRecording(), Inject(ctx), tr.Stats())
 	}
 	shutdown(t, tr)
 }

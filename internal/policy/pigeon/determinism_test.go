@@ -74,8 +74,14 @@ func TestSameInputsSameActions(t *testing.T) {
 		}
 	}
 	for range 3 {
-		if !slices.Equal(first, crowd()) {
-			t.Fatal("the same inputs gave other actions")
+		again := crowd()
+		for i := range min(len(first), len(again)) {
+			if first[i] != again[i] {
+				t.Fatalf("action %d of the same inputs is %q, was %q", i, again[i], first[i])
+			}
+		}
+		if len(first) != len(again) {
+			t.Fatalf("the same inputs caused %d actions, then %d", len(first), len(again))
 		}
 	}
 }

@@ -103,8 +103,8 @@ func TestPermutationsAreUniform(t *testing.T) {
 func TestOnlyGroupsThatServe(t *testing.T) {
 	f := newFrontend(t, 2)
 	held := f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, App: "a", Count: 4})
-	if len(sent(held)) != 0 {
-		t.Fatal("tasks were sent to groups that do not serve them")
+	if got := sent(held); len(got) != 0 {
+		t.Fatalf("sent to groups that do not serve them: %v", got)
 	}
 	got := sent(f.step(group(1), &sched.Message{Kind: sched.Serves, Serves: []string{"", "a"}}))
 	if len(got) != 1 || got[0].To != group(1) || got[0].Msg.Count != 4 {
@@ -133,8 +133,8 @@ func TestLostAttempts(t *testing.T) {
 		if again := sent(got); len(again) != 1 || again[0].Msg.Attempt != attempt+1 || !again[0].Msg.Head {
 			t.Fatalf("attempt %d: %v", attempt, got)
 		}
-		if len(lost(attempt)) != 0 {
-			t.Fatal("the same loss counted twice")
+		if again := lost(attempt); len(again) != 0 {
+			t.Fatalf("the same loss of attempt %d, reported again, caused %v", attempt, again)
 		}
 	}
 	describe(t, lost(3),

@@ -58,28 +58,28 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-func TestQuestions(t *testing.T) {
+func TestLookups(t *testing.T) {
 	l := parse(t, false, "--frontend f:1,g:2 --name a --name=b --conf k=1 -c k=2=3 -v --driver-class-path x/pigeon-spark-4_2.13.jar:y --jars j.jar job --version --name c")
 	if v, given := l.Ours("--frontend"); v != "f:1,g:2" || !given {
-		t.Error(v, given)
+		t.Errorf("--frontend is %q, given %t", v, given)
 	}
-	if _, given := l.Ours("--config"); given {
-		t.Error("--config was not given")
+	if v, given := l.Ours("--config"); given {
+		t.Errorf("--config is %q, and was not given", v)
 	}
 	if v, given := l.Value("--name"); v != "b" || !given {
-		t.Error(v, given)
+		t.Errorf("--name is %q, given %t; want the last one, b", v, given)
 	}
 	if v, given := l.Conf("k"); v != "2=3" || !given {
-		t.Error(v, given)
+		t.Errorf("the setting k is %q, given %t; want 2=3", v, given)
 	}
 	if !l.Has("--version", "-v") || l.Has("--version") {
-		t.Error("switches of the application were taken for Spark's")
+		t.Errorf("-v of Spark: %t; --version of the application taken for Spark's: %t", l.Has("-v"), l.Has("--version"))
 	}
 	if jars := l.Jars(nil); !slices.Equal(jars, []string{"j.jar", "x/pigeon-spark-4_2.13.jar", "y"}) {
-		t.Error(jars)
+		t.Errorf("jars %q", jars)
 	}
-	if _, given := l.Setting("", "absent", nil); given {
-		t.Error("a setting out of nothing")
+	if v, given := l.Setting("", "absent", nil); given {
+		t.Errorf("a setting that was never set is %q", v)
 	}
 }
 
