@@ -11,21 +11,22 @@ targets=$("$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.
 	grep -ho '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go 2>/dev/null | sed "s|^func |$package |" || true
 done)
 
-said=$(mktemp)
-trap 'rm -f "$said"' EXIT
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
 
 # run PACKAGE TARGET: fuzzes it. Each interesting input is cut down for a second at
-# most: by default that is a minute, in which nothing else is tried. A Go fuzzer whose time is up while an input runs
-# may call that a failure ("context deadline exceeded", golang/go#75804) without
-# having found anything: a finding is written to testdata, and says so.
+# most: by default that is a minute, in which no other input is tried. A Go fuzzer
+# whose time is up while an input runs
+# may report a failure ("context deadline exceeded", golang/go#75804) without
+# having found one: a real finding is written to testdata, and reported so.
 run() {
-	if "$go" test -run '^$' -fuzz "^$2\$" -fuzztime "$each" -fuzzminimizetime 1s "$1" </dev/null >"$said" 2>&1; then
-		tail -n 2 "$said"
+	if "$go" test -run '^$' -fuzz "^$2\$" -fuzztime "$each" -fuzzminimizetime 1s "$1" </dev/null >"$output" 2>&1; then
+		tail -n 2 "$output"
 		return 0
 	fi
-	cat "$said"
-	if grep -q 'context deadline exceeded' "$said" && ! grep -qE 'Failing input|panic|fatal error|data race' "$said"; then
-		echo "fuzz $2: its time was up in the middle of an input; nothing was found"
+	cat "$output"
+	if grep -q 'context deadline exceeded' "$output" && ! grep -qE 'Failing input|panic|fatal error|data race' "$output"; then
+		echo "fuzz $2: the time was up in the middle of an input; it found nothing"
 		return 0
 	fi
 	return 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Is there a Go that can build this? Says what to install when not.
+# Checks for a Go that can build Pigeon, and prints what to install if there is none.
 set -eu
 
 go=${GO:-go}

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Says what is missing to build sparkplugin: a JDK 17 or newer, and Maven.
+# Checks for what sparkplugin needs: a JDK 17 or newer, and Maven.
 set -eu
 
 refuse() {
-	echo "make spark: $1; install it (apt-get install openjdk-17-jdk maven) or set JAVA_HOME. Everything else of Pigeon is built without it" >&2
+	echo "$1; install it (apt-get install openjdk-17-jdk maven) or set JAVA_HOME. Only the plugin for Spark needs it" >&2
 	exit 2
 }
 

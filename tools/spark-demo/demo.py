@@ -41,7 +41,7 @@ SETTINGS = {
 class Demo:
     def __init__(self, pigeon, spark, folder):
         self.pigeon, self.spark, self.folder = pigeon, spark, folder
-        # A dev of its own, which no other command of the user finds.
+        # A dev of its own, which other commands of the user do not find.
         self.env = {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": "127.0.0.1", "XDG_RUNTIME_DIR": str(folder / "run")}
 
     def on_pigeon(self):
@@ -74,7 +74,7 @@ class Demo:
         return folder
 
     def drivers(self, processes, folder, master, pigeon):
-        """Runs all three to their end, and gives the story of each."""
+        """Runs all three to their end, and returns the Story of each."""
         began, running = {}, {}
         for name, (script, own) in DRIVERS.items():
             key = script.removesuffix(".py")
@@ -124,7 +124,7 @@ def main(pigeon, spark, folder):
 if __name__ == "__main__":
     if len(sys.argv) != 4:
         sys.exit(__doc__)
-    # An end that is asked for passes through every __exit__ too.
+    # A requested end also passes through every __exit__.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("spark-demo: it was ended"))
     try:
         main(*sys.argv[1:])

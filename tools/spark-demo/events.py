@@ -1,4 +1,4 @@
-"""What an event log of Spark tells of waiting. Times are in seconds."""
+"""Reads waiting times from an event log of Spark. Times are in seconds."""
 
 import json
 import pathlib
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Story:
-    """One driver, as its own event log has it."""
+    """One driver, according to its event log."""
 
     started: float = 0.0  # of the application, since the epoch
     ended: float = 0.0
@@ -16,7 +16,7 @@ class Story:
     launched: dict = field(default_factory=dict)  # stage -> its first task's launch
 
     def waits(self):
-        """Of each job: from its submission until its first task ran."""
+        """Returns for each job the time from its submission to the start of its first task."""
         times = []
         for submitted, stages in self.jobs.values():
             launches = [self.launched[s] for s in stages if s in self.launched]
@@ -26,7 +26,7 @@ class Story:
 
 
 def read(path):
-    """The story of a whole event log, not compressed."""
+    """Returns the Story of a complete, uncompressed event log."""
     story = Story()
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         event = json.loads(line)
@@ -46,6 +46,6 @@ def read(path):
 
 
 def has_job(folder):
-    """Has the driver that logs into the folder submitted a job?"""
+    """Returns whether the driver that logs to the folder has submitted a job."""
     logs = list(pathlib.Path(folder).glob("*"))
     return any('"SparkListenerJobStart"' in log.read_text(encoding="utf-8", errors="replace") for log in logs)

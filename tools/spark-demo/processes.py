@@ -1,4 +1,4 @@
-"""Processes that are gone at the end, whatever happens."""
+"""Processes that are ended in every case."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import time
 
 
 class Failed(Exception):
-    """The demo cannot go on; the text says why and where to look."""
+    """The demo cannot continue; the text says why and where to look."""
 
 
 class Processes:
@@ -41,7 +41,7 @@ class Processes:
 
 
 def end(process, grace=20):
-    """Asks the session to end, and makes it."""
+    """Terminates the session, and kills it if it does not end."""
     try:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(grace)
@@ -54,7 +54,7 @@ def end(process, grace=20):
 
 
 def until(what, process, seconds, ready):
-    """Waits until ready() gives something, and gives that."""
+    """Waits until ready() returns a value, and returns it."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = ready()
@@ -67,13 +67,13 @@ def until(what, process, seconds, ready):
 
 
 def tail(process, lines=15):
-    """The end of what a process said, and where the rest is."""
+    """Returns the end of the output of a process, and where the rest is."""
     text = process.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
     return "\n  " + "\n  ".join(text) + f"\nAll of it is in {process.log}."
 
 
 def leftovers(folder):
-    """Command lines of processes that still use something in the folder."""
+    """Returns the command lines of processes that still use a file in the folder."""
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""What the demo shows: when each driver waited and ran, and how long its jobs waited."""
+"""Prints when each driver waited and ran, and how long its jobs waited."""
 
 import statistics
 import sys
@@ -21,7 +21,7 @@ def show(results, cluster_size, out=sys.stdout):
 
 
 def timeline(results, out):
-    """A line for each driver: waiting for its first task, then running."""
+    """Returns a line for each driver: waiting for its first task, then running."""
     wait, run = ("░", "█") if can(out, "░█") else (".", "#")
     spans = {}
     for cluster, stories in results.items():
@@ -46,7 +46,7 @@ def waiting(waits):
 
 
 def sentence(results):
-    """The one thing to take home, with the price of it."""
+    """Returns the conclusion, with its cost."""
     (ours, our), (theirs, their) = results.items()
 
     def worst(stories):
