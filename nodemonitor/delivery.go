@@ -28,22 +28,22 @@ type deliveries struct {
 
 	// Where workers exchange messages with frontends and other nodes.
 	sessions   *membership.Sessions // nil: only the master's messages are accepted
-	refreshNow func()               // asks for the membership
-	crowded    func() string        // why no launch is taken now, "" when one is
+	refreshNow func()               // has the membership refreshed
+	crowded    func() string        // why no launch is accepted now, "" when one is
 }
 
 var _ wire.BatchReceiver = (*deliveries)(nil)
 
-// Deliver takes messages of the master and, where workers speak to others, of the
-// frontends and nodes on the membership.
+// Deliver accepts messages of the master and, where workers exchange messages with others,
+// of the frontends and nodes on the membership.
 func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	if b.Sender.Daemon() != d.master {
-		r, taken, err := d.answerOther(b)
-		if taken || err != nil {
+		r, answered, err := d.answerOther(b)
+		if answered || err != nil {
 			return r, err
 		}
 	}
-	if d.sessions != nil && launches(b) {
+	if d.sessions != nil && bringsWork(b) {
 		if why := d.crowded(); why != "" {
 			return wire.BatchReply{}, d.busy(why)
 		}
@@ -70,8 +70,8 @@ func (d *deliveries) answerOther(b *wire.Batch) (r wire.BatchReply, answered boo
 	}
 }
 
-// launches reports whether the batch brings work.
-func launches(b *wire.Batch) bool {
+// bringsWork reports whether the batch has a launch.
+func bringsWork(b *wire.Batch) bool {
 	for i := range b.Items {
 		if b.Items[i].Msg.Kind == sched.Launch {
 			return true
@@ -84,7 +84,7 @@ func launches(b *wire.Batch) bool {
 func (d *deliveries) busy(what string) error {
 	return &api.Error{
 		Problem: api.Busy, What: what, Subject: fmt.Sprintf("node %q", d.node),
-		Tried: "taking messages", Next: "send them again", RetryAfter: 10 * time.Millisecond,
+		Tried: "accepting messages", Next: "send them again", RetryAfter: 10 * time.Millisecond,
 	}
 }
 
@@ -100,7 +100,7 @@ func (d *deliveries) enter(e event) error {
 	default:
 		return &api.Error{
 			Problem: api.NotReady, What: err.Error(), Subject: fmt.Sprintf("node %q", d.node),
-			Tried: "taking messages", Next: "wait until it has registered again",
+			Tried: "accepting messages", Next: "wait until it has registered again",
 		}
 	}
 }

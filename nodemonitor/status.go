@@ -73,3 +73,11 @@ func (n *NodeMonitor) currentState() state {
 	s.Kept, s.KeptBytes = o.results.Kept()
 	return s
 }
+
+// readiness returns why the node is of no use at the moment, nil when it is.
+func (n *NodeMonitor) readiness() error {
+	if s := n.registration.Status(); s.Problem != "" {
+		return fmt.Errorf("node %q: %s", n.cfg.ID, s.Problem)
+	}
+	return nil
+}

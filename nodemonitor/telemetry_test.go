@@ -147,3 +147,20 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestMetricsWithoutADaemon: the metrics for the documentation can be gathered.
+func TestMetricsWithoutADaemon(t *testing.T) {
+	families, err := Metrics().Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, f := range families {
+		names[f.GetName()] = true
+	}
+	for _, name := range []string{"workers", "launches_total", "kept_results", "backends", "nats_connected", "grants_ended_total", "messages_relayed_total", "core_messages_total"} {
+		if !names["pigeon_nodemonitor_"+name] {
+			t.Errorf("%s is missing among %d families", name, len(families))
+		}
+	}
+}

@@ -1,6 +1,6 @@
-// Package members is what a node knows of the other daemons of its cluster, under policies
-// whose workers exchange messages with frontends and other nodes: the master's membership,
-// entered into addresses, links and worker cores.
+// Package members applies the master's membership on a node, under policies whose workers
+// exchange messages with frontends and other nodes: it enters the members into addresses,
+// links and worker cores.
 //
 //	          on the membership                 refuses messages
 //	unknown ────────────────────▶ a member ──────────────────────▶ excluded

@@ -28,8 +28,8 @@ type Source interface {
 	// Hello returns the node as it is now. With fresh the master is another process
 	// than the one that waiting messages were meant for.
 	Hello(fresh bool) (*wire.Hello, bool)
-	// Accepted is called when the master has accepted a hello; the error says why the
-	// node cannot be registered by that answer.
+	// Accepted is called when the master has accepted a hello; the error is why the node
+	// cannot be registered by that answer.
 	Accepted(r *wire.HelloReply) (err error, ok bool)
 	Snapshot() (*wire.Snapshot, bool)
 }
@@ -114,7 +114,7 @@ func (r *Registration) beat(ctx context.Context) error {
 	return err
 }
 
-// sendHello says hello once. The error says why it has to be said again.
+// sendHello sends one hello. The error is why it has to be sent again.
 func (r *Registration) sendHello(ctx context.Context) error {
 	hello, ok := r.cfg.Source.Hello(r.fresh)
 	if !ok {
@@ -153,7 +153,7 @@ func (r *Registration) accepted(reply *wire.HelloReply) {
 	r.cfg.Log.Info("registered", "group", reply.Group, "epoch", reply.Epoch)
 }
 
-// sendSnapshot sends one. What runs goes on without an answer, so that is no error.
+// sendSnapshot sends one. Without an answer everything runs on, so that is no error.
 func (r *Registration) sendSnapshot(ctx context.Context) error {
 	s, ok := r.cfg.Source.Snapshot()
 	if !ok {
@@ -167,7 +167,7 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 	if err != nil {
 		if ctx.Err() == nil && r.state.Unanswered() {
 			r.status.Store(&Status{Problem: "its master does not answer: " + err.Error()})
-			r.cfg.Log.Warn("the master does not answer; what runs goes on", "error", err)
+			r.cfg.Log.Warn("the master does not answer; running tasks continue", "error", err)
 		}
 		return nil // the next snapshot has everything that this one had
 	}

@@ -29,7 +29,7 @@ type attempt struct {
 	phase      phase
 	backend    backend.Backend // once it has started; nil for a duplicate
 	duplicate  bool            // it is here already, elsewhere: nothing was started
-	killed     bool            // its end was asked for
+	killed     bool            // its backend was to end it
 }
 
 // phase is what an attempt does.

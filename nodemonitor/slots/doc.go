@@ -27,8 +27,8 @@
 //
 // # Launches that the node denies
 //
-// Only the shell knows that the node stops, that it keeps as many results as it may, or
-// that a launch names no frontend. It denies such a launch, and the core refuses it in
-// the order of its own checks. A slot that refused for want of room is withheld: the
-// master is not told that it is idle before there is room.
+// A core cannot see that the node stops, that it keeps as many results as it may, or that
+// a launch names no frontend. The shell denies such a launch, and the core refuses it for
+// that reason. A slot that refused for want of room is withheld: it is not reported idle
+// to the master before there is room.
 package slots

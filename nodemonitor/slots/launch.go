@@ -56,7 +56,7 @@ func (s *Workers) denial(it *wire.Item) string {
 	case s.stopping:
 		return "the node monitor is stopping"
 	case !s.cfg.Results.CanReport(it.Msg.Owner):
-		return fmt.Sprintf("node %q cannot tell whom to report to", s.cfg.Node.Name)
+		return fmt.Sprintf("node %q has no frontend to report to", s.cfg.Node.Name)
 	case !s.hasRoom():
 		s.full = true
 		return s.cfg.Kept.Fullness()

@@ -11,7 +11,7 @@ import (
 // that master.
 func (s *Workers) Epoch() (epoch uint64, of int64) { return s.epoch, s.epochOf }
 
-// Registered applies the answer to a hello that was accepted; the error says that the
+// Registered applies the answer to a hello that was accepted; the error is that the
 // two do not fit together. Under a new epoch no slot accepts what an earlier master
 // still has on its way: each core gets its own kind again, from the new one.
 func (s *Workers) Registered(epoch uint64, incarnation int64, numbers []int32) error {

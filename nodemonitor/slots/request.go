@@ -11,7 +11,7 @@ import (
 //	                  │  ▲ └── the frontend is no member any more: NoTask by the shell ──▶ none
 //	                  └──┘ no answer for some heartbeats: sent again
 //
-// A frontend that restarts probes again for what its journal says is unfinished, so a
+// A frontend that restarts probes again for what is unfinished in its journal, so a
 // request that is given up loses nothing.
 //
 // One that takes this node for lost, wrongly and perhaps for a moment only, drops the

@@ -110,8 +110,8 @@ func (s *Workers) SetMembers(members []sched.Member) {
 }
 
 // Flush sends what the batch decided; flushResults is called where reports belong in
-// it: before idle notices, so that a node that dies in between has rather reported a
-// result than asked for work.
+// it: before idle notices, so that a node that dies in between has reported a result
+// rather than asked for work.
 func (s *Workers) Flush(flushResults func()) {
 	s.deliverLocal()
 	if s.full {

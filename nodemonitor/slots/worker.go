@@ -33,7 +33,7 @@ type worker struct {
 	request  request // of the core to a frontend, not answered yet
 
 	// While an Idle is withheld, snapshots report the sequence number from before,
-	// which the master knows already.
+	// which the master has already.
 	withheld    bool
 	reportedSeq uint64
 
@@ -49,8 +49,7 @@ type stepped struct {
 	ended   *backend.Result
 }
 
-// seq returns the sequence number that the master is told; 0 of a core that counts
-// none.
+// seq returns the sequence number that the master gets; 0 of a core that counts none.
 func (w *worker) seq() uint64 {
 	if w.withheld {
 		return w.reportedSeq
@@ -61,7 +60,7 @@ func (w *worker) seq() uint64 {
 	return w.core.Slot().Seq
 }
 
-// reserved reports whether the worker serves short tasks only, as far as it knows.
+// reserved reports whether the worker serves short tasks only.
 func (w *worker) reserved() bool { return w.core != nil && w.core.Slot().Reserved }
 
 // claim returns the worker's number in the cluster plus one, 0 while it has none.
@@ -82,8 +81,8 @@ func (w *worker) firstRunning() *attempt {
 	return nil
 }
 
-// Describe returns the slots as the master is told of them, in a hello with the
-// attempts whose results are kept.
+// Describe returns the slots for a snapshot, or for a hello: that names the attempts whose
+// results are kept as well.
 func (s *Workers) Describe(hello bool) []wire.Slot {
 	if s.stopping {
 		return nil
@@ -103,16 +102,16 @@ func (s *Workers) Describe(hello bool) []wire.Slot {
 	return slots
 }
 
-// maxKeptTold bounds the kept results named in a hello. A master that was not told of
+// maxKeptNamed bounds the kept results named in a hello. A master that has not learned of
 // one may launch its attempt again; the node answers with the result.
-const maxKeptTold = 50_000
+const maxKeptNamed = 50_000
 
 // addKept adds the attempts that ended here and are not acknowledged, each to its slot,
 // or to the first when that is gone. at has the index of a worker's slot.
 func (s *Workers) addKept(slots []wire.Slot, at []int) {
-	told := 0
+	named := 0
 	s.cfg.Kept.EachKept(func(r *results.Result) bool {
-		if told++; told > maxKeptTold {
+		if named++; named > maxKeptNamed {
 			return false
 		}
 		d := &slots[max(0, at[r.Slot])]

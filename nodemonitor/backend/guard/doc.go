@@ -37,6 +37,6 @@
 // # Output
 //
 // The guard reads stdout and stderr from pipes and appends them to files up to a
-// limit; it goes on reading what exceeds the limit, or cannot be written, so that
-// the process neither blocks nor dies of it.
+// limit; it also reads what exceeds the limit, or cannot be written, so that the
+// process neither blocks nor dies of it.
 package guard

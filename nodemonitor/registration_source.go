@@ -1,10 +1,6 @@
 package nodemonitor
 
 import (
-	"fmt"
-
-	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
-	"github.com/pigeon-sched/pigeon/nodemonitor/backends"
 	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -57,30 +53,4 @@ func (n *NodeMonitor) hello() *wire.Hello {
 func (n *NodeMonitor) snapshot() *wire.Snapshot {
 	epoch, _ := n.owner.workers.Epoch()
 	return &wire.Snapshot{Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, Slots: n.owner.workers.Describe(false)}
-}
-
-// readiness returns why the node is of no use at the moment, nil when it is.
-func (n *NodeMonitor) readiness() error {
-	if s := n.registration.Status(); s.Problem != "" {
-		return fmt.Errorf("node %q: %s", n.cfg.ID, s.Problem)
-	}
-	return nil
-}
-
-// backendEvents passes the events of backends to the owner goroutine.
-type backendEvents struct{ n *NodeMonitor }
-
-var _ backends.Events = backendEvents{}
-
-// SlotAdded implements backends.Events.
-func (e backendEvents) SlotAdded(s app.Slot) { e.n.do(func() { e.n.owner.workers.AddClassic(s) }) }
-
-// SlotGone implements backends.Events.
-func (e backendEvents) SlotGone(s app.Slot, reason string) {
-	e.n.do(func() { e.n.owner.workers.RemoveClassic(s, reason) })
-}
-
-// ServesChanged implements backends.Events.
-func (e backendEvents) ServesChanged() {
-	e.n.do(func() { e.n.owner.workers.SetServes(e.n.backends.Serves()) })
 }
