@@ -22,11 +22,8 @@ type SimOptions struct {
 // Simulate runs the cores in virtual time. w is the result of r.Workload.
 func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) (*Outcome, error) {
 	began := time.Now()
-	d := r.Description
-	cfg := sim.Config{
-		Policy: r.Cores, Params: r.Params, Groups: d.Groups, Frontends: d.Frontends,
-		Delay: sched.Time(o.Delay), Seed: r.Seed, Actions: o.Actions,
-	}
+	cfg := r.cluster(o.Delay)
+	cfg.Actions = o.Actions
 	var life *life
 	if o.History != nil {
 		life = newLife(w, o.History)
@@ -43,6 +40,30 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 	out.Facts.Wall = time.Since(began).Nanoseconds()
 	out.Tolerance, err = r.tolerance(ctx, o.Delay)
 	return out, err
+}
+
+// cluster returns the simulated cluster of the run.
+func (r *Run) cluster(delay time.Duration) sim.Config {
+	return sim.Config{
+		Policy: r.Cores, Params: r.Params, Groups: r.Description.Groups, Frontends: r.Description.Frontends,
+		Delay: sched.Time(delay), Seed: r.Seed,
+	}
+}
+
+// SimulateFaults runs the cores in a cluster to which faults happen. When a check is
+// violated, it returns a smaller run that violates one too: its faults, and how many of
+// the first jobs it needs.
+func (r *Run) SimulateFaults(ctx context.Context, w *workload.Workload, delay time.Duration, f sim.Faults) (report *sim.Report, smaller sim.Faults, jobs int, err error) {
+	if r.Cores.Name == "pigeon" { // the variants and the rivals serve in other orders
+		f.Weight = r.Params.Weight
+	}
+	cfg, all := r.cluster(delay), w.Simulated()
+	report, err = sim.RunWithFaults(ctx, all, cfg, f)
+	if err != nil || report.Violated() == nil {
+		return report, f, len(all), err
+	}
+	left, smaller := sim.Shrink(ctx, all, cfg, f)
+	return report, smaller, len(left), nil
 }
 
 func simulated(w *workload.Workload, got *sim.Outcome) *Outcome {

@@ -50,13 +50,42 @@ func (r *ring) pop() {
 	r.size--
 }
 
-// alarm is a timer of a core, or the end of a task at a worker.
+// alarm is a timer of a core, the end of a task at a worker, or, with faults, a call.
 type alarm struct {
 	stamp
 	core    sched.Addr
-	token   uint64
-	run     int32  // index of the run that ends; -1 for a timer
-	version uint32 // of the run, to tell an end that was put off
+	token   uint64 // of the timer; of a call its index
+	run     int32  // index of the run that ends, or one of those below
+	version uint32 // of the run: an end that was postponed has an older one
+}
+
+// Values of alarm.run that are no index.
+const (
+	isTimer int32 = -1
+	isCall  int32 = -2
+)
+
+// calls are functions to be called at an instant, by the index in their alarm.
+type calls struct {
+	list []func()
+	free []uint64
+}
+
+func (c *calls) add(f func()) uint64 {
+	if n := len(c.free); n > 0 {
+		i := c.free[n-1]
+		c.free, c.list[i] = c.free[:n-1], f
+		return i
+	}
+	c.list = append(c.list, f)
+	return uint64(len(c.list) - 1)
+}
+
+func (c *calls) take(i uint64) func() {
+	f := c.list[i]
+	c.list[i] = nil
+	c.free = append(c.free, i)
+	return f
 }
 
 // heap is a binary heap of alarms.

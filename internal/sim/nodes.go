@@ -1,23 +1,279 @@
 package sim
 
-import "fmt"
+import (
+	"slices"
 
-// cores is how many workers (slots) one worker core stands for.
-func (c *Config) cores() int { return c.Policy.SlotsPerWorker() }
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
-// whole says that the workers make up whole nodes.
-func (c *Config) whole() error {
-	n := c.cores()
-	if c.Policy.Central {
-		if total := sum(c.Groups); total%n != 0 {
-			return fmt.Errorf("policy %s has nodes of %d cores, and %d workers are not a multiple of that: change one of them", c.Policy.Name, n, total)
-		}
-		return nil
+// node is a machine with its node monitor.
+type node struct {
+	process
+	group   int
+	is      Node
+	workers []*worker
+}
+
+// worker is one worker core of a node, with what the node monitor keeps beside it.
+type worker struct {
+	node     *node
+	life     int // of the node
+	slot     int // its place in the node
+	host     *host
+	core     sched.WorkerCore
+	number   int32           // by which its master knows it; under a single master everybody does
+	launched []sched.Message // launches of what it holds
+	kept     []sched.Message // reports that are not acknowledged
+	asked    question
+	input    *sched.Message // that it is stepped with
+}
+
+// noNumber is the number of a worker that has none.
+const noNumber = -1
+
+// slotState is what a node tells its master about a worker.
+type slotState struct {
+	worker   *worker
+	seq      uint64
+	reserved bool
+	running  *sched.Message // its launch
+	held     []heldAttempt
+	kept     []sched.AttemptID
+}
+
+// heldAttempt is what a worker holds beside the attempt that runs.
+type heldAttempt struct {
+	launch    sched.Message
+	suspended bool
+}
+
+// startNode starts a node monitor, whose former attempts are void.
+func (w *World) startNode(i int) {
+	n := w.nodes[i]
+	n.life++
+	n.alive = true
+	n.clock = w.drawClock()
+	n.follows = followed{}
+	n.workers = nil
+	for k := range n.is.Slots / w.cfg.Policy.SlotsPerWorker() {
+		n.workers = append(n.workers, w.newWorker(n, k))
 	}
-	for i, size := range c.Groups {
-		if size%n != 0 {
-			return fmt.Errorf("policy %s has nodes of %d cores, and the %d workers of group %d are not a multiple of that: change one of them", c.Policy.Name, n, size, i)
+	w.hello(n)
+	w.beatAfter(&n.process, func() { w.nodeBeats(n) })
+}
+
+func (w *World) newWorker(n *node, slot int) *worker {
+	x := &worker{node: n, life: n.life, slot: slot, number: noNumber}
+	if w.cfg.Policy.SingleMaster() {
+		x.number = int32(len(w.byNumber)) //nolint:gosec // workers are few
+		w.byNumber = append(w.byNumber, x)
+	}
+	cfg := sched.WorkerConfig{
+		Self: sched.Addr{Role: sched.Worker, ID: max(0, x.number)}, Seed: w.cfg.Seed, Params: w.cfg.Params,
+		Master: sched.Addr{Role: sched.Master, ID: int32(n.group)}, Reserved: n.is.Fixed && n.is.Reserved, //nolint:gosec // groups are few
+	}
+	x.host = w.addHost(sched.Worker, &n.process, func() sched.Core {
+		core := w.cfg.Policy.NewWorker(cfg)
+		if x.core == nil {
+			x.core = core
+		}
+		return core
+	})
+	x.host.worker = x
+	return x
+}
+
+// killNode ends a node monitor with what it runs and the results it keeps; the first
+// messages of each of its links may still arrive.
+func (w *World) killNode(i, keep int) {
+	n := w.nodes[i]
+	n.alive = false
+	for _, x := range n.workers {
+		for _, run := range slices.Clone(w.runs.byWorker[x.host.addr.ID]) {
+			w.runs.remove(run)
+		}
+		x.kept = nil
+	}
+	w.cutOff(n.place, keep)
+}
+
+// hello registers a node with the master of its group.
+func (w *World) hello(n *node) {
+	e := w.accountOf(n)
+	e.hello = true
+	w.post(e)
+}
+
+// snapshot has a node tell its master about its workers, and send the reports again
+// that were not acknowledged.
+func (w *World) snapshot(n *node) {
+	if !n.alive {
+		return
+	}
+	w.notify(w.accountOf(n))
+	for _, x := range n.workers {
+		for j := range x.kept {
+			w.post(w.encloseFrom(x, place{sched.Distributor, int(x.kept[j].Owner.ID)}, &x.kept[j]))
 		}
 	}
-	return nil
+}
+
+func (w *World) accountOf(n *node) *envelope {
+	e := w.enclose(n.place, place{sched.Master, n.group}, nil)
+	e.slots = make([]slotState, len(n.workers))
+	for i, x := range n.workers {
+		e.slots[i] = w.state(x)
+	}
+	return e
+}
+
+func (w *World) encloseFrom(x *worker, to place, m *sched.Message) *envelope {
+	e := w.enclose(x.node.place, to, m)
+	e.by = x
+	return e
+}
+
+// state returns a worker's account of itself: of the attempts that it holds, one is told
+// as the one that runs, the others as held beside it.
+func (w *World) state(x *worker) slotState {
+	slot := x.core.Slot()
+	s := slotState{worker: x, seq: slot.Seq, reserved: slot.Reserved}
+	x.launched = slices.DeleteFunc(x.launched, func(m sched.Message) bool { return !x.core.Holds(m.AttemptID()) })
+	for i := range x.launched {
+		launch := x.launched[i]
+		_, r := w.runs.find(x.host.addr, launch.AttemptID())
+		runs := r != nil && r.running
+		if w.cfg.Policy.Sequenced {
+			runs = slot.Running == launch.AttemptID()
+		}
+		if runs && s.running == nil {
+			s.running = &launch
+		} else {
+			s.held = append(s.held, heldAttempt{launch, r != nil && !r.running})
+		}
+	}
+	for i := range x.kept {
+		s.kept = append(s.kept, x.kept[i].AttemptID())
+	}
+	return s
+}
+
+// toNode steps a worker with what has come for it.
+func (w *World) toNode(n *node, e *envelope, m *sched.Message) {
+	x := n.workers[e.slot]
+	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
+	switch {
+	case e.by != nil:
+		from.ID = e.by.number
+	case e.from == e.to:
+		from = sched.Addr{}
+	}
+	if (m.Kind == sched.Launch || m.Kind == sched.NoTask) && x.asked.answeredBy(from, m) {
+		x.asked = question{}
+	}
+	w.checkLimits(x, m)
+	x.input = m
+	w.input(x.host, from, m)
+	x.input = nil
+	if id := m.AttemptID(); (m.Kind == sched.Launch || m.Kind == sched.Preempt) && x.core.Holds(id) {
+		x.launched = slices.DeleteFunc(x.launched, func(l sched.Message) bool { return l.AttemptID() == id })
+		x.launched = append(x.launched, *m)
+	}
+}
+
+// sendFromWorker puts on its way what a worker sends: reports as notices, which are kept
+// until they are acknowledged, and Idle too where it has a sequence number. A task that is sent back to a frontend is
+// a result that counts for nothing, since results are repeated.
+func (w *World) sendFromWorker(x *worker, a *sched.Action) {
+	m := a.Msg
+	if m.Kind == sched.Refused && a.To.Role == sched.Distributor {
+		if _, r := w.runs.find(x.host.addr, m.AttemptID()); r != nil {
+			return
+		}
+		m = sched.Message{Kind: sched.Report, Job: m.Job, First: m.First, Attempt: m.Attempt, Outcome: sched.Yielded, Reason: m.Reason}
+	}
+	if a.To.Role == sched.Worker {
+		w.sendToPeer(x, a)
+		return
+	}
+	e := w.encloseFrom(x, place{a.To.Role, int(a.To.ID)}, &m)
+	switch {
+	case m.Kind == sched.Report:
+		kept := m
+		kept.Owner = a.To
+		x.kept = append(x.kept, kept)
+		w.notify(e)
+	case m.Kind == sched.Idle && w.cfg.Policy.Sequenced:
+		w.notify(e)
+	case m.Kind == sched.GetTask:
+		x.asked = question{to: a.To, msg: m, since: w.now}
+		w.post(e)
+	default:
+		w.post(e)
+	}
+}
+
+// sendToPeer sends what a worker has for another one.
+func (w *World) sendToPeer(x *worker, a *sched.Action) {
+	to := w.numbered(nil, a.To.ID)
+	if to == nil || to.node.life != to.life || !to.node.alive {
+		return
+	}
+	e := w.encloseFrom(x, to.node.place, &a.Msg)
+	e.slot = to.slot
+	w.post(e)
+}
+
+// runEnded is called when a task has run for its time.
+func (w *World) runEnded(a alarm) {
+	r := &w.runs.slab[a.run]
+	if p := w.at(r.worker).p; p.resumes > w.now {
+		w.postpone(a, p.resumes)
+		return
+	}
+	w.halt(r)
+	o := sched.Done
+	if w.chance(Fail, failIn) {
+		o = sched.Failed
+	}
+	w.finish(a.run, o)
+}
+
+// ended tells a worker that a run of it has ended. What was stopped is told in its time.
+func (w *World) ended(at sched.Addr, m *sched.Message) {
+	h := w.at(at)
+	switch m.Outcome {
+	case sched.Killed:
+		e := w.enclose(h.p.place, h.p.place, m)
+		e.slot = h.worker.slot
+		w.post(e)
+		return
+	case sched.Done:
+		w.check.ran[m.AttemptID()] = true
+	default:
+		m.Reason = "exit status 1"
+	}
+	w.input(h, sched.Addr{}, m)
+}
+
+// end ends what a worker runs; false when it runs nothing.
+func (w *World) end(x *worker, o sched.Outcome) bool {
+	if !x.node.alive {
+		return false
+	}
+	for _, i := range w.runs.byWorker[x.host.addr.ID] {
+		if r := &w.runs.slab[i]; r.running {
+			w.halt(r)
+			w.finish(i, o)
+			return true
+		}
+	}
+	return false
+}
+
+// confirm drops a report that its frontend has on its disk.
+func (n *node) confirm(id sched.AttemptID) {
+	for _, x := range n.workers {
+		x.kept = slices.DeleteFunc(x.kept, func(m sched.Message) bool { return m.AttemptID() == id })
+	}
 }

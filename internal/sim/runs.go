@@ -21,9 +21,10 @@ type runTable struct {
 	ready    []sched.Time // by worker: until then it is stopping or continuing a task
 }
 
-func (t *runTable) init(workers int) {
-	t.byWorker = make([][]int32, workers)
-	t.ready = make([]sched.Time, workers)
+// grow makes room for so many workers.
+func (t *runTable) grow(workers int) {
+	t.byWorker = append(t.byWorker, make([][]int32, workers-len(t.byWorker))...)
+	t.ready = append(t.ready, make([]sched.Time, workers-len(t.ready))...)
 }
 
 // switchCost is what stopping a task, and continuing one, take of a worker's time.
@@ -73,6 +74,9 @@ func (t *runTable) remove(i int32) {
 }
 
 func (e *engine) start(self sched.Addr, m *sched.Message) {
+	if e.world != nil && !e.world.mayStart(self, m) {
+		return
+	}
 	job := e.ids[m.Job]
 	i := e.runs.add(self)
 	r := &e.runs.slab[i]
@@ -135,13 +139,17 @@ func (e *engine) stop(self sched.Addr, m *sched.Message) {
 	if r.running {
 		e.halt(r)
 	}
-	e.finish(i, sched.Killed)
+	e.stopped = append(e.stopped, i)
 }
 
 // end takes the end of a run, unless it was suspended or stopped since.
 func (e *engine) end(a alarm) {
 	r := &e.runs.slab[a.run]
 	if r.version != a.version {
+		return
+	}
+	if e.world != nil {
+		e.world.runEnded(a)
 		return
 	}
 	e.halt(r)
@@ -154,5 +162,9 @@ func (e *engine) finish(i int32, o sched.Outcome) {
 	worker := r.worker
 	e.observe(&m, m.First, "ended", worker)
 	e.runs.remove(i)
+	if e.world != nil {
+		e.world.ended(worker, &m)
+		return
+	}
 	e.deliver(sched.Addr{}, worker, &m)
 }

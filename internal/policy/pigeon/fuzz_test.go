@@ -3,13 +3,13 @@ package pigeon_test
 import (
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/coretest"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim/corefuzz"
 )
 
 func FuzzMaster(f *testing.F) {
-	coretest.Seeds(func(data []byte) { f.Add(false, byte(20), data); f.Add(true, byte(255), data) })
+	corefuzz.Seeds(func(data []byte) { f.Add(false, byte(20), data); f.Add(true, byte(255), data) })
 	plausible := []sched.Message{
 		{Kind: sched.WorkerUp, Peer: worker(1), Node: "n", Serves: []string{"a"}},
 		{Kind: sched.WorkerUp, Peer: worker(2), Node: "n", Serves: []string{"a", "b"}},
@@ -19,12 +19,12 @@ func FuzzMaster(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, recovers bool, share byte, data []byte) {
 		cfg := sched.MasterConfig{Recover: recovers, MaxTasks: 50, Params: sched.Params{Weight: 3, Reserved: float64(share) / 200}}
-		coretest.Drive(t, pigeon.NewMaster(cfg), data, 1, plausible...)
+		corefuzz.Drive(t, pigeon.NewMaster(cfg), data, 1, plausible...)
 	})
 }
 
 func FuzzDistributor(f *testing.F) {
-	coretest.Seeds(func(data []byte) { f.Add(data) })
+	corefuzz.Seeds(func(data []byte) { f.Add(data) })
 	plausible := []sched.Message{
 		{Kind: sched.MasterUp, Peer: group(1), Serves: []string{"a"}}, {Kind: sched.MasterUp, Peer: group(2), Serves: []string{"a", "b"}},
 		{Kind: sched.Submit, Job: jobOne, Count: 5, App: "a", Retries: 1}, {Kind: sched.Submit, Job: sched.JobID{Lo: 2}, Count: 3, App: "b"},
@@ -33,17 +33,17 @@ func FuzzDistributor(f *testing.F) {
 		{Kind: sched.Returned, Job: jobOne, Count: 1, Attempt: 1, Peer: group(2)}, {Kind: sched.Reclass, Job: jobOne, Class: sched.Long},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		coretest.Drive(t, pigeon.NewDistributorWith(sched.DistributorConfig{Self: owner}, pigeon.XOptions()), data, 1, plausible...)
+		corefuzz.Drive(t, pigeon.NewDistributorWith(sched.DistributorConfig{Self: owner}, pigeon.XOptions()), data, 1, plausible...)
 	})
 }
 
 func FuzzWorker(f *testing.F) {
-	coretest.Seeds(func(data []byte) { f.Add(data) })
+	corefuzz.Seeds(func(data []byte) { f.Add(data) })
 	plausible := []sched.Message{*launch(0, 0, 1, sched.Short), *launch(1, 0, 2, sched.Long), *ended(0, sched.Done), *setReserved(true, 1, 1),
 		{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Kept: []sched.AttemptID{launch(0, 0, 1, sched.Short).AttemptID()}},
 		{Kind: sched.Yield, Job: jobTwo, Attempt: 1}, {Kind: sched.Continue, Job: jobOne, Attempt: 1},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		coretest.Drive(t, pigeon.NewWorkerWith(sched.WorkerConfig{}, pigeon.XOptions()), data, 1, plausible...)
+		corefuzz.Drive(t, pigeon.NewWorkerWith(sched.WorkerConfig{}, pigeon.XOptions()), data, 1, plausible...)
 	})
 }

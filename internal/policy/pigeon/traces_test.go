@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/coretest"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden traces in testdata/traces; read the difference before you commit it")
@@ -38,8 +38,8 @@ func play(t *testing.T, file string, policy sched.Policy) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := coretest.Config{Policy: policy, Params: sched.Params{Cutoff: sched.Second}, Seed: 1, AtRest: atRest}
-	got, err := coretest.Script(cfg, string(text))
+	cfg := sim.Config{Policy: policy, Params: sched.Params{Cutoff: sched.Second}, Seed: 1}
+	got, err := sim.Script(cfg, string(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, got)
 	}

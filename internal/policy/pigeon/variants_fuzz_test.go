@@ -3,14 +3,14 @@ package pigeon_test
 import (
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/coretest"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim/corefuzz"
 )
 
 // A master with options takes whatever comes, too.
 func FuzzVariants(f *testing.F) {
-	coretest.Seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
+	corefuzz.Seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
 	const can = sched.Stoppable | sched.Restartable
 	plausible := []sched.Message{
 		{Kind: sched.WorkerUp, Peer: worker(1), Node: "n", Serves: []string{"a"}},
@@ -30,6 +30,6 @@ func FuzzVariants(f *testing.F) {
 			o.Patience = 3
 		}
 		cfg := sched.MasterConfig{MaxTasks: 50, Params: sched.Params{Cutoff: 10}}
-		coretest.Drive(t, pigeon.NewMasterWith(cfg, o), data, 1, plausible...)
+		corefuzz.Drive(t, pigeon.NewMasterWith(cfg, o), data, 1, plausible...)
 	})
 }

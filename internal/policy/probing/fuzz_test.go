@@ -3,13 +3,13 @@ package probing_test
 import (
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/coretest"
 	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim/corefuzz"
 )
 
 func FuzzDistributor(f *testing.F) {
-	coretest.Seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
+	corefuzz.Seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
 	plausible := []sched.Message{
 		*members(0, 1, 2), *members(1, 2), {Kind: sched.Restored}, {Kind: sched.GetTask, Job: job(1)}, {Kind: sched.Cancel, Job: job(2)},
 		{Kind: sched.Submit, Job: job(1), Count: 5, Retries: 1}, {Kind: sched.Submit, Job: job(2), Count: 3, Estimate: sched.Second},
@@ -17,18 +17,18 @@ func FuzzDistributor(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, cancels bool, data []byte) {
 		cfg := sched.DistributorConfig{Self: self, Params: sched.Params{Cutoff: sched.Second}}
-		coretest.Drive(t, probing.NewDistributor(cfg, probing.Options{Ratio: 2, Cancel: cancels}), data, sched.Second, plausible...)
+		corefuzz.Drive(t, probing.NewDistributor(cfg, probing.Options{Ratio: 2, Cancel: cancels}), data, sched.Second, plausible...)
 	})
 }
 
 func FuzzWorker(f *testing.F) {
-	coretest.Seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
+	corefuzz.Seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
 	plausible := []sched.Message{
 		{Kind: sched.Probe, Job: job(1), Owner: self, Estimate: sched.Second}, {Kind: sched.Probe, Job: job(2), Owner: self},
 		{Kind: sched.Launch, Job: job(1), Attempt: 1, Count: 1, Owner: self}, {Kind: sched.NoTask, Job: job(2)},
 		{Kind: sched.Ended, Job: job(1), Attempt: 1, Outcome: sched.Done}, {Kind: sched.CancelProbe, Job: job(2)},
 	}
 	f.Fuzz(func(t *testing.T, sticky bool, data []byte) {
-		coretest.Drive(t, probing.NewWorker(sched.WorkerConfig{Master: central}, probing.Rules{Sticky: sticky}), data, sched.Second, plausible...)
+		corefuzz.Drive(t, probing.NewWorker(sched.WorkerConfig{Master: central}, probing.Rules{Sticky: sticky}), data, sched.Second, plausible...)
 	})
 }

@@ -1,4 +1,5 @@
-package coretest
+// Package corefuzz drives the cores of policies with whatever a fuzzer writes.
+package corefuzz
 
 import (
 	"encoding/binary"
@@ -7,16 +8,16 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// FuzzCore is what a fuzz target drives.
-type FuzzCore interface {
+// Core is what a fuzz target drives.
+type Core interface {
 	sched.Core
 	Valid() error
 }
 
-// Drive gives a core whatever the bytes say, a message every tick. The core must
+// Drive steps a core with the messages that the bytes spell, one every tick. The core must
 // not panic and must keep its invariants. Between the odd messages come plausible
 // ones, for it to have a state worth breaking; their Seq grows with time.
-func Drive(t testing.TB, c FuzzCore, data []byte, tick sched.Time, plausible ...sched.Message) {
+func Drive(t testing.TB, c Core, data []byte, tick sched.Time, plausible ...sched.Message) {
 	t.Helper()
 	var out sched.Actions
 	n := uint64(0)
@@ -37,7 +38,7 @@ func Drive(t testing.TB, c FuzzCore, data []byte, tick sched.Time, plausible ...
 	}
 }
 
-// Seeds gives inputs to begin with. They are short: a fuzzer cuts every input that
+// Seeds adds inputs to begin with. They are short: a fuzzer cuts every input that
 // it finds interesting down to what makes it so, and of a long one that takes it
 // longer than it is given.
 func Seeds(add func([]byte)) {

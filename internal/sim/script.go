@@ -1,6 +1,7 @@
-package coretest
+package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,28 +10,28 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Script plays a scenario and gives it back with what happened written below each
-// command. Its text is prose and commands:
+// Script plays a scenario and returns it with what happened written below each command.
+// Its text is prose and commands:
 //
-//	> start 1 W=2 reserved=0.5 nodes="" nodes="",app   one distributor, W, share, and a
+//	> start 1 W=2 reserved=0.5 nodes="" nodes="",app   one frontend, W, share, and a
 //	                                 group for each nodes=: per node a list of the
-//	                                 applications it serves, nodes parted by /
-//	> submit d job tasks class app   at distributor d; class short or long; where tasks
+//	                                 applications it serves, nodes separated by /
+//	> submit f job tasks class app   at frontend f; class short or long; where tasks
 //	                                 are suspended, they can be stopped and run again
 //	> deliver                        everything on its way, and what follows
 //	> end job/task ...               the backend ends these tasks; =failed fails one
 //	> pass 1000ms                    time
 //	> kill|start node|master|distributor N
-//	> lose node N                    its master gives it up
-//	> lose master N at d             distributor d hears that group N has no master
+//	> lose node N                    its master takes it for lost
+//	> lose master N at f             frontend f takes the master of group N for lost
 //	> repeat N                       the last N messages of every link come again
 //	> drop notices                   all notices on their way are lost
 //	> snapshot                       every node tells its state, and repeats reports
 //	> cancel job
 //	> rest                           everything ends; all that must hold is checked
 //
-// Lines that start with neither > nor four spaces are prose and are kept; lines
-// that start with four spaces are the output of an earlier play and are replaced.
+// Lines that start with neither > nor four spaces are prose and are kept; lines that
+// start with four spaces are the output of an earlier play and are replaced.
 func Script(cfg Config, text string) (string, error) {
 	s := &script{cfg: cfg, named: map[string]*job{}}
 	var b strings.Builder
@@ -43,25 +44,25 @@ func Script(cfg Config, text string) (string, error) {
 		if !ok {
 			continue
 		}
-		if err := s.run(strings.Fields(command)); err != nil {
-			return b.String(), fmt.Errorf("line %d: %s: %w", number+1, line, err)
+		err := s.run(strings.Fields(command))
+		if err == nil {
+			b.WriteString(s.plain(s.print(s.shown)))
+			s.shown = len(s.history)
+			err = s.check.err
 		}
-		history, last := s.History(s.shown)
-		s.shown = last
-		b.WriteString(s.plain(history))
-		if s.err != nil {
-			return b.String(), fmt.Errorf("line %d: %s: %w", number+1, line, s.err)
+		if err != nil {
+			return b.String(), fmt.Errorf("line %d: %s: %w", number+1, line, err)
 		}
 	}
 	return b.String(), nil
 }
 
 type script struct {
-	*Cluster
+	*World
 	cfg   Config
 	named map[string]*job
 	names []string
-	shown int // number of the last step that was printed
+	shown int // steps that were printed
 }
 
 // plain indents a history and puts jobs' names in the place of their ids.
@@ -77,24 +78,24 @@ func (s *script) plain(history string) string {
 }
 
 func (s *script) run(words []string) error {
-	if words[0] == "start" && s.Cluster == nil {
-		return s.start(words[1:])
+	if words[0] == "start" && s.World == nil {
+		return s.begin(words[1:])
 	}
-	if s.Cluster == nil {
-		return fmt.Errorf("the first command is start")
+	if s.World == nil {
+		return errors.New("the first command is start")
 	}
 	verb := words[0]
 	switch words = words[1:]; {
 	case verb == "submit" && len(words) >= 4:
-		return s.submit(words)
+		return s.submission(words)
 	case verb == "deliver":
-		s.DeliverAll()
+		s.deliverAll()
 	case verb == "end":
-		return each(words, s.end)
+		return each(words, s.endTask)
 	case verb == "pass" && len(words) == 1:
 		return s.pass(words[0])
 	case (verb == "kill" || verb == "start") && len(words) == 2:
-		return s.process(verb, words[0], words[1])
+		return s.daemon(verb, words[0], words[1])
 	case verb == "lose":
 		return s.lose(words)
 	case verb == "repeat" && len(words) == 1:
@@ -106,15 +107,13 @@ func (s *script) run(words []string) error {
 	case verb == "drop":
 		s.notices = nil
 	case verb == "snapshot":
-		for i := range s.nodes {
-			s.Snapshot(i)
-		}
+		s.snapshots()
 	case verb == "cancel" && len(words) == 1 && s.named[words[0]] != nil:
-		s.Cancel(s.named[words[0]])
+		s.cancel(s.named[words[0]])
 	case verb == "rest":
-		s.Heal()
+		s.rest()
 	default:
-		return fmt.Errorf("no such command, or not with these words")
+		return errors.New("no such command, or not with these words")
 	}
 	return nil
 }
@@ -128,8 +127,8 @@ func each(words []string, f func(string) error) error {
 	return nil
 }
 
-func (s *script) start(words []string) error {
-	cfg := s.cfg
+func (s *script) begin(words []string) error {
+	cfg, f := s.cfg, Faults{}
 	for _, w := range words {
 		key, value, _ := strings.Cut(w, "=")
 		var err error
@@ -143,20 +142,22 @@ func (s *script) start(words []string) error {
 			for list := range strings.SplitSeq(value, "/") {
 				group = append(group, Node{Slots: 1, Serves: strings.Split(strings.ReplaceAll(list, `""`, ""), ",")})
 			}
-			cfg.Groups = append(cfg.Groups, group)
+			f.Nodes = append(f.Nodes, group)
 		default:
-			cfg.Distributors, err = strconv.Atoi(key)
+			cfg.Frontends, err = strconv.Atoi(key)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	s.Cluster = New(cfg)
+	s.World = newWorld(nil, cfg, f)
+	s.byHand = true
+	s.start()
 	return nil
 }
 
-func (s *script) submit(words []string) error {
-	d, err := number(words[0], len(s.distributors))
+func (s *script) submission(words []string) error {
+	f, err := number(words[0], len(s.frontends))
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (s *script) submit(words []string) error {
 	if err != nil {
 		return err
 	}
-	m := sched.Message{Job: sched.NewJobID("", words[1]), Key: uint64(len(s.jobs)), Count: int32(tasks)}
+	m := sched.Message{Kind: sched.Submit, Job: sched.NewJobID("", words[1]), Key: uint64(len(s.names)), Count: int32(tasks)} //nolint:gosec // small
 	if s.cfg.Policy.Suspending {
 		m.Marks = sched.Stoppable | sched.Restartable
 	}
@@ -174,14 +175,20 @@ func (s *script) submit(words []string) error {
 	if len(words) > 4 {
 		m.App = words[4]
 	}
+	s.ids[m.Job] = int32(len(s.work)) //nolint:gosec // small
+	s.addJob(Job{Durations: slices.Repeat([]int64{int64(forever)}, tasks)})
+	s.arrivals = len(s.work)
 	s.names = append(s.names, words[1])
-	s.Submit(d, m)
-	s.named[words[1]] = s.byID[m.Job]
+	s.submit(f, m)
+	s.named[words[1]] = s.check.byID[m.Job]
 	return nil
 }
 
-// end ends job/task, or job/task=failed, wherever it runs.
-func (s *script) end(word string) error {
+// forever is how long a task runs that ends when the script says.
+const forever = sched.Time(1) << 60
+
+// endTask ends job/task, or job/task=failed, wherever it runs.
+func (s *script) endTask(word string) error {
 	task, how, _ := strings.Cut(word, "=")
 	name, n, _ := strings.Cut(task, "/")
 	first, err := strconv.Atoi(n)
@@ -192,10 +199,10 @@ func (s *script) end(word string) error {
 	if how == sched.Failed.String() {
 		o = sched.Failed
 	}
-	for i, node := range s.nodes {
-		for k, slot := range node.slots {
-			if r := slot.running; r != nil && r.Job == s.named[name].id && r.First == int32(first) {
-				s.End(i, k, o)
+	for _, x := range s.workers() {
+		for _, i := range s.runs.byWorker[x.host.addr.ID] {
+			if r := &s.runs.slab[i]; r.running && r.msg.Job == s.named[name].id && int(r.msg.First) == first {
+				s.end(x, o)
 				return nil
 			}
 		}
@@ -203,20 +210,27 @@ func (s *script) end(word string) error {
 	return fmt.Errorf("%s runs nowhere", task)
 }
 
+func (s *script) workers() (list []*worker) {
+	for _, n := range s.nodes {
+		list = append(list, n.workers...)
+	}
+	return list
+}
+
 func (s *script) pass(word string) error {
 	ms, err := strconv.Atoi(strings.TrimSuffix(word, "ms"))
-	s.Advance(sched.Time(ms) * sched.Millisecond)
+	s.advance(sched.Time(ms) * sched.Millisecond)
 	return err
 }
 
-func (s *script) process(verb, what, which string) error {
+func (s *script) daemon(verb, what, which string) error {
 	all := map[string]struct {
 		count       int
 		start, kill func(int)
 	}{
-		"node":        {len(s.nodes), s.StartNode, func(i int) { s.KillNode(i, 0) }},
-		"master":      {len(s.masters), s.StartMaster, func(i int) { s.KillMaster(i, 0) }},
-		"distributor": {len(s.distributors), s.StartDistributor, func(i int) { s.KillDistributor(i, 0, 0) }},
+		"node":        {len(s.nodes), s.startNode, func(i int) { s.killNode(i, 0) }},
+		"master":      {len(s.masters), s.startMaster, func(i int) { s.killMaster(i, 0) }},
+		"distributor": {len(s.frontends), s.startFrontend, func(i int) { s.killFrontend(i, 0, 0) }},
 	}
 	i, err := number(which, all[what].count)
 	if err != nil {
@@ -235,7 +249,7 @@ func (s *script) lose(words []string) error {
 	case len(words) == 2 && words[0] == "node":
 		i, err := number(words[1], len(s.nodes))
 		if err == nil {
-			s.LoseNode(i)
+			s.loseNode(i)
 		}
 		return err
 	case len(words) == 4 && words[0] == "master":
@@ -243,13 +257,13 @@ func (s *script) lose(words []string) error {
 		if err != nil {
 			return err
 		}
-		d, err := number(words[3], len(s.distributors))
+		f, err := number(words[3], len(s.frontends))
 		if err == nil {
-			s.LoseMaster(d, g)
+			s.loseMaster(s.frontends[f], g)
 		}
 		return err
 	}
-	return fmt.Errorf("lose node N, or lose master N at d")
+	return errors.New("lose node N, or lose master N at f")
 }
 
 func number(word string, below int) (int, error) {

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// boot registers workers with masters and masters with distributors, and tells
+// those who speak to workers which there are, at time 0 and without delay,
+// before anything is counted.
+func (e *engine) boot() {
+	delay := e.cfg.Delay
+	e.cfg.Delay = 0
+	builtIn := []string{""}
+	shell := sched.Addr{}
+	for i, g := range e.group {
+		if e.cfg.Policy.NewMaster == nil {
+			break
+		}
+		up := sched.Message{Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: int32(i)}, Node: fmt.Sprintf("node-%06d", i), Serves: builtIn}
+		e.deliver(shell, sched.Addr{Role: sched.Master, ID: g}, &up)
+	}
+	for e.mail.size > 0 {
+		e.deliverMail()
+	}
+	for d := range e.cores[sched.Distributor] {
+		for g := range e.cores[sched.Master] {
+			up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(g)}, Serves: builtIn}
+			e.deliver(shell, sched.Addr{Role: sched.Distributor, ID: int32(d)}, &up)
+		}
+	}
+	e.introduce()
+	e.acquaint()
+	for e.mail.size > 0 {
+		e.deliverMail()
+	}
+	e.cfg.Delay = delay
+	e.counting = true
+}
+
+// introduce tells the masters of each other, where they hand each other tasks.
+func (e *engine) introduce() {
+	if !e.cfg.Policy.CrossGroup {
+		return
+	}
+	for self := range e.cores[sched.Master] {
+		for other := range e.cores[sched.Master] {
+			if other != self {
+				up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(other)}, Serves: []string{""}}
+				e.deliver(sched.Addr{}, sched.Addr{Role: sched.Master, ID: int32(self)}, &up)
+			}
+		}
+	}
+}
+
+// acquaint tells those who speak to workers themselves which there are. All get
+// one list.
+func (e *engine) acquaint() {
+	p := &e.cfg.Policy
+	if p.NewMaster != nil && !p.Central {
+		return
+	}
+	members := make([]sched.Member, len(e.group))
+	for i, g := range e.group {
+		members[i].Worker = sched.Addr{Role: sched.Worker, ID: int32(i)}
+		if p.NewMaster != nil {
+			members[i].Master = sched.Addr{Role: sched.Master, ID: g}
+		}
+	}
+	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: members}}
+	told := []sched.Role{sched.Distributor}
+	if p.PeerAware {
+		told = append(told, sched.Worker)
+	}
+	for _, role := range told {
+		for id := range e.cores[role] {
+			e.deliver(sched.Addr{}, sched.Addr{Role: role, ID: int32(id)}, &m)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Check is one of the things that must hold, with how often it was looked at.
+type Check struct {
+	Name     string
+	Looked   int
+	Violated error // nil when it held
+}
+
+// The checks, in the order in which they are shown.
+const (
+	checkJobs = iota
+	checkResults
+	checkRoom
+	checkGone
+	checkReserved
+	checkWeight
+	checkMarks
+	checkCores
+	checkRest
+	checkSame
+	numChecks
+)
+
+var checkNames = [numChecks]string{
+	checkJobs:     "every accepted job ends, once",
+	checkResults:  "every task has one accepted result, of an attempt that ran to its end",
+	checkRoom:     "a worker starts what it has room for, and suspends and continues what is there",
+	checkGone:     "a master launches nothing at a worker that is gone, and nothing of a job that it has forgotten",
+	checkReserved: "reserved workers run no long task",
+	checkWeight:   "of any W tasks that general workers take from the queues one is long while long ones wait",
+	checkMarks:    "only what can be is suspended, or started anew",
+	checkCores:    "every core keeps its own invariants, after each step",
+	checkRest:     "at rest nothing runs, every worker is idle, no master holds a job, every result is acknowledged",
+	checkSame:     "the same inputs give the same actions",
+}
+
+// job is what the frontends' journals hold of a job.
+type job struct {
+	id       sched.JobID
+	owner    int
+	marks    sched.Marks
+	accepted bool
+	results  []int // accepted, per task
+	ended    int
+	outcome  sched.Outcome
+}
+
+// checker keeps what the checks need.
+type checker struct {
+	jobs   []*job
+	byID   map[sched.JobID]*job
+	ran    map[sched.AttemptID]bool
+	checks [numChecks]Check
+	err    error // the first violation
+}
+
+func newChecker() checker {
+	c := checker{byID: map[sched.JobID]*job{}, ran: map[sched.AttemptID]bool{}}
+	for i := range c.checks {
+		c.checks[i].Name = checkNames[i]
+	}
+	return c
+}
+
+func (c *checker) newJob(m *sched.Message, owner int) *job {
+	j := &job{id: m.Job, owner: owner, marks: m.Marks, results: make([]int, m.Count)}
+	c.byID[m.Job] = j
+	c.jobs = append(c.jobs, j)
+	return j
+}
+
+// must notes that a check was looked at, and the violation if it does not hold.
+func (c *checker) must(check int, holds bool, format string, args ...any) {
+	c.checks[check].Looked++
+	if !holds && c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+		c.checks[check].Violated = c.err
+	}
+}
+
+// count enters a record into what is known of its job.
+func (w *World) count(f *daemon, m *sched.Message) {
+	c := &w.check
+	j := c.byID[m.Job]
+	if j == nil {
+		c.must(checkResults, false, "%s journals a job that was never submitted: %s", f.place, sched.Describe(m))
+		return
+	}
+	switch m.Kind {
+	case sched.TaskEnded:
+		j.results[m.First]++
+		c.must(checkResults, m.Outcome != sched.Done || c.ran[m.AttemptID()], "%s accepts %s as done, which never ran to its end", f.place, m.AttemptID())
+	case sched.JobEnded:
+		j.ended++
+		j.outcome = m.Outcome
+	}
+}
+
+// recount counts the results of a frontend's jobs after its journal was cut. A job that
+// was not accepted may be lost.
+func (w *World) recount(f *daemon) {
+	for _, j := range w.check.jobs {
+		if j.owner == f.id {
+			clear(j.results)
+			j.ended = 0
+		}
+	}
+	for i := range f.journal {
+		if f.journal[i].Kind == sched.Submit {
+			w.check.byID[f.journal[i].Job].accepted = true
+		}
+		w.count(f, &f.journal[i])
+	}
+}
+
+// checkStep checks a core after a step.
+func (w *World) checkStep(h *host, m *sched.Message, out []sched.Action) {
+	if v, ok := h.core.(interface{ Valid() error }); ok {
+		err := v.Valid()
+		w.check.must(checkCores, err == nil, "%s, after %s: %w", h.p.place, sched.Describe(m), err)
+	}
+	if h.p.role != sched.Master {
+		return
+	}
+	core := h.core.(sched.MasterCore)
+	if w.faults.Observe != nil {
+		if err := w.faults.Observe(core, m, out); err != nil {
+			w.check.must(checkCores, false, "%s, at %s: %w", h.p.place, sched.Describe(m), err)
+		}
+	}
+	if w.faults.Weight > 0 {
+		w.checkWeight(h.daemon, core, m, out)
+	}
+}
+
+// checkWeight counts the short tasks in a row that general workers took from a master's
+// queues while long ones waited. Tasks that come in, or in again, may find a worker idle;
+// all other launches are taken from the queues.
+func (w *World) checkWeight(d *daemon, core sched.MasterCore, in *sched.Message, out []sched.Action) {
+	arrived := in.Kind == sched.Tasks || in.Kind == sched.Refused || in.Kind == sched.Timeout
+	reserved := map[int32]bool{}
+	for i := range out {
+		a := &out[i]
+		switch {
+		case a.Msg.Kind == sched.SetReserved:
+			reserved[a.To.ID] = a.Msg.Reserved
+		case arrived || a.Msg.Kind != sched.Launch || d.isReserved(a.To.ID, reserved):
+		case a.Msg.Class == sched.Long || core.Totals().Queued[sched.Long] == 0:
+			d.passed = 0
+		default:
+			d.passed++
+		}
+	}
+	w.check.must(checkWeight, d.passed < w.faults.Weight, "%s: general workers took %d short tasks in a row, and W is %d", d.place, d.passed, w.faults.Weight)
+}
+
+func (d *daemon) isReserved(worker int32, now map[int32]bool) bool {
+	if r, told := now[worker]; told {
+		return r
+	}
+	return int(worker) < len(d.members) && d.members[worker].reserved
+}
+
+// checkLaunch checks what a master sends to a worker.
+func (w *World) checkLaunch(d *daemon, a *sched.Action) {
+	c := &w.check
+	if int(a.To.ID) >= len(d.members) || d.members[a.To.ID].worker == nil {
+		c.must(checkGone, false, "%s sends to a worker that never registered: %s", d.place, sched.DescribeAction(a))
+		return
+	}
+	x := &d.members[a.To.ID]
+	switch a.Msg.Kind {
+	case sched.SetReserved:
+		x.reserved = a.Msg.Reserved
+	case sched.Launch, sched.Preempt:
+		c.must(checkGone, !x.gone, "%s launches at a worker that is gone: %s", d.place, sched.DescribeAction(a))
+		c.must(checkReserved, !x.reserved || a.Msg.Class != sched.Long, "%s launches a long task at a reserved worker: %s", d.place, sched.DescribeAction(a))
+		c.must(checkGone, d.payloads[a.Msg.Job], "%s launches a task of a job that it has forgotten: %s", d.place, sched.DescribeAction(a))
+	}
+}
+
+// checkLimits checks that what is to be started anew can be.
+func (w *World) checkLimits(x *worker, m *sched.Message) {
+	if m.Kind == sched.Yield {
+		j := w.check.byID[m.Job]
+		w.check.must(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is to start anew what cannot be: %s", x.node.place, sched.Describe(m))
+	}
+}
+
+// mayStart checks that a worker has room for what it starts.
+func (w *World) mayStart(self sched.Addr, m *sched.Message) bool {
+	h, running := w.at(self), 0
+	for _, i := range w.runs.byWorker[self.ID] {
+		if w.runs.slab[i].running {
+			running++
+		}
+	}
+	room := running < w.cfg.Policy.SlotsPerWorker()
+	w.check.must(checkRoom, room, "%s starts %s at a worker that runs %d tasks", h.p.place, m.AttemptID(), running)
+	if in := h.worker.input; in != nil && in.AttemptID() == m.AttemptID() {
+		slot := h.worker.core.Slot()
+		w.check.must(checkReserved, !slot.Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", h.p.place, sched.Describe(in))
+	}
+	return room
+}
+
+// seconds prints a time for people.
+func seconds(t sched.Time) string { return fmt.Sprintf("%.3f s", float64(t)/1e9) }

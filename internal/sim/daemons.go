@@ -1,0 +1,225 @@
+package sim
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// startMaster starts the master of a group: the first one, or one that follows another.
+func (w *World) startMaster(g int) {
+	m := w.masters[g]
+	m.life++
+	m.epoch++
+	m.alive, m.started = true, w.now
+	m.clock = w.drawClock()
+	m.members, m.registered, m.serves, m.payloads = nil, map[int]registration{}, []string{}, map[sched.JobID]bool{}
+	m.lost, m.heard, m.passed = map[int]bool{}, map[int]sched.Time{}, 0
+	if m.life > 1 {
+		m.publishes = w.now + publishesAfter
+	}
+	cfg := sched.MasterConfig{
+		Self: sched.Addr{Role: sched.Master, ID: int32(g)}, Seed: w.cfg.Seed, Params: w.cfg.Params, //nolint:gosec // groups are few
+		MaxTasks: w.faults.MaxTasks, Recover: m.life > 1,
+	}
+	if w.cfg.Policy.NewMaster != nil {
+		m.host = w.addHost(sched.Master, &m.process, func() sched.Core { return w.cfg.Policy.NewMaster(cfg) })
+		m.host.daemon = m
+		w.input(m.host, sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: m.epoch})
+	}
+	for _, n := range w.nodes {
+		if n.group == g && n.alive {
+			w.awake(&n.process, func() { w.hello(n) })
+		}
+	}
+	for _, f := range w.frontends {
+		w.introduce(m, f)
+	}
+	for _, o := range w.masters {
+		if o != m && w.cfg.Policy.CrossGroup {
+			w.introduce(m, o)
+			w.introduce(o, m)
+		}
+	}
+	w.beatAfter(&m.process, func() { w.masterBeats(m) })
+}
+
+// introduce has a frontend, or another master, reach a master.
+func (w *World) introduce(m, to *daemon) {
+	if m.alive && to.alive && m.host != nil {
+		up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(m.id)}, Serves: m.serves} //nolint:gosec // groups are few
+		w.post(w.enclose(m.place, to.place, &up))
+	}
+}
+
+// killMaster ends a master; the first messages of each of its links may still arrive.
+func (w *World) killMaster(g, keep int) {
+	w.masters[g].alive = false
+	w.cutOff(w.masters[g].place, keep)
+}
+
+// loseMaster has a frontend, or another master, take a master for lost, be it so or not.
+func (w *World) loseMaster(by *daemon, g int) {
+	if by.alive && by.host != nil && !(by.role == sched.Master && by.id == g) {
+		by.lost[g] = true
+		w.input(by.host, sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: sched.Addr{Role: sched.Master, ID: int32(g)}}) //nolint:gosec // groups are few
+	}
+}
+
+// startFrontend starts a frontend, which reads its journal.
+func (w *World) startFrontend(i int) {
+	f := w.frontends[i]
+	f.life++
+	f.alive = true
+	f.clock = w.drawClock()
+	f.follows, f.heard, f.waiting, f.syncing = followed{}, map[int]sched.Time{}, nil, false
+	if f.lost == nil {
+		f.lost = map[int]bool{}
+	}
+	cfg := sched.DistributorConfig{Self: sched.Addr{Role: sched.Distributor, ID: int32(i)}, Seed: w.cfg.Seed, Params: w.cfg.Params} //nolint:gosec // frontends are few
+	f.host = w.addHost(sched.Distributor, &f.process, func() sched.Core { return w.cfg.Policy.NewDistributor(cfg) })
+	f.host.daemon = f
+	w.restore(f)
+	if !f.alive {
+		return
+	}
+	for g, m := range w.masters {
+		switch {
+		case m.alive:
+			w.introduce(m, f)
+		case f.lost[g]:
+			w.loseMaster(f, g)
+		}
+	}
+	w.frontendIsNew(f)
+	w.beatAfter(&f.process, func() { w.frontendBeats(f) })
+}
+
+// killFrontend ends a frontend; the first messages of each of its links may still
+// arrive. Its journal loses up to so many records that are not on its disk.
+func (w *World) killFrontend(i, keep, unwritten int) {
+	f := w.frontends[i]
+	f.alive = false
+	f.journal = f.journal[:max(f.synced, len(f.journal)-unwritten)]
+	w.cutOff(f.place, keep)
+	w.recount(f)
+}
+
+// send puts what a core sends on its way.
+func (w *World) send(self sched.Addr, a *sched.Action) {
+	h := w.at(self)
+	switch {
+	case h.worker != nil:
+		w.sendFromWorker(h.worker, a)
+	case a.To.Role == sched.Worker:
+		w.sendToWorker(h.daemon, a)
+	case a.To.ID == sched.Everyone:
+		if a.Msg.Kind == sched.Serves {
+			h.daemon.serves = a.Msg.Serves
+		}
+		for _, to := range w.everyone(a.To.Role) {
+			if to != h.daemon {
+				w.post(w.enclose(h.p.place, to.place, &a.Msg))
+			}
+		}
+	default:
+		w.post(w.enclose(h.p.place, place{a.To.Role, int(a.To.ID)}, &a.Msg))
+	}
+}
+
+func (w *World) everyone(r sched.Role) []*daemon {
+	if r == sched.Master {
+		return w.masters
+	}
+	return w.frontends
+}
+
+// sendToWorker sends what a master or a frontend has for a worker, which it names by its
+// number.
+func (w *World) sendToWorker(d *daemon, a *sched.Action) {
+	to := w.numbered(d, a.To.ID)
+	if d.role == sched.Master {
+		w.checkLaunch(d, a)
+	}
+	if to == nil || to.node.life != to.life || !to.node.alive {
+		return
+	}
+	e := w.enclose(d.place, to.node.place, &a.Msg)
+	e.slot = to.slot
+	w.post(e)
+}
+
+// numbered returns the worker that has the number, nil for none.
+func (w *World) numbered(by *daemon, number int32) *worker {
+	list := w.byNumber
+	if by != nil && by.role == sched.Master && !w.cfg.Policy.SingleMaster() {
+		if int(number) >= len(by.members) {
+			return nil
+		}
+		return by.members[number].worker
+	}
+	if int(number) >= len(list) {
+		return nil
+	}
+	return list[number]
+}
+
+func (w *World) toFrontend(f *daemon, e *envelope, m *sched.Message) {
+	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
+	switch {
+	case e.from.role == sched.Master:
+		w.hearOfMaster(f, e.from.id)
+		if e.beat {
+			return
+		}
+		if m.Kind == sched.MasterUp {
+			from = sched.Addr{}
+			f.lost[e.from.id] = false
+		}
+	case e.from.role == sched.Worker && w.cfg.Policy.SingleMaster():
+		from.ID = e.by.number
+	}
+	w.input(f.host, from, m)
+	if m.Kind == sched.Report && f.alive {
+		w.acknowledge(f, e)
+	}
+}
+
+func (w *World) toMaster(m *daemon, e *envelope, msg *sched.Message) {
+	switch {
+	case e.slots != nil:
+		w.account(m, e)
+		return
+	case e.from.role == sched.Worker:
+		if m.knows(e.by) {
+			w.input(m.host, sched.Addr{Role: sched.Worker, ID: e.by.number}, msg)
+		}
+		return
+	}
+	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
+	if e.from.role == sched.Master {
+		w.hearOfMaster(m, e.from.id)
+		if e.beat {
+			return
+		}
+	}
+	switch msg.Kind {
+	case sched.Tasks:
+		m.payloads[msg.Job] = true
+	case sched.MasterUp:
+		from = sched.Addr{}
+		m.lost[e.from.id] = false
+	}
+	w.input(m.host, from, msg)
+}
+
+// forget is called when a core holds nothing of a job any more.
+func (w *World) forget(self sched.Addr, job sched.JobID) {
+	if d := w.at(self).daemon; d != nil {
+		delete(d.payloads, job)
+	}
+}
+
+// drawClock draws the clock of a process.
+func (w *World) drawClock() clock {
+	if !w.faults.Kinds.Has(Drift) {
+		return clock{}
+	}
+	return clock{start: w.span(w.random, 100*sched.Second), ppm: sched.Time(w.random.IntN(2001) - 1000)}
+}

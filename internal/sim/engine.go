@@ -1,0 +1,199 @@
+package sim
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// engine runs cores in virtual time: messages, timers and the slots in which tasks run.
+// With faults off it is all there is, and a message reaches its core as it was sent.
+type engine struct {
+	cfg      Config
+	work     []Job
+	ids      map[sched.JobID]int32
+	cores    [4][]sched.Core // by role
+	group    []int32         // master of each worker
+	mail     ring
+	alarms   heap
+	runs     runTable
+	arrivals int // next job to arrive
+	num      uint64
+	now      sched.Time
+	counting bool
+	out      sched.Actions
+	stopped  []int32 // runs that were stopped in this step: their ends are the next steps
+	calls    calls
+	world    *World // what stands around the cores, nil while faults are off
+	result   Outcome
+	actions  *bufio.Writer
+}
+
+// Run simulates the workload to its end. It fails when the cores come to rest
+// with jobs unfinished, or when ctx is done.
+func Run(ctx context.Context, w []Job, cfg Config) (*Outcome, error) {
+	if err := cfg.Valid(); err != nil {
+		return nil, err
+	}
+	e := newEngine(w, cfg)
+	e.boot()
+	for e.step() {
+		if e.result.Events&0xffff == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	if e.actions != nil {
+		if err := e.actions.Flush(); err != nil {
+			return nil, fmt.Errorf("writing the actions: %w", err)
+		}
+	}
+	if ended := e.result.Completed + e.result.Failed; ended < len(w) {
+		return nil, fmt.Errorf("policy %s came to rest at %.3f s with %d of %d jobs unfinished", cfg.Policy.Name, float64(e.now)/1e9, len(w)-ended, len(w))
+	}
+	return &e.result, nil
+}
+
+func newEngine(w []Job, cfg Config) *engine {
+	e := &engine{cfg: cfg, work: w, ids: make(map[sched.JobID]int32, len(w))}
+	e.result.Jobs = make([]JobOutcome, len(w))
+	tasks := 0
+	for i := range w {
+		e.result.Jobs[i].FirstTask = tasks
+		tasks += len(w[i].Durations)
+	}
+	e.result.Starts = make([]sched.Time, tasks)
+	for i := range e.result.Starts {
+		e.result.Starts[i] = -1
+	}
+	if cfg.Actions != nil {
+		e.actions = bufio.NewWriterSize(cfg.Actions, 1<<16)
+	}
+	for i := range cfg.Frontends {
+		a := sched.Addr{Role: sched.Distributor, ID: int32(i)}
+		e.add(a, cfg.Policy.NewDistributor(sched.DistributorConfig{Self: a, Seed: cfg.Seed, Params: cfg.Params}))
+	}
+	groups := cfg.Groups
+	if cfg.Policy.Central {
+		groups = []int{sum(groups)}
+	}
+	for g, size := range groups {
+		e.addGroup(int32(g), size)
+	}
+	e.runs.grow(len(e.group))
+	return e
+}
+
+func sum(list []int) (total int) {
+	for _, n := range list {
+		total += n
+	}
+	return total
+}
+
+func (e *engine) add(a sched.Addr, c sched.Core) { e.cores[a.Role] = append(e.cores[a.Role], c) }
+
+func (e *engine) addGroup(g int32, size int) {
+	master := sched.Addr{Role: sched.Master, ID: g}
+	if e.cfg.Policy.NewMaster != nil {
+		e.add(master, e.cfg.Policy.NewMaster(sched.MasterConfig{Self: master, Seed: e.cfg.Seed, Params: e.cfg.Params}))
+	}
+	for range size / e.cfg.cores() {
+		a := sched.Addr{Role: sched.Worker, ID: int32(len(e.group))}
+		e.add(a, e.cfg.Policy.NewWorker(sched.WorkerConfig{Self: a, Seed: e.cfg.Seed, Params: e.cfg.Params, Master: master}))
+		e.group = append(e.group, g)
+	}
+}
+
+// step takes the next event; false when there is none.
+func (e *engine) step() bool {
+	const arrival, message, due, none = 0, 1, 2, 3
+	next, best := none, stamp{}
+	if e.arrivals < len(e.work) {
+		next, best = arrival, stamp{e.work[e.arrivals].Arrival, 0}
+	}
+	if e.mail.size > 0 && (next == none || e.mail.head().before(best)) {
+		next, best = message, e.mail.head().stamp
+	}
+	if len(e.alarms) > 0 && (next == none || e.alarms[0].before(best)) {
+		next, best = due, e.alarms[0].stamp
+	}
+	if next == none {
+		return false
+	}
+	e.now = best.at
+	e.result.Events++
+	switch next {
+	case arrival:
+		e.submit()
+	case message:
+		e.deliverMail()
+	case due:
+		e.alarm(e.alarms.pop())
+	}
+	return true
+}
+
+func (e *engine) submit() {
+	i := e.arrivals
+	e.arrivals++
+	frontend := e.work[i].Line % e.cfg.Frontends
+	m := e.submission(i, frontend)
+	e.ids[m.Job] = int32(i)
+	to := sched.Addr{Role: sched.Distributor, ID: int32(frontend)}
+	e.observe(&m, -1, "submitted", to)
+	if e.world != nil {
+		e.world.arrive(frontend, m)
+		return
+	}
+	e.deliver(sched.Addr{}, to, &m)
+	if e.cfg.Inspector != nil {
+		e.cfg.Inspector.Arrived(e.arrivals, func(r sched.Role) []sched.Core { return e.cores[r] })
+	}
+}
+
+func (e *engine) submission(i, frontend int) sched.Message {
+	j := &e.work[i]
+	m := sched.Message{
+		Kind: sched.Submit, Job: sched.NewJobID(fmt.Sprintf("frontend-%d", frontend), fmt.Sprint(j.Line)),
+		Key: uint64(j.Line), Class: class(j.Long), Estimate: j.Estimate, Count: int32(len(j.Durations)),
+	}
+	if e.cfg.Policy.Suspending {
+		m.Marks = sched.Stoppable | sched.Restartable
+	}
+	return m
+}
+
+func class(long bool) sched.Class {
+	if long {
+		return sched.Long
+	}
+	return sched.Short
+}
+
+func (e *engine) deliverMail() {
+	m := e.mail.head()
+	from, to, msg := m.from, m.to, m.msg
+	e.mail.pop()
+	e.deliver(from, to, &msg)
+}
+
+func (e *engine) alarm(a alarm) {
+	switch {
+	case a.run >= 0:
+		e.end(a)
+	case a.run == isCall:
+		e.calls.take(a.token)()
+	case e.world != nil:
+		e.world.timeout(a)
+	default:
+		e.deliver(sched.Addr{}, a.core, &sched.Message{Kind: sched.Timeout, Token: a.token})
+	}
+}
+
+// call has f called at an instant.
+func (e *engine) call(at sched.Time, f func()) {
+	e.num++
+	e.alarms.push(alarm{stamp: stamp{at, e.num}, token: e.calls.add(f), run: isCall})
+}

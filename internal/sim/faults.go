@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/nearest"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Faults are the settings that exist only in simulation. A run with faults is for
+// checking, not for measuring: around the cores stand shells that send heartbeats,
+// register again, send again and keep a journal.
+type Faults struct {
+	Seed  uint64     // of everything that is drawn
+	Kinds Kinds      // what may happen
+	Until sched.Time // no fault happens later, and everything heals
+	Only  []int      // the numbers of the planned faults that happen; nil for all
+	Log   io.Writer  // a line for each fault, as it happens; nil for nowhere
+
+	Nodes    [][]Node // of each group; nil: two workers each, which serve everything
+	Apps     []string // from which the jobs' applications are drawn; nil: the built-in backends
+	Defects  bool     // cause also what finds defects that are known and not mended yet
+	MaxTasks int      // queued at a master, 0 for no limit
+	// Weight is W where it must hold: of any W tasks that general workers take from
+	// the queues one is long while long ones wait. 0 for no check.
+	Weight int
+	// Observe sees every step of a master, before its actions are carried out; nil for
+	// no observer.
+	Observe func(m sched.MasterCore, in *sched.Message, out []sched.Action) error
+}
+
+// Node describes one machine.
+type Node struct {
+	Slots    int
+	Serves   []string // applications, sorted
+	Fixed    bool     // the owner of its slots chose whether they are reserved
+	Reserved bool     // with Fixed: what was chosen
+}
+
+// Kinds is a set of kinds of faults.
+type Kinds uint16
+
+// The kinds of faults.
+const (
+	Loss          Kinds = 1 << iota // a notice or an acknowledgement is lost; what is sent in order is sent again, late
+	Repeat                          // a notice, or a batch of messages, arrives twice
+	Reorder                         // notices overtake each other, messages of different links too
+	Partition                       // one daemon cannot reach another, in one direction or both, for a while
+	CrashNode                       // a node monitor dies, with what it runs, and comes back
+	CrashMaster                     // a master dies, and comes back
+	CrashFrontend                   // a frontend dies, perhaps between two records of one step, loses records that are not on its disk, and comes back
+	Pause                           // a daemon stands still for a while
+	Drift                           // clocks start at different instants and run at different speeds
+	Suspect                         // a daemon takes another for lost that lives
+	Cancel                          // a job is cancelled
+	Fail                            // a task fails by itself
+	AllKinds      Kinds = 1<<iota - 1
+)
+
+var kindNames = [...]string{"loss", "repeat", "reorder", "partition", "crash-node", "crash-master", "crash-frontend", "pause", "drift", "suspect", "cancel", "fail"}
+
+// String returns the names of the kinds, separated by commas.
+func (k Kinds) String() string {
+	var names []string
+	for i, name := range kindNames {
+		if k&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// Has reports whether all of the given kinds are in the set.
+func (k Kinds) Has(other Kinds) bool { return k&other == other }
+
+// Each returns the kinds of the set one by one.
+func (k Kinds) Each() (list []Kinds) {
+	for ; k != 0; k &= k - 1 {
+		list = append(list, 1<<bits.TrailingZeros16(uint16(k)))
+	}
+	return list
+}
+
+// ParseKinds reads what String writes; "all" is all of them.
+func ParseKinds(text string) (k Kinds, err error) {
+	if text == "all" {
+		return AllKinds, nil
+	}
+	for name := range strings.SplitSeq(text, ",") {
+		found := Kinds(0)
+		for i, known := range kindNames {
+			if name == known {
+				found = 1 << i
+			}
+		}
+		if found == 0 {
+			return 0, fmt.Errorf("the kind of fault %q is unknown; did you mean %q? There are all, %s", name, nearest.Word(name, kindNames[:]), strings.Join(kindNames[:], ", "))
+		}
+		k |= found
+	}
+	return k, nil
+}
+
+// nodes returns the machines of each group of the cluster.
+func (f *Faults) nodes(cfg *Config) [][]Node {
+	groups, slots := f.Nodes, 2*cfg.Policy.SlotsPerWorker()
+	if groups == nil {
+		for _, size := range cfg.Groups {
+			var group []Node
+			for ; size > 0; size -= slots {
+				group = append(group, Node{Slots: min(slots, size), Serves: []string{""}})
+			}
+			groups = append(groups, group)
+		}
+	}
+	if !cfg.Policy.SingleMaster() {
+		return groups
+	}
+	var all []Node
+	for _, g := range groups {
+		all = append(all, g...)
+	}
+	return [][]Node{all}
+}

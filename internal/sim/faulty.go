@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"context"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Report is what a run with faults gave.
+type Report struct {
+	Jobs, Done, Failed, Cancelled int // accepted jobs, and how they ended
+	Attempts, Suspensions         int
+	Steps                         int        // of cores
+	End                           sched.Time // of the run
+	Checks                        []Check
+	Faults                        []int // numbers of the planned faults that happened
+	history                       func(steps int) string
+}
+
+// History returns the last steps of the cores as text: what came to each, and below it
+// what it decided.
+func (r *Report) History(steps int) string { return r.history(steps) }
+
+// Violated returns the first violation, nil when everything held.
+func (r *Report) Violated() error {
+	for i := range r.Checks {
+		if err := r.Checks[i].Violated; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patience is how long the last jobs may take once the faults are over, in virtual time
+// without a job that ends.
+const patience = 1000 * sched.Second
+
+// RunWithFaults simulates the jobs in a cluster to which faults happen, lets it heal, and
+// checks what must hold. An error says that there is no report.
+func RunWithFaults(ctx context.Context, jobs []Job, cfg Config, f Faults) (*Report, error) {
+	if err := cfg.Valid(); err != nil {
+		return nil, err
+	}
+	w := newWorld(jobs, cfg, f)
+	w.start()
+	w.call(0, w.planFaults)
+	w.watch(0, 0, 0)
+	for !w.finished && w.check.err == nil && w.step() {
+		if w.result.Events&0xffff == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	if w.check.err == nil {
+		w.replay()
+	}
+	return w.report(), nil
+}
+
+// watch looks every second whether the cluster has come to rest, and twice more: then
+// what must hold at the end is checked.
+func (w *World) watch(still, ended int, since sched.Time) {
+	w.call(w.now+sched.Second, func() {
+		open := 0
+		for _, j := range w.check.jobs {
+			if j.accepted && j.ended == 0 {
+				open++
+			}
+		}
+		if now := len(w.check.jobs) - open; now != ended || !w.healed || w.arrivals < len(w.work) {
+			ended, since = now, w.now
+		}
+		still++
+		if open > 0 || !w.healed || w.arrivals < len(w.work) || w.busy() {
+			still = 0
+		}
+		switch {
+		case still == 3:
+			w.checkEnd()
+			w.finished = true
+		case w.now-since > patience:
+			w.checkEnd()
+			w.check.must(checkRest, false, "%d jobs have ended, and the cluster does not come to rest for %s", ended, seconds(patience))
+		default:
+			w.watch(still, ended, since)
+		}
+	})
+}
+
+// busy reports whether something runs, is dead, or is on its way.
+func (w *World) busy() bool {
+	for _, l := range w.links {
+		if len(l.queue) > 0 {
+			return true
+		}
+	}
+	for _, p := range w.processes() {
+		if !p.alive || p.resumes > w.now {
+			return true
+		}
+	}
+	for _, n := range w.nodes {
+		for _, x := range n.workers {
+			if len(x.kept) > 0 || len(w.runs.byWorker[x.host.addr.ID]) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *World) processes() (list []*process) {
+	for _, m := range w.masters {
+		list = append(list, &m.process)
+	}
+	return append(list, w.followers()...)
+}
+
+// checkEnd checks what must hold at the end.
+func (w *World) checkEnd() {
+	c := &w.check
+	for _, j := range c.jobs {
+		c.must(checkJobs, j.ended == 1 || (!j.accepted && j.ended == 0), "job %s ended %d times", j.id, j.ended)
+		if j.ended == 0 {
+			continue
+		}
+		for task, n := range j.results {
+			c.must(checkResults, n == 1 || (n == 0 && j.outcome == sched.Killed), "job %s, which ended %s: task %d has %d accepted results", j.id, j.outcome, task, n)
+		}
+	}
+	for _, m := range w.masters {
+		w.checkMaster(m)
+	}
+	for _, n := range w.nodes {
+		for _, x := range n.workers {
+			held := len(w.runs.byWorker[x.host.addr.ID])
+			c.must(checkRest, held == 0 && len(x.kept) == 0, "%s: worker %d has %d tasks and keeps %d results", n.place, x.slot, held, len(x.kept))
+		}
+	}
+}
+
+// checkMaster checks a master that has nothing to do.
+func (w *World) checkMaster(m *daemon) {
+	if m.host == nil || m.host.dead() {
+		return
+	}
+	for id := range m.payloads {
+		if w.payloadDefect() {
+			break
+		}
+		w.check.must(checkRest, false, "%s still holds job %s", m.place, id)
+	}
+	workers := 0
+	for i := range m.members {
+		if m.members[i].worker != nil && !m.members[i].gone {
+			workers++
+		}
+	}
+	t := m.host.core.(sched.MasterCore).Totals()
+	queued, registered, idle := 0, 0, 0
+	for i := range t.Queued {
+		queued += t.Queued[i]
+	}
+	for i := range t.Workers {
+		registered += t.Workers[i]
+		idle += t.Idle[i]
+	}
+	w.check.must(checkRest, (queued == 0 || w.payloadDefect()) && registered == workers, "%s at rest: %d tasks wait; it has %d workers, %d are registered", m.place, queued, registered, workers)
+	w.check.must(checkRest, idle == workers || t.Idle[0] == sched.Unknown, "%s at rest: %d of %d workers are idle", m.place, idle, workers)
+}
+
+func (w *World) report() *Report {
+	r := &Report{Attempts: w.result.Attempts, Suspensions: int(w.result.Suspensions), Steps: len(w.history), End: w.now, Checks: w.check.checks[:], history: w.tail, Faults: w.struck}
+	for _, j := range w.check.jobs {
+		if !j.accepted {
+			continue
+		}
+		r.Jobs++
+		switch j.outcome {
+		case sched.Done:
+			r.Done++
+		case sched.Killed:
+			r.Cancelled++
+		default:
+			r.Failed++
+		}
+	}
+	if err := w.check.err; err != nil && r.Violated() == nil {
+		r.Checks = append(r.Checks, Check{Name: "the simulation goes on", Violated: err})
+	}
+	return r
+}
+
+func (w *World) tail(steps int) string { return w.print(max(0, len(w.history)-steps)) }

@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Under a policy with a single master everybody talks to workers, by the membership
+// that the master publishes: the workers that are registered with it. Each daemon reads
+// it in its own time, so one may know a worker that another has not met yet, or has
+// taken for lost (docs/adr/0012-live-rivals.md).
+
+const (
+	publishesAfter = 2 * sched.Second        // a master that follows another one waits for the nodes
+	readsWithin    = 500 * sched.Millisecond // a daemon reads a change
+)
+
+// followed is the membership that a daemon has read.
+type followed struct {
+	life    int // of the master
+	version uint64
+	list    []sched.Member
+}
+
+// question is what a worker asked a frontend: a task for a reservation.
+type question struct {
+	to       sched.Addr // the zero address: none is open
+	msg      sched.Message
+	since    sched.Time
+	patience sched.Time // it is asked again after that
+}
+
+func (q *question) answeredBy(from sched.Addr, m *sched.Message) bool {
+	return q.to == from && q.msg.Job == m.Job && q.msg.Seq == m.Seq
+}
+
+// publish is called when the membership has changed.
+func (w *World) publish(m *daemon) {
+	if !w.cfg.Policy.SingleMaster() {
+		return
+	}
+	m.version++
+	for _, p := range w.followers() {
+		w.after(p, w.span(w.random, readsWithin), func() { w.follow(p) })
+	}
+}
+
+func (w *World) followers() (list []*process) {
+	for _, f := range w.frontends {
+		list = append(list, &f.process)
+	}
+	for _, n := range w.nodes {
+		list = append(list, &n.process)
+	}
+	return list
+}
+
+// follow reads the membership, if there is a new one and its master can be reached.
+func (w *World) follow(p *process) {
+	m := w.masters[0]
+	now := followed{life: m.life, version: m.version}
+	if !w.cfg.Policy.SingleMaster() || !m.alive || m.resumes > w.now || w.now < m.publishes || w.blocked(ends{m.place, p.place}) ||
+		(p.follows.life == now.life && p.follows.version == now.version) {
+		return
+	}
+	now.list = w.membersBut(nil)
+	w.apply(p, now)
+}
+
+// membersBut are the workers on the membership without those of a node.
+func (w *World) membersBut(n *node) (list []sched.Member) {
+	m := w.masters[0]
+	for id := range m.members {
+		if x := &m.members[id]; x.worker != nil && !x.gone && x.worker.node != n {
+			next := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: int32(id)}} //nolint:gosec // workers are few
+			if m.host != nil {
+				next.Master = sched.Addr{Role: sched.Master}
+			}
+			list = append(list, next)
+		}
+	}
+	return list
+}
+
+// apply has a daemon go by a membership: what is on its way to and from nodes that are
+// not on it any more is dropped, but for results.
+func (w *World) apply(p *process, now followed) {
+	before := p.follows.list
+	p.follows = now
+	for _, old := range before {
+		if x := w.byNumber[old.Worker.ID]; !p.knows(x.number) && x.node.place != p.place {
+			w.drop(ends{p.place, x.node.place}, func(*envelope) bool { return true })
+			if p.role == sched.Distributor {
+				w.drop(ends{x.node.place, p.place}, func(e *envelope) bool { return e.msg.Kind != sched.Report })
+			}
+		}
+	}
+	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: now.list}}
+	switch {
+	case p.role == sched.Distributor:
+		w.input(w.frontends[p.id].host, sched.Addr{}, &m)
+	case w.cfg.Policy.PeerAware:
+		for _, x := range w.nodes[p.id].workers {
+			w.input(x.host, sched.Addr{}, &m)
+		}
+	}
+}
+
+func (p *process) knows(number int32) bool {
+	_, found := slices.BinarySearchFunc(p.follows.list, number, func(m sched.Member, n int32) int { return int(m.Worker.ID - n) })
+	return found
+}
+
+// unknown reports whether a message has to wait because its receiver does not know the
+// sender yet. What a dead sender has left is not waited for.
+func (w *World) unknown(e *envelope) bool {
+	if !w.cfg.Policy.SingleMaster() || e.from.role != sched.Worker || e.to.role == sched.Master || e.from == e.to || e.msg.Kind == sched.Report {
+		return false
+	}
+	from := w.process(e.from)
+	return from.alive && from.life == e.fromLife && !w.process(e.to).knows(e.by.number)
+}
+
+// doubt has a daemon take a node for lost that lives and knows nothing of it, and meet
+// it again. No other daemon need notice, since memberships are read now and then.
+func (w *World) doubt(p *process, n *node) {
+	if p.follows.list == nil || !p.alive {
+		return
+	}
+	now := p.follows
+	without := now
+	without.list = slices.DeleteFunc(slices.Clone(now.list), func(m sched.Member) bool { return w.byNumber[m.Worker.ID].node == n })
+	w.apply(p, without)
+	w.apply(p, now)
+}
+
+// frontendIsNew has every node learn, in its own time, that a frontend has been started.
+func (w *World) frontendIsNew(f *daemon) {
+	if w.cfg.Policy.SingleMaster() {
+		for _, n := range w.nodes {
+			w.after(&n.process, w.span(w.random, readsWithin), func() { w.giveUp(n, f) })
+		}
+	}
+}
+
+// giveUp has a node find a frontend gone: what its workers asked there they are denied.
+func (w *World) giveUp(n *node, f *daemon) {
+	for _, x := range n.workers {
+		if q := x.asked; q.to.Role == sched.Distributor && int(q.to.ID) == f.id {
+			x.asked = question{}
+			w.input(x.host, sched.Addr{}, &sched.Message{Kind: sched.NoTask, Job: q.msg.Job, Seq: q.msg.Seq})
+		}
+	}
+}
+
+// forsake has a node find a frontend gone that lives, and back: what it has said last is
+// dropped, but for results, and the frontend, when it notices, probes once more.
+func (w *World) forsake(n *node, f *daemon) {
+	w.drop(ends{n.place, f.place}, func(e *envelope) bool { return e.msg.Kind != sched.Report })
+	w.giveUp(n, f)
+	if f.follows.list != nil {
+		w.input(f.host, sched.Addr{}, &sched.Message{Kind: sched.Members, More: &sched.More{Members: f.follows.list}, Resent: true})
+	}
+}

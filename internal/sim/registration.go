@@ -1,0 +1,114 @@
+package sim
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// account takes a node's account of its workers at its master: the node registers, or
+// what notices lost is healed.
+func (w *World) account(m *daemon, e *envelope) {
+	n := w.nodes[e.from.id]
+	known, ok := m.registered[n.id]
+	switch {
+	case !ok && !e.hello && !w.byHand && !w.cfg.Policy.Sequenced:
+		// An account may be out of date. Where nothing tells, the node says hello.
+		if n.alive && n.life == e.fromLife {
+			w.after(&n.process, w.transit(), func() { w.hello(n) })
+		}
+	case !ok:
+		w.register(m, n, e)
+	case known.life == e.fromLife:
+		m.registered[n.id] = registration{e.fromLife, w.now}
+		for k := range e.slots {
+			w.correct(m, &e.slots[k])
+		}
+	case known.life < e.fromLife:
+		if w.loseNode(n.id); m.registered[n.id].life == 0 {
+			w.account(m, e)
+		}
+	}
+}
+
+// correct has the core learn of a worker that is free.
+func (w *World) correct(m *daemon, s *slotState) {
+	if s.running != nil || !m.knows(s.worker) {
+		return
+	}
+	free := sched.Message{Kind: sched.Idle, Seq: s.seq}
+	for i := range s.held {
+		if s.held[i].suspended {
+			free.Kept = append(free.Kept, s.held[i].launch.AttemptID())
+		}
+	}
+	w.input(m.host, sched.Addr{Role: sched.Worker, ID: s.worker.number}, &free)
+}
+
+// register takes a node's workers in. Each is a new one to the master of a group; under
+// a single master it keeps its number.
+func (w *World) register(m *daemon, n *node, e *envelope) {
+	m.registered[n.id] = registration{e.fromLife, w.now}
+	for k := range e.slots {
+		s, x := &e.slots[k], e.slots[k].worker
+		if !w.cfg.Policy.SingleMaster() {
+			x.number = int32(len(m.members)) //nolint:gosec // workers are few
+		}
+		for int(x.number) >= len(m.members) {
+			m.members = append(m.members, member{})
+		}
+		m.members[x.number] = member{worker: x, reserved: n.is.Fixed && n.is.Reserved}
+		up := sched.Message{
+			Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: x.number}, Node: n.String(), Serves: n.is.Serves, Seq: s.seq,
+			Reserved: s.reserved, Fixed: n.is.Fixed, Kept: s.kept,
+		}
+		again := up
+		again.Reserved, again.Fixed, again.Kept = false, false, nil
+		if s.running != nil {
+			m.has(&up, s.running)
+		}
+		w.input(m.host, sched.Addr{}, &up)
+		for i := range s.held {
+			held := again
+			m.has(&held, &s.held[i].launch)
+			w.input(m.host, sched.Addr{}, &held)
+		}
+	}
+	w.publish(m)
+}
+
+// has enters the attempt of a launch into the registration of the worker that has it, whose
+// payload the master keeps from then on.
+func (m *daemon) has(up, launch *sched.Message) {
+	up.Job, up.First, up.Attempt = launch.Job, launch.First, launch.Attempt
+	up.Owner, up.Class, up.App, up.Estimate = launch.Owner, launch.Class, launch.App, launch.Estimate
+	m.payloads[launch.Job] = true
+}
+
+// knows reports whether a worker is registered with the master.
+func (m *daemon) knows(x *worker) bool {
+	if x.number < 0 || int(x.number) >= len(m.members) {
+		return false
+	}
+	known := &m.members[x.number]
+	return known.worker == x && !known.gone
+}
+
+// loseNode has the master of a node take it for lost, dead or alive.
+func (w *World) loseNode(i int) {
+	m := w.masters[w.nodes[i].group]
+	if _, known := m.registered[i]; !known || !m.alive {
+		return
+	}
+	if w.recoveryDefect(m) {
+		w.after(&m.process, sched.Second, func() { w.loseNode(i) })
+		return
+	}
+	delete(m.registered, i)
+	if !w.byHand && !w.cfg.Policy.Sequenced { // else launches tell what they were made for, and may arrive late
+		w.drop(ends{m.place, w.nodes[i].place}, func(*envelope) bool { return true })
+	}
+	for id := range m.members {
+		if x := &m.members[id]; x.worker != nil && x.worker.node.id == i && !x.gone {
+			x.gone = true
+			w.input(m.host, sched.Addr{}, &sched.Message{Kind: sched.WorkerLost, Peer: sched.Addr{Role: sched.Worker, ID: int32(id)}, Reason: "its node was lost"}) //nolint:gosec // workers are few
+		}
+	}
+	w.publish(m)
+}

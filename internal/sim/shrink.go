@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"context"
+	"slices"
+)
+
+// Shrink looks for a smaller run that violates a check too: with fewer kinds of faults,
+// fewer of the planned faults, and fewer of the jobs, of which it keeps the first ones.
+func Shrink(ctx context.Context, jobs []Job, cfg Config, f Faults) ([]Job, Faults) {
+	f.Log = nil
+	violates := func(jobs []Job, f Faults) *Report {
+		r, err := RunWithFaults(ctx, jobs, cfg, f)
+		if err != nil || r.Violated() == nil {
+			return nil
+		}
+		return r
+	}
+	for _, kind := range f.Kinds.Each() {
+		less := f
+		less.Kinds &^= kind
+		if violates(jobs, less) != nil {
+			f = less
+		}
+	}
+	if r := violates(jobs, f); r != nil && len(r.Faults) > 0 {
+		f.Only = fewer(r.Faults, func(only []int) bool {
+			less := f
+			less.Only = only
+			return violates(jobs, less) != nil
+		})
+	}
+	for step := len(jobs) / 2; step > 0; {
+		if less := len(jobs) - step; less > 0 && violates(jobs[:less], f) != nil {
+			jobs = jobs[:less]
+		} else {
+			step /= 2
+		}
+	}
+	return jobs, f
+}
+
+// fewer leaves out parts of the list, large ones first, as long as what is left will do.
+func fewer(list []int, does func([]int) bool) []int {
+	for part := max(1, len(list)/2); ; part /= 2 {
+		for at := 0; at < len(list); {
+			less := slices.Delete(slices.Clone(list), at, min(at+part, len(list)))
+			if len(less) > 0 && does(less) {
+				list = less
+			} else {
+				at += part
+			}
+		}
+		if part == 1 {
+			return list
+		}
+	}
+}
