@@ -6,7 +6,7 @@
 //	frontend  master  nodemonitor  bench                             layer 5
 //	thrift  internal/runloop, link, telemetry, config and the rest   layer 4
 //	internal/policy                                                  layer 3
-//	internal/queue  internal/ledger  internal/membership/protocol         layer 2
+//	internal/queue  internal/ledger  internal/membership/protocol  layer 2
 //	internal/sched  internal/nearest                                 layer 1
 //
 // A package imports its own layer or lower ones. Layers 1 to 3 are pure: what is

@@ -68,9 +68,9 @@ func (f *Follower) RefreshNow() {
 func (f *Follower) Run(ctx context.Context) {
 	var known protocol.Follower
 	for failures := 0; ctx.Err() == nil; {
-		asked := time.Now()
-		m, err := f.ask(ctx, known.Position())
-		newer := err == nil && known.Accept(protocol.Position{Incarnation: m.Incarnation, Version: m.Version})
+		asked, have := time.Now(), known.Position()
+		m, err := f.ask(ctx, have)
+		newer := err == nil && known.Accept(have, protocol.Position{Incarnation: m.Incarnation, Version: m.Version})
 		if err == nil && !newer && time.Since(asked) < f.opts.Wait/2 {
 			err = errEarly
 		}

@@ -19,7 +19,8 @@
 //
 //   - no two slots that are alive have one number, and a slot keeps its number;
 //   - a superseded process is never taken for the current one, unless it is entered again;
-//   - a follower never goes back, neither to a lower version nor to an earlier master;
+//   - a follower never goes back, neither to a lower version nor to an earlier master, and
+//     is never stuck with one;
 //   - a process that keeps saying hello is on the next membership and, once memberships
 //     arrive again, current with everybody who follows.
 package protocol

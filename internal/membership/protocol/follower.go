@@ -8,23 +8,24 @@ type Position struct {
 
 // Follower is what a reader of memberships knows. The zero value knows none.
 type Follower struct {
-	masters Incarnations
-	version uint64
+	position Position
 }
 
-// Position returns the last that was accepted.
-func (f *Follower) Position() Position { return Position{f.masters.Current(), f.version} }
+// Position returns the last that was accepted. The reader names it when it asks for
+// another membership.
+func (f *Follower) Position() Position { return f.position }
 
-// Accept reports whether a membership is newer than what the follower has, and notes it
-// then. One of an earlier master never is: it was long under way.
-func (f *Follower) Accept(p Position) bool {
+// Accept reports whether the answer to a question that named a position is newer than
+// what the follower has, and notes it then. An answer to an earlier question never is:
+// incarnations have no order, so a late one of an earlier master cannot be told from that
+// of a later one, which would be ignored from then on.
+func (f *Follower) Accept(asked, p Position) bool {
 	switch {
-	case p.Incarnation == 0, f.masters.Superseded(p.Incarnation):
+	case asked != f.position, p.Incarnation == 0:
 		return false
-	case p.Incarnation == f.masters.Current() && p.Version <= f.version:
+	case p.Incarnation == f.position.Incarnation && p.Version <= f.position.Version:
 		return false
 	}
-	f.masters.Enter(p.Incarnation)
-	f.version = p.Version
+	f.position = p
 	return true
 }

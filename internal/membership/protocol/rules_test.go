@@ -40,18 +40,28 @@ func TestIncarnations(t *testing.T) {
 	}
 }
 
+// A follower accepts what is newer, as the answer to its last question only.
 func TestFollowerNeverGoesBack(t *testing.T) {
 	var f Follower
 	for _, c := range []struct {
-		p     Position
-		newer bool
+		asked, p Position
+		newer    bool
 	}{
-		{Position{0, 7}, false}, {Position{5, 1}, true}, {Position{5, 1}, false}, {Position{5, 4}, true}, {Position{5, 3}, false},
-		{Position{8, 1}, true}, {Position{5, 9}, false}, {Position{0, 0}, false}, {Position{8, 2}, true}, {Position{9, 2}, true}, {Position{8, 3}, false},
+		{Position{}, Position{0, 7}, false},
+		{Position{}, Position{5, 1}, true},
+		{Position{}, Position{4, 9}, false}, // a late answer, perhaps of an earlier master
+		{Position{5, 1}, Position{5, 1}, false},
+		{Position{5, 1}, Position{5, 4}, true},
+		{Position{5, 1}, Position{5, 5}, false},
+		{Position{5, 4}, Position{5, 3}, false},
+		{Position{5, 4}, Position{8, 1}, true},
+		{Position{5, 4}, Position{5, 9}, false},
+		{Position{8, 1}, Position{0, 0}, false},
+		{Position{8, 1}, Position{5, 9}, true}, // that master is the one that answers now
 	} {
 		before := f.Position()
-		if got := f.Accept(c.p); got != c.newer {
-			t.Errorf("at %v, %v is newer: %v, want %v", before, c.p, got, c.newer)
+		if got := f.Accept(c.asked, c.p); got != c.newer {
+			t.Errorf("at %v, the answer %v to a question at %v is newer: %v, want %v", before, c.p, c.asked, got, c.newer)
 		}
 		if want := map[bool]Position{true: c.p, false: before}[c.newer]; f.Position() != want {
 			t.Errorf("after %v the follower is at %v, want %v", c.p, f.Position(), want)

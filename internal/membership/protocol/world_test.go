@@ -36,10 +36,25 @@ type masterProcess struct {
 	epoch       Epoch
 	numbers     *Numbers
 	nodes       *Registry
-	known       map[string]memberNode
+	frontends   *Registry
+	now         membership // as it would be published now
 	publication Publication
 	pace        Pace
-	list        map[string]memberNode // published
+	published   membership
+}
+
+// membership is what a master publishes.
+type membership struct {
+	nodes     map[string]memberNode
+	frontends map[string]int64
+}
+
+func newMembership() membership {
+	return membership{nodes: map[string]memberNode{}, frontends: map[string]int64{}}
+}
+
+func (m membership) clone() membership {
+	return membership{nodes: maps.Clone(m.nodes), frontends: maps.Clone(m.frontends)}
 }
 
 // memberNode is a node on a membership.
@@ -64,7 +79,7 @@ type reader struct {
 	incarnation int64
 	follower    Follower
 	sessions    *Sessions
-	list        map[string]memberNode // of the last membership
+	list        membership // the last
 	highest     int32
 	seen        []Position
 	entered     map[Peer]int64 // each peer's last process
@@ -88,7 +103,8 @@ func (w *world) startMaster() {
 	i := w.incarnation()
 	w.master = &masterProcess{
 		incarnation: i, numbers: NewNumbers(limit), nodes: NewRegistry(lostAfter/SweepsToLoss, lostAfter),
-		known: map[string]memberNode{}, publication: NewPublication(i, lostAfter, w.now), list: map[string]memberNode{},
+		frontends: NewRegistry(lostAfter/SweepsToLoss, 5*lostAfter), now: newMembership(), published: newMembership(),
+		publication: NewPublication(i, lostAfter, w.now),
 	}
 }
 
@@ -98,8 +114,8 @@ func (w *world) startNode(name string) {
 
 func (w *world) startReader(name string) {
 	w.readers[name] = &reader{
-		name: name, incarnation: w.incarnation(), sessions: NewSessions(Patience{NewMaster: 2 * second}),
-		list: map[string]memberNode{}, entered: map[Peer]int64{},
+		name: name, incarnation: w.incarnation(), sessions: NewSessions(Patience{Frontend: second, NewMaster: 2 * second}),
+		list: newMembership(), entered: map[Peer]int64{},
 	}
 }
 
@@ -148,7 +164,7 @@ func (m *masterProcess) hello(n *nodeProcess, list []Claim, now sched.Time) (boo
 	}
 	m.nodes.Enter(n.name, n.incarnation, n.name, now)
 	if verdict != Renewed {
-		m.known[n.name] = memberNode{n.incarnation, a.Numbers}
+		m.now.nodes[n.name] = memberNode{n.incarnation, a.Numbers}
 		m.pace.Changed()
 	}
 	return true, a
@@ -156,7 +172,7 @@ func (m *masterProcess) hello(n *nodeProcess, list []Claim, now sched.Time) (boo
 
 func (m *masterProcess) lose(name string) {
 	m.nodes.Remove(name)
-	delete(m.known, name)
+	delete(m.now.nodes, name)
 	m.pace.Changed()
 }
 
@@ -172,36 +188,54 @@ func (n *nodeProcess) answered(m *masterProcess, accepted bool, a Assignment) {
 	}
 }
 
-// read has a frontend tell the master what it knows and ask for something newer.
+// helloFrontend registers a frontend.
+func (m *masterProcess) helloFrontend(r *reader, now sched.Time) {
+	if m.frontends.Enter(r.name, r.incarnation, r.name, now) || m.now.frontends[r.name] != r.incarnation {
+		m.now.frontends[r.name] = r.incarnation
+		m.pace.Changed()
+	}
+}
+
+// read has a frontend say hello to the master and ask for something newer.
 func (w *world) read(r *reader) {
+	if r == nil {
+		return // it is down
+	}
 	highest, have := r.highest, r.follower.Position()
 	w.send(func() {
 		m := w.master
+		m.helloFrontend(r, w.now)
 		if m.numbers.Reserve(highest, w.now); m.publication.Held(have, w.now) > 0 {
 			return
 		}
-		at, list := m.publication.Position(), maps.Clone(m.list)
-		w.send(func() { r.take(w, at, list) })
+		at, list := m.publication.Position(), m.published.clone()
+		w.send(func() { r.take(w, have, at, list) })
 	})
 }
 
 // take takes a membership in, late as it may be.
-func (r *reader) take(w *world, at Position, list map[string]memberNode) {
-	if !r.follower.Accept(at) {
+func (r *reader) take(w *world, asked, at Position, list membership) {
+	if !r.follower.Accept(asked, at) {
 		return
 	}
 	r.seen, r.list = append(r.seen, at), list
 	r.sessions.NewMaster(at.Incarnation, w.now)
-	members := map[Peer]bool{}
-	for name, n := range list {
-		members[Peer{sched.Worker, name}] = true
+	members := map[Peer]int64{}
+	for name, n := range list.nodes {
+		members[Peer{sched.Worker, name}] = n.incarnation
 		r.highest = max(r.highest, slices.Max(n.numbers))
 	}
-	r.sessions.Retain(members, w.now)
-	for name, n := range list {
-		peer := Peer{sched.Worker, name}
-		r.sessions.Enter(peer, n.incarnation)
-		r.entered[peer] = n.incarnation
+	for name, incarnation := range list.frontends {
+		members[Peer{sched.Distributor, name}] = incarnation
+	}
+	named := map[Peer]bool{}
+	for peer := range members {
+		named[peer] = true
+	}
+	r.sessions.Retain(named, w.now)
+	for peer, incarnation := range members {
+		r.sessions.Enter(peer, incarnation)
+		r.entered[peer] = incarnation
 	}
 }
 
@@ -211,10 +245,14 @@ func (w *world) pass(d sched.Time) {
 	for _, name := range w.master.nodes.Sweep(w.now) {
 		w.master.lose(name)
 	}
+	for _, name := range w.master.frontends.Sweep(w.now) {
+		delete(w.master.now.frontends, name)
+		w.master.pace.Changed()
+	}
 	w.master.pace.Elapsed()
 	if publish, _ := w.master.pace.Next(5, w.now); publish {
 		w.master.publication.Publish()
-		w.master.list = maps.Clone(w.master.known)
+		w.master.published = w.master.now.clone()
 	}
 	for _, r := range w.readers {
 		r.sessions.Expire(w.now)
@@ -233,7 +271,7 @@ func (w *world) deliver(at int, repeated bool) {
 // check holds the invariants after every step.
 func (w *world) check() {
 	holders := map[int32]string{}
-	for name, n := range w.master.known {
+	for name, n := range w.master.now.nodes {
 		for slot, number := range n.numbers {
 			h := fmt.Sprintf("%s/%d of process %d", name, slot, n.incarnation)
 			if other, taken := holders[number]; taken || number < 1 {
@@ -267,8 +305,13 @@ func (r *reader) check(t *rapid.T) {
 				t.Fatalf("%v as %d is %v, and was entered last as %d", peer, incarnation, got, last)
 			}
 		}
-		if n, listed := r.list[peer.Name]; listed && r.sessions.Status(peer, n.incarnation) != Current {
-			t.Fatalf("%v is on the last membership as %d and is %v", peer, n.incarnation, r.sessions.Status(peer, n.incarnation))
+		incarnation, listed := r.list.frontends[peer.Name]
+		if peer.Role == sched.Worker {
+			n, is := r.list.nodes[peer.Name]
+			incarnation, listed = n.incarnation, is
+		}
+		if got := r.sessions.Status(peer, incarnation); listed && got != Current {
+			t.Fatalf("%v is on the last membership as %d and is %v", peer, incarnation, got)
 		}
 	}
 }
@@ -290,32 +333,35 @@ func (w *world) calm() {
 	}
 }
 
-// checkAgreed checks that every frontend knows each live node by its numbers, and no other.
+// checkAgreed checks that every frontend knows each live daemon, nodes by their numbers,
+// and no other.
 func (w *world) checkAgreed() {
+	live := map[Peer]int64{}
 	owners := map[int32]string{}
 	for name, n := range w.nodes {
+		live[Peer{sched.Worker, name}] = n.incarnation
 		for _, number := range n.numbers {
 			if other, taken := owners[number]; taken || number < 1 {
 				w.t.Fatalf("in the end number %d is one of %s and of %s", number-1, name, other)
 			}
 			owners[number] = name
 		}
-		for _, r := range w.readers {
-			if got := r.sessions.Status(Peer{sched.Worker, name}, n.incarnation); got != Current {
-				w.t.Fatalf("node %s says hello as %d, and frontend %s takes it for %v", name, n.incarnation, r.name, got)
-			}
-			if !slices.Equal(r.list[name].numbers, n.numbers) {
-				w.t.Fatalf("node %s has the numbers %v, frontend %s read %v", name, n.numbers, r.name, r.list[name].numbers)
-			}
-		}
+	}
+	for name, r := range w.readers {
+		live[Peer{sched.Distributor, name}] = r.incarnation
 	}
 	for _, r := range w.readers {
-		if len(r.list) != len(w.nodes) {
-			w.t.Fatalf("frontend %s has read %v", r.name, r.list)
+		for peer, incarnation := range live {
+			if got := r.sessions.Status(peer, incarnation); got != Current {
+				w.t.Fatalf("%v says hello as %d, and frontend %s takes it for %v", peer, incarnation, r.name, got)
+			}
+			if peer.Role == sched.Worker && !slices.Equal(r.list.nodes[peer.Name].numbers, w.nodes[peer.Name].numbers) {
+				w.t.Fatalf("%v has the numbers %v, frontend %s has read %v", peer, w.nodes[peer.Name].numbers, r.name, r.list.nodes[peer.Name].numbers)
+			}
 		}
 		for peer, last := range r.entered {
-			if w.nodes[peer.Name] == nil && r.sessions.Status(peer, last) == Current {
-				w.t.Fatalf("%v is down, and frontend %s takes it for current", peer, r.name)
+			if live[peer] != last && r.sessions.Status(peer, last) == Current {
+				w.t.Fatalf("%v is down, and frontend %s takes its process %d for current", peer, r.name, last)
 			}
 		}
 	}
@@ -346,8 +392,10 @@ func (w *world) steps() map[string]func(*rapid.T) {
 			}
 		},
 		"frontend is answered, and the answer is under way": func(t *rapid.T) {
-			w.read(w.readers[frontend(t)])
-			w.deliver(len(w.network)-1, false)
+			if r := w.readers[frontend(t)]; r != nil {
+				w.read(r)
+				w.deliver(len(w.network)-1, false)
+			}
 		},
 		"first arrives":   func(*rapid.T) { first() },
 		"any arrives":     func(t *rapid.T) { arrive(t, false) },
@@ -364,6 +412,7 @@ func (w *world) steps() map[string]func(*rapid.T) {
 		"master restarts":   func(*rapid.T) { w.startMaster() },
 		"node is down":      func(t *rapid.T) { delete(w.nodes, node(t)) },
 		"node restarts":     func(t *rapid.T) { w.startNode(node(t)) },
+		"frontend is down":  func(t *rapid.T) { delete(w.readers, frontend(t)) },
 		"frontend restarts": func(t *rapid.T) { w.startReader(frontend(t)) },
 	}
 }

@@ -1,0 +1,168 @@
+package registration_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errSilent = errors.New("no answer")
+
+// world is a node and its master. The master's answers are taken from lists; without one
+// it accepts.
+type world struct {
+	t         *testing.T
+	log       []string // what the master was sent
+	hellos    []wire.HelloReply
+	snapshots []wire.SnapshotReply
+	silent    bool
+	failed    error
+}
+
+func (w *world) Hello(fresh bool) (*wire.Hello, bool) {
+	return &wire.Hello{Sender: wire.Ref{Role: sched.Worker, Name: "n"}, Group: map[bool]int{true: 1}[fresh]}, true
+}
+
+func (w *world) Accepted(r *wire.HelloReply) (err error, ok bool) {
+	if r.Group != 0 {
+		return errors.New("its answer does not fit"), true
+	}
+	return nil, true
+}
+
+func (w *world) Snapshot() (*wire.Snapshot, bool) { return &wire.Snapshot{}, true }
+
+// registrar is the master's side of the world.
+type registrar struct{ *world }
+
+func (w registrar) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error) {
+	w.log = append(w.log, map[int]string{0: "hello", 1: "fresh hello"}[h.Group])
+	if w.silent {
+		return wire.HelloReply{}, errSilent
+	}
+	if len(w.hellos) == 0 {
+		return wire.HelloReply{Accepted: true, Incarnation: 5, Epoch: 1}, nil
+	}
+	r := w.hellos[0]
+	w.world.hellos = w.hellos[1:]
+	return r, nil
+}
+
+func (w registrar) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
+	w.log = append(w.log, "snapshot")
+	if w.silent {
+		return wire.SnapshotReply{}, errSilent
+	}
+	if len(w.snapshots) == 0 {
+		return wire.SnapshotReply{Known: true, Incarnation: 5, Epoch: 1}, nil
+	}
+	r := w.snapshots[0]
+	w.world.snapshots = w.snapshots[1:]
+	return r, nil
+}
+
+// run runs a registration in a bubble for a while: heartbeats are 10 s, pauses 1 s.
+func run(t *testing.T, body func(w *world, r *registration.Registration)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t}
+		r := registration.New(registration.Config{
+			Master: registrar{w}, Source: w, Heartbeat: 10 * time.Second, Patience: time.Second, Log: slog.New(slog.DiscardHandler),
+			Retry: func(int) time.Duration { return time.Second }, Fail: func(err error) { w.failed = err },
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); r.Run(ctx) }()
+		body(w, r)
+		stop()
+		<-ended
+		r.Withdraw(&wire.Snapshot{})
+	})
+}
+
+// expect lets time pass and compares what the master was sent in it.
+func (w *world) expect(d time.Duration, want ...string) {
+	w.t.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	if !slices.Equal(w.log, want) {
+		w.t.Errorf("in %v the master was sent %q, want %q", d, w.log, want)
+	}
+	w.log = nil
+}
+
+func TestRegistersAndBeats(t *testing.T) {
+	run(t, func(w *world, r *registration.Registration) {
+		w.expect(time.Second, "fresh hello")
+		<-r.Ready()
+		if s := r.Status(); !s.Registered || s.Problem != "" || s.Epoch != 1 {
+			t.Errorf("its status is %+v", s)
+		}
+		w.expect(20*time.Second, "snapshot", "snapshot")
+		r.SendSnapshot()
+		w.expect(0, "snapshot")
+		r.RegisterAgain()
+		w.expect(0, "fresh hello")
+	})
+}
+
+// A hello is repeated until it is accepted. After the first, whose answer may have been
+// lost, messages under way to the master are kept.
+func TestRepeatsHello(t *testing.T) {
+	run(t, func(w *world, r *registration.Registration) {
+		w.hellos = []wire.HelloReply{{Problem: "the name is taken"}, {Accepted: true, Group: 9}}
+		w.expect(time.Second/2, "fresh hello")
+		if s := r.Status(); s.Registered || !strings.Contains(s.Problem, "the name is taken") {
+			t.Errorf("its status is %+v", s)
+		}
+		r.SendSnapshot() // shortens no pause
+		w.expect(time.Second, "hello")
+		w.expect(time.Second, "hello", "snapshot")
+	})
+}
+
+// A node registers again with a master that does not know it, or is another process; not
+// with one that is silent.
+func TestRegistersAgain(t *testing.T) {
+	run(t, func(w *world, r *registration.Registration) {
+		w.expect(time.Second, "fresh hello")
+		w.snapshots = []wire.SnapshotReply{{Problem: "unknown", Incarnation: 5}}
+		w.expect(10*time.Second, "snapshot", "fresh hello")
+		w.snapshots = []wire.SnapshotReply{{Known: true, Incarnation: 6}}
+		w.expect(10*time.Second, "snapshot", "fresh hello")
+		w.silent = true
+		w.expect(20*time.Second, "snapshot", "snapshot")
+		if s := r.Status(); s.Registered || !strings.Contains(s.Problem, "does not answer") {
+			t.Errorf("its status is %+v", s)
+		}
+		w.silent = false
+		w.expect(10*time.Second, "snapshot")
+		if s := r.Status(); !s.Registered {
+			t.Errorf("its status is %+v", s)
+		}
+	})
+}
+
+// A node whose workers' numbers others have ends, and says what to do.
+func TestNumbersOfOthers(t *testing.T) {
+	run(t, func(w *world, _ *registration.Registration) {
+		w.hellos = []wire.HelloReply{{Problem: "others have them", Numbers: []int32{3}}}
+		w.expect(time.Minute, "fresh hello")
+		if w.failed == nil || !strings.Contains(w.failed.Error(), "others have them") {
+			t.Errorf("the daemon ends with %v", w.failed)
+		}
+	})
+}
