@@ -9,7 +9,7 @@ import (
 // without masters there is no core, and its view is that of the nodes.
 type groupCore struct {
 	self   sched.Addr
-	core   sched.Core // nil under a policy without masters
+	core   sched.MasterCore // nil under a policy without masters
 	view   sched.GroupView
 	clock  runloop.Clock
 	steps  *runloop.Stepper

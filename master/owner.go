@@ -53,8 +53,8 @@ func (o *owner) addDaemons(p sched.Policy) {
 	})
 	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.core.clock.Now, o.log)
 	o.core.view = o.nodes.View()
-	if core, ok := o.core.core.(sched.MasterCore); ok {
-		o.core.view = core
+	if o.core.core != nil {
+		o.core.view = o.core.core
 	}
 }
 

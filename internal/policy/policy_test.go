@@ -90,6 +90,32 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// Every policy declares what the shells around its cores need to know.
+func TestTraits(t *testing.T) {
+	for _, name := range policy.Names() {
+		p, params, err := policy.Configure(name, given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := p.NewDistributor(sched.DistributorConfig{Params: params})
+		var out sched.Actions
+		d.Step(0, sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: sched.JobID{Lo: 1}, Count: 3}, &out)
+		if v, ok := d.JobView(sched.JobID{Lo: 1}, 9); !ok || v.Late != p.LateBinding || v.Unbound != 3 || d.Owed().Tasks != 3 {
+			t.Errorf("%s: a short job of 3 tasks is %+v, owed are %+v; bound late: %v", name, v, d.Owed(), p.LateBinding)
+		}
+		if p.NewMaster != nil && (p.Explain == nil || p.Explain(&sched.Waiting{Place: "Group 3", Queued: 2}) == "") {
+			t.Errorf("%s has masters and does not explain why tasks wait there", name)
+		}
+		if p.NewMaster == nil && !p.SingleMaster() {
+			t.Errorf("%s has no masters, and not one daemon that publishes the membership", name)
+		}
+		w := p.NewWorker(sched.WorkerConfig{Params: params, Seq: 5})
+		if s := w.Slot(); p.Sequenced && s.Seq != 5 || s.Running.Attempt != 0 || w.Holds(sched.AttemptID{Attempt: 1}) {
+			t.Errorf("%s: a new worker is %+v", name, s)
+		}
+	}
+}
+
 // Every policy runs live; those without groups have one master, and Kairos workers
 // of several slots.
 func TestLive(t *testing.T) {

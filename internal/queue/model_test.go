@@ -253,11 +253,11 @@ func (m *model) check(t *rapid.T) {
 	for k := range sched.NumWorkerKinds {
 		want := 0
 		for _, w := range m.idle {
-			if w.kind == sched.WorkerKind(k) {
+			if w.kind == k {
 				want++
 			}
 		}
-		if got := m.index.Idle(sched.WorkerKind(k)); got != want {
+		if got := m.index.Idle(k); got != want {
 			t.Fatalf("%d workers are idle, the index counts %d", want, got)
 		}
 	}

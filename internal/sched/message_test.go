@@ -125,6 +125,20 @@ func TestValid(t *testing.T) {
 	}
 }
 
+// A refusal is known by its words; all other words are those of a node.
+func TestRefusals(t *testing.T) {
+	for r := sched.RefusedByNode; r <= sched.RefusedLate; r++ {
+		if got := sched.RefusalOf(&sched.Message{Kind: sched.Refused, Reason: r.String()}); got != r {
+			t.Errorf("%q is refusal %d, want %d", r, got, r)
+		}
+	}
+	m := sched.Message{Kind: sched.Refused}
+	m.Deny("its disk is full")
+	if got := sched.RefusalOf(&m); got != sched.RefusedByNode {
+		t.Errorf("%q is refusal %d", m.Reason, got)
+	}
+}
+
 // A job's draws depend on the seed and its key alone; a numeric key, the line of a
 // trace, is itself.
 func TestDraws(t *testing.T) {

@@ -74,7 +74,8 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 		return
 	}
 	id := m.AttemptID()
-	x, ok := work{}, false
+	var x work
+	var ok bool
 	if w.job != nil && w.id() == id {
 		x, ok = w.work, true
 		s.unlink(w)

@@ -24,7 +24,13 @@ func setReserved(on bool, epoch, seq uint64) *sched.Message {
 	return &sched.Message{Kind: sched.SetReserved, Reserved: on, Epoch: epoch, Seq: seq}
 }
 
-// design.md, section 2, rule 4: "A launch ... is refused on a busy slot, with a stale
+// denied is a launch that the worker's shell cannot carry out.
+func denied(m *sched.Message) *sched.Message {
+	m.Deny("its disk is full")
+	return m
+}
+
+// docs/design.md, section 2, rule 4: "A launch ... is refused on a busy slot, with a stale
 // epoch, or when a long task meets a reserved slot; a known attempt is answered
 // 'accepted' again".
 func TestWorkerIsTheLastJudge(t *testing.T) {
@@ -49,6 +55,12 @@ func TestWorkerIsTheLastJudge(t *testing.T) {
 		{"the attempt launched anew, by who knows the slot", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, launch(0, 2, 1, sched.Short), []string{start}},
 		{"a launch on older knowledge", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, launch(1, 1, 1, sched.Short),
 			[]string{"Send to master 0: Refused job=" + id + ` tasks=1+0#1 seq=3 reason="the slot has changed since"`, "Send to master 0: Idle seq=3"}},
+		{"one that the node denies", nil, denied(launch(0, 0, 1, sched.Short)),
+			[]string{"Send to master 0: Refused job=" + id + ` tasks=0+0#1 seq=1 reason="its disk is full"`, "Send to master 0: Idle seq=1"}},
+		{"the running one, denied", []*sched.Message{launch(0, 0, 1, sched.Short)}, denied(launch(0, 0, 1, sched.Short)), nil},
+		{"a preemption that the node denies", []*sched.Message{launch(0, 0, 1, sched.Long)},
+			denied(&sched.Message{Kind: sched.Preempt, Job: jobOne, First: 1, Attempt: 1, Epoch: 1, Kept: []sched.AttemptID{{Job: jobOne, Attempt: 1}}}),
+			[]string{"Send to master 0: Refused job=" + id + ` tasks=1+0#1 seq=1 reason="its disk is full"`}},
 		{"a stale epoch says nothing about the slot", []*sched.Message{setReserved(false, 2, 1)}, launch(0, 0, 1, sched.Short),
 			[]string{"Send to master 0: Refused job=" + id + ` tasks=0+0#1 reason="the master's epoch is over"`}},
 		{"a long task at a reserved slot", []*sched.Message{setReserved(true, 1, 1)}, launch(0, 0, 1, sched.Long),
