@@ -127,7 +127,7 @@ func TestNothingMoreIsWanted(t *testing.T) {
 	awaitEnded(t, d, "next", 4)
 	awaitEnded(t, d, "stage", 2)
 	if n := d.Declined(); n > 4 {
-		t.Errorf("%d grants came that nobody wanted", n)
+		t.Errorf("%d grants came that were not asked for", n)
 	}
 	if err := d.Close(true); err != nil {
 		t.Error(err)
@@ -135,8 +135,8 @@ func TestNothingMoreIsWanted(t *testing.T) {
 	w.awaitIdle(nodes)
 }
 
-// An application that is cancelled by somebody else ends, with its executors; its
-// process is told why, and is not taken in again.
+// An application that is cancelled by another user ends, with its executors; its
+// process learns why, and is not registered again.
 func TestApplicationCancelled(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -316,7 +316,7 @@ func TestApplicationUnderRivals(t *testing.T) {
 	}
 }
 
-// What cannot be is told in four parts, within the time of a test.
+// Impossible requests are errors in four parts, within the time of a test.
 func TestApplicationRefused(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -331,7 +331,7 @@ func TestApplicationRefused(t *testing.T) {
 		return err != nil && strings.Contains(err.Error(), "another process with this id is alive")
 	})
 	large := w.driver(apptest.Spec{ID: "app-2", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
-	daemontest.Await(t, "one that finds no memory waits, and is told who has it", func() bool {
+	daemontest.Await(t, "one that finds no memory waits, and learns which application has it", func() bool {
 		s := large.States()
 		return len(s) == 1 && s[0].State == api.ExecutorWaiting && strings.Contains(s[0].Reason, "60 MB")
 	})

@@ -34,8 +34,8 @@ func TestLateBinding(t *testing.T) {
 }
 
 func lateBinding(t *testing.T, spec string) {
-	k := newKeeper(t)
-	f := k.rival(spec)
+	k := newPublisher(t)
+	f := k.frontend(spec)
 	w := &world{t: t}
 	w.submit(f, named("job", 2))
 	e, err := f.Explain(t.Context(), "job")
@@ -48,7 +48,7 @@ func lateBinding(t *testing.T, spec string) {
 	if m := &probes[0].Msg; m.Job != sched.NewJobID(f.cfg.ID, "job") || m.Count != 2 || probes[0].To.Slot > 1 {
 		t.Errorf("probed by %s for slot %d", sched.Describe(m), probes[0].To.Slot)
 	}
-	if !says(n, f, 1, asks(f, "job", 1, 11), asks(f, "job", 0, 12), asks(f, "job", 1, 13)) {
+	if !deliver(n, f, 1, asks(f, "job", 1, 11), asks(f, "job", 0, 12), asks(f, "job", 1, 13)) {
 		t.Fatal("the questions were not taken")
 	}
 	launches := n.AwaitGot(sched.Launch, 2)
@@ -78,7 +78,7 @@ func lateBinding(t *testing.T, spec string) {
 	if m := &again[len(again)-1].Msg; m.Count != 1 {
 		t.Errorf("the failed task is probed for by %s", sched.Describe(m))
 	}
-	says(n, f, 2, asks(f, "job", 0, 20))
+	deliver(n, f, 2, asks(f, "job", 0, 20))
 	if l := &n.AwaitGot(sched.Launch, 3)[2]; l.Msg.First != 1 || l.Msg.Attempt != 2 {
 		t.Errorf("the second try is %s", sched.Describe(&l.Msg))
 	}
@@ -86,17 +86,17 @@ func lateBinding(t *testing.T, spec string) {
 	w.done(f, "job")
 }
 
-// Explain counts reservations and questions while tasks are bound to nobody.
+// Explain counts reservations and questions while tasks are bound to no worker.
 func TestExplainUnbound(t *testing.T) {
-	k := newKeeper(t)
-	f := k.rival("sparrow:ratio=2")
+	k := newPublisher(t)
+	f := k.frontend("sparrow:ratio=2")
 	n := nodeOfFrontend(t, f, "n")
 	k.enters(n, 0, 1, 2, 3)
 	w := &world{t: t}
 	daemontest.Await(t, "the node is known", func() bool { return f.Members() == 4 })
 	w.submit(f, sleeps("job", 3, time.Hour))
 	n.AwaitGot(sched.Probe, 6)
-	says(n, f, 1, asks(f, "job", 2, 1))
+	deliver(n, f, 1, asks(f, "job", 2, 1))
 	n.AwaitGot(sched.Launch, 1)
 	e, err := f.Explain(t.Context(), "job")
 	text := strings.Join(e.Why, " ")
@@ -112,7 +112,7 @@ func TestExplainUnbound(t *testing.T) {
 		t.Errorf("the log of a task at the test's node: %v", err)
 	}
 	if _, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Task: 2, Stream: "stdout"}); err == nil || !strings.Contains(err.Error(), "not started") {
-		t.Errorf("the log of a task that is bound to nobody: %v", err)
+		t.Errorf("the log of a task that is bound to no worker: %v", err)
 	}
 	if _, err := f.Cancel(t.Context(), "job"); err != nil {
 		t.Error(err)
@@ -127,9 +127,9 @@ func TestExplainUnbound(t *testing.T) {
 func TestStaleJob(t *testing.T) {
 	for _, spec := range []string{"sparrow:ratio=1", "peacock", "hawk:ratio=1"} {
 		t.Run(spec, func(t *testing.T) {
-			k := newKeeper(t)
+			k := newPublisher(t)
 			frontend.SetReprobe(t, 30*time.Millisecond)
-			f := k.rival(spec)
+			f := k.frontend(spec)
 			n, other := nodeOfFrontend(t, f, "n"), nodeOfFrontend(t, f, "m")
 			k.enters(n, 0)
 			daemontest.Await(t, "the node is known", func() bool { return f.Members() == 1 })
@@ -137,7 +137,7 @@ func TestStaleJob(t *testing.T) {
 			w.submit(f, sleeps("job", 1, time.Hour))
 			w.submit(f, sleeps("bound", 1, time.Hour))
 			n.AwaitGot(sched.Probe, 2)
-			says(n, f, 1, asks(f, "bound", 0, 1))
+			deliver(n, f, 1, asks(f, "bound", 0, 1))
 			n.AwaitGot(sched.Launch, 1)
 			if f.StaleJob("job") {
 				t.Error("a job is stale, and the membership has not changed")
@@ -152,7 +152,7 @@ func TestStaleJob(t *testing.T) {
 			if e, err := f.Explain(t.Context(), "job"); err != nil || !strings.Contains(strings.Join(e.Why, " "), "it was probed for again") {
 				t.Errorf("%+v, %v", e, err)
 			}
-			says(n, f, 2, asks(f, "job", 0, 2))
+			deliver(n, f, 2, asks(f, "job", 0, 2))
 			n.AwaitGot(sched.Launch, 2)
 			daemontest.Await(t, "no job is stale", func() bool { return !f.StaleJob("job") && !f.StaleJob("bound") })
 		})
@@ -162,8 +162,8 @@ func TestStaleJob(t *testing.T) {
 // Eagle: a probe that was turned away goes on; the third time to the reserved
 // partition.
 func TestProbesThatAreTurnedAway(t *testing.T) {
-	k := newKeeper(t)
-	f := k.rival("eagle:least=1,ratio=1,reserved=0.25")
+	k := newPublisher(t)
+	f := k.frontend("eagle:least=1,ratio=1,reserved=0.25")
 	n := nodeOfFrontend(t, f, "n")
 	k.enters(n, 0, 1, 2, 3)
 	daemontest.Await(t, "the node is known", func() bool { return f.Members() == 4 })
@@ -180,7 +180,7 @@ func TestProbesThatAreTurnedAway(t *testing.T) {
 			}
 			break
 		}
-		says(n, f, uint64(try)+1, wire.Item{From: wire.Ref{Slot: p.To.Slot}, Msg: sched.Message{
+		deliver(n, f, uint64(try)+1, wire.Item{From: wire.Ref{Slot: p.To.Slot}, Msg: sched.Message{
 			Kind: sched.ProbeRejected, Job: p.Msg.Job, Attempt: p.Msg.Attempt, More: &sched.More{Bits: []uint64{0b0110}, Stamp: sched.Time(try) + 1},
 		}})
 	}
@@ -195,21 +195,21 @@ func TestProbesThatAreTurnedAway(t *testing.T) {
 
 // A worker that does not want its task any more hands it back.
 func TestRefusedLaunch(t *testing.T) {
-	k := newKeeper(t)
-	f := k.rival("sparrow")
+	k := newPublisher(t)
+	f := k.frontend("sparrow")
 	n := nodeOfFrontend(t, f, "n")
 	k.enters(n, 0)
 	w := &world{t: t}
 	w.submit(f, sleeps("job", 1, 0))
 	n.AwaitGot(sched.Probe, 1)
-	says(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, asks(f, "job", 0, 1))
 	l := n.AwaitGot(sched.Launch, 1)[0]
 	before := len(n.Got(sched.Probe))
 	refused := l.Msg
 	refused.Kind, refused.Reason = sched.Refused, "the slot did not wait for it"
-	says(n, f, 2, wire.Item{Msg: refused})
+	deliver(n, f, 2, wire.Item{Msg: refused})
 	n.AwaitGot(sched.Probe, before+1)
-	says(n, f, 3, asks(f, "job", 0, 2))
+	deliver(n, f, 3, asks(f, "job", 0, 2))
 	if again := n.AwaitGot(sched.Launch, 2)[1]; again.Msg.Attempt != 1 || again.Msg.Seq != 2 {
 		t.Errorf("launched again as %s", sched.Describe(&again.Msg))
 	}
@@ -219,8 +219,8 @@ func TestRefusedLaunch(t *testing.T) {
 
 // What a node or a frontend has no business to say is ignored and counted.
 func TestWhatIsNotTheirsToSay(t *testing.T) {
-	k := newKeeper(t)
-	f := k.rival("sparrow")
+	k := newPublisher(t)
+	f := k.frontend("sparrow")
 	n := nodeOfFrontend(t, f, "n")
 	k.enters(n, 0)
 	(&world{t: t}).submit(f, sleeps("job", 1, 0))
@@ -235,8 +235,8 @@ func TestWhatIsNotTheirsToSay(t *testing.T) {
 	for _, m := range bad {
 		items = append(items, wire.Item{Msg: m})
 	}
-	items = append(items, asks(f, "job", 9, 5), asks(f, "nobody", 0, 6)) // a slot without a number, a job that is not there
-	says(n, f, 1, items...)
+	items = append(items, asks(f, "job", 9, 5), asks(f, "unknown", 0, 6)) // a slot without a number, a job that is not there
+	deliver(n, f, 1, items...)
 	answers := n.AwaitGot(sched.NoTask, 1)
 	launches := n.AwaitGot(sched.Launch, 1)
 	if len(launches) != 1 || launches[0].Msg.Seq != 3 || len(answers) != 1 || answers[0].Msg.Seq != 6 {

@@ -44,7 +44,8 @@ func refused(t *testing.T, err error, words ...string) {
 	}
 }
 
-// A policy without groups has one master, and says so before anything starts.
+// A policy without groups has one master; a configuration with more is refused before
+// anything starts.
 func TestOneMaster(t *testing.T) {
 	for spec, words := range map[string]string{"hawk": "one central master, 3 are configured", "kairos": "one central master, 3", "sparrow": "no masters but one daemon", "peacock": "3 are configured"} {
 		cfg := frontend.Default()
@@ -66,8 +67,8 @@ func TestOneMaster(t *testing.T) {
 func TestCentralMaster(t *testing.T) {
 	for _, spec := range []string{"fifo", "priority", "kairos", "hawk", "eagle"} {
 		t.Run(spec, func(t *testing.T) {
-			k := newKeeper(t)
-			f := k.rival(spec)
+			k := newPublisher(t)
+			f := k.frontend(spec)
 			w := &world{t: t}
 			job := named("job", 3)
 			job.Class = "long"
@@ -103,8 +104,8 @@ func TestCentralMaster(t *testing.T) {
 // A central master that stays away is missed: its tasks wait, and explain says for
 // what.
 func TestCentralMasterLost(t *testing.T) {
-	k := newKeeper(t)
-	f := k.rival("fifo", func(c *frontend.Config) { c.MasterLost = time.Second })
+	k := newPublisher(t)
+	f := k.frontend("fifo", func(c *frontend.Config) { c.MasterLost = time.Second })
 	w := &world{t: t}
 	w.submit(f, sleeps("job", 2, time.Hour))
 	k.awaitGot(sched.Tasks, 1)
@@ -123,9 +124,9 @@ func TestCentralMasterLost(t *testing.T) {
 // Peacock's frontends tell each other their part of the shared state; that of one
 // which has gone does not count any more.
 func TestFrontendsShareTheirLoad(t *testing.T) {
-	k := newKeeper(t)
-	f := k.rival("peacock")
-	other := k.rival("peacock", func(c *frontend.Config) { c.ID = "frontend-1" })
+	k := newPublisher(t)
+	f := k.frontend("peacock")
+	other := k.frontend("peacock", func(c *frontend.Config) { c.ID = "frontend-1" })
 	n := nodeOfFrontend(t, f, "n")
 	k.enters(n, 0)
 	w := &world{t: t}

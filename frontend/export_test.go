@@ -22,7 +22,7 @@ func (f *Frontend) MessageStats() relay.Stats { return f.listeners.Stats() }
 // Repeated returns how many results came again.
 func (f *Frontend) Repeated() uint64 { return f.metrics.jobs.Repeated() }
 
-// Members returns how many workers the core was told of.
+// Members returns how many workers the core may use.
 func (f *Frontend) Members() int { return peek(f, func(o *owner) int { return o.dispatch.Workers() }) }
 
 // Others returns how many other frontends are known.

@@ -82,7 +82,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// What cannot be opened is told, and what was opened before is let go.
+// What cannot be opened is an error, and what was opened before is closed.
 func TestCannotStart(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -133,7 +133,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// A frontend whose journal fails ends with the reason, and tells nobody of what is
+// A frontend whose journal fails ends with the reason, and acknowledges nothing that is
 // not on the disk.
 func TestJournalFails(t *testing.T) {
 	w := newWorld(t)

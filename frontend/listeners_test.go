@@ -16,14 +16,14 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// application serves FrontendService and keeps what it is told.
+// application serves FrontendService and keeps the messages.
 type application struct {
 	t       testing.TB
 	address string
 	process *daemontest.Process
 
-	mu   sync.Mutex
-	told []string // "task status message"
+	mu       sync.Mutex
+	messages []string // "task status message"
 }
 
 func newApplication(t testing.TB, address string) *application {
@@ -49,14 +49,14 @@ func (a *application) serve(address string) {
 func (a *application) FrontendMessage(_ context.Context, id *published.TFullTaskId, status int32, message []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.told = append(a.told, fmt.Sprintf("%s %d %s", id.TaskId, status, message))
+	a.messages = append(a.messages, fmt.Sprintf("%s %d %s", id.TaskId, status, message))
 	return nil
 }
 
 func (a *application) got() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clone(a.told)
+	return slices.Clone(a.messages)
 }
 
 func (w *world) say(f *frontOf, i int) {
@@ -66,7 +66,7 @@ func (w *world) say(f *frontOf, i int) {
 	}
 }
 
-func wantTold(t *testing.T, got []string, n int) {
+func wantMessages(t *testing.T, got []string, n int) {
 	t.Helper()
 	for i := range n {
 		if want := fmt.Sprintf("%d 5 m", i); i >= len(got) || got[i] != want {
@@ -80,7 +80,7 @@ func wantTold(t *testing.T, got []string, n int) {
 
 // An application hears of each of its built-in tasks once, and of nothing before
 // it registered.
-func TestBuiltInTasksAreTold(t *testing.T) {
+func TestEndsOfBuiltInTasks(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2)
@@ -130,11 +130,11 @@ func TestApplicationRestartsElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	daemontest.Await(t, "twenty more", func() bool { return len(b.got()) >= 20 })
-	wantTold(t, append(a.got(), b.got()...), 30)
+	wantMessages(t, append(a.got(), b.got()...), 30)
 	f = w.againFrontend(f)
 	w.say(f, 30)
 	daemontest.Await(t, "one more, without registering again", func() bool { return len(b.got()) == 21 })
-	wantTold(t, append(a.got(), b.got()...), 31)
+	wantMessages(t, append(a.got(), b.got()...), 31)
 }
 
 // An application that comes back at its address gets what waited.
@@ -152,6 +152,6 @@ func TestApplicationAway(t *testing.T) {
 	}
 	a.serve(a.address)
 	daemontest.Await(t, "all messages", func() bool { return len(a.got()) >= 20 })
-	wantTold(t, a.got(), 20)
+	wantMessages(t, a.got(), 20)
 	daemontest.Await(t, "all are counted as delivered", func() bool { return f.MessageStats() == relay.Stats{Delivered: 20} })
 }

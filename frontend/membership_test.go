@@ -12,10 +12,10 @@ import (
 
 // probing is a frontend under sparrow whose job of n tasks has been probed for at
 // one node.
-func probing(t *testing.T, tasks int, numbers ...int32) (*keeper, *frontOf, *daemontest.Peer) {
+func probing(t *testing.T, tasks int, numbers ...int32) (*publisher, *frontOf, *daemontest.Peer) {
 	t.Helper()
-	k := newKeeper(t)
-	f := k.rival("sparrow")
+	k := newPublisher(t)
+	f := k.frontend("sparrow")
 	n := nodeOfFrontend(t, f, "first")
 	k.enters(n, numbers...)
 	daemontest.Await(t, "its workers are known", func() bool { return f.Members() == len(numbers) })
@@ -28,7 +28,7 @@ func probing(t *testing.T, tasks int, numbers ...int32) (*keeper, *frontOf, *dae
 // tried again elsewhere, and nothing is lost by that.
 func TestNodeLost(t *testing.T) {
 	k, f, n := probing(t, 3, 0, 1)
-	says(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, asks(f, "job", 0, 1))
 	n.AwaitGot(sched.Launch, 1)
 	other := nodeOfFrontend(t, f, "other")
 	k.enters(other, 2)
@@ -36,7 +36,7 @@ func TestNodeLost(t *testing.T) {
 	k.leaves(n)
 	other.AwaitGot(sched.Probe, 2)
 	for seq := range uint64(3) {
-		says(other, f, seq+1, asks(f, "job", 0, seq+1))
+		deliver(other, f, seq+1, asks(f, "job", 0, seq+1))
 		l := other.AwaitGot(sched.Launch, int(seq)+1)[seq].Msg
 		want := int32(1)
 		if l.First == 0 {
@@ -58,20 +58,20 @@ func TestNodeLost(t *testing.T) {
 }
 
 // A node that comes back as another process may have workers of the same numbers:
-// what its former process had is lost all the same, and what that one still says
-// is not heard.
+// what its former process had is lost all the same, and messages of that one are
+// ignored.
 func TestNodeRestarted(t *testing.T) {
 	k, f, n := probing(t, 1, 0)
-	says(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, asks(f, "job", 0, 1))
 	n.AwaitGot(sched.Launch, 1)
 	next := nodeOfFrontend(t, f, "first") // with an incarnation of its own
 	k.enters(next, 0)
 	next.AwaitGot(sched.Probe, 1)
-	if !says(n, f, 2, asks(f, "job", 0, 9)) {
+	if !deliver(n, f, 2, asks(f, "job", 0, 9)) {
 		t.Error("a batch of the former process is not taken, so it comes again for ever")
 	}
 	daemontest.Await(t, "it is ignored", func() bool { return f.Ignored(t) == 1 })
-	says(next, f, 1, asks(f, "job", 0, 1))
+	deliver(next, f, 1, asks(f, "job", 0, 1))
 	if l := next.AwaitGot(sched.Launch, 1)[0].Msg; l.Attempt != 2 {
 		t.Errorf("launched %s", sched.Describe(&l))
 	}
@@ -80,7 +80,7 @@ func TestNodeRestarted(t *testing.T) {
 // Slots that come, go or get other numbers do not touch the others of their node.
 func TestSlotsThatChange(t *testing.T) {
 	k, f, n := probing(t, 2, 5, 6)
-	says(n, f, 1, asks(f, "job", 0, 1), asks(f, "job", 1, 2))
+	deliver(n, f, 1, asks(f, "job", 0, 1), asks(f, "job", 1, 2))
 	n.AwaitGot(sched.Launch, 2)
 	probes := len(n.Got(sched.Probe))
 	k.enters(n, 5, 9, 7)
@@ -89,7 +89,7 @@ func TestSlotsThatChange(t *testing.T) {
 	if s := f.state(t, "job"); s.Attempts != 3 || s.Running != 1 {
 		t.Errorf("one of two slots got another number: %+v", s)
 	}
-	says(n, f, 2, asks(f, "job", 2, 1))
+	deliver(n, f, 2, asks(f, "job", 2, 1))
 	if l := n.AwaitGot(sched.Launch, 3)[2]; l.To.Slot != 2 || l.Msg.First != 1 || l.Msg.Attempt != 2 {
 		t.Errorf("launched %s at slot %d", sched.Describe(&l.Msg), l.To.Slot)
 	}
@@ -98,14 +98,14 @@ func TestSlotsThatChange(t *testing.T) {
 	if s := f.state(t, "job"); s.Attempts != 3 || s.Running != 2 {
 		t.Errorf("an idle slot went: %+v", s)
 	}
-	daemontest.Await(t, "the master is told of the highest number there was", func() bool {
+	daemontest.Await(t, "the master learns of the highest number there was", func() bool {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		return k.highest == 10
 	})
 }
 
-// A peer that is not on the membership yet is told to try again, and is accepted as soon as it is.
+// A peer that is not on the membership yet is to try again, and is accepted as soon as it is.
 func TestUnknownPeer(t *testing.T) {
 	k, f, _ := probing(t, 1, 0)
 	n := nodeOfFrontend(t, f, "early")
@@ -114,7 +114,7 @@ func TestUnknownPeer(t *testing.T) {
 		t.Errorf("a peer off the membership is answered %v", err)
 	}
 	k.enters(n, 1)
-	daemontest.Await(t, "it is heard", func() bool { return says(n, f, 1, asks(f, "job", 0, 1)) })
+	daemontest.Await(t, "it is accepted", func() bool { return deliver(n, f, 1, asks(f, "job", 0, 1)) })
 	n.AwaitGot(sched.Launch, 1)
 }
 
@@ -125,7 +125,7 @@ func TestKeeperRestarted(t *testing.T) {
 	gone := nodeOfFrontend(t, f, "gone")
 	k.enters(gone, 2)
 	daemontest.Await(t, "both are known", func() bool { return f.Members() == 3 })
-	says(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, asks(f, "job", 0, 1))
 	n.AwaitGot(sched.Launch, 1)
 	probes := len(n.Got(sched.Probe)) + len(gone.Got(sched.Probe))
 	k.again()
@@ -164,11 +164,11 @@ func TestNodeThatRefuses(t *testing.T) {
 	k, f, n := probing(t, 1, 0)
 	why := "it cannot read this"
 	n.Refuse.Store(&why)
-	says(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, asks(f, "job", 0, 1))
 	daemontest.Await(t, "it is no member", func() bool { return f.Members() == 0 })
 	n.Refuse.Store(nil)
 	n.AwaitGot(sched.Probe, 3)
-	says(n, f, 2, asks(f, "job", 0, 2))
+	deliver(n, f, 2, asks(f, "job", 0, 2))
 	if l := n.AwaitGot(sched.Launch, 1)[0].Msg; l.Attempt != 2 {
 		t.Errorf("launched %s", sched.Describe(&l))
 	}
@@ -178,8 +178,8 @@ func TestNodeThatRefuses(t *testing.T) {
 // Numbers that two slots have are used once; nodes without a name or numbers mean
 // nothing.
 func TestMembershipThatCannotBe(t *testing.T) {
-	k := newKeeper(t)
-	f := k.rival("sparrow")
+	k := newPublisher(t)
+	f := k.frontend("sparrow")
 	n, other := nodeOfFrontend(t, f, "n"), nodeOfFrontend(t, f, "other")
 	k.change(func(r *wire.Membership) {
 		r.Nodes = []wire.MemberNode{

@@ -15,16 +15,16 @@ import (
 func TestProbesAgainAfterARestart(t *testing.T) {
 	for _, spec := range []string{"sparrow", "sparrow:cancel=yes", "peacock", "hawk", "eagle"} {
 		t.Run(spec, func(t *testing.T) {
-			k := newKeeper(t)
-			f := k.rival(spec)
+			k := newPublisher(t)
+			f := k.frontend(spec)
 			w := &world{t: t}
 			n := nodeOfFrontend(t, f, "n")
 			k.enters(n, 0, 1)
 			w.submit(f, sleeps("job", 3, time.Hour))
 			n.AwaitGot(sched.Probe, 3)
-			says(n, f, 1, asks(f, "job", 0, 1))
+			deliver(n, f, 1, asks(f, "job", 0, 1))
 			n.AwaitGot(sched.Launch, 1)
-			says(n, f, 2, asks(f, "job", 1, 1))
+			deliver(n, f, 2, asks(f, "job", 1, 1))
 			n.AwaitGot(sched.Launch, 2)
 			reports(t, n, f, "job", 1, 1, sched.Done)
 			probes := len(n.Got(sched.Probe))
@@ -34,7 +34,7 @@ func TestProbesAgainAfterARestart(t *testing.T) {
 				t.Errorf("after the restart: %+v", s)
 			}
 			reports(t, n, f, "job", 0, 1, sched.Done) // by the attempt of before
-			says(n, f, 3, asks(f, "job", 0, 2), asks(f, "job", 1, 2))
+			deliver(n, f, 3, asks(f, "job", 0, 2), asks(f, "job", 1, 2))
 			if l := n.AwaitGot(sched.Launch, 3)[2].Msg; l.First != 2 || l.Attempt != 2 {
 				t.Errorf("launched %s", sched.Describe(&l))
 			}
@@ -47,9 +47,9 @@ func TestProbesAgainAfterARestart(t *testing.T) {
 // A journal is read under any policy: what groups held is owed by whoever has the
 // workers now, and the other way round.
 func TestJournalOfAnotherPolicy(t *testing.T) {
-	k := newKeeper(t)
+	k := newPublisher(t)
 	w := &world{t: t}
-	f := k.rival("fifo")
+	f := k.frontend("fifo")
 	job := sleeps("job", 4, time.Hour)
 	job.Class = "long"
 	w.submit(f, job)
@@ -80,7 +80,7 @@ func TestJournalOfAnotherPolicy(t *testing.T) {
 		if m := list[len(list)-1].Msg; m.Count != 4 {
 			t.Errorf("%s: %s", next.spec, sched.Describe(&m))
 		}
-		says(n, f, uint64(next.attempt), asks(f, "job", 0, uint64(next.attempt)))
+		deliver(n, f, uint64(next.attempt), asks(f, "job", 0, uint64(next.attempt)))
 		daemontest.Await(t, "a launch", func() bool {
 			return slices.ContainsFunc(n.Got(sched.Launch), func(it wireItem) bool { return it.Msg.Attempt == next.attempt })
 		})
@@ -94,10 +94,10 @@ func TestTasksOfApplicationsUnderRivals(t *testing.T) {
 	w.master()
 	f := w.frontend()
 	w.submit(f, appJob("old"))
-	k := newKeeper(t)
+	k := newPublisher(t)
 	f.process.Stop()
 	for _, spec := range []string{"sparrow", "peacock", "hawk", "eagle", "kairos", "fifo", "priority"} {
-		f = k.rival(spec, func(c *frontend.Config) { c.Data = f.cfg.Data })
+		f = k.frontend(spec, func(c *frontend.Config) { c.Data = f.cfg.Data })
 		_, _, err := f.Submit(t.Context(), appJob("new"))
 		refused(t, err, "policy "+f.cfg.Policy+" runs sleep and exec tasks only", `job "new"`)
 		s := f.state(t, "old")

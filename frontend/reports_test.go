@@ -17,7 +17,7 @@ import (
 
 // report is a batch of one report, as a node sends it.
 func report(f *frontOf, job string, task int32, o sched.Outcome) *wire.Batch {
-	n := wire.Ref{Role: sched.Worker, Name: "stranger"}
+	n := wire.Ref{Role: sched.Worker, Name: "unknown"}
 	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	return &wire.Batch{Sender: n, Receiver: to, Address: "127.0.0.1:1", Incarnation: 9, Sequence: 1, Items: []wire.Item{{
 		From: n, To: to, Msg: sched.Message{Kind: sched.Report, Job: sched.NewJobID(f.cfg.ID, job), First: task, Attempt: 1, Outcome: o},
@@ -25,7 +25,7 @@ func report(f *frontOf, job string, task int32, o sched.Outcome) *wire.Batch {
 }
 
 // A report by Thrift is answered when it is journaled; one that comes again is
-// acknowledged and only counted; a job that nobody knows is named.
+// acknowledged and only counted; a job that is unknown is named.
 func TestReportsByThrift(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -47,7 +47,7 @@ func TestReportsByThrift(t *testing.T) {
 	if n := f.Repeated(); n != 1 {
 		t.Errorf("%d results are counted as repeated, want 1", n)
 	}
-	if r, err := p.Reports(t.Context(), report(f, "nobody", 0, sched.Done)); err != nil || len(r.Unknown) != 1 || r.Unknown[0] != sched.NewJobID(f.cfg.ID, "nobody") {
+	if r, err := p.Reports(t.Context(), report(f, "unknown", 0, sched.Done)); err != nil || len(r.Unknown) != 1 || r.Unknown[0] != sched.NewJobID(f.cfg.ID, "unknown") {
 		t.Errorf("a report of an unknown job is answered %+v, %v", r, err)
 	}
 	f = w.againFrontend(f)
@@ -73,7 +73,7 @@ func TestReportsByNATS(t *testing.T) {
 	daemontest.Await(t, "NATS is reached", conn.Connected)
 	codec := daemontest.Codec()
 	acks := make(chan *wire.Batch, 10)
-	if err := conn.Subscribe(notice.AckSubject(f.cfg.Cluster, "stranger"), func(data []byte) {
+	if err := conn.Subscribe(notice.AckSubject(f.cfg.Cluster, "unknown"), func(data []byte) {
 		if b, err := codec.Decode(data); err == nil {
 			acks <- b
 		}

@@ -183,7 +183,8 @@ func TestMasterNeverReached(t *testing.T) {
 	}
 }
 
-// A job that no group can run is held, says so, and goes out when a worker comes.
+// A job that no group can run is held, is explained so, and is sent out when a worker
+// comes.
 func TestHeldUntilAWorkerComes(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -220,7 +221,7 @@ func TestCancel(t *testing.T) {
 		}
 		f = w.againFrontend(f)
 	}
-	_, err = f.Cancel(t.Context(), "nobody")
+	_, err = f.Cancel(t.Context(), "unknown")
 	var e *api.Error
 	if !errors.As(err, &e) || e.Problem != api.NotFound {
 		t.Error(err)

@@ -115,7 +115,7 @@ func TestEveryPolicyLive(t *testing.T) {
 	}
 }
 
-// What runs, and where, is told under every policy; cancelling ends it everywhere.
+// Status shows what runs, and where, under every policy; cancelling ends it everywhere.
 func TestEveryPolicyTells(t *testing.T) {
 	for _, spec := range rivals {
 		t.Run(spec, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestEveryPolicyTells(t *testing.T) {
 				r := script(class, `echo "$0 here"; exec sleep 3600`, "")
 				r.Class = class
 				c.submit(f, r)
-				daemontest.Await(t, "it runs and tells where", func() bool {
+				daemontest.Await(t, "it runs, and its place is shown", func() bool {
 					e, err := f.Explain(t.Context(), class)
 					return err == nil && e.Status.State == api.StateRunning && e.Status.Running == 1 && len(e.Tasks) == 1 && strings.Contains(e.Tasks[0].Node, "/")
 				})

@@ -27,7 +27,7 @@ func TestWait(t *testing.T) {
 	if s, err := f.Wait(t.Context(), "job", time.Millisecond); err != nil || s.State != api.StateQueued || s.Tasks != 2 {
 		t.Errorf("a wait that is over gives %+v, %v", s, err)
 	}
-	_, err := f.Wait(t.Context(), "nobody", time.Minute)
+	_, err := f.Wait(t.Context(), "unknown", time.Minute)
 	var e *api.Error
 	if !errors.As(err, &e) || e.Problem != api.NotFound {
 		t.Errorf("waiting for an unknown job: %v", err)
@@ -62,7 +62,7 @@ func TestWaitersLeaveWithTheFrontend(t *testing.T) {
 	for range cap(answers) {
 		var e *api.Error
 		if err := <-answers; !errors.As(err, &e) || e.Problem != api.NotReady {
-			t.Errorf("a waiter is told %v", err)
+			t.Errorf("a waiter gets %v", err)
 		}
 	}
 	_, err := f.Status(t.Context(), "job")
@@ -93,7 +93,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Explain says why a job waits, and why it ended as it did.
+// Explain returns why a job waits, and why it ended as it did.
 func TestExplain(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -137,7 +137,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("the failed task is shown as %+v", e.Tasks)
 		}
 	}
-	if _, err := f.Explain(t.Context(), "nobody"); err == nil {
+	if _, err := f.Explain(t.Context(), "unknown"); err == nil {
 		t.Error("an unknown job is explained")
 	}
 }
@@ -164,7 +164,7 @@ func TestTaskLog(t *testing.T) {
 		request wire.LogRequest
 		problem api.Problem
 	}{
-		{wire.LogRequest{Job: "nobody", Stream: "stdout"}, api.NotFound},
+		{wire.LogRequest{Job: "unknown", Stream: "stdout"}, api.NotFound},
 		{wire.LogRequest{Job: "job", Task: 2, Stream: "stdout"}, api.NotFound},
 		{wire.LogRequest{Job: "job", Task: -1, Stream: "stdout"}, api.NotFound},
 		{wire.LogRequest{Job: "waits", Stream: "stdout"}, api.NotReady},

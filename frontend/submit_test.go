@@ -121,7 +121,7 @@ func TestRefusals(t *testing.T) {
 		request *api.Request
 		change  func(*api.Request)
 		problem api.Problem
-		says    string
+		want    string
 	}{
 		{"no task", sleeps("k", 0, 0), nil, api.Invalid, "no task"},
 		{"an estimate below zero", sleeps("k", 1, 0), func(r *api.Request) { r.EstimateSet, r.Estimate = true, -time.Second }, api.Invalid, "-1s"},
@@ -137,7 +137,7 @@ func TestRefusals(t *testing.T) {
 		}
 		_, _, err := f.Submit(t.Context(), c.request)
 		var e *api.Error
-		if !errors.As(err, &e) || e.Problem != c.problem || !strings.Contains(e.Error(), c.says) || e.Subject == "" || e.Next == "" || (e.RetryAfter > 0) != (c.problem == api.Busy) {
+		if !errors.As(err, &e) || e.Problem != c.problem || !strings.Contains(e.Error(), c.want) || e.Subject == "" || e.Next == "" || (e.RetryAfter > 0) != (c.problem == api.Busy) {
 			t.Errorf("%s: %+v", c.name, err)
 		}
 	}

@@ -253,9 +253,9 @@ func TestTraceOfALostAttempt(t *testing.T) {
 	}
 	first := slices.DeleteFunc(got, func(line string) bool { return line[:3] != "0/1" })
 	slices.Sort(first)
-	reported, told := []string{"0/1: queued launched running reported"}, []string{"0/1: lost", "0/1: queued launched running"}
-	if !slices.Equal(first, reported) && !slices.Equal(first, told) {
-		t.Errorf("the lost attempt: %q, want %q or %q", first, reported, told)
+	reported, lost := []string{"0/1: queued launched running reported"}, []string{"0/1: lost", "0/1: queued launched running"}
+	if !slices.Equal(first, reported) && !slices.Equal(first, lost) {
+		t.Errorf("the lost attempt: %q, want %q or %q", first, reported, lost)
 	}
 }
 

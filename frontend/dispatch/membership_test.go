@@ -18,12 +18,12 @@ import (
 )
 
 // applying is a dispatcher whose core notes which slot of which process each number
-// stood for when it was told of members.
+// stood for when members were stepped.
 type applying struct {
 	*Dispatcher
 	sched.DistributorCore // nil: only Step is called
 	t                     fataler
-	told                  []map[int32]string
+	stepped               []map[int32]string
 	resent                int // members that were to be probed again
 }
 
@@ -69,7 +69,7 @@ func (e *applying) Step(_ sched.Time, _ sched.Addr, m *sched.Message, _ *sched.A
 		}
 		now[last] = fmt.Sprintf("%v of %d", ref, e.peers.nodes[ref.Name].Incarnation)
 	}
-	e.told = append(e.told, now)
+	e.stepped = append(e.stepped, now)
 }
 
 // Whatever memberships follow each other: the core ends with exactly the workers of the
@@ -81,28 +81,28 @@ func TestMembersAgainstTheMembership(t *testing.T) {
 		for version := range rapid.Uint64Range(1, 12).Draw(t, "memberships") {
 			m, want := drawMembership(t, version)
 			e.applyMembership(m)
-			got := e.told[len(e.told)-1]
+			got := e.stepped[len(e.stepped)-1]
 			if len(got) != len(want) {
-				t.Fatalf("the core was told of %v, the membership has %v", got, want)
+				t.Fatalf("the core has %v, the membership has %v", got, want)
 			}
-			for number, who := range want {
-				if got[number] != who {
-					t.Fatalf("worker %d is %s, the membership has %s", number, got[number], who)
+			for number, slot := range want {
+				if got[number] != slot {
+					t.Fatalf("worker %d is %s, the membership has %s", number, got[number], slot)
 				}
 			}
-			for i := range len(e.told) - 1 {
-				for number, who := range e.told[i+1] {
-					if before, was := e.told[i][number]; was && before != who {
-						t.Fatalf("worker %d was %s and is %s at once", number, before, who)
+			for i := range len(e.stepped) - 1 {
+				for number, slot := range e.stepped[i+1] {
+					if before, was := e.stepped[i][number]; was && before != slot {
+						t.Fatalf("worker %d was %s and is %s at once", number, before, slot)
 					}
 				}
 			}
-			e.told = e.told[len(e.told)-1:]
+			e.stepped = e.stepped[len(e.stepped)-1:]
 		}
 	})
 }
 
-// drawMembership draws a membership of one master, and who each number stands for.
+// drawMembership draws a membership of one master, and the slot of each number.
 func drawMembership(t *rapid.T, version uint64) (wire.Membership, map[int32]string) {
 	r := wire.Membership{Incarnation: 7, Version: version}
 	numbers := rapid.Permutation([]int32{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "numbers")

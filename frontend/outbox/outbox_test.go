@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/outbox"
 )
 
-// disk is a journal whose writes end when the test says so.
+// disk is a journal whose writes end when the test ends them.
 type disk struct {
 	writes []func(error)
 	refuse error

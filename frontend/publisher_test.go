@@ -22,9 +22,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// keeper is a master of all workers that does only what a test has it do: it takes
+// publisher is a master of all workers that does only what a test has it do: it takes
 // frontends in, keeps the membership and what it is sent.
-type keeper struct {
+type publisher struct {
 	t       *testing.T
 	address string
 	server  *daemontest.Process
@@ -36,24 +36,24 @@ type keeper struct {
 	closing    chan struct{} // closed when the process ends
 	got        []wire.Item
 	deaf       bool  // hellos of frontends do not enter them
-	highest    int32 // number of a worker that a frontend has heard of, plus one, as it said last
+	highest    int32 // highest worker number that a frontend knows, plus one, by its last hello
 }
 
 var (
-	_ wire.Registrar        = (*keeper)(nil)
-	_ wire.MembershipSource = (*keeper)(nil)
-	_ wire.BatchReceiver    = (*keeper)(nil)
+	_ wire.Registrar        = (*publisher)(nil)
+	_ wire.MembershipSource = (*publisher)(nil)
+	_ wire.BatchReceiver    = (*publisher)(nil)
 )
 
-func newKeeper(t *testing.T) *keeper {
+func newPublisher(t *testing.T) *publisher {
 	t.Helper()
-	k := &keeper{t: t, address: "127.0.0.1:0", changed: make(chan struct{})}
+	k := &publisher{t: t, address: "127.0.0.1:0", changed: make(chan struct{})}
 	k.begin()
 	return k
 }
 
 // begin serves as a new process with an empty membership.
-func (k *keeper) begin() {
+func (k *publisher) begin() {
 	k.t.Helper()
 	k.mu.Lock()
 	k.membership = wire.Membership{Incarnation: rand.Int64N(1<<62) + 1, Version: 1}
@@ -61,7 +61,7 @@ func (k *keeper) begin() {
 	k.got, k.closing = nil, make(chan struct{})
 	k.mu.Unlock()
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: k, Registrar: k, Membership: k}, daemontest.Codec()), server.Options{
-		Name: "keeper", Address: k.address, MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(k.t),
+		Name: "publisher", Address: k.address, MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(k.t),
 	})
 	if err == nil {
 		err = s.Listen()
@@ -74,33 +74,33 @@ func (k *keeper) begin() {
 }
 
 // again is another process at the same place.
-func (k *keeper) again() {
+func (k *publisher) again() {
 	k.t.Helper()
 	k.stop()
 	k.begin()
 }
 
 // stop ends the process; whoever waits is answered.
-func (k *keeper) stop() {
+func (k *publisher) stop() {
 	k.t.Helper()
 	close(k.closing)
 	k.server.Stop()
 }
 
-func (k *keeper) incarnation() int64 {
+func (k *publisher) incarnation() int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.membership.Incarnation
 }
 
 // change lets the test write the membership.
-func (k *keeper) change(write func(*wire.Membership)) {
+func (k *publisher) change(write func(*wire.Membership)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.changeLocked(write)
 }
 
-func (k *keeper) changeLocked(write func(*wire.Membership)) {
+func (k *publisher) changeLocked(write func(*wire.Membership)) {
 	k.membership.Nodes, k.membership.Frontends = slices.Clone(k.membership.Nodes), slices.Clone(k.membership.Frontends)
 	write(&k.membership)
 	k.membership.Version++
@@ -108,24 +108,24 @@ func (k *keeper) changeLocked(write func(*wire.Membership)) {
 	k.changed = make(chan struct{})
 }
 
-func (k *keeper) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error) {
+func (k *publisher) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.highest = h.Highest
-	who := wire.MemberFrontend{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation}
-	if !k.deaf && !slices.Contains(k.membership.Frontends, who) {
+	member := wire.MemberFrontend{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation}
+	if !k.deaf && !slices.Contains(k.membership.Frontends, member) {
 		k.changeLocked(func(r *wire.Membership) {
-			r.Frontends = append(slices.DeleteFunc(r.Frontends, func(f wire.MemberFrontend) bool { return f.Name == who.Name }), who)
+			r.Frontends = append(slices.DeleteFunc(r.Frontends, func(f wire.MemberFrontend) bool { return f.Name == member.Name }), member)
 		})
 	}
 	return wire.HelloReply{Sender: addrmap.MasterRef(0), Incarnation: k.membership.Incarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
 }
 
-func (k *keeper) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
+func (k *publisher) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
 	return wire.SnapshotReply{}, nil
 }
 
-func (k *keeper) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
+func (k *publisher) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
 	for timer := time.After(wait); ; {
 		k.mu.Lock()
 		membership, changed, closing := k.membership, k.changed, k.closing
@@ -147,7 +147,7 @@ func (k *keeper) Membership(ctx context.Context, incarnation int64, version uint
 	}
 }
 
-func (k *keeper) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+func (k *publisher) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	k.mu.Lock()
 	inbox := k.inbox
 	k.mu.Unlock()
@@ -160,7 +160,7 @@ func (k *keeper) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, err
 }
 
 // awaitGot waits for n messages of the kind and gives them.
-func (k *keeper) awaitGot(kind sched.Kind, n int) (list []wire.Item) {
+func (k *publisher) awaitGot(kind sched.Kind, n int) (list []wire.Item) {
 	k.t.Helper()
 	daemontest.Await(k.t, "messages "+kind.String()+" for the master", func() bool {
 		k.mu.Lock()
@@ -172,7 +172,7 @@ func (k *keeper) awaitGot(kind sched.Kind, n int) (list []wire.Item) {
 }
 
 // say delivers a message of the master to a frontend.
-func (k *keeper) say(f *frontOf, sequence uint64, m sched.Message) {
+func (k *publisher) say(f *frontOf, sequence uint64, m sched.Message) {
 	k.t.Helper()
 	self, to := addrmap.MasterRef(0), wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	b := &wire.Batch{Sender: self, Receiver: to, Incarnation: k.incarnation(), Sequence: sequence, Epoch: 1, Items: []wire.Item{{From: self, To: to, Msg: m}}}
@@ -182,7 +182,7 @@ func (k *keeper) say(f *frontOf, sequence uint64, m sched.Message) {
 }
 
 // enters puts a node on the membership, with workers of these numbers.
-func (k *keeper) enters(n *daemontest.Peer, numbers ...int32) {
+func (k *publisher) enters(n *daemontest.Peer, numbers ...int32) {
 	for i := range numbers {
 		numbers[i]++
 	}
@@ -193,7 +193,7 @@ func (k *keeper) enters(n *daemontest.Peer, numbers ...int32) {
 }
 
 // leaves takes a node off the membership.
-func (k *keeper) leaves(n *daemontest.Peer) {
+func (k *publisher) leaves(n *daemontest.Peer) {
 	k.change(func(r *wire.Membership) {
 		r.Nodes = slices.DeleteFunc(r.Nodes, func(old wire.MemberNode) bool { return old.Name == n.Ref.Name })
 	})
@@ -201,7 +201,7 @@ func (k *keeper) leaves(n *daemontest.Peer) {
 
 // rival is a frontend under a policy with one master, whose inputs are recorded and
 // verified at the end of the test.
-func (k *keeper) rival(spec string, change ...func(*frontend.Config)) *frontOf {
+func (k *publisher) frontend(spec string, change ...func(*frontend.Config)) *frontOf {
 	k.t.Helper()
 	w := &world{t: k.t, masters: []string{k.address}}
 	folder := k.t.TempDir()
@@ -232,9 +232,9 @@ func verify(t *testing.T, cfg frontend.Config) {
 	}
 }
 
-// says delivers messages of a node's slots to a frontend, as one batch; false when
+// deliver delivers messages of a node's slots to a frontend, as one batch; false when
 // the frontend has no room for the node now.
-func says(n *daemontest.Peer, f *frontOf, sequence uint64, items ...wire.Item) bool {
+func deliver(n *daemontest.Peer, f *frontOf, sequence uint64, items ...wire.Item) bool {
 	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	for i := range items {
 		items[i].From = wire.Ref{Role: n.Ref.Role, Name: n.Ref.Name, Slot: items[i].From.Slot}

@@ -14,25 +14,25 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// hasty is a master that speaks to a frontend before it answers its hello.
-type hasty struct {
+// eagerMaster is a master that speaks to a frontend before it answers its hello.
+type eagerMaster struct {
 	t     *testing.T
 	w     *world
 	inbox *link.Inbox
 
 	mu   sync.Mutex
-	said bool
+	sent bool
 	got  []wire.Item
 }
 
 const hastyIncarnation = 77
 
-func (h *hasty) Hello(ctx context.Context, hello *wire.Hello) (wire.HelloReply, error) {
+func (h *eagerMaster) Hello(ctx context.Context, hello *wire.Hello) (wire.HelloReply, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	self := addrmap.MasterRef(0)
-	if !h.said {
-		h.said = true
+	if !h.sent {
+		h.sent = true
 		holding := sched.Message{Kind: sched.Holding, Job: sched.NewJobID(hello.Sender.Name, "gone"), Attempt: 1}
 		if _, err := h.w.peer(hello.Address).Deliver(ctx, &wire.Batch{
 			Sender: self, Receiver: hello.Sender, Incarnation: hastyIncarnation, Sequence: 1, Epoch: 1, Items: []wire.Item{{From: self, To: hello.Sender, Msg: holding}},
@@ -43,11 +43,11 @@ func (h *hasty) Hello(ctx context.Context, hello *wire.Hello) (wire.HelloReply, 
 	return wire.HelloReply{Sender: self, Incarnation: hastyIncarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
 }
 
-func (h *hasty) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
+func (h *eagerMaster) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
 	return wire.SnapshotReply{}, nil
 }
 
-func (h *hasty) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
+func (h *eagerMaster) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return h.inbox.Accept(b, func(b *wire.Batch) (string, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -56,11 +56,11 @@ func (h *hasty) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, erro
 	})
 }
 
-// What a master says before the answer to the hello was read is not dropped: an
-// attempt of a job that nobody wants is told to go.
+// A batch that a master sends before the answer to the hello was read is not dropped: an
+// attempt of an unknown job is killed.
 func TestMasterThatSpeaksFirst(t *testing.T) {
 	w := &world{t: t}
-	h := &hasty{t: t, w: w, inbox: link.NewInbox(hastyIncarnation)}
+	h := &eagerMaster{t: t, w: w, inbox: link.NewInbox(hastyIncarnation)}
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: h, Registrar: h}, daemontest.Codec()), server.Options{
 		Name: "master", Address: "127.0.0.1:0", MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(t),
 	})
