@@ -16,9 +16,9 @@ trap 'rm -f "$output"' EXIT
 
 # run PACKAGE TARGET: fuzzes it. Each interesting input is cut down for a second at
 # most: by default that is a minute, in which no other input is tried. A Go fuzzer
-# whose time is up while an input runs
-# may report a failure ("context deadline exceeded", golang/go#75804) without
-# having found one: a real finding is written to testdata, and reported so.
+# whose time is up while an input runs may report a failure ("context deadline
+# exceeded", golang/go#75804) without having found one: a real finding is written to
+# testdata, and the output names it.
 run() {
 	if "$go" test -run '^$' -fuzz "^$2\$" -fuzztime "$each" -fuzzminimizetime 1s "$1" </dev/null >"$output" 2>&1; then
 		tail -n 2 "$output"

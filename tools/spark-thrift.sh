@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes sparkplugin/gen, the Java of thrift/application.thrift, or with "check"
-# tells whether it is up to date. Needs the Thrift compiler 0.17.0, whose code fits
+# Generates sparkplugin/gen, the Java of thrift/application.thrift, or with "check"
+# checks that it is up to date. Needs the Thrift compiler 0.17.0, whose code fits
 # the libthrift that the plugin ships; building the plugin needs no compiler,
 # because the result is committed.
 set -eu
@@ -24,7 +24,7 @@ for idl in published application; do
 		-gen java:generated_annotations=suppress,private_members "$fresh/idl/$idl.thrift"
 done
 
-# Of the published services the plugin needs what a refusal looks like.
+# Of the published services the plugin needs only the exception.
 keep=org/pigeonsched/thrift
 mkdir -p "$fresh/gen/$keep"
 cp -r "$fresh/all/$keep/application" "$fresh/all/$keep/TPigeonException.java" "$fresh/gen/$keep"
