@@ -53,10 +53,10 @@ packages() {
 	"$go" list ./... | grep -v '/internal/sparktest\(/\|$\)' | grep -E "$@" || true
 }
 
-# The cores and the simulator start no goroutine (internal/archtest holds the
-# cores to it): the race detector has nothing to find there and would make their
-# simulations ten times as long.
-single='/(bench/(model|sim)|internal/(policy|queue|ledger|sched|sim|coretest))(/|$)'
+# These packages start no goroutine (internal/archtest holds the cores to it), so
+# the race detector has nothing to find in them, and would make their simulations
+# ten times as long.
+single='/(bench/(model|plot|workload)|internal/(policy|queue|ledger|sched|sim|coretest))(/|$)'
 
 # Packages whose tests do less with -short.
 shortened() {

@@ -94,7 +94,7 @@ func TestNames(t *testing.T) {
 			if isCounter := d.Type == "counter"; isCounter != strings.HasSuffix(d.Name, "_total") {
 				t.Errorf("%s is a %s: counters, and only they, end in _total", d.Name, d.Type)
 			}
-			for _, part := range strings.Split(d.Name, "_") {
+			for part := range strings.SplitSeq(d.Name, "_") {
 				switch part {
 				case "short", "long", "general", "reserved":
 					t.Errorf("%s has %q in its name; class and kind are labels", d.Name, part)
