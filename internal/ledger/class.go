@@ -2,10 +2,10 @@ package ledger
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Reclass returns a job the class that one of its tasks showed; false when that is
-// no news. A job turns short once at most, and only if it was long from the start;
-// it can turn long after that, or instead. So those who speak late or twice cannot
-// have it go to and fro.
+// Reclass sets the class that one of the job's tasks showed; it returns false when that
+// changes nothing. A job turns short once at most, and only if it was declared long; it
+// can turn long after that, or instead. So late and repeated messages do not change it
+// back and forth.
 func (l *Ledger) Reclass(j *Job, c sched.Class, out *sched.Actions) bool {
 	if c == j.Class || (c == sched.Short && j.turns > 0) {
 		return false

@@ -10,7 +10,7 @@
 //	          └──Unplace───┘                          first result ──▶ finished ┘
 //
 // Execution is at least once, acceptance exactly once: the first result of any
-// attempt ends the task, all later ones are only counted (design.md, section 2).
+// attempt ends the task, all later ones are only counted (docs/design.md, section 2).
 // The ledger decides nothing about where a task runs. Every change that must
 // survive the process is appended as a Persist action before the caller can act
 // on it.

@@ -152,7 +152,7 @@ func TestLeastWaitIsTheLeast(t *testing.T) {
 	})
 }
 
-// design.md, section 2, rule 3, and what the package says of failures.
+// docs/design.md, section 2, rule 3, and what the package says of failures.
 func TestWorkerLost(t *testing.T) {
 	m := newMaster(t, 0, false, 2)
 	m.place(1, 6, sched.Second) // three at each worker

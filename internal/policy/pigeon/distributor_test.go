@@ -98,7 +98,7 @@ func TestPermutationsAreUniform(t *testing.T) {
 	}
 }
 
-// design.md, section 3: "A job is split over the groups that have a live worker
+// docs/design.md, section 3: "A job is split over the groups that have a live worker
 // serving its application; with none the frontend holds it".
 func TestOnlyGroupsThatServe(t *testing.T) {
 	f := newFrontend(t, 2)
@@ -120,7 +120,7 @@ func TestOnlyGroupsThatServe(t *testing.T) {
 	}
 }
 
-// design.md, section 2, rule 3: "a master reports AttemptLost, attempt n+1 goes to the
+// docs/design.md, section 2, rule 3: "a master reports AttemptLost, attempt n+1 goes to the
 // head of its queue, three lost attempts fail the task with that reason."
 func TestLostAttempts(t *testing.T) {
 	f := newFrontend(t, 1)
@@ -143,7 +143,7 @@ func TestLostAttempts(t *testing.T) {
 		"Forget job="+idOne, "Send to master 0: Drop job="+idOne+" tasks=0+1#0")
 }
 
-// design.md, section 2, rule 7: "Tasks of a group without a master for 5 s are taken
+// docs/design.md, section 2, rule 7: "Tasks of a group without a master for 5 s are taken
 // back and distributed again."
 func TestMasterLost(t *testing.T) {
 	f := newFrontend(t, 1)

@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// valid implements hooks. It checks the records of suspended tasks, of those that can be, and of short
-// ones that run.
+// valid implements hooks. It checks the records of suspended tasks, of those that can
+// be, and of short ones that run.
 func (e *extension) valid() error {
 	count := map[*queue.Job]int32{}
 	longs := 0

@@ -146,7 +146,7 @@ func shorten(list []string) []string {
 	return list
 }
 
-// design.md, section 3: "an idle worker takes the first task, in the policy's
+// docs/design.md, section 3: "an idle worker takes the first task, in the policy's
 // order, of the applications it serves"; a classic slot serves one application, a
 // resident's slot serves the built-in backends too.
 func TestEligibility(t *testing.T) {
@@ -159,7 +159,7 @@ func TestEligibility(t *testing.T) {
 	want(t, "the classic slot", r.ends(0), "0:3/1")
 }
 
-// design.md, section 3: "A long launch due by W goes to the next general worker that
+// docs/design.md, section 3: "A long launch due by W goes to the next general worker that
 // serves one."
 func TestDueLongWaitsForAWorkerThatServesIt(t *testing.T) {
 	r := newRig(t, 2, general(1, ""), general(1, "a"))
@@ -174,7 +174,7 @@ func TestDueLongWaitsForAWorkerThatServesIt(t *testing.T) {
 	want(t, "the one that does", r.ends(1), "1:4/0")
 }
 
-// design.md, section 3: "masters announce changes"; "tasks of a group that loses its
+// docs/design.md, section 3: "masters announce changes"; "tasks of a group that loses its
 // last such worker are taken back".
 func TestServesAndReturned(t *testing.T) {
 	r := newRig(t, 0, general(1, ""))

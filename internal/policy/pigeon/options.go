@@ -5,8 +5,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // NameSort is the name of Pigeon with sorted queues and tasks that move between groups.
 const NameSort = "pigeon-sort"
 
-// NameX is how pigeon-sort with suspension and without reserved workers is asked
-// for.
+// NameX is the name of pigeon-sort with suspension and without reserved workers.
 const NameX = "pigeon-x"
 
 // Options are what the variants add to Pigeon; the zero value is Pigeon.

@@ -42,7 +42,7 @@ func lost(id int32) *sched.Message {
 	return &sched.Message{Kind: sched.WorkerLost, Peer: worker(id), Reason: "gone"}
 }
 
-// design.md, section 2, rule 5: "After it starts, tasks already sent to that group
+// docs/design.md, section 2, rule 5: "After it starts, tasks already sent to that group
 // wait until its nodes have re-registered, 1 s at most; new ones launch at once."
 func TestResentTasksWaitForTheNodes(t *testing.T) {
 	r := &rig{t: t, seq: map[int32]uint64{}, master: pigeon.NewMaster(sched.MasterConfig{Recover: true})}
@@ -187,7 +187,7 @@ func TestOldNotices(t *testing.T) {
 	want(t, "the second end", r.ends(0), "0:1/2")
 }
 
-// design.md, section 2, rule 4: "a refused task returns to the head of its queue",
+// docs/design.md, section 2, rule 4: "a refused task returns to the head of its queue",
 // or to another idle worker; the slot that refused is used again after its notice.
 func TestRefusedTasksComeFirst(t *testing.T) {
 	r := newRig(t, 0, general(2))

@@ -56,7 +56,8 @@ func expect(t *testing.T, what string, got, want []string) {
 }
 
 // docs/policies.md: "Short queue: serves first the task whose job has the least
-// estimated work still queued at this master: estimate x tasks of the job in this queue. FIFO within a job; ties by arrival of the job's entry."
+// estimated work still queued at this master: estimate x tasks of the job in this
+// queue. FIFO within a job; ties by arrival of the job's entry."
 func TestShortQueueByQueuedWork(t *testing.T) {
 	r := newSorted(t, pigeon.DefaultOptions(), general(1))
 	r.job(9, sched.Short, 1, 1)

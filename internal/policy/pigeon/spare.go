@@ -23,7 +23,7 @@ type announcement struct {
 	until   sched.Time     // the flag is taken to be set
 }
 
-// becameIdle implements hooks: it is announced to two random other masters. The
+// becameIdle implements hooks: the worker is announced to two random other masters. The
 // queues hold nothing for it. For a general worker both are empty then; a reserved
 // one counts although long tasks wait, since it may not take them (without these
 // notices short jobs of the ngo trace take 3 % longer). A slot of one application's

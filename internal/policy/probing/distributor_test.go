@@ -88,8 +88,8 @@ func of(kind sched.Kind, actions []sched.Action) (list []sched.Action) {
 	return list
 }
 
-// docs/policies.md, sparrow: "p = ceil(dF) reservations to distinct random workers", "whole rounds over all workers until the
-// probes are out".
+// docs/policies.md, sparrow: "p = ceil(dF) reservations to distinct random workers",
+// "whole rounds over all of them come first".
 func TestProbesAreSpreadEvenly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, tasks := rapid.IntRange(1, 20).Draw(t, "workers"), rapid.Int32Range(1, 60).Draw(t, "tasks")
