@@ -29,11 +29,19 @@ func simCommand() *cobra.Command {
 		GroupID: groupMeasure,
 		Short:   "Simulate a workload on a cluster with the cores that run live",
 		Long: `Runs the scheduling cores on an event heap, in virtual time: the very cores that
-the daemons run. One result for every policy and seed.`,
+the daemons run. One result for every policy and seed.
+
+With --faults SEED the run is checked instead of measured: messages are lost, come
+twice and late, daemons die, stand still, lose sight of each other and take each other
+for lost, jobs are cancelled and tasks fail. Each fault is printed as it happens, and
+at the end whether every job has ended, with one result for each task, and the other
+things that must hold. When one does not, the exit status is 1, and a shortest command
+that shows it is printed. Without --jobs such a run has 30 jobs.`,
 		Example: `  pigeon sim                                       the paper's EC2 cluster, a generated workload
   pigeon sim --trace jobs.tr --load 0.7 --seeds 5 -o json
   pigeon sim --group-sizes 60,40,20 --weight 20
   pigeon sim --policy pigeon --policy sparrow --watch both.html
+  pigeon sim --faults 7 --policy kairos --workers 12
   pigeon sim --jobs 100 --history life.jsonl --actions actions.txt`,
 		Args: cobra.NoArgs,
 	}
@@ -46,13 +54,23 @@ the daemons run. One result for every policy and seed.`,
 	fs.StringVar(&own.actions, "actions", "", "file for the cores' actions in order, as text")
 	fs.StringVar(&own.watch, "watch", "", "HTML file that plays the runs side by side: workers, queues and time")
 	fs.BoolVar(&own.clairvoyant, "clairvoyant", false, "add the completion times of a clairvoyant schedule, which no policy passes")
+	faults := addFaultFlags(fs)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := faults.check(fs, *output); err != nil {
+			return wrongUse(err)
+		}
+		if faults.given(fs) && !fs.Changed("jobs") {
+			experiment.workload.options.Jobs = faultJobs
+		}
 		runs, err := experiment.describe()
 		if err == nil {
 			err = wrongUse(own.check(len(runs)))
 		}
 		if err != nil {
 			return err
+		}
+		if faults.given(fs) {
+			return simulateFaults(cmd, runs, own.delay, faults)
 		}
 		return simulateAll(cmd, runs, own, *output)
 	}

@@ -62,8 +62,11 @@ const (
 
 var kindNames = [...]string{"loss", "repeat", "reorder", "partition", "crash-node", "crash-master", "crash-frontend", "pause", "drift", "suspect", "cancel", "fail"}
 
-// String returns the names of the kinds, separated by commas.
+// String returns the names of the kinds, separated by commas, or "none".
 func (k Kinds) String() string {
+	if k == 0 {
+		return "none"
+	}
 	var names []string
 	for i, name := range kindNames {
 		if k&(1<<i) != 0 {
@@ -86,8 +89,11 @@ func (k Kinds) Each() (list []Kinds) {
 
 // ParseKinds reads what String writes; "all" is all of them.
 func ParseKinds(text string) (k Kinds, err error) {
-	if text == "all" {
+	switch text {
+	case "all":
 		return AllKinds, nil
+	case "none":
+		return 0, nil
 	}
 	for name := range strings.SplitSeq(text, ",") {
 		found := Kinds(0)
@@ -97,7 +103,7 @@ func ParseKinds(text string) (k Kinds, err error) {
 			}
 		}
 		if found == 0 {
-			return 0, fmt.Errorf("the kind of fault %q is unknown; did you mean %q? There are all, %s", name, nearest.Word(name, kindNames[:]), strings.Join(kindNames[:], ", "))
+			return 0, fmt.Errorf("the kind of fault %q is unknown; did you mean %q? There are all, none, %s", name, nearest.Word(name, kindNames[:]), strings.Join(kindNames[:], ", "))
 		}
 		k |= found
 	}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim"
+)
+
+// faultFlags are those of "pigeon sim" for a run with faults.
+type faultFlags struct {
+	seed, kinds string
+	only        []int
+	time        time.Duration
+	defects     bool
+}
+
+// faultJobs is how many jobs a run with faults has unless more are asked for: all that
+// happens is kept to be checked.
+const faultJobs = 30
+
+func addFaultFlags(fs *pflag.FlagSet) *faultFlags {
+	var f faultFlags
+	fs.StringVar(&f.seed, "faults", "", "seed of faults that happen to the cluster; shows them, and checks that nothing is lost (see docs/simulator.md)")
+	fs.StringVar(&f.kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: those that the policy is known to stand)")
+	fs.IntSliceVar(&f.only, "only-faults", nil, "numbers of the faults that happen, of those that are planned")
+	fs.DurationVar(&f.time, "fault-time", 20*time.Second, "how long faults happen, in virtual time; then everything heals")
+	fs.BoolVar(&f.defects, "known-defects", false, "cause also what finds defects that are known and not mended yet")
+	return &f
+}
+
+// given reports whether a run with faults is asked for.
+func (f *faultFlags) given(fs *pflag.FlagSet) bool { return fs.Changed("faults") }
+
+// check refuses what makes no sense.
+func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) error {
+	if !f.given(fs) {
+		for _, name := range []string{"fault-kinds", "only-faults", "fault-time", "known-defects"} {
+			if fs.Changed(name) {
+				return fmt.Errorf("--%s is about faults, and none are asked for; add --faults SEED", name)
+			}
+		}
+		return nil
+	}
+	for _, name := range []string{"watch", "history", "actions", "clairvoyant", "seeds"} {
+		if fs.Changed(name) {
+			return fmt.Errorf("--%s does not go with --faults: such a run is checked, not measured; leave one of them out", name)
+		}
+	}
+	if output == outputJSON {
+		return errors.New("-o json does not go with --faults, which prints what happens as text; leave one of them out")
+	}
+	if _, err := strconv.ParseUint(f.seed, 10, 64); err != nil {
+		return fmt.Errorf("--faults %q is not a seed; give a whole number from 0 on", f.seed)
+	}
+	if f.time <= 0 || f.time > time.Hour {
+		return fmt.Errorf("--fault-time %v is outside 0s to 1h", f.time)
+	}
+	if f.kinds != "" {
+		if _, err := sim.ParseKinds(f.kinds); err != nil {
+			return fmt.Errorf("--fault-kinds: %w", err)
+		}
+	}
+	return nil
+}
+
+// faults returns the settings of a run.
+func (f *faultFlags) faults(run *experiment.Run, log io.Writer) sim.Faults {
+	seed, _ := strconv.ParseUint(f.seed, 10, 64) // checked
+	kinds := sim.DefaultKinds(&run.Cores)
+	if f.kinds != "" {
+		kinds, _ = sim.ParseKinds(f.kinds) // checked
+	}
+	return sim.Faults{Seed: seed, Kinds: kinds, Only: f.only, Until: sched.Time(f.time), Log: log, Defects: f.defects}
+}
+
+// simulateFaults makes the runs one after another, and shows of each what happens and
+// what the checks found.
+func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Duration, flags *faultFlags) error {
+	out := cmd.OutOrStdout()
+	violated := 0
+	for i := range runs {
+		run := &runs[i]
+		w, err := run.Workload()
+		if err != nil {
+			return err
+		}
+		f := flags.faults(run, out)
+		fmt.Fprintf(out, "%s, faults of seed %d: %s\n", run.Policy, f.Seed, f.Kinds)
+		report, smaller, jobs, err := run.SimulateFaults(cmd.Context(), w, delay, f)
+		if err != nil {
+			return fmt.Errorf("the simulation of policy %s did not come to its end: %w", run.Policy, err)
+		}
+		printChecks(out, report)
+		if fault := report.Violated(); fault != nil {
+			violated++
+			fmt.Fprintf(out, "\n%v\n\nThe last steps of the cores:\n%s\nThe shortest run found that violates a check:\n  %s\n",
+				fault, report.History(20), faultCommand(cmd.Flags(), run, &smaller, jobs))
+		}
+	}
+	if violated > 0 {
+		return fmt.Errorf("faults of seed %s: %d of %d runs violate what must hold; the command printed above repeats it", flags.seed, violated, len(runs))
+	}
+	return nil
+}
+
+func printChecks(out io.Writer, r *sim.Report) {
+	fmt.Fprintf(out, "\n%d jobs accepted: %d completed, %d failed, %d cancelled; %d attempts, %d suspensions, %d steps of cores in %.0f s\n",
+		r.Jobs, r.Done, r.Failed, r.Cancelled, r.Attempts, r.Suspensions, r.Steps, r.End.Seconds())
+	for _, c := range r.Checks {
+		switch {
+		case c.Violated != nil:
+			fmt.Fprintf(out, "  VIOLATED  %s\n", c.Name)
+		case c.Looked == 0:
+			fmt.Fprintf(out, "  --        %s (nothing to check)\n", c.Name)
+		default:
+			fmt.Fprintf(out, "  ok        %s (%d)\n", c.Name, c.Looked)
+		}
+	}
+}
+
+// faultCommand returns the command that makes a run with faults again.
+func faultCommand(fs *pflag.FlagSet, run *experiment.Run, f *sim.Faults, jobs int) string {
+	words := []string{"pigeon", "sim", "--faults", strconv.FormatUint(f.Seed, 10), "--fault-kinds", f.Kinds.String()}
+	if f.Only != nil {
+		words = append(words, "--only-faults", join(f.Only))
+	}
+	words = append(words, "--jobs", strconv.Itoa(jobs), "--policy", run.Policy)
+	fs.Visit(func(given *pflag.Flag) {
+		if !slices.Contains([]string{"faults", "fault-kinds", "only-faults", "jobs", "policy"}, given.Name) {
+			words = append(words, "--"+given.Name+"="+strings.Trim(given.Value.String(), "[]"))
+		}
+	})
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,97 @@
+package sim_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim"
+)
+
+// faulty runs drawn jobs under pigeon-x with faults, and returns the lines about them.
+func faulty(t *testing.T, f sim.Faults) (*sim.Report, string) {
+	t.Helper()
+	var log bytes.Buffer
+	f.Log = &log
+	cfg := under(t, "pigeon-x", sim.Config{Params: sched.Params{Cutoff: sched.Second}, Groups: []int{4, 4}, Frontends: 2, Delay: sched.Millisecond, Seed: 1})
+	r, err := sim.RunWithFaults(context.Background(), drawn().Simulated()[:30], cfg, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, log.String()
+}
+
+// One seed gives one history; another seed another one.
+func TestSameSeedSameHistory(t *testing.T) {
+	run := func(seed uint64) string {
+		r, log := faulty(t, sim.Faults{Seed: seed, Kinds: sim.AllKinds, Until: 10 * sched.Second})
+		if err := r.Violated(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		return log + r.History(1<<30)
+	}
+	first := run(1)
+	if again := run(1); again != first {
+		t.Error("one seed gave two histories")
+	}
+	if first == run(2) {
+		t.Error("two seeds gave one history")
+	}
+}
+
+// Every kind of fault that is planned happens, alone; without any, all jobs are done
+// with one attempt for each task.
+func TestKindsHappenAlone(t *testing.T) {
+	words := map[sim.Kinds]string{
+		sim.Partition: "cannot reach", sim.CrashNode: "node", sim.CrashMaster: "master", sim.CrashFrontend: "distributor",
+		sim.Pause: "stands still", sim.Suspect: "for lost", sim.Cancel: "is cancelled",
+	}
+	for _, kind := range append(sim.AllKinds.Each(), 0) {
+		r, log := faulty(t, sim.Faults{Seed: 4, Kinds: kind, Until: 10 * sched.Second})
+		if err := r.Violated(); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if !strings.Contains(log, words[kind]) || (words[kind] == "" && strings.Contains(log, "#")) {
+			t.Errorf("%s: it happens that\n%s", kind, log)
+		}
+		if kind == 0 && (r.Done != 30 || r.Cancelled+r.Failed != 0) {
+			t.Errorf("without faults %d of %d jobs are done", r.Done, r.Jobs)
+		}
+		if (kind == sim.Fail) != (r.Failed > 0) || (kind == sim.Cancel) != (r.Cancelled > 0) {
+			t.Errorf("%s: %d jobs fail, %d are cancelled", kind, r.Failed, r.Cancelled)
+		}
+	}
+}
+
+// A violation that needs one fault is found with that fault and few jobs.
+func TestShrink(t *testing.T) {
+	cfg := under(t, "pigeon", sim.Config{Params: sched.Params{Cutoff: sched.Second}, Groups: []int{4, 4}, Frontends: 2, Delay: sched.Millisecond, Seed: 1})
+	f := sim.Faults{Seed: 3, Kinds: sim.AllKinds, Until: 10 * sched.Second, Observe: func(_ sched.MasterCore, in *sched.Message, _ []sched.Action) error {
+		if in.Kind == sched.EpochIs && in.Epoch > 1 {
+			return errors.New("a master was started again")
+		}
+		return nil
+	}}
+	jobs, f := sim.Shrink(context.Background(), drawn().Simulated()[:30], cfg, f)
+	if len(jobs) != 1 || f.Kinds != sim.CrashMaster || len(f.Only) != 1 {
+		t.Errorf("%d jobs, the kinds %s, the faults %v", len(jobs), f.Kinds, f.Only)
+	}
+	r, err := sim.RunWithFaults(context.Background(), jobs, cfg, f)
+	if err != nil || r.Violated() == nil || !strings.Contains(r.Violated().Error(), "started again") {
+		t.Errorf("%v, %v", r.Violated(), err)
+	}
+}
+
+func TestParseKinds(t *testing.T) {
+	for _, k := range append(sim.AllKinds.Each(), 0, sim.AllKinds, sim.Loss|sim.Fail) {
+		if got, err := sim.ParseKinds(k.String()); err != nil || got != k {
+			t.Errorf("%s is read as %s, %v", k, got, err)
+		}
+	}
+	if _, err := sim.ParseKinds("loss,paws"); err == nil || !strings.Contains(err.Error(), `did you mean "pause"`) {
+		t.Errorf("%v", err)
+	}
+}
