@@ -56,7 +56,7 @@ packages() {
 # These packages start no goroutine (internal/archtest holds the cores to it), so
 # the race detector has nothing to find in them, and would make their simulations
 # ten times as long.
-single='/(bench/(model|plot|workload)|internal/(policy|queue|ledger|sched|sim|coretest))(/|$)'
+single='/(bench/(model|plot|workload)|internal/(policy|queue|ledger|sched|sim))(/|$)'
 
 # Packages whose tests do less with -short.
 shortened() {
