@@ -1,22 +1,20 @@
 package application
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Those that were cancelled are remembered, so that their process hears it instead
-// of registering again.
+// Cancelled applications are remembered, so that their processes get that as an
+// error instead of registering again.
 const (
 	cancelledFor = time.Hour
 	maxCancelled = 1000
 )
 
-// cancelled is an application that somebody ended who is not the application.
+// cancelled is an application that was ended by someone else than its process.
 type cancelled struct {
 	id          string
 	incarnation int64
@@ -24,70 +22,41 @@ type cancelled struct {
 	at          time.Time
 }
 
-// cancel ends an application and has its process told so at its next call.
-func (b *registry) cancel(id, why string, now time.Time) (View, bool) {
-	a := b.apps[id]
+// cancel ends an application; its process gets the reason at its next call.
+func (reg *registry) cancel(id, why string, now time.Time) (View, bool) {
+	a := reg.apps[id]
 	if a == nil || a.ended != "" {
 		return View{}, false
 	}
 	v := a.view(now)
-	b.cancelled = slices.DeleteFunc(b.cancelled, func(c cancelled) bool { return c.id == id || now.Sub(c.at) > cancelledFor })
-	if n := len(b.cancelled) - maxCancelled + 1; n > 0 {
-		b.cancelled = slices.Delete(b.cancelled, 0, n) // the oldest come first
+	reg.cancelled = slices.DeleteFunc(reg.cancelled, func(c cancelled) bool { return c.id == id || now.Sub(c.at) > cancelledFor })
+	if n := len(reg.cancelled) - maxCancelled + 1; n > 0 {
+		reg.cancelled = slices.Delete(reg.cancelled, 0, n) // the oldest come first
 	}
-	b.cancelled = append(b.cancelled, cancelled{id, a.Incarnation, why, now})
-	b.end(a, why)
+	reg.cancelled = append(reg.cancelled, cancelled{id, a.Incarnation, why, now})
+	reg.end(a, why)
 	return v, true
 }
 
-// cancelledError is the error for a process whose application was cancelled, nil for
-// others. A new process with the same id is another application.
-func (b *registry) cancelledError(id string, incarnation int64) error {
-	for _, c := range b.cancelled {
+// cancelledError returns the error for a process whose application was cancelled,
+// nil for others. A new process with the same id is another application.
+func (reg *registry) cancelledError(id string, incarnation int64) error {
+	for _, c := range reg.cancelled {
 		if c.id == id && c.incarnation == incarnation {
-			return &api.Error{Problem: api.Invalid, What: "it was stopped: " + c.why, Subject: subject(id), Tried: "serving it at frontend " + b.frontend,
+			return &api.Error{Problem: api.Invalid, What: "it was stopped: " + c.why, Subject: subject(id), Tried: "serving it at frontend " + reg.frontend,
 				Next: "start it again if that was an error"}
 		}
 	}
 	return nil
 }
 
-// Cancel ends an application, for the reason: its executors are stopped, what waits
-// of it is taken back, and its process is told why. It gives what it was; false when
-// it is not here.
+// Cancel ends an application: its executors are stopped, its waiting grants are
+// withdrawn, and its process gets the reason. It returns the last view of it; false
+// when it is not registered here.
 func (s *Service) Cancel(id, why string) (v View, found bool) {
-	s.update(func(b *registry, now time.Time) { v, found = b.cancel(id, why, now) })
+	s.update(func(reg *registry, now time.Time) { v, found = reg.cancel(id, why, now) })
 	if found {
 		s.cfg.Logger.Info("an application was cancelled", "application", id, "reason", why, "executors", len(v.Executors))
 	}
 	return v, found
-}
-
-// competitors lists the other applications here that wait for grants, those that want
-// most first.
-func (b *registry) competitors(id string) (list []competitor) {
-	for _, a := range b.apps {
-		r := competitor{id: a.ID}
-		for _, l := range a.levels {
-			r.waits[l.class] += l.wanted()
-		}
-		if a.ID != id && r.all() > 0 {
-			list = append(list, r)
-		}
-	}
-	slices.SortFunc(list, func(x, y competitor) int { return cmp.Or(cmp.Compare(y.all(), x.all()), cmp.Compare(x.id, y.id)) })
-	return list
-}
-
-// competitor is an application and the grants that it waits for.
-type competitor struct {
-	id    string
-	waits [sched.NumClasses]int64
-}
-
-func (r *competitor) all() (n int64) {
-	for _, w := range r.waits {
-		n += w
-	}
-	return n
 }

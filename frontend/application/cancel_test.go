@@ -10,9 +10,9 @@ import (
 )
 
 // An application that is cancelled loses its executors and its grants; its process is
-// told at every call, also when it registers again, and another one may take the id.
+// refused at every call, also when it registers again, and another one may take the id.
 func TestCancel(t *testing.T) {
-	d := newDesk(t, "a", "b")
+	d := newCluster(t, "a", "b")
 	d.serve(1)
 	d.wants(2, api.Level{Name: "x", Total: 3})
 	d.round()
@@ -23,7 +23,7 @@ func TestCancel(t *testing.T) {
 	if _, again := d.cancel("app", "", d.now); again {
 		t.Error("it was cancelled twice")
 	}
-	told := func(what string, err error) {
+	refused := func(what string, err error) {
 		t.Helper()
 		var e *api.Error
 		if !errors.As(err, &e) || e.Problem != api.Invalid || !strings.Contains(e.What, "cancelled by its user") {
@@ -31,7 +31,7 @@ func TestCancel(t *testing.T) {
 		}
 	}
 	_, err := d.lookup("app", 7, d.now)
-	told("while it ends", err)
+	refused("while it ends", err)
 	d.round()
 	if len(d.apps) != 0 || len(d.effects.withdraw) != 1 {
 		t.Errorf("%+v, taken back %v", d.apps, d.effects.withdraw)
@@ -42,8 +42,8 @@ func TestCancel(t *testing.T) {
 		}
 	}
 	_, err = d.lookup("app", 7, d.now)
-	told("when it has ended", err)
-	told("as it registers again", d.register(&api.Application{ID: "app", Incarnation: 7}, d.now))
+	refused("when it has ended", err)
+	refused("as it registers again", d.register(&api.Application{ID: "app", Incarnation: 7}, d.now))
 	if err := d.register(&api.Application{ID: "app", Incarnation: 8}, d.now); err != nil {
 		t.Errorf("another process: %v", err)
 	}
@@ -51,7 +51,7 @@ func TestCancel(t *testing.T) {
 
 // Only so many are remembered.
 func TestCancelledAreForgotten(t *testing.T) {
-	d := newDesk(t)
+	d := newCluster(t)
 	for i := range int64(maxCancelled + 10) {
 		if err := d.register(&api.Application{ID: "app", Incarnation: i}, d.now); err != nil {
 			t.Fatal(err)
@@ -69,9 +69,9 @@ func TestCancelledAreForgotten(t *testing.T) {
 	}
 }
 
-// Whoever waits is told who else does, those who want most first.
+// An explanation lists the other applications that wait, those that want most first.
 func TestRivals(t *testing.T) {
-	d := newDesk(t, "a")
+	d := newCluster(t, "a")
 	d.serve(1)
 	d.wants(1, api.Level{Name: "x", Total: 3}, api.Level{Name: "y", Total: 1, Class: "long"})
 	for id, total := range map[string]int64{"small": 1, "large": 9, "idle": 0} {

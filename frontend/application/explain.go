@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// View is an application as people see it.
+// View is an application as it is shown.
 type View struct {
 	ID        string              `json:"application"`
 	Name      string              `json:"name,omitempty"`
@@ -25,7 +25,7 @@ type View struct {
 	Levels    []LevelView         `json:"levels"`
 }
 
-// LevelView is what an application waits for, and why in that class.
+// LevelView is a level as it is shown.
 type LevelView struct {
 	Level   string  `json:"level"`
 	Title   string  `json:"title,omitempty"`
@@ -73,8 +73,8 @@ func (a *application) view(now time.Time) View {
 // explained bounds the executors and levels that an explanation lists.
 const explained = 20
 
-// Explain returns where an application stands and what it waits for; false when it
-// is not here.
+// Explain returns the state of an application and what it waits for; false when it
+// is not registered here.
 func (s *Service) Explain(id string) (*api.Explanation, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +111,7 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 	return e, true
 }
 
-// competitorSentences tell who else waits for the same slots; groups and other frontends
-// are shown beside.
+// competitorSentences lists the other applications that wait for the same slots.
 func competitorSentences(list []competitor) (why []string) {
 	const most = 5
 	for i := range list {
@@ -161,4 +160,33 @@ func (l *LevelView) sentence() string {
 		return s + " and waits for none."
 	}
 	return s + fmt.Sprintf(" and waits for %d, the last one came %.3f s ago.", l.Wanted, l.Seconds)
+}
+
+// competitors lists the other applications of this frontend that wait for grants,
+// those that wait for most first.
+func (reg *registry) competitors(id string) (list []competitor) {
+	for _, a := range reg.apps {
+		r := competitor{id: a.ID}
+		for _, l := range a.levels {
+			r.waits[l.class] += l.wanted()
+		}
+		if a.ID != id && r.all() > 0 {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(x, y competitor) int { return cmp.Or(cmp.Compare(y.all(), x.all()), cmp.Compare(x.id, y.id)) })
+	return list
+}
+
+// competitor is an application and the number of grants that it waits for.
+type competitor struct {
+	id    string
+	waits [sched.NumClasses]int64
+}
+
+func (r *competitor) all() (n int64) {
+	for _, w := range r.waits {
+		n += w
+	}
+	return n
 }

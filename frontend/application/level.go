@@ -8,27 +8,27 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// level is what is known of one level of an application, and the jobs whose tasks
-// are its grants. An application tells totals, jobs are given out once: level
-// keeps the two in step.
+// level is one level of an application, and the jobs whose tasks are its grants. An
+// application states totals, a job is submitted once: level makes the jobs match
+// the totals.
 //
 //	wanted       = Total - Had
 //	outstanding  = offered - (Had - base), at most the tasks that are live
-//	bound        = live - outstanding: the application has them and they go on
+//	bound        = live - outstanding: the application has them and keeps them
 //
-// Where what is known does not fit together (a grant reached the application and
-// its end says that it did not, or the other way round), the difference is
-// settled to the side of one grant too many: that one comes back declined, while
-// one too few would be waited for, for ever.
+// When the numbers contradict each other (a grant reached the application and its
+// end reports that it did not, or the other way round), the difference is resolved
+// towards one grant too many: that one is declined, while one too few would be
+// waited for without end.
 type level struct {
 	api.Level
 	class       sched.Class
-	classReason string // who decided the class, and why
-	base        int64  // Had when this frontend was first told of the level
-	offered     int64  // tasks of its jobs, but for those known to have missed the application
+	classReason string // how the class was decided
+	base        int64  // Had when this frontend first saw the level
+	offered     int64  // tasks of its jobs, except those that did not reach the application
 	jobs        []*levelJob
-	since       time.Time // of the last grant that reached the application, or of its first wish
-	// lastReplaced is how long after since what waits was placed anew last.
+	since       time.Time // of the last grant that reached the application, or of the first demand
+	// lastReplaced is how long after since the waiting tasks were last placed again.
 	lastReplaced time.Duration
 }
 
@@ -38,19 +38,19 @@ type levelJob struct {
 	class     sched.Class
 	tasks     int
 	ended     int
-	withdrawn int // taken back; their ends are not told
+	withdrawn int // taken back; their ends are not reported
 }
 
 func (j *levelJob) live() int64 { return int64(j.tasks - j.ended - j.withdrawn) }
 
-// withdrawal takes back the last tasks of a job that have not ended, all of them when
+// withdrawal cancels the last tasks of a job that have not ended, all of them when
 // tasks is 0.
 type withdrawal struct {
 	key   string
 	tasks int
 }
 
-// live is how many tasks of the level's jobs have not ended.
+// live returns how many tasks of the level's jobs have not ended.
 func (l *level) live() (n int64) {
 	for _, j := range l.jobs {
 		n += j.live()
@@ -60,7 +60,8 @@ func (l *level) live() (n int64) {
 
 func (l *level) wanted() int64 { return max(0, l.Total-l.Had) }
 
-// outstanding makes the count of what is outstanding one that can be, and gives it.
+// outstanding corrects the count of what is outstanding to a possible one, and
+// returns it.
 func (l *level) outstanding() int64 {
 	n := l.offered - (l.Had - l.base)
 	if fitting := min(max(0, n), l.live()); fitting != n {
@@ -70,10 +71,10 @@ func (l *level) outstanding() int64 {
 	return n
 }
 
-// balance compares what is wanted with what is outstanding: so many tasks more are
-// to be given out, or so many of those that wait are taken back, of the newest job
-// first; what is left keeps its place in the queue. Jobs of another class than the
-// level has now go whole.
+// balance compares what is wanted with what is outstanding. It returns how many
+// more tasks are to be submitted, or which of the waiting ones are to be withdrawn,
+// those of the newest job first; the others keep their places in the queue. Jobs of
+// another class than the level now has are withdrawn whole.
 func (l *level) balance() (more int64, cuts []withdrawal) {
 	outstanding := l.outstanding()
 	waiting := l.waiting(outstanding)
@@ -91,8 +92,8 @@ func (l *level) balance() (more int64, cuts []withdrawal) {
 	return max(0, l.wanted()-l.outstanding()), cuts
 }
 
-// withdraw takes back so many waiting tasks of a job; one of another class than the
-// level's, or of which nothing stays, goes whole.
+// withdraw takes back so many waiting tasks of a job; a job of another class than
+// the level's, or of which no task stays, is withdrawn whole.
 func (l *level) withdraw(i int, tasks int64) withdrawal {
 	j := l.jobs[i]
 	l.offered -= tasks
@@ -104,10 +105,10 @@ func (l *level) withdraw(i int, tasks int64) withdrawal {
 	return withdrawal{key: j.key, tasks: int(tasks)}
 }
 
-// overdue reports whether the level has waited for so long that what waits is to be
-// placed anew: it may wait in a group whose slots are taken for hours while another
-// one has free slots. Each time the next one is as far away again, so that a level
-// has its place in a queue for half of its wait at least.
+// overdue reports whether the level has waited for so long that its waiting tasks
+// are to be placed again: they may wait in a group whose slots are taken for hours
+// while another one has free slots. The interval doubles each time, so that a level
+// keeps its place in a queue for at least half of its wait.
 func (l *level) overdue(now time.Time) bool {
 	waited := now.Sub(l.since)
 	if l.wanted() == 0 || waited < max(replaceAfter, 2*l.lastReplaced) {
@@ -117,7 +118,7 @@ func (l *level) overdue(now time.Time) bool {
 	return true
 }
 
-// retract takes back all that waits.
+// withdrawAll takes back all waiting tasks.
 func (l *level) retract() (cuts []withdrawal) {
 	waiting := l.waiting(l.outstanding())
 	for i, n := range slices.Backward(waiting) {
@@ -128,12 +129,12 @@ func (l *level) retract() (cuts []withdrawal) {
 	return cuts
 }
 
-// replaceAfter is how long a level waits without a grant before what waits of it
-// is first placed anew.
+// replaceAfter is how long a level waits without a grant before its waiting tasks
+// are first placed again.
 const replaceAfter = time.Second
 
-// waiting divides what is outstanding among the jobs: the oldest are served first,
-// so that what is bound is theirs.
+// waiting divides the outstanding tasks among the jobs: the oldest are served first,
+// so that the bound ones are theirs.
 func (l *level) waiting(outstanding int64) []int64 {
 	bound := l.live() - outstanding
 	list := make([]int64, len(l.jobs))
@@ -145,14 +146,14 @@ func (l *level) waiting(outstanding int64) []int64 {
 	return list
 }
 
-// submitted takes note of a job that was given out.
+// submitted adds a job that was submitted.
 func (l *level) submitted(j *levelJob) {
 	l.jobs = append(l.jobs, j)
 	l.offered += int64(j.tasks)
 }
 
-// taskEnded takes note that a task of a job has ended; missed says that the application
-// has not had it, as far as is known.
+// taskEnded counts the end of a task of a job; missed means that, as far as is
+// known, the application has not had it.
 func (l *level) taskEnded(key string, missed bool) {
 	for i, j := range l.jobs {
 		if j.key != key {

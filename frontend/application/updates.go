@@ -6,14 +6,14 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Bounds of what is kept for an application that does not ask.
+// Bounds of what is kept for an application that does not call.
 const (
 	maxStates = 1000 // of executors that have ended
 	maxNotes  = 200
 )
 
-// updates is what an application can still be told: the last state of each executor,
-// and notes, each with the version at which it came.
+// updates is what an application has not yet fetched for certain: the last state of
+// each executor, and notes, each with the version at which it came.
 type updates struct {
 	version int64
 	states  []versionedState // by version
@@ -39,7 +39,7 @@ func (n *updates) next() {
 	n.wake = make(chan struct{})
 }
 
-// setState takes the state of an executor, unless it is what was told last.
+// setState sets the state of an executor, and changes nothing when it is the same.
 func (n *updates) setState(s api.ExecutorState) {
 	at := slices.IndexFunc(n.states, func(d versionedState) bool { return d.ID == s.ID })
 	if at >= 0 {
@@ -57,7 +57,7 @@ func (n *updates) setState(s api.ExecutorState) {
 	}
 }
 
-// removeState takes back an executor that is nothing to be told of any more.
+// removeState removes the state of an executor.
 func (n *updates) removeState(id string) {
 	n.states = slices.DeleteFunc(n.states, func(d versionedState) bool { return d.ID == id })
 }
@@ -70,8 +70,8 @@ func (n *updates) addNote(text string) {
 	}
 }
 
-// since returns what came after a version; everything when it is 0 or one that was
-// never given here. There is nothing to tell when the versions are equal.
+// since returns what came after a version; everything when it is 0 or one that this
+// frontend never returned. When the versions are equal, nothing has changed.
 func (n *updates) since(version int64) api.News {
 	if version > n.version {
 		version = 0

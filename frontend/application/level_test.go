@@ -52,7 +52,7 @@ func TestRestarts(t *testing.T) {
 		t.Error("it goes on for ever")
 	}
 	if r.executorFailed(now, wellAfter, 0) || r.notBefore.Sub(now) != firstPause {
-		t.Error("an executor that ran well does not begin the count anew")
+		t.Error("an executor that ran well does not reset the count")
 	}
 }
 
@@ -111,7 +111,7 @@ func (p *play) tell() {
 }
 
 // cut takes tasks back: those that wait first. What is bound runs to its end, of
-// which nothing is told.
+// which nothing is reported.
 func (p *play) cut(c withdrawal) {
 	if c.tasks == 0 {
 		delete(p.queued, c.key)
@@ -144,7 +144,7 @@ func pick(rt *rapid.T, m map[string]int) string {
 	return rapid.SampledFrom(keys).Draw(rt, "job")
 }
 
-// Whatever happens, once the application has told what it wants and every grant
+// Whatever happens, once the application has stated what it wants and every grant
 // that runs has ended, at least as many are on the way; and when it wants none
 // and takes what still comes, all is quiet soon.
 func TestLevel(t *testing.T) {
@@ -173,14 +173,14 @@ func TestLevel(t *testing.T) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"grant": func(*rapid.T) { grant(true) },
-			"granted, but it never reaches the application, and that is told": func(*rapid.T) {
+			"granted, but it never reaches the application, and that is reported": func(*rapid.T) {
 				k := pick(rt, p.queued)
 				if k != "" {
 					p.queued[k]--
 					p.l.taskEnded(k, true)
 				}
 			},
-			"granted, but it is lost on the way and nobody says so": func(*rapid.T) { grant(false) },
+			"granted, but it is lost on the way without a report": func(*rapid.T) { grant(false) },
 			"end":       func(*rapid.T) { end(false) },
 			"wrong end": func(*rapid.T) { end(true) },
 			"wants":     func(rt *rapid.T) { p.wanted = rapid.Int64Range(0, 5).Draw(rt, "wanted") },
@@ -205,7 +205,7 @@ func TestLevel(t *testing.T) {
 	})
 }
 
-// The usual way: a stage of 100 tasks, told again at each step, is one job; when
+// The usual way: a stage of 100 tasks, stated again at each step, is one job; when
 // less is wanted, so many of it go, also while some of it run.
 func TestLevelJobs(t *testing.T) {
 	p := &play{queued: map[string]int{}, bound: map[string]int{}}
@@ -248,10 +248,10 @@ func TestLevelJobs(t *testing.T) {
 	}
 }
 
-// What waits in vain is placed anew, each time after twice as long; what runs stays,
-// and a grant begins the count anew.
+// Waiting tasks are placed again, each time after twice as long; what runs stays,
+// and a grant resets the interval.
 func TestWaitingIsPlacedAnew(t *testing.T) {
-	d := newDesk(t, "a")
+	d := newCluster(t, "a")
 	d.groups = 2
 	a := d.serve(1)
 	x := api.Level{Name: "x", Total: 3}
@@ -270,7 +270,7 @@ func TestWaitingIsPlacedAnew(t *testing.T) {
 		}
 	}
 	if want := "[1s 2s 4s 8s 16s]"; fmt.Sprint(at) != want {
-		t.Errorf("placed anew after %v, want %v", at, want)
+		t.Errorf("placed again after %v, want %v", at, want)
 	}
 	if c := d.effects.withdraw; len(c) != 5 || c[0] != (withdrawal{first, 2}) || c[1].tasks != 0 {
 		t.Errorf("taken back: %v", c)

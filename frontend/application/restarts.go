@@ -2,9 +2,9 @@ package application
 
 import "time"
 
-// The rule of restarts: an executor that ends by itself is replaced, the first
-// time after firstPause, then after twice as long each time, up to lastPause. One
-// that ran for wellAfter begins the count anew. After maxFailures in a row with
+// An executor that ends by itself is replaced, the first time after firstPause,
+// then after twice as long each time, up to lastPause. One that ran for wellAfter
+// resets the count. After maxFailures in a row with
 // no other executor running, nothing more is started.
 const (
 	firstPause  = 100 * time.Millisecond
@@ -19,8 +19,8 @@ type restarts struct {
 	notBefore time.Time
 }
 
-// executorFailed takes note of an executor that ended by itself, and says whether that is
-// the last straw; running is how many others run.
+// executorFailed counts an executor that ended by itself, and reports whether no
+// other one is to be started; running is how many others run.
 func (r *restarts) executorFailed(now time.Time, ran time.Duration, running int) (final bool) {
 	if ran >= wellAfter {
 		r.failures = 0

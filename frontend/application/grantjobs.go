@@ -14,26 +14,25 @@ type Job struct {
 	Key      string // unique within the frontend's process
 	App      string // whose executors, or the one executor, serve it
 	User     string
-	Level    string // told with each grant
+	Level    string // sent with each grant
 	Tasks    int
 	Class    sched.Class
 	Why      string
 	Estimate int64 // ns; 0 for none
 }
 
-// classify finds the class of a level and says why.
+// classify returns the class of a level and the reason.
 type classify func(*api.Level) (sched.Class, string)
 
-// wantLevels brings the jobs of an application's levels into step with what it
-// wants.
-func (b *registry) wantLevels(a *application, class classify, now time.Time) {
+// wantLevels makes the jobs of an application's levels match what it wants.
+func (reg *registry) wantLevels(a *application, class classify, now time.Time) {
 	if !a.Grants {
 		return
 	}
-	told := make(map[string]bool, len(a.wants.Levels))
+	stated := make(map[string]bool, len(a.wants.Levels))
 	for i := range a.wants.Levels {
 		t := &a.wants.Levels[i]
-		told[t.Name] = true
+		stated[t.Name] = true
 		l := a.levels[t.Name]
 		if l == nil {
 			l = &level{base: t.Had, since: now}
@@ -47,88 +46,87 @@ func (b *registry) wantLevels(a *application, class classify, now time.Time) {
 		if t.Why != "" {
 			l.classReason = t.Why
 		}
-		b.balance(a, l)
+		reg.balance(a, l)
 	}
 	for name := range a.levels {
-		if !told[name] {
-			b.dropLevel(a, name)
+		if !stated[name] {
+			reg.dropLevel(a, name)
 		}
 	}
 }
 
-// replaceOverdue places anew what has waited for too long, where there is more than
+// replaceOverdue places again what has waited for too long, if there is more than
 // one group to place it in.
-func (b *registry) replaceOverdue(a *application, now time.Time) {
-	if b.groups < 2 {
+func (reg *registry) replaceOverdue(a *application, now time.Time) {
+	if reg.groups < 2 {
 		return
 	}
-	for _, l := range a.levels { // they do not depend on each other
+	for _, l := range a.levels { // in any order
 		if l.overdue(now) {
-			b.effects.withdraw = append(b.effects.withdraw, l.retract()...)
-			b.balance(a, l)
+			reg.effects.withdraw = append(reg.effects.withdraw, l.retract()...)
+			reg.balance(a, l)
 		}
 	}
 }
 
-func (b *registry) balance(a *application, l *level) {
+func (reg *registry) balance(a *application, l *level) {
 	more, cuts := l.balance()
-	b.effects.withdraw = append(b.effects.withdraw, cuts...)
+	reg.effects.withdraw = append(reg.effects.withdraw, cuts...)
 	if more == 0 {
 		return
 	}
 	j := &levelJob{key: a.jobKey("grants"), class: l.class, tasks: int(more)}
 	l.submitted(j)
-	b.effects.submit = append(b.effects.submit, Job{
+	reg.effects.submit = append(reg.effects.submit, Job{
 		Key: j.key, App: a.ID, User: a.User, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.classReason, Estimate: int64(l.Estimate),
 	})
 }
 
-// jobKey names the next job of an application. The frontend remembers the jobs of
-// earlier processes of it, so that no name comes twice.
+// jobKey returns the key of the next job of an application. The frontend remembers
+// the jobs of its earlier processes, so no key is used twice.
 func (a *application) jobKey(what string) string {
 	a.jobs++
 	return fmt.Sprintf("%s/%s-%d-%d", a.ID, what, a.began.UnixNano(), a.jobs)
 }
 
-// dropLevel cancels the jobs of a level of which nothing more is wanted.
-func (b *registry) dropLevel(a *application, name string) {
+// dropLevel cancels the jobs of a level that wants nothing more.
+func (reg *registry) dropLevel(a *application, name string) {
 	for _, j := range a.levels[name].jobs {
-		b.effects.withdraw = append(b.effects.withdraw, withdrawal{key: j.key})
+		reg.effects.withdraw = append(reg.effects.withdraw, withdrawal{key: j.key})
 	}
 	delete(a.levels, name)
 }
 
-// taskEnded takes note of a grant that is over. missed says that it may not have
-// reached the application.
-func (b *registry) taskEnded(app, level, key string, missed bool) {
-	a := b.apps[app]
+// taskEnded applies the end of a grant. missed means that it may not have reached
+// the application.
+func (reg *registry) taskEnded(app, level, key string, missed bool) {
+	a := reg.apps[app]
 	if a == nil || a.levels[level] == nil {
 		return
 	}
 	l := a.levels[level]
 	l.taskEnded(key, missed)
 	if missed {
-		b.balance(a, l)
+		reg.balance(a, l)
 	}
 }
 
-// holdSlots gives out the job that holds the slots of an executor that takes no
-// grants. It is of the short class: an executor that could use a slot for hours is
-// asked for by name, and what waits for it is a person who has chosen to have
-// slots of their own.
-func (b *registry) holdSlots(a *application, p *executor, slots int) {
+// holdSlots submits the job that holds the slots of an executor that takes no
+// grants. It is of the short class: its user has chosen slots of their own over
+// shared ones, and waits for them.
+func (reg *registry) holdSlots(a *application, p *executor, slots int) {
 	if a.Grants || p.holds != "" || p.stop || slots <= 0 {
 		return
 	}
 	p.holds = a.jobKey("slots")
-	b.effects.submit = append(b.effects.submit, Job{
+	reg.effects.submit = append(reg.effects.submit, Job{
 		Key: p.holds, App: a.ID + "/" + p.id, User: a.User, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
 	})
 }
 
-func (b *registry) freeSlots(p *executor) {
+func (reg *registry) freeSlots(p *executor) {
 	if p.holds != "" {
-		b.effects.withdraw = append(b.effects.withdraw, withdrawal{key: p.holds})
+		reg.effects.withdraw = append(reg.effects.withdraw, withdrawal{key: p.holds})
 		p.holds = ""
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// candidate is a node as the spreading of executors sees it.
+// candidate is a node on which an executor may start.
 type candidate struct {
 	node string
 	free int64 // MB
@@ -14,10 +14,10 @@ type candidate struct {
 
 // chooseNodes chooses nodes for so many executors, one after the other: each goes to
 // the node with the fewest of the application, of those to the one with the most
-// free memory, then by name. Fewer are given when there is no room for more.
-func chooseNodes(places []candidate, need int, memory int64) (nodes []string) {
+// free memory, then by name. It returns fewer when memory is short.
+func chooseNodes(places []candidate, n int, memory int64) (nodes []string) {
 	places = slices.Clone(places)
-	for range need {
+	for range n {
 		best := -1
 		for i := range places {
 			if places[i].free >= memory && (best < 0 || better(&places[i], &places[best])) {

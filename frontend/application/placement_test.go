@@ -10,9 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Whoever waits for memory is told who holds it, on each node.
+// The reason for waiting lists the users of the memory of each node.
 func TestWhyNowhereNamesTheHolders(t *testing.T) {
-	d := newDesk(t, "a")
+	d := newCluster(t, "a")
 	d.serve(3) // 900 MB of the node's 1000
 	d.round()
 	d.nodes["a"].used = 950 // 50 of an application of another frontend
@@ -30,20 +30,20 @@ func TestWhyNowhereNamesTheHolders(t *testing.T) {
 
 // An executor that is gone with its node is no failure of its application's.
 func TestLostNodeIsNobodysFault(t *testing.T) {
-	d := newDesk(t, "a")
+	d := newCluster(t, "a")
 	a := d.serve(1)
 	d.round()
 	d.nodeLost("a", d.now)
-	told := a.updates.states[0] // another one waits, which is told too
-	if told.State != api.ExecutorExited || told.ExitStatus != -1 {
-		t.Errorf("%+v", told)
+	state := a.updates.states[0] // another one waits, which is reported too
+	if state.State != api.ExecutorExited || state.ExitStatus != -1 {
+		t.Errorf("%+v", state)
 	}
 }
 
 // A pass over many applications on many nodes is part of each tenth of a second.
 func BenchmarkPass(b *testing.B) {
 	const nodes, apps = 100, 300
-	d := &desk{registry: newRegistry("f1", "f1:1", time.Hour), t: &testing.T{}, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
+	d := &cluster{registry: newRegistry("f1", "f1:1", time.Hour), t: &testing.T{}, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
 	for i := range nodes {
 		d.join(fmt.Sprint("node-", i), 1)
 		d.nodes[fmt.Sprint("node-", i)].holdingsKnown = true
@@ -62,9 +62,9 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// What one application is given in a pass is taken from the room of the next.
+// The memory that one application gets in a tick is not free for the next.
 func TestApplicationsShareTheRoom(t *testing.T) {
-	d := newDesk(t, "a", "b")
+	d := newCluster(t, "a", "b")
 	d.round()
 	for _, id := range []string{"x", "y", "z"} {
 		a := api.Application{ID: id, Incarnation: 1, Grants: true, Template: api.Template{Argv: []string{"x"}, Memory: 700}}

@@ -13,9 +13,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// desk is a book with nodes that do as they are told: each holds what the orders
+// cluster is a registry with nodes that carry out their orders: each holds what the orders
 // it accepted say, as a node monitor would.
-type desk struct {
+type cluster struct {
 	*registry
 	t     *testing.T
 	now   time.Time
@@ -23,8 +23,8 @@ type desk struct {
 	alone map[string]bool // nodes that orders do not reach
 }
 
-func newDesk(t *testing.T, nodes ...string) *desk {
-	d := &desk{registry: newRegistry("f1", "f1:1", 15*time.Second), t: t, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
+func newCluster(t *testing.T, nodes ...string) *cluster {
+	d := &cluster{registry: newRegistry("f1", "f1:1", 15*time.Second), t: t, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
 	for _, name := range nodes {
 		d.join(name, 1)
 	}
@@ -32,13 +32,13 @@ func newDesk(t *testing.T, nodes ...string) *desk {
 }
 
 // join puts a node on the membership.
-func (d *desk) join(name string, incarnation int64) {
+func (d *cluster) join(name string, incarnation int64) {
 	d.nodes[name] = &node{name: name, host: "host-" + name, incarnation: incarnation, memory: 1000, wake: make(chan struct{}, 1), stop: func() {}}
 	d.holds[name] = &wire.Holdings{Incarnation: incarnation, Memory: 1000}
 }
 
 // round carries orders to nodes, and their holdings back, until nothing is due.
-func (d *desk) round() {
+func (d *cluster) round() {
 	d.t.Helper()
 	for range 20 {
 		d.now = d.now.Add(time.Millisecond)
@@ -79,7 +79,7 @@ func sortedApps(m map[string]*application) []string {
 }
 
 // obey does what a node monitor does with an order.
-func (d *desk) obey(name string, o *wire.Order) wire.OrderReply {
+func (d *cluster) obey(name string, o *wire.Order) wire.OrderReply {
 	h := d.holds[name]
 	at := slices.IndexFunc(h.Applications, func(a wire.HeldApplication) bool { return a.ID == o.Application.ID })
 	if at < 0 {
@@ -110,7 +110,7 @@ func (d *desk) obey(name string, o *wire.Order) wire.OrderReply {
 }
 
 // held returns an executor at a node, to be changed.
-func (d *desk) held(name, id string) *wire.HeldExecutor {
+func (d *cluster) held(name, id string) *wire.HeldExecutor {
 	d.t.Helper()
 	for i := range d.holds[name].Applications {
 		list := d.holds[name].Applications[i].Executors
@@ -125,7 +125,7 @@ func (d *desk) held(name, id string) *wire.HeldExecutor {
 }
 
 // serve registers an application and has it want executors.
-func (d *desk) serve(executors int) *application {
+func (d *cluster) serve(executors int) *application {
 	d.t.Helper()
 	r := api.Application{ID: "app", Incarnation: 7, Grants: true, Template: api.Template{Argv: []string{"x"}, Memory: 300}}
 	if err := d.register(&r, d.now); err != nil {
@@ -137,7 +137,7 @@ func (d *desk) serve(executors int) *application {
 	return a
 }
 
-func (d *desk) wants(executors int, levels ...api.Level) {
+func (d *cluster) wants(executors int, levels ...api.Level) {
 	d.t.Helper()
 	a, err := d.lookup("app", 7, d.now)
 	if err != nil {
@@ -152,8 +152,8 @@ func (d *desk) wants(executors int, levels ...api.Level) {
 	d.round()
 }
 
-// show returns the executors as "id@node state", with what was last told of each.
-func (d *desk) show(a *application) string {
+// show returns the executors as "id@node state", with the last state of each.
+func (d *cluster) show(a *application) string {
 	var list []string
 	for _, s := range a.updates.states {
 		list = append(list, fmt.Sprintf("%s@%s %s", s.ID, s.Node, s.State))
@@ -162,7 +162,7 @@ func (d *desk) show(a *application) string {
 	return strings.Join(list, ", ")
 }
 
-func (d *desk) wantShown(a *application, want string) {
+func (d *cluster) wantShown(a *application, want string) {
 	d.t.Helper()
 	if got := d.show(a); got != want {
 		d.t.Errorf("told %q, want %q", got, want)
@@ -170,7 +170,7 @@ func (d *desk) wantShown(a *application, want string) {
 }
 
 func TestFootprint(t *testing.T) {
-	d := newDesk(t, "a", "b")
+	d := newCluster(t, "a", "b")
 	a := d.serve(3)
 	d.wantShown(a, "1@a running, 2@b running, 3@a running")
 	d.wants(2) // less does not kill what runs
@@ -189,14 +189,14 @@ func TestFootprint(t *testing.T) {
 // One on every node: also on those that come later; one that has no room is left
 // out.
 func TestEveryNode(t *testing.T) {
-	d := newDesk(t, "a", "b")
+	d := newCluster(t, "a", "b")
 	d.nodes["b"].memory, d.holds["b"].Memory = 100, 100
 	a := d.serve(api.EveryNode)
 	d.wantShown(a, "1@a running")
 	d.join("c", 1)
 	d.round()
 	d.wantShown(a, "1@a running, 2@c running")
-	e := newDesk(t)
+	e := newCluster(t)
 	b := e.serve(api.EveryNode)
 	e.now = e.now.Add(3 * time.Second)
 	e.tick(e.now)
@@ -206,16 +206,16 @@ func TestEveryNode(t *testing.T) {
 		e.tick(e.now)
 	}
 	if b.updates.version != version {
-		t.Error("it is told again and again that it waits")
+		t.Error("its waiting is reported again and again")
 	}
 	e.join("a", 1)
 	e.round()
 	e.wantShown(b, "1@a running")
 }
 
-// Before the files are here, and the nodes heard, nothing is started.
+// Before the files have arrived, and the holdings are known, nothing is started.
 func TestWaitsToSettle(t *testing.T) {
-	d := newDesk(t)
+	d := newCluster(t)
 	a := d.serve(1)
 	d.wantShown(a, "")
 	d.join("a", 1)
@@ -229,7 +229,7 @@ func TestWaitsToSettle(t *testing.T) {
 
 // What ends by itself is replaced after a pause; ten in a row are enough.
 func TestReplaced(t *testing.T) {
-	d := newDesk(t, "a")
+	d := newCluster(t, "a")
 	a := d.serve(1)
 	for n := 1; n <= maxFailures; n++ {
 		x := d.held("a", fmt.Sprint(n))
@@ -246,9 +246,9 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// A node monitor that began anew knows nothing: what it had is replaced at once.
+// A restarted node monitor holds nothing: its executors are replaced at once.
 func TestNodeAnew(t *testing.T) {
-	d := newDesk(t, "a", "b")
+	d := newCluster(t, "a", "b")
 	a := d.serve(2)
 	d.join("a", 2)
 	d.round()
@@ -264,7 +264,7 @@ func TestNodeAnew(t *testing.T) {
 
 // A node that was lost, and was not, ends what it had: others are in its place.
 func TestNodeBack(t *testing.T) {
-	d := newDesk(t, "a", "b")
+	d := newCluster(t, "a", "b")
 	a := d.serve(2)
 	stood := d.holds["a"]
 	d.nodeLost("a", d.now)
@@ -280,10 +280,10 @@ func TestNodeBack(t *testing.T) {
 	d.wantShown(a, "1@a exited, 2@b running, 3@b running")
 }
 
-// The lease of a node ran out while this frontend stood still: it is told again,
+// The lease of a node ran out while this frontend stood still: the order is repeated,
 // and starts others.
 func TestNodeForgot(t *testing.T) {
-	d := newDesk(t, "a")
+	d := newCluster(t, "a")
 	a := d.serve(1)
 	d.holds["a"].Applications = nil
 	d.round()
@@ -291,7 +291,7 @@ func TestNodeForgot(t *testing.T) {
 }
 
 func TestTakenOver(t *testing.T) {
-	d := newDesk(t, "a", "b")
+	d := newCluster(t, "a", "b")
 	d.holds["a"].Applications = []wire.HeldApplication{{ID: "app", Incarnation: 7, Frontend: "f2", Tenure: 4, Last: 9, Executors: []wire.HeldExecutor{
 		{State: api.ExecutorState{ID: "8", Node: "a", State: api.ExecutorExited}}, {State: api.ExecutorState{ID: "9", Node: "a", State: api.ExecutorRunning}},
 	}}}
@@ -300,7 +300,7 @@ func TestTakenOver(t *testing.T) {
 	if a.tenure != 5 || d.holds["a"].Applications[0].Frontend != "f1" {
 		t.Errorf("tenure %d; the node has %+v", a.tenure, d.holds["a"].Applications[0])
 	}
-	// Another one takes it over in turn: this one lets go, and kills nothing.
+	// Another one takes it over in turn: this one gives it up, and stops nothing.
 	d.wants(2, api.Level{Name: "l", Total: 3})
 	d.effects = effects{orders: map[string]bool{}}
 	d.holds["b"].Applications[0].Tenure, d.holds["b"].Applications[0].Frontend = 6, "f3"
@@ -314,14 +314,14 @@ func TestTakenOver(t *testing.T) {
 }
 
 func TestSecondWithItsID(t *testing.T) {
-	d := newDesk(t, "a")
+	d := newCluster(t, "a")
 	d.serve(1)
 	other := api.Application{ID: "app", Incarnation: 8}
 	if err := d.register(&other, d.now); err == nil || !strings.Contains(err.Error(), "another process with this id is alive") {
 		t.Error(err)
 	}
 	// With another frontend, the nodes tell.
-	e := newDesk(t, "a")
+	e := newCluster(t, "a")
 	e.holds["a"].Applications = []wire.HeldApplication{{ID: "app", Incarnation: 8, Frontend: "f2", Tenure: 1}}
 	e.serve(1)
 	_, err := e.lookup("app", 7, e.now)
@@ -331,10 +331,10 @@ func TestSecondWithItsID(t *testing.T) {
 	}
 }
 
-// A silent application is over: its nodes are told until they agree, then it is
+// A silent application is over: orders are repeated until its nodes accept them, then it is
 // forgotten.
 func TestSilent(t *testing.T) {
-	d := newDesk(t, "a", "b")
+	d := newCluster(t, "a", "b")
 	a := d.serve(2)
 	d.alone["b"] = true
 	d.now = d.now.Add(16 * time.Second)
@@ -355,7 +355,7 @@ func TestSilent(t *testing.T) {
 
 // What a node refuses is tried elsewhere; what all refuse for good is final.
 func TestRefused(t *testing.T) {
-	d := newDesk(t, "a", "b")
+	d := newCluster(t, "a", "b")
 	a := d.serve(0)
 	d.alone["a"], d.alone["b"] = true, true
 	d.wants(1)
@@ -380,7 +380,7 @@ func TestRefused(t *testing.T) {
 
 // Levels that are left out lose their jobs; a class is that of the level.
 func TestLevels(t *testing.T) {
-	d := newDesk(t, "a")
+	d := newCluster(t, "a")
 	a := d.serve(1)
 	d.wants(1, api.Level{Name: "x", Total: 3, Class: "long"}, api.Level{Name: "y", Total: 2})
 	if g := d.effects.submit; len(g) != 2 || g[0].Tasks != 3 || g[0].Class != sched.Long || g[1].Tasks != 2 || g[0].App != "app" || g[0].Level != "x" || g[0].Key == g[1].Key {

@@ -1,0 +1,94 @@
+package application
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// RegisterApplication registers an application, or takes it over from another
+// frontend.
+func (s *Service) RegisterApplication(_ context.Context, a *api.Application) (api.ApplicationReply, error) {
+	if s.cfg.Refusal != "" {
+		return api.ApplicationReply{}, &api.Error{Problem: api.Invalid, What: s.cfg.Refusal, Subject: subject(a.ID), Tried: "registering it at frontend " + s.cfg.Frontend, Next: "run the cluster with policy pigeon"}
+	}
+	for _, f := range a.Template.Files {
+		if err := s.cfg.Files.Expect(f); err != nil {
+			return api.ApplicationReply{}, err
+		}
+	}
+	var err error
+	s.update(func(reg *registry, now time.Time) {
+		known := reg.apps[a.ID] != nil
+		if err = reg.register(a, now); err == nil && !s.begun {
+			s.begun = true
+			close(s.first)
+		}
+		if err == nil && !known {
+			s.cfg.Logger.Info("an application has registered", "application", a.ID, "name", a.Name, "grants", a.Grants, "memory", a.Template.Memory)
+		}
+	})
+	if err != nil {
+		return api.ApplicationReply{}, err
+	}
+	return s.reply(a), nil
+}
+
+// reply needs no lock.
+func (s *Service) reply(a *api.Application) api.ApplicationReply {
+	r := api.ApplicationReply{Lease: s.cfg.Lease, Cutoff: s.cfg.Cutoff, Frontends: []string{s.cfg.Scheduler}}
+	for _, f := range a.Template.Files {
+		if !s.cfg.Files.Has(f.SHA256) {
+			r.Missing = append(r.Missing, f.SHA256)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.memberships {
+		for _, f := range m.Frontends {
+			if f.Scheduler != "" && f.Scheduler != s.cfg.Scheduler && !slices.Contains(r.Frontends, f.Scheduler) {
+				r.Frontends = append(r.Frontends, f.Scheduler)
+			}
+		}
+	}
+	return r
+}
+
+// Want applies what an application wants now. Executors are not started before its
+// files have arrived.
+func (s *Service) Want(_ context.Context, w *api.Wants) (reply api.ApplicationReply, err error) {
+	var registered api.Application
+	s.update(func(reg *registry, now time.Time) {
+		var a *application
+		if a, err = reg.lookup(w.Application, w.Incarnation, now); err != nil {
+			return
+		}
+		registered = a.Application
+		a.filesReady = s.filesReady(&a.Application)
+		reg.want(a, w, s.classOf, now)
+	})
+	if err != nil {
+		return api.ApplicationReply{}, err
+	}
+	return s.reply(&registered), nil
+}
+
+// classOf finds the class of a level by the rule for jobs (docs/design.md, section 3).
+func (s *Service) classOf(l *api.Level) (sched.Class, string) {
+	return api.ClassOf(&api.Request{Class: l.Class, Estimate: l.Estimate}, s.cfg.Cutoff, s.cfg.DefaultClass)
+}
+
+// EndApplication ends an application. One that is not registered has ended before.
+func (s *Service) EndApplication(_ context.Context, app string, incarnation int64) error {
+	s.update(func(reg *registry, _ time.Time) {
+		if a := reg.apps[app]; a != nil && a.Incarnation == incarnation {
+			s.cfg.Logger.Info("an application has ended", "application", app)
+			reg.end(a, "it has ended")
+		}
+	})
+	s.trim()
+	return nil
+}
