@@ -17,11 +17,16 @@ const (
 	tick      = second / 2
 )
 
+// failer is a *testing.T or a *rapid.T.
+type failer interface {
+	Fatalf(format string, args ...any)
+}
+
 // world is a master, nodes and frontends joined by a network that loses, repeats, delays
 // and reorders messages, and any of which may be restarted. Every daemon is nothing but
 // the state machines of this package.
 type world struct {
-	t       *rapid.T
+	t       failer
 	now     sched.Time
 	born    int64 // incarnations so far
 	master  *masterProcess
@@ -85,7 +90,7 @@ type reader struct {
 	entered     map[Peer]int64 // each peer's last process
 }
 
-func newWorld(t *rapid.T) *world {
+func newWorld(t failer) *world {
 	w := &world{t: t, nodes: map[string]*nodeProcess{}, readers: map[string]*reader{}}
 	w.startMaster()
 	for _, name := range []string{"a", "b", "c"} {
@@ -285,7 +290,7 @@ func (w *world) check() {
 	}
 }
 
-func (r *reader) check(t *rapid.T) {
+func (r *reader) check(t failer) {
 	left := map[int64]bool{}
 	for i := 1; i < len(r.seen); i++ {
 		before, now := r.seen[i-1], r.seen[i]
@@ -432,3 +437,29 @@ func liveWorld(t *rapid.T) {
 
 // FuzzWorld is TestWorld with steps that the fuzzer chooses.
 func FuzzWorld(f *testing.F) { f.Fuzz(rapid.MakeFuzz(liveWorld)) }
+
+// TestLateAnswer: an answer of the first master that arrives after one of the second does
+// not lead a frontend back, wherever it stood when it asked.
+func TestLateAnswer(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		w := newWorld(t)
+		x := w.readers["x"]
+		if begun {
+			w.calm()
+		}
+		w.startNode("a")
+		w.beat(w.nodes["a"])
+		w.deliver(0, false) // the hello; its answer is under way
+		w.pass(tick)
+		w.read(x)
+		w.deliver(1, false) // the question
+		late := w.network[len(w.network)-1]
+		w.network = nil
+		w.startMaster()
+		w.pass(2 * lostAfter)
+		w.calm()
+		late()
+		w.check()
+		w.checkAgreed()
+	}
+}
