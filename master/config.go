@@ -18,7 +18,7 @@ type Config struct {
 	MaxTasks        int           `mapstructure:"max_tasks" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
 	LostAfter       time.Duration `mapstructure:"lost_after" doc:"a node that is silent for this long is lost, its tasks are tried elsewhere"`
 	MasterLost      time.Duration `mapstructure:"master_lost" doc:"another group's master that does not answer for this long is lost; nothing is offered to it meanwhile"`
-	InboxLimit      int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are told to try again"`
+	InboxLimit      int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are asked to try again"`
 }
 
 // Default returns the settings of a master on one machine.

@@ -54,7 +54,7 @@ func (f *frontends) registered(b *wire.Batch) bool {
 // only its process is new, since its journal goes on.
 func (f *frontends) hello(h *wire.Hello) (problem string) {
 	name, ref, now := h.Sender.Name, frontendRef(h.Sender.Name), f.now()
-	switch f.registry.Judge(name, h.Incarnation, h.Address, f.lostAfter, now, f.links.Up(ref)) {
+	switch f.registry.Classify(name, h.Incarnation, h.Address, f.lostAfter, now, f.links.Up(ref)) {
 	case protocol.Renewed:
 		if f.registry.Enter(name, h.Incarnation, h.Address, now) {
 			f.changed()

@@ -24,14 +24,14 @@ func TestLeasesAreRevoked(t *testing.T) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	daemontest.Await(t, "NATS is reached", conn.Connected)
-	heard := make(chan sched.Message, 100)
+	published := make(chan sched.Message, 100)
 	if err := conn.Subscribe(notice.WaitingSubject(cfg.Cluster, 5), func(data []byte) {
 		b, err := n.Codec.Decode(data)
 		if err != nil || len(b.Items) != 1 {
 			t.Errorf("%v, %+v", err, b)
 			return
 		}
-		heard <- b.Items[0].Msg
+		published <- b.Items[0].Msg
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +46,8 @@ func TestLeasesAreRevoked(t *testing.T) {
 	}
 	expect := func(app string, c sched.Class) {
 		t.Helper()
-		if got := <-heard; got.App != app || got.Class != c || got.Kind != sched.Tasks {
-			t.Errorf("heard %s, want tasks of %s, %v", sched.Describe(&got), app, c)
+		if got := <-published; got.App != app || got.Class != c || got.Kind != sched.Tasks {
+			t.Errorf("published %s, want tasks of %s, %v", sched.Describe(&got), app, c)
 		}
 	}
 	f.Send(of(1, "a", sched.Short))
@@ -66,7 +66,7 @@ func TestLeasesAreRevoked(t *testing.T) {
 	n.AwaitGot(sched.Launch, 6)
 	f.Send(of(7, "", sched.Long))
 	expect("", sched.Long)
-	if len(heard) > 0 {
-		t.Errorf("published more than once: %d", len(heard))
+	if len(published) > 0 {
+		t.Errorf("published more than once: %d", len(published))
 	}
 }

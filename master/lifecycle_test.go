@@ -39,7 +39,7 @@ func TestSettings(t *testing.T) {
 		_, err := master.New(c, daemontest.Log(t))
 		var fault *config.FieldError
 		if !errors.As(err, &fault) || fault.Key != key {
-			t.Errorf("a spoilt %s gives %v", key, err)
+			t.Errorf("a spoilt %s: the error is %v", key, err)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 	r := start(t, settings())
 	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "make a new one") {
-		t.Errorf("a second Run gives %v", err)
+		t.Errorf("a second Run returns %v", err)
 	}
 	r.process.Stop()
 	if err := r.Close(); err != nil {
@@ -75,7 +75,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// A port in use is told with the address and leaves nothing open.
+// The error about a port in use names the address, and nothing stays open.
 func TestPortInUse(t *testing.T) {
 	m := start(t, settings())
 	for name, set := range map[string]func(*master.Config){
@@ -144,7 +144,7 @@ func TestFigures(t *testing.T) {
 	if len(v.Tasks) != 3 || v.Tasks[0].State != "running" || !strings.HasPrefix(v.Tasks[0].Node, "n1/") {
 		t.Errorf("%+v", v.Tasks)
 	}
-	if v, err := m.client.JobView(t.Context(), sched.JobID{Lo: 77}, "nobody"); err != nil || v.Share.Queued+v.Share.Running+v.Share.Serving+len(v.Tasks) != 0 {
+	if v, err := m.client.JobView(t.Context(), sched.JobID{Lo: 77}, "none"); err != nil || v.Share.Queued+v.Share.Running+v.Share.Serving+len(v.Tasks) != 0 {
 		t.Errorf("of an unknown job: %+v, %v", v, err)
 	}
 	code, text := get(t, "http://"+m.HTTP()+"/status")
@@ -208,7 +208,7 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-// Beyond the inbox's limit senders are told to try again.
+// Beyond the inbox's limit senders are asked to try again.
 func TestInboxLimit(t *testing.T) {
 	cfg := settings()
 	cfg.InboxLimit = 1

@@ -97,13 +97,13 @@ func alive(t testing.TB, p *daemontest.Peer, slots func() []wire.Slot) (stop fun
 	return stop
 }
 
-// awaitServes waits until the last that the frontend heard of the group is that it
+// awaitServes waits until the last that the frontend received of the group is that it
 // serves these applications.
 func awaitServes(t testing.TB, f *daemontest.Peer, apps ...string) {
 	t.Helper()
 	daemontest.Await(t, fmt.Sprintf("the group serves %q", apps), func() bool {
-		told := f.Got(sched.Serves)
-		return len(told) > 0 && slices.Equal(told[len(told)-1].Msg.Serves, apps)
+		got := f.Got(sched.Serves)
+		return len(got) > 0 && slices.Equal(got[len(got)-1].Msg.Serves, apps)
 	})
 }
 

@@ -40,10 +40,10 @@ func TestHelloIsRefused(t *testing.T) {
 	cfg.LostAfter = patient()
 	m := start(t, cfg)
 	for _, c := range []struct {
-		name string
-		peer *daemontest.Peer
-		set  func(*daemontest.Peer)
-		says []string
+		name  string
+		peer  *daemontest.Peer
+		set   func(*daemontest.Peer)
+		words []string
 	}{
 		{"a node of another group", daemontest.Node(t, "n9", m.Addr()), func(p *daemontest.Peer) { p.Group = 4 }, []string{"master of group 0", "group 4", "n9"}},
 		{"a frontend of another group", daemontest.Frontend(t, "f9", m.Addr()), func(p *daemontest.Peer) { p.Group = 4 }, []string{"group 4", "f9"}},
@@ -54,7 +54,7 @@ func TestHelloIsRefused(t *testing.T) {
 		if r.Accepted {
 			t.Errorf("%s was accepted", c.name)
 		}
-		for _, word := range c.says {
+		for _, word := range c.words {
 			if !strings.Contains(r.Problem, word) {
 				t.Errorf("%s is answered %q, without %q", c.name, r.Problem, word)
 			}
@@ -87,7 +87,7 @@ func TestTwoWithOneName(t *testing.T) {
 	}
 }
 
-// A node that is dead gives its name up at once when nothing reaches it, long
+// A node that is dead frees its name at once when nothing reaches it, long
 // before it would be lost.
 func TestSuccessorOfAnUnreachableNode(t *testing.T) {
 	cfg := settings()
@@ -149,7 +149,7 @@ func TestSilentNodeIsLost(t *testing.T) {
 	m.await("the node is back", func(s api.MasterState) bool { return s.Workers == 2 })
 }
 
-// A node that can call its master while nothing reaches it is given no task,
+// A node that can call its master while nothing reaches it gets no task,
 // however often it registers.
 func TestUnreachableNodeGetsNothing(t *testing.T) {
 	m := start(t, settings())

@@ -33,8 +33,8 @@ func TestMembershipOfStoppingMaster(t *testing.T) {
 	}()
 	<-asked
 	p.Stop()
-	var told *api.Error
-	if err := <-answers; !errors.As(err, &told) || told.Problem != api.NotReady {
+	var problem *api.Error
+	if err := <-answers; !errors.As(err, &problem) || problem.Problem != api.NotReady {
 		t.Errorf("the reader is answered %v", err)
 	}
 }

@@ -124,7 +124,7 @@ func TestRollWaits(t *testing.T) {
 }
 
 // A silent frontend leaves the membership, later than a node would, and is
-// back with its next hello; what was said to it meanwhile has waited.
+// back with its next hello; what was sent to it meanwhile has waited.
 func TestSilentFrontend(t *testing.T) {
 	cfg := settings()
 	cfg.Policy, cfg.LostAfter = "hawk", 100*time.Millisecond
@@ -140,7 +140,7 @@ func TestSilentFrontend(t *testing.T) {
 	m.awaitMembership(got, func(r wire.Membership) bool { return len(r.Frontends) == 1 })
 }
 
-// A reader of an earlier master's membership is answered by the new one only when those who
+// A reader of an earlier master's membership is answered by the new one only when the daemons that
 // were on it have had the time to register again.
 func TestRollAfterARestart(t *testing.T) {
 	cfg := under("sparrow")
@@ -205,7 +205,7 @@ func TestSlotOutOfRange(t *testing.T) {
 }
 
 // A node that the master of a rival cannot call back is not registered: it would be
-// given tasks as long as it is.
+// assigned tasks as long as it is.
 func TestUnreachableNodeIsNotNumbered(t *testing.T) {
 	cfg := settings()
 	cfg.Policy = "hawk"
@@ -251,7 +251,7 @@ func TestRefusedShapes(t *testing.T) {
 }
 
 // The view of a policy without masters schedules nothing: what it shows is what
-// nodes tell.
+// nodes report.
 func TestRegistrar(t *testing.T) {
 	cfg := under("sparrow")
 	cfg.Record = t.TempDir()
@@ -278,7 +278,7 @@ func TestRegistrar(t *testing.T) {
 	}
 }
 
-// verify gives the recording to a fresh core.
+// verify replays the recording with a fresh core.
 func verify(t *testing.T, cfg master.Config, least int) {
 	t.Helper()
 	p, params, err := policy.Configure(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Reserved: cfg.Reserved})

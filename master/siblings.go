@@ -35,7 +35,7 @@ type sibling struct {
 	pool        *client.Pool
 	peer        *wire.PeerClient
 	incarnation int64 // 0: never reached
-	up          bool  // the core was told that it is up
+	up          bool  // the core knows it as up
 	contact     protocol.Contact
 }
 

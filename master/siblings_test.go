@@ -17,7 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// freeAddresses returns addresses on which nobody listens.
+// freeAddresses returns addresses on which no process listens.
 func freeAddresses(t *testing.T, n int) (list []string) {
 	t.Helper()
 	for range n {
@@ -82,7 +82,7 @@ func (r *rig) metric(name string) bool {
 }
 
 // Masters of groups that help each other find each other, and a worker that turns
-// idle in one group is given, by way of its master, what waits in the other.
+// idle in one group gets, by way of its master, what waits in the other.
 func TestMastersHelpEachOther(t *testing.T) {
 	cfg := helping(t)
 	busy, spare := start(t, cfg[0]), start(t, cfg[1])
@@ -112,7 +112,7 @@ func TestMastersHelpEachOther(t *testing.T) {
 	busy.process.Stop()
 	spare.process.Stop()
 	if recorded(t, cfg[0], sched.MasterUp) != 1 || recorded(t, cfg[1], sched.MasterUp) == 0 || recorded(t, cfg[0], sched.Spare) == 0 {
-		t.Error("the masters did not meet once, or no spare worker was told of")
+		t.Error("the masters did not meet once, or no spare worker was reported")
 	}
 }
 
@@ -135,7 +135,7 @@ func TestMasterIsLostAndFound(t *testing.T) {
 }
 
 // A master that is none of those configured, or works under a policy without help,
-// is told so.
+// is refused with the reason.
 func TestStrangeMaster(t *testing.T) {
 	cfg := helping(t)
 	m := start(t, cfg[0])

@@ -9,9 +9,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// A snapshot heals an idle notice that was lost, takes new slots in and withdrawn
+// A snapshot repairs an idle notice that was lost, takes new slots in and withdrawn
 // ones out, and learns what slots serve.
-func TestSnapshotHeals(t *testing.T) {
+func TestSnapshotRepairs(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()
 	m := start(t, cfg)
@@ -26,14 +26,14 @@ func TestSnapshotHeals(t *testing.T) {
 	busy[0].Running = sched.AttemptID{Job: sched.JobID{Hi: 1, Lo: 1}, Task: 0, Attempt: 1}
 	n.Snapshot(busy...)
 	if got := n.Got(sched.Launch); len(got) != 1 {
-		t.Fatalf("a busy slot was given %d launches", len(got))
+		t.Fatalf("a busy slot got %d launches", len(got))
 	}
-	// Its idle notice is lost; the snapshot tells.
+	// Its idle notice is lost; the snapshot replaces it.
 	n.Snapshot(daemontest.Slots(1, 3)...)
 	if second := n.AwaitGot(sched.Launch, 2)[1].Msg; second.First != 1 || second.Seq != 3 {
-		t.Errorf("the healed slot is given %s", sched.Describe(&second))
+		t.Errorf("the repaired slot gets %s", sched.Describe(&second))
 	}
-	// What is older than the launch says nothing.
+	// What is older than the launch does not count.
 	n.Snapshot(daemontest.Slots(1, 3)...)
 	if s := m.state(); s.BusyGeneral != 1 || s.IdleGeneral != 0 {
 		t.Errorf("an outdated snapshot freed a slot: %+v", s)

@@ -41,8 +41,8 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
-// An epoch that is equal to the master's own is another's, unless the master gave it: a
-// predecessor that did not live long may have told it to some and not to others.
+// An epoch that is equal to the master's own is another's, unless the master assigned it: a
+// predecessor that did not live long may have answered some with it and not others.
 func TestEpochOfAPredecessor(t *testing.T) {
 	m := start(t, settings())
 	mine := daemontest.Frontend(t, "f1", m.Addr()).Register(wire.Hello{Epoch: 1, EpochOf: 5})
@@ -247,7 +247,7 @@ func TestTasksTwice(t *testing.T) {
 	m.await("nothing is held", func(s api.MasterState) bool { return s.Launches == 3 })
 }
 
-// A full queue gives tasks back, to be tried later.
+// A full queue returns tasks, to be tried later.
 func TestFullQueue(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter, cfg.MaxTasks = patient(), 10
@@ -258,11 +258,11 @@ func TestFullQueue(t *testing.T) {
 	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	f.Send(daemontest.Tasks(1, 10), daemontest.Tasks(2, 2))
 	if r := f.AwaitGot(sched.Returned, 1)[0].Msg; !r.Full || r.Job.Lo != 2 || r.Count != 2 {
-		t.Errorf("given back is %s", sched.Describe(&r))
+		t.Errorf("returned is %s", sched.Describe(&r))
 	}
 }
 
-// A launch says whether others wait for the slot: tasks of another application that
+// A launch carries whether others wait for the slot: tasks of another application that
 // are as urgent.
 func TestLaunchTellsWhetherOthersWait(t *testing.T) {
 	cfg := settings()

@@ -12,17 +12,17 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// nobody is a directory for messages that name no core.
-type nobody struct{}
+// noDirectory is a directory for messages that name no core.
+type noDirectory struct{}
 
-func (nobody) Addr(wire.Ref) sched.Addr        { return sched.Addr{} }
-func (nobody) Ref(sched.Addr) (wire.Ref, bool) { return wire.Ref{}, false }
+func (noDirectory) Addr(wire.Ref) sched.Addr        { return sched.Addr{} }
+func (noDirectory) Ref(sched.Addr) (wire.Ref, bool) { return wire.Ref{}, false }
 
 // overThrift returns a Deliverer that reaches r through the real client, a
 // loopback socket and the real server.
 func overThrift(t testing.TB, r wire.BatchReceiver) Deliverer {
 	t.Helper()
-	codec := wire.NewCodec(nobody{}, func() sched.Time { return 0 })
+	codec := wire.NewCodec(noDirectory{}, func() sched.Time { return 0 })
 	s := servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: r}, codec), server.Options{MaxFrame: wire.MaxBatchBytes})
 	p, err := client.New(client.Options{Address: s.Addr().String(), MaxConns: 1})
 	if err != nil {

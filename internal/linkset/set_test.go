@@ -15,14 +15,14 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// heard is what a set told of its links.
-type heard struct {
+// reported is what a set reported of its links.
+type reported struct {
 	mu      sync.Mutex
 	states  []link.Status
 	refused []string
 }
 
-func (h *heard) last() link.Status {
+func (h *reported) last() link.Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.states) == 0 {
@@ -31,16 +31,16 @@ func (h *heard) last() link.Status {
 	return h.states[len(h.states)-1]
 }
 
-func (h *heard) refusals() []string {
+func (h *reported) refusals() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.refused)
 }
 
-// newMesh returns the ways of a master; the test is their owner.
-func newMesh(t *testing.T) (*linkset.Set, *heard) {
+// newSet returns the ways of a master; the test is their owner.
+func newSet(t *testing.T) (*linkset.Set, *reported) {
 	t.Helper()
-	h := &heard{}
+	h := &reported{}
 	m := linkset.New(linkset.Options{
 		Self: addrmap.MasterRef(0), Address: "127.0.0.1:1", Incarnation: 77, Codec: daemontest.Codec(), Log: daemontest.Log(t),
 		Epoch: func() uint64 { return 5 },
@@ -82,7 +82,7 @@ func tasksOf(items []wire.Item) (list []int32) {
 // What is queued for a peer arrives there, in order, with the slot it is for; what
 // is for one peer does not go to another.
 func TestOrder(t *testing.T) {
-	m, _ := newMesh(t)
+	m, _ := newSet(t)
 	a, b := daemontest.Node(t, "a", nobody), daemontest.Node(t, "b", nobody)
 	for _, p := range []*daemontest.Peer{a, b} {
 		m.Add(p.Ref, p.Address(), p.Incarnation)
@@ -109,9 +109,9 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Nobody is spoken to who was not met, or was forgotten since.
+// Nothing is queued for a peer that was not added, or was removed since.
 func TestStrangers(t *testing.T) {
-	m, _ := newMesh(t)
+	m, _ := newSet(t)
 	p := daemontest.Node(t, "a", nobody)
 	if _, known := m.Incarnation(p.Ref); known || m.Queue(say(p.Ref, 1)) || m.Up(p.Ref) || m.Open(p.Ref) == nil {
 		t.Error("a stranger is known")
@@ -135,14 +135,14 @@ func TestStrangers(t *testing.T) {
 	m.Queue(say(p.Ref, 3))
 	m.Flush()
 	if got := tasksOf(p.AwaitGot(sched.Launch, 1)); !slices.Equal(got, []int32{3}) {
-		t.Errorf("it got %v, want what was said since it is known again", got)
+		t.Errorf("it got %v, want what was queued since it was added again", got)
 	}
 }
 
-// A peer that was lost and is met again as the process it was gets what is said to
-// it then: its batches are not taken for repeats of the earlier ones.
+// A peer that was lost and is added again as the process it was gets what is queued
+// for it then: its batches are not taken for repeats of the earlier ones.
 func TestLostAndFound(t *testing.T) {
-	m, _ := newMesh(t)
+	m, _ := newSet(t)
 	p := daemontest.Node(t, "a", nobody)
 	for task := range int32(5) {
 		m.Add(p.Ref, p.Address(), p.Incarnation)
@@ -161,11 +161,11 @@ func TestLostAndFound(t *testing.T) {
 	}
 }
 
-// What was said to a process does not reach its successor, at its address or at
+// What was queued for a process does not reach its successor, at its address or at
 // another, whether it was queued or on its way.
 func TestSuccessor(t *testing.T) {
 	for _, moved := range []bool{false, true} {
-		m, h := newMesh(t)
+		m, h := newSet(t)
 		first := daemontest.Node(t, "a", nobody)
 		m.Add(first.Ref, first.Address(), first.Incarnation)
 		if err := m.Open(first.Ref); err != nil {
@@ -197,9 +197,9 @@ func TestSuccessor(t *testing.T) {
 
 // Another process answers at a peer's address before it was met: what was meant for
 // its predecessor is given up, but for the batch that found it out, and what is
-// said once it was met arrives.
+// queued once it was added arrives.
 func TestSuccessorNotMetYet(t *testing.T) {
-	m, _ := newMesh(t)
+	m, _ := newSet(t)
 	first := daemontest.Node(t, "a", nobody)
 	m.Add(first.Ref, first.Address(), first.Incarnation)
 	m.Queue(say(first.Ref, 1))
@@ -221,22 +221,22 @@ func TestSuccessorNotMetYet(t *testing.T) {
 	})
 }
 
-// What a peer will never take is told, and so is an address that is none.
+// OnRefused is called for what a peer will never take, and for an address that is none.
 func TestRefusals(t *testing.T) {
-	m, h := newMesh(t)
+	m, h := newSet(t)
 	p := daemontest.Node(t, "a", nobody)
 	no := "it does not like it"
 	p.Refuse.Store(&no)
 	m.Add(p.Ref, p.Address(), p.Incarnation)
 	m.Queue(say(p.Ref, 1))
 	m.Flush()
-	daemontest.Await(t, "the refusal is told", func() bool { return len(h.refusals()) == 1 })
+	daemontest.Await(t, "the refusal is reported", func() bool { return len(h.refusals()) == 1 })
 
 	m.Add(wire.Ref{Role: sched.Worker, Name: "b"}, "no address", 1)
 	m.Queue(say(wire.Ref{Role: sched.Worker, Name: "b"}, 1))
 	m.Flush()
-	if told := h.refusals(); len(told) != 2 || !strings.Contains(told[0], no) || !strings.Contains(told[1], "no address") {
-		t.Errorf("told was %q", told)
+	if got := h.refusals(); len(got) != 2 || !strings.Contains(got[0], no) || !strings.Contains(got[1], "no address") {
+		t.Errorf("got was %q", got)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestFewConnections(t *testing.T) {
 
 // Nothing is taken after Close.
 func TestClosed(t *testing.T) {
-	m, _ := newMesh(t)
+	m, _ := newSet(t)
 	p := daemontest.Node(t, "a", nobody)
 	m.Add(p.Ref, p.Address(), p.Incarnation)
 	if err := m.Open(p.Ref); err != nil {

@@ -59,7 +59,7 @@ func (s *Sessions) Expire(now sched.Time) (left []wire.Ref) {
 	return refs(s.table.Expire(now))
 }
 
-// Next returns when Expire has to be called at the latest; false while nobody is missing.
+// Next returns when Expire has to be called at the latest; false while no peer is missing.
 func (s *Sessions) Next() (at sched.Time, some bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -15,7 +15,7 @@ func TestPublishDoesNotBlockOnAStalledServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	held := make(chan net.Conn, 1)
-	go greet(l, held)
+	go acceptSilently(l, held)
 	c, err := Connect(Options{URL: "nats://" + l.Addr().String(), MaxQueued: 100, Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	peer := <-held
@@ -39,7 +39,7 @@ func TestSubscribeAtAStalledServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	held := make(chan net.Conn, 1)
-	go greet(l, held)
+	go acceptSilently(l, held)
 	c, err := Connect(Options{URL: "nats://" + l.Addr().String(), Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	peer := <-held
@@ -49,8 +49,8 @@ func TestSubscribeAtAStalledServer(t *testing.T) {
 	must(t, c.Close())
 }
 
-// greet accepts one client as a server does and then reads no more.
-func greet(l net.Listener, held chan<- net.Conn) {
+// acceptSilently accepts one client as a server does and then reads no more.
+func acceptSilently(l net.Listener, held chan<- net.Conn) {
 	peer, err := l.Accept()
 	if err != nil {
 		return

@@ -37,7 +37,7 @@ func TestTokensAreValidAndDiffer(t *testing.T) {
 	})
 }
 
-// The real server delivers by these subjects and to nobody else.
+// The real server delivers by these subjects and to no other.
 func TestStrangeNamesThroughTheServer(t *testing.T) {
 	c := &cluster{t: t}
 	c.start()

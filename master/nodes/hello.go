@@ -24,7 +24,7 @@ type Answer struct {
 func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
 	name, now := h.Sender.Name, t.cfg.Now()
 	old := t.byName[name]
-	verdict := t.registry.Judge(name, h.Incarnation, h.Address, sched.Time(t.cfg.LostAfter), now, old != nil && t.cfg.Links.Up(old.ref))
+	verdict := t.registry.Classify(name, h.Incarnation, h.Address, sched.Time(t.cfg.LostAfter), now, old != nil && t.cfg.Links.Up(old.ref))
 	switch verdict {
 	case protocol.Conflict:
 		return Answer{Problem: fmt.Sprintf("a node named %q at %s is registered in group %d and alive, so the node at %s was refused; give one of them another id",

@@ -6,7 +6,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // alone also passes while this process does not run.
 const missedToLoss = 3
 
-// Contact is what the hellos to one peer tell about it.
+// Contact is what is known of a peer from the hellos to it.
 type Contact struct {
 	last   sched.Time // answer, or the start
 	missed int        // hellos in a row

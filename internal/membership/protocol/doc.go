@@ -1,10 +1,10 @@
 // Package protocol is the rules of membership without the world: which process of a name
-// counts, which membership is newer, who is lost, which number a worker has. Nothing here
+// counts, which membership is newer, which peers are lost, which number a worker has. Nothing here
 // reads a clock, starts a goroutine or opens a socket; time comes in as an argument.
 // Package membership puts the goroutines around it.
 //
 //	master                                        node or frontend
-//	Registry   who said hello, and when   ◀─hello── Registration, Contact   is the master there?
+//	Registry   registered processes        ◀─hello── Registration, Contact   is the master there?
 //	Numbers    worker ⇄ number                      Epoch                   highest seen
 //	Publication, Pace   what is published ──list──▶ Follower   is this list newer?
 //	                                                Sessions   may this process be listened to?
@@ -22,5 +22,5 @@
 //   - a follower never goes back, neither to a lower version nor to an earlier master, and
 //     is never stuck with one;
 //   - a process that keeps saying hello is on the next membership and, once memberships
-//     arrive again, current with everybody who follows.
+//     arrive again, current with every follower.
 package protocol

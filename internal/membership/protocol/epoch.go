@@ -17,7 +17,7 @@ func (e *Epoch) Observe(seen Epoch) {
 // Raise has a master of the incarnation work under an epoch above the one that a peer
 // reports of an earlier master, and reports whether it changed. An equal number raises
 // it too unless it is this master's own: a peer has it from a predecessor that did not
-// live long enough to tell others.
+// live long enough to answer other peers with it.
 func (e *Epoch) Raise(incarnation int64, reported Epoch) (changed bool) {
 	if e.Number > 0 && (reported.Number < e.Number || reported.Number == e.Number && reported.Of == incarnation) {
 		return false

@@ -3,7 +3,7 @@ package protocol
 import "slices"
 
 // supersededKept is how many superseded processes of one name are remembered. What is
-// still under way from an older one is not told apart from a new process any more.
+// still under way from an older one is then taken for a new process.
 const supersededKept = 8
 
 // Incarnations are the processes that have borne one name. The zero value has none.

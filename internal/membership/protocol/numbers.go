@@ -31,8 +31,8 @@ type Claim struct {
 	Number int32 // plus one, from an earlier master; 0: none yet
 }
 
-// Assignment is the answer to a node's claims. Without a number for each of them it says
-// why there are none.
+// Assignment is the answer to a node's claims. Without a number for each of them it has
+// the reason.
 type Assignment struct {
 	Numbers   []int32    // plus one, in the order of the claims
 	Conflicts []int32    // the claims, plus one, that another slot has

@@ -41,7 +41,7 @@ const (
 	pacePerOne = 2 * sched.Millisecond // node or frontend
 )
 
-// Pace says when a change is published: at once after a quiet time.
+// Pace decides when a change is published: at once after a quiet time.
 type Pace struct {
 	changed   bool
 	scheduled bool       // Elapsed is to come

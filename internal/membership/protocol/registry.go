@@ -16,7 +16,7 @@ type Verdict int
 
 // The verdicts.
 const (
-	New       Verdict = iota // nobody of the name was registered
+	New       Verdict = iota // no process of the name was registered
 	Renewed                  // it was registered already
 	Restarted                // another process of the name was registered
 	Conflict                 // another process of the name is alive elsewhere
@@ -45,10 +45,10 @@ func NewRegistry(every, limit sched.Time) *Registry {
 	return &Registry{every: every, limit: limit, peers: map[string]*registered{}}
 }
 
-// Judge returns what a hello comes to, and changes nothing. reachable says whether
-// messages reach the process of the name that is registered: with one that is alive and
-// reachable, another one of its name at another address is not its successor.
-func (r *Registry) Judge(name string, incarnation int64, address string, aliveWithin, now sched.Time, reachable bool) Verdict {
+// Classify returns what a hello comes to, and changes nothing. reachable means that
+// messages reach the registered process of the name: while that is alive and reachable,
+// another process at another address is not its successor.
+func (r *Registry) Classify(name string, incarnation int64, address string, aliveWithin, now sched.Time, reachable bool) Verdict {
 	old := r.peers[name]
 	switch {
 	case old == nil:
@@ -70,7 +70,7 @@ func (r *Registry) Enter(name string, incarnation int64, address string, now sch
 	return back
 }
 
-// Heard notes that a process was heard of; false when it is not the one registered.
+// Heard notes a message of a process; false when that is not the one registered.
 func (r *Registry) Heard(name string, incarnation int64, now sched.Time) bool {
 	p := r.peers[name]
 	if p == nil || p.incarnation != incarnation {
@@ -86,7 +86,7 @@ func (r *Registry) Registered(name string, incarnation int64) bool {
 	return p != nil && p.incarnation == incarnation
 }
 
-// Silent reports whether a registered process was found silent and not heard since.
+// Silent reports whether a registered process was found silent and has not said hello since.
 func (r *Registry) Silent(name string) bool { p := r.peers[name]; return p != nil && p.silent }
 
 // Remove forgets a name.

@@ -77,7 +77,7 @@ func TestEpochRises(t *testing.T) {
 		{Epoch{}, Epoch{}, Epoch{1, self}},
 		{Epoch{}, Epoch{4, 3}, Epoch{5, self}},
 		{Epoch{5, self}, Epoch{4, 3}, Epoch{5, self}},
-		{Epoch{5, self}, Epoch{5, self}, Epoch{5, self}}, // it was told so by this master
+		{Epoch{5, self}, Epoch{5, self}, Epoch{5, self}}, // this master answered with it
 		{Epoch{5, self}, Epoch{5, 3}, Epoch{6, self}},    // by a predecessor that had the same
 		{Epoch{5, self}, Epoch{9, 3}, Epoch{10, self}},
 	} {
@@ -119,7 +119,7 @@ func TestContact(t *testing.T) {
 
 // What the registry decides about a hello: of the one registered, of its successor, and
 // of another process of the same name.
-func TestRegistryJudges(t *testing.T) {
+func TestRegistryClassifies(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		incarnation int64
@@ -137,7 +137,7 @@ func TestRegistryJudges(t *testing.T) {
 	} {
 		r := NewRegistry(second/2, 2*second)
 		r.Enter("a", 1, "here", 0)
-		if got := r.Judge(c.name, c.incarnation, c.address, 2*second, c.at, c.reachable); got != c.want {
+		if got := r.Classify(c.name, c.incarnation, c.address, 2*second, c.at, c.reachable); got != c.want {
 			t.Errorf("%+v: verdict %v", c, got)
 		}
 	}
@@ -159,7 +159,7 @@ func TestRegistrySweeps(t *testing.T) {
 	sweep(second / 2)
 	sweep(100 * second) // the machine slept for 99.5 s
 	if !r.Heard("a", 1, at) || r.Heard("a", 2, at) || r.Heard("c", 1, at) {
-		t.Error("a process was heard that is not registered, or the one that is was not")
+		t.Error("a process counts as registered that is not, or the other way round")
 	}
 	sweep(second / 2)
 	sweep(second/2, "b")

@@ -34,8 +34,8 @@ func (s Status) String() string { return [...]string{"unknown", "current", "supe
 // Patience is how long a peer that is missing from the membership stays current.
 type Patience struct {
 	Node, Frontend sched.Time
-	// NewMaster is how long nobody leaves after the first membership of another
-	// master: those who are missing may still be registering there.
+	// NewMaster is how long no peer leaves after the first membership of another
+	// master: the missing ones may still be registering there.
 	NewMaster sched.Time
 }
 
@@ -46,7 +46,7 @@ const departedKept = 4096
 type Sessions struct {
 	patience   Patience
 	master     int64      // the last that NewMaster named
-	graceUntil sched.Time // nobody leaves before
+	graceUntil sched.Time // no peer leaves before
 	peers      map[Peer]*session
 	departed   []Peer // that have left, the longest ago first
 }
@@ -77,7 +77,7 @@ func (t *Sessions) Status(peer Peer, incarnation int64) Status {
 	}
 }
 
-// NewMaster notes whose membership comes next. The first master is nobody's successor.
+// NewMaster notes the master of the next membership, and reports whether it succeeds another one.
 func (t *Sessions) NewMaster(incarnation int64, now sched.Time) (successor bool) {
 	successor = t.master != 0 && t.master != incarnation
 	if successor {
@@ -135,7 +135,7 @@ func (t *Sessions) Expire(now sched.Time) (left []Peer) {
 	return left
 }
 
-// Next returns when Expire has to be called at the latest; false while nobody is missing.
+// Next returns when Expire has to be called at the latest; false while no peer is missing.
 func (t *Sessions) Next() (at sched.Time, some bool) {
 	for peer, s := range t.peers {
 		if s.member && s.missing {

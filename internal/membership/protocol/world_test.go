@@ -159,7 +159,7 @@ func (w *world) beat(n *nodeProcess) {
 
 // hello registers a node.
 func (m *masterProcess) hello(n *nodeProcess, list []Claim, now sched.Time) (bool, Assignment) {
-	verdict := m.nodes.Judge(n.name, n.incarnation, n.name, lostAfter, now, true)
+	verdict := m.nodes.Classify(n.name, n.incarnation, n.name, lostAfter, now, true)
 	if verdict == Restarted {
 		m.lose(n.name)
 	}
@@ -218,7 +218,7 @@ func (w *world) read(r *reader) {
 	})
 }
 
-// take takes a membership in, late as it may be.
+// take applies a membership, late as it may be.
 func (r *reader) take(w *world, asked, at Position, list membership) {
 	if !r.follower.Accept(asked, at) {
 		return
@@ -390,7 +390,7 @@ func (w *world) steps() map[string]func(*rapid.T) {
 		"":               func(*rapid.T) { w.check() },
 		"node speaks":    func(t *rapid.T) { w.beat(w.nodes[node(t)]) },
 		"frontend reads": func(t *rapid.T) { w.read(w.readers[frontend(t)]) },
-		"node speaks and is heard": func(t *rapid.T) {
+		"node speaks and reaches the master": func(t *rapid.T) {
 			if n := w.nodes[node(t)]; n != nil && !n.ended {
 				w.beat(n)
 				w.deliver(len(w.network)-1, false)
