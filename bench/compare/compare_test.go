@@ -76,18 +76,18 @@ func compared(t *testing.T, p *Plan) *Comparison {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := Progress{}
-	c, err := ready.Run(t.Context(), func(p Progress) { told = p })
+	last := Progress{}
+	c, err := ready.Run(t.Context(), func(p Progress) { last = p })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told.Done != told.All || told.All == 0 {
-		t.Errorf("the last that was told is %+v", told)
+	if last.Done != last.All || last.All == 0 {
+		t.Errorf("the last progress is %+v", last)
 	}
 	return c
 }
 
-// What is written is read back as the same figures, and gives the same report.
+// What is written is read back as the same figures, and makes the same report.
 func TestWrittenAndReadBack(t *testing.T) {
 	c := compared(t, small())
 	c.Manifest.Command, c.Manifest.Program = []string{"pigeon", "compare", "--out", "a folder"}, "pigeon 1"
@@ -119,7 +119,7 @@ func TestWrittenAndReadBack(t *testing.T) {
 	}
 	var out bytes.Buffer
 	if err := again.Report(&out); err != nil || out.String() != string(report) {
-		t.Errorf("read back, it gives another report (%v)", err)
+		t.Errorf("read back, it makes another report (%v)", err)
 	}
 	for _, f := range c.figureList() {
 		for _, ending := range []string{".svg", ".png"} {
@@ -169,7 +169,7 @@ func TestRatiosAndBounds(t *testing.T) {
 	}
 }
 
-// The area below a line over time is what the results tell in another way: busy
+// The area below a line over time equals a figure of the results: busy
 // workers the work done, unfinished jobs the sum of completion times, waiting
 // tasks that of queueing delays.
 func TestTimelinesAgreeWithResults(t *testing.T) {
@@ -188,7 +188,7 @@ func TestTimelinesAgreeWithResults(t *testing.T) {
 			}
 		}
 		if math.Abs(sent-float64(r.MessagesPerTask)) > 1e-9 {
-			t.Errorf("%s: the roles send %g messages a task, the result says %g", policy, sent, float64(r.MessagesPerTask))
+			t.Errorf("%s: the roles send %g messages a task, the result has %g", policy, sent, float64(r.MessagesPerTask))
 		}
 		w, err := cell.Cell.workload(0)
 		if err != nil {
@@ -320,7 +320,7 @@ func TestResultsPage(t *testing.T) {
 	}
 	var twice bytes.Buffer
 	if err := (&Page{Folders: []string{from, from}}).Write(&twice); err != nil || strings.Count(twice.String(), "| sparrow | both | messages a task |") != 1 {
-		t.Errorf("of two comparisons that could tell, one is to tell (%v):\n%s", err, twice.String())
+		t.Errorf("of two comparisons with the figure, one is to be used (%v):\n%s", err, twice.String())
 	}
 	for _, p := range []Page{{Folders: []string{dir}}, {Folders: []string{from}, With: []string{"absent.md"}}, {Folders: []string{from}, Beside: more}} {
 		if err := p.Write(io.Discard); err == nil {

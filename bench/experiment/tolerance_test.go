@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// The messages of a task that waits for nobody, its report included: a probe and a
+// The messages of a task that does not wait, its report included: a probe and a
 // question come first where binding is late. Long tasks of hawk and eagle are
 // placed by their central scheduler.
 func TestMessagesOfAJobAlone(t *testing.T) {

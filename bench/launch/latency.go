@@ -42,7 +42,7 @@ const (
 
 // LatencyOptions describe where latency is measured.
 type LatencyOptions struct {
-	// Cluster is one's own, which writes histories and is closed at the end; nil
+	// Cluster was started for the measurement, writes histories and is closed at the end; nil
 	// for the frontend of a running one, of which starts and ends are not known.
 	Cluster  *cluster.Cluster
 	Frontend string
@@ -55,7 +55,7 @@ type LatencyOptions struct {
 // another.
 func Latency(ctx context.Context, o LatencyOptions) (*LatencyResult, error) {
 	if o.Cluster != nil && o.Cluster.Histories() == nil {
-		return nil, errors.New("latency on a cluster of one's own is read from histories, and this one writes none")
+		return nil, errors.New("the latency on a started cluster is read from histories, and this one writes none")
 	}
 	pool, err := client.New(client.Options{Name: "frontend", Address: o.Frontend})
 	if err != nil {

@@ -97,9 +97,9 @@ func TestMeasurementsEnd(t *testing.T) {
 	}()
 	stop()
 	if err := <-done; err == nil {
-		t.Error("a measurement that was ended gave a result")
+		t.Error("a measurement that was ended has a result")
 	}
 	if _, err := launch.Latency(ctx, launch.LatencyOptions{Cluster: c, Frontend: c.Frontends()[0], Samples: 5, Progress: func(int) {}}); err == nil {
-		t.Error("a measurement that was ended gave a result")
+		t.Error("a measurement that was ended has a result")
 	}
 }

@@ -30,13 +30,13 @@ func TestTable(t *testing.T) {
 			t.Errorf("no %q in\n%s", line, out.String())
 		}
 	}
-	for script, says := range map[string]string{
+	for script, want := range map[string]string{
 		`echo '{"a":{"c":1}}'`:                            "a.b",
 		`echo '{"a":1}'`:                                  "a.b",
 		`echo nothing; echo why >&2`:                      "why",
 		`echo '{"a":{"b":1},"c":1}'; echo no >&2; exit 3`: "no",
 	} {
-		if _, err := launch.Take(t.Context(), printing(script), measures, 1, func(string) {}); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := launch.Take(t.Context(), printing(script), measures, 1, func(string) {}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", script, err)
 		}
 	}

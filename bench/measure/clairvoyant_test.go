@@ -178,7 +178,7 @@ func TestClairvoyantAgreesWithTheDefinition(t *testing.T) {
 	})
 }
 
-// seen is a ScheduleWatcher that adds up what it is told.
+// seen is a ScheduleWatcher that adds up what is reported to it.
 type seen struct {
 	at       int64
 	held     map[int][2]int // workers and unstarted tasks by job
@@ -198,7 +198,7 @@ func (s *seen) Holds(at int64, job, workers, unstarted int) {
 	s.at, s.held[job] = at, [2]int{workers, unstarted}
 }
 
-// What the watcher is told adds up to the work of the jobs, on no more workers than
+// What is reported to the watcher adds up to the work of the jobs, on no more workers than
 // there are, and in the end nothing runs or has never run.
 func TestClairvoyantWatched(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -222,17 +222,17 @@ func TestClairvoyantWatched(t *testing.T) {
 // which is no longer "never run", the second waits until it starts.
 func TestClairvoyantTellsWhatNeverRan(t *testing.T) {
 	w := jobs(job(0, 10, 4), job(3, 1))
-	var told [][4]int64
-	ClairvoyantWatched(w, 1, told4(func(x [4]int64) { told = append(told, x) }))
+	var reported [][4]int64
+	ClairvoyantWatched(w, 1, reported4(func(x [4]int64) { reported = append(reported, x) }))
 	want := [][4]int64{{0, 0, 1, 1}, {3, 0, 0, 1}, {3, 1, 1, 0}, {4, 1, 0, 0}, {4, 0, 1, 1}, {11, 0, 0, 1}, {11, 0, 1, 0}, {15, 0, 0, 0}}
-	if !slices.Equal(told, want) {
-		t.Errorf("told %v, want %v", told, want)
+	if !slices.Equal(reported, want) {
+		t.Errorf("reported %v, want %v", reported, want)
 	}
 }
 
-type told4 func([4]int64)
+type reported4 func([4]int64)
 
-func (f told4) Holds(at int64, job, workers, unstarted int) {
+func (f reported4) Holds(at int64, job, workers, unstarted int) {
 	f([4]int64{at, int64(job), int64(workers), int64(unstarted)})
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // endsWithin bounds a workload of a few seconds on a machine that is busy with other
-// things: it tells a lost job from a late one before the patience of the test binary
+// things: it distinguishes a lost job from a late one before the patience of the test binary
 // does, and which job it is.
 const endsWithin = 3 * time.Minute
 
@@ -43,7 +43,7 @@ func unended(t *testing.T, c *cluster.Cluster, w *workload.Workload, got *Replay
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var text strings.Builder
-	say := func(what string, v any, err error) {
+	add := func(what string, v any, err error) {
 		b, failure := json.Marshal(v)
 		fmt.Fprintf(&text, "%s: %s %v %v\n", what, b, err, failure)
 	}
@@ -56,7 +56,7 @@ func unended(t *testing.T, c *cluster.Cluster, w *workload.Workload, got *Replay
 		defer pool.Close()
 		s := wire.NewSchedulerClient(pool)
 		groups, err := s.Nodes(ctx)
-		say(fmt.Sprintf("frontend %d sees groups", i), groups, err)
+		add(fmt.Sprintf("frontend %d sees groups", i), groups, err)
 		for job := range w.Jobs {
 			line := w.Jobs[job].Line
 			if got.Outcome.Jobs[job].Ended || line%len(c.Frontends()) != i || shown == 20 {
@@ -64,7 +64,7 @@ func unended(t *testing.T, c *cluster.Cluster, w *workload.Workload, got *Replay
 			}
 			shown++
 			why, err := s.Explain(ctx, fmt.Sprint(line))
-			say(fmt.Sprintf("job %d", line), why, err)
+			add(fmt.Sprintf("job %d", line), why, err)
 		}
 	}
 	return text.String()

@@ -51,7 +51,7 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 // TestPausedDaemonsLoseNothing: the same while daemons are paused and resumed: a node
-// that was taken for lost comes back with its former tasks and was not told.
+// that was taken for lost comes back with its former tasks and did not notice.
 func TestPausedDaemonsLoseNothing(t *testing.T) {
 	t.Parallel()
 	for _, policy := range specs(pigeon.Name) {
@@ -148,7 +148,7 @@ func groupsOf(run *experiment.Run) []int {
 	return run.Description.Groups
 }
 
-// injectInTurn injects the fault into one daemon at a time, and goes on to the next
+// injectInTurn injects the fault into one daemon at a time, and continues with the next
 // when the daemon has registered again and the cluster has all its workers.
 func injectInTurn(ctx context.Context, c *cluster.Cluster, d *experiment.Description, of []int, what fault) error {
 	for round := range *rounds {

@@ -154,7 +154,7 @@ func TestSecondReplayOnOneCluster(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Run(t.Context(), w, Options{Frontends: c.Frontends()}); err == nil || !strings.Contains(err.Error(), "nothing was submitted") {
-		t.Errorf("a cluster that is gone: %v", err)
+		t.Errorf("a cluster that was closed: %v", err)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestHistoriesAreJoined(t *testing.T) {
 	if q := out.Queueing; q[0] != 5e8 || q[1] != experiment.Unknown || q[2] != 4e9-25e7 || out.Facts.Busy != 8e8 { // it ran for no longer than its duration
 		t.Errorf("%v, busy %d", q, out.Facts.Busy)
 	}
-	for text, says := range map[string]string{
+	for text, want := range map[string]string{
 		`{"time":2,"job":"1","event":"submitted","where":"f"}`:      "before its origin",
 		`{"time":2,"job":"-","event":"origin","where":"yesterday"}`: "no instant",
 		`{"time":`: "line 1",
@@ -197,7 +197,7 @@ func TestHistoriesAreJoined(t *testing.T) {
 		if err := os.WriteFile(first, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadHistories([]string{first}, began); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := ReadHistories([]string{first}, began); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -48,7 +48,7 @@ func decoded(t *testing.T, text string, each int) (rows [][]int64) {
 	return rows
 }
 
-// What the page holds adds up to what the run's result says: work, delays and
+// What the page holds adds up to the run's result: work, delays and
 // completion times, by class.
 func TestPageHoldsTheRun(t *testing.T) {
 	for _, policy := range []string{"pigeon", "sparrow", "eagle"} {

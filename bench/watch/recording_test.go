@@ -129,7 +129,7 @@ func TestLiveHistory(t *testing.T) {
 		t.Errorf("%+v", r.Runs)
 	}
 	if r := recording(t, Options{Queues: AtWorker}, lines...); !r.Runs[1].AtWorker {
-		t.Errorf("told to wait at workers: %+v", r.Runs)
+		t.Errorf("with queues at workers: %+v", r.Runs)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// FuzzRead: a history is refused, or gives a page whose numbers are in range.
+// FuzzRead: a history is refused, or makes a page whose numbers are in range.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"time":0,"job":"1","task":0,"attempt":1,"event":"started","where":"worker 3"}` + "\n" + `{"time":1,"job":"1","task":0,"attempt":1,"event":"suspended","where":"worker 3"}`))
 	f.Add([]byte(`{"time":0,"job":"1","task":0,"event":"launched","where":"master 7"}` + "\n" + `{"time":-1,"job":"1","task":0,"event":"started","where":"worker node-1-2/3"}`))

@@ -90,7 +90,7 @@ func TestDistance(t *testing.T) {
 }
 
 // The figures that the package comment states, with -v. The bounds are what
-// other seeds give too, rounded up.
+// other seeds have too, rounded up.
 func TestEC2ResemblesTheTraces(t *testing.T) {
 	trace, err := Open(tracetest.Path(t, "ngo_90.tr"))
 	if err != nil {

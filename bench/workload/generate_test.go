@@ -18,10 +18,10 @@ func TestGeneratorsHitTheirLoadAndKeepTheirSeed(t *testing.T) {
 				t.Errorf("%d jobs at load %.6f, want 2000 at 0.7", len(w.Jobs), w.Load(50))
 			}
 			if !reflect.DeepEqual(w, again) {
-				t.Error("one specification gave two workloads")
+				t.Error("one specification has two workloads")
 			}
 			if reflect.DeepEqual(w.Jobs, made(t, "gen:"+g.Name+",jobs=2000,load=0.7,workers=50,seed=6").Jobs) {
-				t.Error("two seeds gave one workload")
+				t.Error("two seeds have one workload")
 			}
 			rewritten(t, w) // is a trace
 		})

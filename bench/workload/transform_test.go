@@ -244,10 +244,10 @@ func TestTransformsArePureAndSeeded(t *testing.T) {
 				t.Error("the receiver changed")
 			}
 			if !reflect.DeepEqual(one, again) {
-				t.Error("the same seed gave two results")
+				t.Error("the same seed has two results")
 			}
 			if reflect.DeepEqual(one, other) {
-				t.Error("two seeds gave one result")
+				t.Error("two seeds have one result")
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func benchCommand() *cobra.Command {
 		Short:   "Measure the scheduler itself: latency and launch rate",
 		Long: `Measures the scheduler on a cluster of its own on this machine, journal on, or on
 a running one. On a cluster in one process the client's share of processor and memory
-is part of what is told; --isolation process tells the daemons' alone.`,
+is included; with --isolation process only the daemons are.`,
 	}
 	cmd.AddCommand(benchLatency(), benchLaunch(), benchTable(), benchSim(), benchSpark())
 	return cmd

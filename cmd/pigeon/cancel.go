@@ -16,7 +16,7 @@ func cancelCommand() *cobra.Command {
 		Short:   "Cancel jobs: drop what is queued and kill what runs",
 		Long: `Cancels jobs: what is queued of them is dropped and what runs is killed. A job that
 has ended stays as it is. An application with executors of its own, as one of Spark, is
-stopped: its executors end, and its driver is told why.`,
+stopped: its executors end, and its driver receives the reason.`,
 		Example:           "  pigeon cancel JOB\n  pigeon cancel JOB -o json\n  pigeon cancel APPLICATION",
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeJobs,

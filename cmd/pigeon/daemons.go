@@ -196,7 +196,7 @@ func nodeMonitorCommand() *cobra.Command {
 		name: "nodemonitor", short: "Run a node monitor: it owns the workers of its machine and runs tasks",
 		long: `Runs the daemon of one machine. It offers slots, each a worker that runs one task at
 a time, in a built-in backend (sleep, exec) or in processes of applications that
-register with it. It is ready once its master has accepted it, and goes on trying
+register with it. It is ready once its master has accepted it, and keeps trying
 until then.`,
 		example: `  pigeon nodemonitor --id node-1 --slots 4 --master 127.0.0.1:20502
   pigeon nodemonitor --config configs/nodemonitor.yaml --listen 127.0.0.1:0`,

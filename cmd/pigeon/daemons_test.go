@@ -63,7 +63,7 @@ func (p *process) end(t *testing.T) {
 
 // TestLocalCluster: the files of configs/local make a cluster of processes that
 // runs jobs, also after its NATS server was killed. Only addresses and folders
-// are others, so that the test disturbs nobody.
+// are others, so that the test disturbs no other.
 func TestLocalCluster(t *testing.T) {
 	t.Setenv("PIGEON_FRONTEND", "")
 	file := func(name string) string {
@@ -113,7 +113,7 @@ func TestLocalCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := nats.wait(); got == nil {
-		t.Error("the NATS server was killed and says that all is well")
+		t.Error("the NATS server was killed and its exit status is 0")
 	}
 	if out := verb("submit", "--tasks", "40", "--sleep", "1ms", "--wait", "-o", "json"); lines[api.Status](t, out)[1].Completed != 40 {
 		t.Errorf("without NATS: %s", out)
@@ -138,7 +138,7 @@ func TestShippedConfiguration(t *testing.T) {
 	}
 }
 
-// TestDaemonsRefuse: what cannot work is told before, or instead of, serving.
+// TestDaemonsRefuse: what cannot work is reported before, or instead of, serving.
 func TestDaemonsRefuse(t *testing.T) {
 	dir := t.TempDir()
 	misspelt := filepath.Join(dir, "misspelt.yaml")
@@ -149,7 +149,7 @@ func TestDaemonsRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = taken.Close() }() // nobody listens to it
+	defer func() { _ = taken.Close() }() // no test reads from it
 	port := taken.Addr().String()
 	frontend := "frontend --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 --http= --data " + dir + "/journal"
 	node := "nodemonitor --listen 127.0.0.1:0 --internal-listen 127.0.0.1:0 --http= --work-dir " + dir + "/work"
@@ -179,7 +179,7 @@ func TestDaemonsRefuse(t *testing.T) {
 		}
 		for _, want := range c.want {
 			if !strings.Contains(errs, want) {
-				t.Errorf("pigeon %s does not say %q: %s", c.args, want, errs)
+				t.Errorf("pigeon %s does not print %q: %s", c.args, want, errs)
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func TestDaemonsRefuse(t *testing.T) {
 	}
 }
 
-// TestTwoNodesWithOneID: the second is told, and the first goes on.
+// TestTwoNodesWithOneID: the second is refused, and the first continues.
 func TestTwoNodesWithOneID(t *testing.T) {
 	t.Setenv("PIGEON_FRONTEND", "")
 	master := start(t, "master", "--listen", "127.0.0.1:0", "--http=", "--log-level", "error", "-o", "json")
@@ -207,16 +207,16 @@ func TestTwoNodesWithOneID(t *testing.T) {
 		ended <- run(ctx, node(), strings.NewReader(""), w, w)
 		_ = w.Close() // never fails
 	}()
-	said := bufio.NewReader(r)
+	output := bufio.NewReader(r)
 	for found := false; !found; {
-		line, err := said.ReadString('\n')
+		line, err := output.ReadString('\n')
 		if err != nil || strings.Contains(line, "is ready") {
-			t.Fatalf("the second node said %q: %v", line, err)
+			t.Fatalf("the second node printed %q: %v", line, err)
 		}
 		found = strings.Contains(line, "registered in group 0 and alive") && strings.Contains(line, "another id")
 	}
 	cancel()
-	_, _ = io.Copy(io.Discard, said) // the pipe's own error is its end
+	_, _ = io.Copy(io.Discard, output) // the pipe's own error is its end
 	if code := <-ended; code != exitDone {
 		t.Errorf("the second node: status %d", code)
 	}

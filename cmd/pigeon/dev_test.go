@@ -30,7 +30,7 @@ func program(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// succeed runs the program and gives its output without the last line break.
+// succeed runs the program and returns its output without the last line break.
 func succeed(t *testing.T, args ...string) string {
 	t.Helper()
 	code, out, errs := program(t, args...)
@@ -60,7 +60,7 @@ type background struct {
 }
 
 // start runs a verb in the background and waits for its first line; at the end
-// of the test it is stopped, unless the test did, and must have nothing to say.
+// of the test it is stopped, unless the test did, and must have printed no error.
 func start(t *testing.T, args ...string) background {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -85,13 +85,13 @@ func start(t *testing.T, args ...string) background {
 		return code, errs.String()
 	})
 	if err != nil {
-		code, said := stop()
-		t.Fatalf("pigeon %s: status %d before it was ready: %s", strings.Join(args, " "), code, said)
+		code, errs := stop()
+		t.Fatalf("pigeon %s: status %d before it was ready: %s", strings.Join(args, " "), code, errs)
 	}
-	asked := false // the test has stopped it and looks at what it said
+	asked := false // the test has stopped it and reads its errors
 	t.Cleanup(func() {
-		if code, said := stop(); !asked && (code != exitDone || said != "") {
-			t.Errorf("pigeon %s: status %d: %s", strings.Join(args, " "), code, said)
+		if code, errs := stop(); !asked && (code != exitDone || errs != "") {
+			t.Errorf("pigeon %s: status %d: %s", strings.Join(args, " "), code, errs)
 		}
 	})
 	return background{first: first, stop: func() (int, string) { asked = true; return stop() }}
@@ -121,7 +121,7 @@ func TestDevUnderEveryPolicy(t *testing.T) {
 				t.Fatal(err)
 			}
 			if text := succeed(t, "explain", job.Job); !strings.Contains(text, job.Job) {
-				t.Errorf("explain says %s", text)
+				t.Errorf("explain prints %s", text)
 			}
 			succeed(t, "cancel", job.Job)
 			daemontest.Await(t, "all workers are idle", func() bool {
@@ -151,8 +151,8 @@ func TestDevTellsWhereItIs(t *testing.T) {
 	}
 
 	other := start(t, "dev", "-o", "json", "--nodes", "2", "--slots", "1")
-	if code, said := other.stop(); code != exitDone || !strings.Contains(said, "another pigeon dev") {
-		t.Errorf("a second dev: %d %s", code, said)
+	if code, errs := other.stop(); code != exitDone || !strings.Contains(errs, "another pigeon dev") {
+		t.Errorf("a second dev: %d %s", code, errs)
 	}
 	t.Run("commands find the first", func(t *testing.T) {
 		if n := len(lines[api.Node](t, succeed(t, "nodes", "-o", "json"))); n != 4 {
@@ -160,8 +160,8 @@ func TestDevTellsWhereItIs(t *testing.T) {
 		}
 	})
 
-	if code, said := b.stop(); code != exitDone || said != "" {
-		t.Errorf("status %d: %s", code, said)
+	if code, errs := b.stop(); code != exitDone || errs != "" {
+		t.Errorf("status %d: %s", code, errs)
 	}
 	for _, path := range []string{line.Data, rendezvous.Path()} {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -195,8 +195,8 @@ func TestDevKeepsData(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	b, _ := runDev(t, "--data", data)
 	succeed(t, "submit", "--key", "once", "--sleep", "1ms", "--wait")
-	if code, said := b.stop(); code != exitDone {
-		t.Fatal(said)
+	if code, errs := b.stop(); code != exitDone {
+		t.Fatal(errs)
 	}
 	runDev(t, "--data", data)
 	if s := lines[api.Status](t, succeed(t, "status", "once", "-o", "json"))[0]; s.State != api.StateCompleted {

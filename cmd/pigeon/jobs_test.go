@@ -104,7 +104,7 @@ func testRun(t *testing.T) {
 	}
 }
 
-// signalWriter tells of the first write.
+// signalWriter signals the first write.
 type signalWriter struct{ written chan struct{} }
 
 func (w *signalWriter) Write(p []byte) (int, error) {

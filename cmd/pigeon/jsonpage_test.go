@@ -62,7 +62,7 @@ func printedObjects() []printed {
 	}
 }
 
-// TestJSONPage: docs/json.md is what the types of this program give.
+// TestJSONPage: docs/json.md is generated from the types of this program.
 func TestJSONPage(t *testing.T) {
 	page := &jsonWriter{comments: map[string]map[string]string{}}
 	fmt.Fprintf(&page.out, jsonIntroduction, strings.Join(jsonVerbs(t), ", "))
@@ -86,7 +86,7 @@ func TestJSONPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(committed, page.out.Bytes()) {
-		t.Errorf("docs/json.md is not what the types give; run 'make json' and see what has changed: keys are a contract")
+		t.Errorf("docs/json.md is not up to date with the types; run 'make json' and see what has changed: keys are a contract")
 	}
 }
 

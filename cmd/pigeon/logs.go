@@ -92,7 +92,7 @@ its end (settings of the node monitor).`,
 	fs.IntVar(&t.task, "task", 0, "number of the task, from 0")
 	fs.IntVar(&t.attempt, "attempt", 0, "number of the attempt, from 1 (0 = the latest)")
 	stderr := fs.Bool("stderr", false, "standard error instead of standard output")
-	wait := fs.BoolP("follow", "f", false, "go on until the job has ended")
+	wait := fs.BoolP("follow", "f", false, "continue until the job has ended")
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if t.task < 0 || t.attempt < 0 {

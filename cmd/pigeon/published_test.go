@@ -58,7 +58,7 @@ func styles() []style {
 	}
 }
 
-// listenThrift serves a processor until the test ends and gives its address. The
+// listenThrift serves a processor until the test ends and returns its address. The
 // library's server stops when its clients have left, so the test stops the
 // cluster before it ends.
 func listenThrift(t *testing.T, p thrift.TProcessor) string {
@@ -94,18 +94,18 @@ func dialThrift(t *testing.T, address string) thrift.TClient {
 	return thrift.NewTStandardClient(f.GetProtocol(transport), f.GetProtocol(transport))
 }
 
-// ears are an application's FrontendService: what it was told, by task.
-type ears struct {
-	told chan string
+// listener is an application's FrontendService: the messages that it receives, by task.
+type listener struct {
+	received chan string
 }
 
-func (e ears) FrontendMessage(_ context.Context, id *published.TFullTaskId, status int32, message []byte) error {
-	e.told <- fmt.Sprintf("%s %d %s", id.TaskId, status, message)
+func (e listener) FrontendMessage(_ context.Context, id *published.TFullTaskId, status int32, message []byte) error {
+	e.received <- fmt.Sprintf("%s %d %s", id.TaskId, status, message)
 	return nil
 }
 
-// hands are a backend: they sleep as told, then report and tell the application.
-type hands struct {
+// sleeper is a backend: it sleeps for the duration, then reports and sends a message to the application.
+type sleeper struct {
 	style   style
 	app     string
 	self    *published.THostPort
@@ -115,7 +115,7 @@ type hands struct {
 	failed  chan error
 }
 
-func (h *hands) LaunchTask(_ context.Context, message []byte, id *published.TFullTaskId, _ *published.TUserGroupInfo) error {
+func (h *sleeper) LaunchTask(_ context.Context, message []byte, id *published.TFullTaskId, _ *published.TUserGroupInfo) error {
 	h.working.Go(func() {
 		time.Sleep(h.style.duration(message)) // its work
 		if err := h.report(id, 0, "done"); err != nil {
@@ -125,7 +125,7 @@ func (h *hands) LaunchTask(_ context.Context, message []byte, id *published.TFul
 	return nil
 }
 
-func (h *hands) report(id *published.TFullTaskId, status int32, text string) error {
+func (h *sleeper) report(id *published.TFullTaskId, status int32, text string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ctx := context.Background()
@@ -136,9 +136,9 @@ func (h *hands) report(id *published.TFullTaskId, status int32, text string) err
 }
 
 // startBackend serves BackendService and registers with a node.
-func startBackend(t, cluster *testing.T, s style, app, node string) *hands {
+func startBackend(t, cluster *testing.T, s style, app, node string) *sleeper {
 	t.Helper()
-	h := &hands{style: s, app: app, node: published.NewNodeMonitorServiceClient(dialThrift(cluster, node)), failed: make(chan error, 100)}
+	h := &sleeper{style: s, app: app, node: published.NewNodeMonitorServiceClient(dialThrift(cluster, node)), failed: make(chan error, 100)}
 	address := listenThrift(cluster, published.NewBackendServiceProcessor(h))
 	h.self = hostPort(t, address)
 	h.mu.Lock() // the first task may come before the answer
@@ -150,7 +150,7 @@ func startBackend(t, cluster *testing.T, s style, app, node string) *hands {
 }
 
 // TestPublishedApplications: applications and backends of Sparrow and of Pigeon
-// run unmodified, whichever registers first, and hear of each task once.
+// run unmodified, whichever registers first, and receive each message once.
 func TestPublishedApplications(t *testing.T) {
 	b, line := runDev(t, "--groups", "1", "--nodes", "2", "--slots", "1")
 	defer b.stop()
@@ -165,12 +165,12 @@ func TestPublishedApplications(t *testing.T) {
 
 func publishedJob(t, cluster *testing.T, s style, app string, line devLine, backendFirst bool) {
 	const tasks = 8
-	var backend *hands
+	var backend *sleeper
 	if backendFirst {
 		backend = startBackend(t, cluster, s, app, line.Backends[0].Address)
 	}
-	heard := ears{told: make(chan string, 10*tasks)}
-	mine := listenThrift(cluster, published.NewFrontendServiceProcessor(heard))
+	messages := listener{received: make(chan string, 10*tasks)}
+	mine := listenThrift(cluster, published.NewFrontendServiceProcessor(messages))
 	scheduler := published.NewSchedulerServiceClient(dialThrift(cluster, line.Frontends[0]))
 	if ok, err := scheduler.RegisterFrontend(t.Context(), app, "/"+mine); !ok || err != nil {
 		t.Fatal(ok, err)
@@ -194,39 +194,39 @@ func publishedJob(t, cluster *testing.T, s style, app string, line devLine, back
 	}
 	counts := map[string]int{}
 	for range tasks {
-		counts[hear(t, heard, backend)]++
+		counts[nextMessage(t, messages, backend)]++
 	}
 	if got := succeed(t, "status"); !strings.Contains(got, "applications on the nodes: ") || !strings.Contains(got, app) {
 		t.Errorf("status names no application:\n%s", got)
 	}
-	if code, _, said := pigeon(t, "status", app); code == 0 || !strings.Contains(said, "it is an application, and no job") {
-		t.Errorf("an application taken for a job: status %d, %s", code, said)
+	if code, _, stderr := pigeon(t, "status", app); code == 0 || !strings.Contains(stderr, "it is an application, and no job") {
+		t.Errorf("an application taken for a job: status %d, %s", code, stderr)
 	}
-	// What comes after it comes in order: nothing is told twice.
+	// The rest arrives in order and once.
 	if err := backend.report(&published.TFullTaskId{TaskId: "last", RequestId: jobOf(t, app).Job, AppId: app, SchedulerAddress: hostPort(t, line.Frontends[0])}, 9, "end"); err != nil {
 		t.Fatal(err)
 	}
-	if last := hear(t, heard, backend); last != "last 9 end" {
-		t.Errorf("told %q after every task", last)
+	if last := nextMessage(t, messages, backend); last != "last 9 end" {
+		t.Errorf("received %q after every task", last)
 	}
 	for i := range tasks {
 		if what := fmt.Sprintf("t%d 0 done", i); counts[what] != 1 {
-			t.Errorf("%q was told %d times; all: %v", what, counts[what], counts)
+			t.Errorf("%q was received %d times; all: %v", what, counts[what], counts)
 		}
 	}
 	await.Until(t, "the job's end", func() bool { j := jobOf(t, app); return j.State == api.StateCompleted && j.Completed == tasks })
 	backend.working.Wait()
 }
 
-func hear(t *testing.T, e ears, b *hands) string {
+func nextMessage(t *testing.T, e listener, b *sleeper) string {
 	t.Helper()
 	select {
-	case what := <-e.told:
+	case what := <-e.received:
 		return what
 	case err := <-b.failed:
 		t.Fatal(err)
 	case <-time.After(await.Limit):
-		t.Fatal("the application was not told")
+		t.Fatal("the application received no message")
 	}
 	return ""
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // replayDriver stands for spark-submit with the driver of a replay. Every task takes
-// as long as it should, without anybody sleeping.
+// as long as it should, without sleeping.
 const replayDriver = `#!/bin/sh
 echo "driver: $*" >> "$SPARK_HOME/drivers"
 jobs=""

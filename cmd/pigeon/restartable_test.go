@@ -12,7 +12,7 @@ import (
 // TestRestartable: under pigeon-x the first task of a job declared long is tried as
 // a short one, and suspends what has the only slot. After a cutoff it makes room
 // again: it is stopped and starts anew if it was submitted as --restartable, and else
-// goes on as it is.
+// continues as it is.
 func TestRestartable(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags    []string
@@ -35,10 +35,10 @@ func TestRestartable(t *testing.T) {
 			tried := succeed(t, append(append([]string{"submit", "--class", "long"}, c.flags...),
 				"--", "sh", "-c", "touch "+filepath.Join(dir, "began")+"; sleep 0.5; "+until("tried"))...)
 			await.Until(t, "the long job runs over the first one, for a cutoff", func() bool {
-				_, err := os.Stat(filepath.Join(dir, "began")) // an attempt may be stopped before it says so
+				_, err := os.Stat(filepath.Join(dir, "began")) // an attempt may be stopped before it has created it
 				return statusOfJob(t, tried).Attempts == c.attempts && (c.attempts > 1 || err == nil)
 			})
-			open("first") // which is suspended, or goes on again
+			open("first") // which is suspended, or resumed
 			open("tried")
 			for _, job := range []string{first, tried} {
 				await.Until(t, job+" ends", func() bool { return statusOfJob(t, job).State == api.StateCompleted })

@@ -67,7 +67,7 @@ func TestSimShowsViolations(t *testing.T) {
 	}
 }
 
-// TestSimIsDeterministic: one seed gives byte-identical actions, and results
+// TestSimIsDeterministic: one seed has byte-identical actions, and results
 // that differ in nothing but how long they took.
 func TestSimIsDeterministic(t *testing.T) {
 	dir := t.TempDir()

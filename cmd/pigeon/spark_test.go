@@ -146,8 +146,8 @@ func TestSparkTakesTheRunningDev(t *testing.T) {
 	}
 }
 
-// TestSparkPythonOfTheWheel: the executors are told the interpreter that the wheel
-// lies in, unless the user says another.
+// TestSparkPythonOfTheWheel: the executors receive the interpreter that the wheel
+// lies in, unless the user names another.
 func TestSparkPythonOfTheWheel(t *testing.T) {
 	u := newSparkUser(t, "4.1.4", saysAll)
 	env := t.TempDir()
@@ -244,7 +244,7 @@ func TestSparkRefuses(t *testing.T) {
 		}
 		for _, w := range c.want {
 			if !strings.Contains(errs, w) {
-				t.Errorf("%s: %q does not say %q", c.name, errs, w)
+				t.Errorf("%s: %q does not contain %q", c.name, errs, w)
 			}
 		}
 	}

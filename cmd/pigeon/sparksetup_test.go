@@ -66,7 +66,7 @@ func TestSparkSetupRefuses(t *testing.T) {
 	if code, _, errs := setup(python); code != exitUsage || !strings.Contains(errs, dir) || !strings.Contains(errs, "name a new folder") {
 		t.Errorf("a folder in use: status %d: %s", code, errs)
 	}
-	// What was interrupted is gone on with, and what pip cannot do is told.
+	// An interrupted setup is continued, and an error of pip is reported.
 	for _, name := range []string{"pyvenv.cfg", "broken"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)

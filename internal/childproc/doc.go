@@ -5,13 +5,14 @@
 //
 // # No process is left
 //
-// Every process is the leader of a process group, so that a Ctrl-C at the terminal
+// Every process has a process group, so that a Ctrl-C at the terminal
 // reaches it only through this program, and what it has started is ended with it
-// (Stop, Close). The kernel kills it when this program is gone, whatever ended that
+// (Stop, Close). The kernel kills it when this program has ended, for whatever reason
 // (a parent-death signal, on Linux). The kernel sends that signal when the thread ends
 // that started the process, so one thread, which lives as long as the Group, starts all.
-// A program that replaces itself several times can lose the signal: Command.Watchdog
-// has a small shell kill its process group instead.
+// A program that replaces itself several times can lose the signal, and what a process
+// has started gets none: with Command.Watchdog a small shell leads the process group,
+// and kills it then.
 //
 // # Output
 //

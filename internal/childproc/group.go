@@ -21,8 +21,8 @@ type Command struct {
 	Log            string
 	Stdin          io.Reader // nil: empty
 	Stdout, Stderr io.Writer
-	// Watchdog has a second process kill the process group when this program is gone:
-	// for programs that replace themselves, and lose the parent-death signal.
+	// Watchdog has a second process lead the process group, and kill it when this program
+	// has ended: for programs that replace themselves, and lose the parent-death signal.
 	Watchdog bool
 }
 
@@ -62,13 +62,21 @@ func (g *Group) Start(c Command) (*Process, error) {
 	if cmd.Stderr == nil {
 		cmd.Stderr = log
 	}
+	if c.Watchdog {
+		w, err := startWatchdog()
+		if err != nil {
+			return nil, fmt.Errorf("%s was not started: its watchdog: %w", c.Name, err)
+		}
+		p.watchdog, p.group, cmd.SysProcAttr.Pgid = w, w.group(), w.group()
+	}
 	if err := g.spawner.start(cmd); err != nil {
+		if p.watchdog != nil {
+			err = errors.Join(err, p.watchdog.release())
+		}
 		return nil, fmt.Errorf("%s was not started: %w", c.Name, err)
 	}
-	if c.Watchdog {
-		if err := p.watch(); err != nil {
-			return nil, errors.Join(fmt.Errorf("%s was not started: no process would end it: %w", c.Name, err), p.cmd.Process.Kill(), cmd.Wait())
-		}
+	if p.watchdog == nil {
+		p.group = p.Pid()
 	}
 	g.mu.Lock()
 	g.all = append(g.all, p)

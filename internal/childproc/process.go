@@ -19,6 +19,7 @@ type Process struct {
 	log      string // file, "" for none
 	tail     Tail   // the end of the outputs where there is no log
 	cmd      *exec.Cmd
+	group    int           // number of its process group
 	watchdog *watchdog     // nil: none
 	exited   chan struct{} // closed when it has ended
 	err      error         // of its end; read it after exited
@@ -68,7 +69,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 
 // SignalGroup sends a signal to the process and to what it has started.
 func (p *Process) SignalGroup(s syscall.Signal) {
-	_ = syscall.Kill(-p.Pid(), s) // the group may have ended
+	_ = syscall.Kill(-p.group, s) // the group may have ended
 }
 
 // Kill kills the process and what it has started, and returns when it has ended.

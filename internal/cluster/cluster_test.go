@@ -219,7 +219,7 @@ func pidOf(t *testing.T, argument string) int {
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		spec cluster.Spec
-		says string
+		want string
 	}{
 		{cluster.Spec{}, "groups"},
 		{cluster.Spec{Groups: []int{3, 0}}, "group 1"},
@@ -235,7 +235,7 @@ func TestRefusals(t *testing.T) {
 		}}, "99999"},
 	} {
 		got, err := cluster.Start(t.Context(), c.spec)
-		if err == nil || !strings.Contains(err.Error(), c.says) {
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.spec, err)
 		}
 		if got != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Nobody else gets a port that was taken, also while nobody listens there.
+// A port that was taken is not given to another cluster, also while no process listens there.
 func TestPortsAreOneClustersOnly(t *testing.T) {
 	taken := map[string]bool{}
 	var all []*ports

@@ -200,7 +200,7 @@ func TestWrongFlag(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if err := Flags(fs, defaultDaemon()); err == nil || !strings.Contains(err.Error(), "--listen") {
-		t.Errorf("defining a flag twice gave %v", err)
+		t.Errorf("defining a flag twice returned %v", err)
 	}
 }
 

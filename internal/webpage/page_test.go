@@ -74,8 +74,8 @@ func TestStateIsAskedOnce(t *testing.T) {
 }
 
 func TestSourceAway(t *testing.T) {
-	w := get(t, Handler(&fakeSource{err: errors.New("nobody at home")}), "/api/state", here)
-	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "nobody at home") {
+	w := get(t, Handler(&fakeSource{err: errors.New("no answer")}), "/api/state", here)
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "no answer") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

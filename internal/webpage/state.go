@@ -54,7 +54,7 @@ func (r *reader) read(ctx context.Context) (State, error) {
 }
 
 // ask puts the answers of all sources together. The groups are those of the
-// first that answers; the jobs are each one's own.
+// first that answers; each has its own jobs.
 func ask(ctx context.Context, sources []Source) (State, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()

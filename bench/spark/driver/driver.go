@@ -127,7 +127,7 @@ func (d *Driver) next(ctx context.Context, what string) (*Answer, error) {
 		}
 		return a, nil
 	case <-ctx.Done():
-		d.process.SignalGroup(syscall.SIGTERM) // it would go on with what is of no use any more
+		d.process.SignalGroup(syscall.SIGTERM) // it would continue with a command that is of no use
 		return nil, fmt.Errorf("%s did not answer '%.40s': %w; %s", d.name, what, context.Cause(ctx), d.process.LogEnd())
 	}
 }

@@ -72,7 +72,7 @@ func TestDriverThatEnds(t *testing.T) {
 	_, err := d.Seconds(ctx, "each 1")
 	for _, word := range []string{"ended by itself", "exit status 3", "why"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
-			t.Errorf("%v does not say %q", err, word)
+			t.Errorf("%v does not contain %q", err, word)
 		}
 	}
 }

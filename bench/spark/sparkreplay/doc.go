@@ -32,7 +32,7 @@
 // # Failures
 //
 // A driver that ends before all are ready ends the replay: its error includes the end
-// of its log. One that ends later is reported at once, and the others go on; the jobs of
+// of its log. One that ends later is reported at once, and the others continue; the jobs of
 // which it wrote no record have not ended, and the outcome is marked partial. A replay
 // that is ended early closes every driver's input, and kills after some seconds the
 // drivers that still run.

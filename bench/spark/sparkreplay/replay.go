@@ -272,7 +272,7 @@ func (r *run) apply(ctx context.Context, e event) (err error) {
 		if m.left > 0 {
 			r.partial = true
 			if r.o.Died != nil {
-				r.o.Died(m.died(ctx, m.Err(), fmt.Sprintf("with %d of its %d jobs unfinished; the other drivers go on", m.left, len(m.jobs))))
+				r.o.Died(m.died(ctx, m.Err(), fmt.Sprintf("with %d of its %d jobs unfinished; the other drivers continue", m.left, len(m.jobs))))
 			}
 		}
 	case e.answer.Record != nil:

@@ -74,7 +74,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestChecksLeaveNothing: every check runs, says what it found, and the folder
+// TestChecksLeaveNothing: every check runs, reports its finding, and the folder
 // is as it was.
 func TestChecksLeaveNothing(t *testing.T) {
 	dir := t.TempDir()

@@ -68,7 +68,7 @@ func nats(ctx context.Context, address string) Finding {
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return Finding{Status: Good, Found: fmt.Sprintf("no server at %s; a local cluster brings its own, and scheduling goes on without one", address)}
+		return Finding{Status: Good, Found: fmt.Sprintf("no server at %s; a local cluster brings its own, and scheduling works without one", address)}
 	}
 	defer func() { _ = conn.Close() }() // nothing was written
 	stranger := Finding{
