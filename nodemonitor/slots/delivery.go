@@ -29,7 +29,7 @@ func (s *Workers) Deliver(b *wire.Batch, at time.Time) {
 	}
 	for i := range b.Items {
 		it := &b.Items[i]
-		w, from, known := s.worker(it.To.Slot), s.cfg.Master, true
+		w, from, known := s.workers.at(it.To.Slot), s.cfg.Master, true
 		if b.Sender.Role != sched.Master {
 			from, known = s.cfg.Names.Find(it.From)
 		}

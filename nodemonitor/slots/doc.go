@@ -6,6 +6,15 @@
 //	backends ──▶ [Workers.Ended]   ─▶ core ─▶ actions ─┼─▶ results
 //	timers   ──▶ [Workers.Timeout] ─▶ core ─▶ actions ─┴─▶ outbox ──flush──▶ master, frontends, nodes
 //
+// [Workers] steps the cores and composes what has state of its own:
+//
+//	workerList  the workers by number
+//	attempts    the attempts at all of them, and which have started
+//	admission   whether the shell denies launches
+//	requests    requests to frontends for tasks, until they are answered
+//	runner      starts and ends attempts in backends
+//	outbox      the messages that leave after a batch
+//
 // # A worker and its attempts
 //
 //	launched ──core starts it──▶ running ──core suspends it──▶ suspended

@@ -5,18 +5,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
-
-// MaxAttempts bounds the attempts at a node, under policies that have long work wait
-// at its workers: a hello names them all.
-const MaxAttempts = 10_000
-
-// IsCrowded reports whether the node has no room for more work.
-func (s *Workers) IsCrowded() bool { return !s.hasRoom() || s.attempts.n >= MaxAttempts }
-
-func (s *Workers) hasRoom() bool { return s.cfg.Kept.HasRoom(s.attempts.n) }
 
 // launch steps a launch. The core starts it, queues it, refuses it, or ignores it
 // because it came before.
@@ -24,7 +14,7 @@ func (s *Workers) launch(w *worker, from sched.Addr, it *wire.Item, at time.Time
 	w.launch, w.at = it, at
 	if s.cfg.Policy.Sequenced {
 		s.examine(w, it)
-	} else if s.stopping || !s.cfg.Results.CanReport(it.Msg.Owner) {
+	} else if s.admission.stopping || !s.cfg.Results.CanReport(it.Msg.Owner) {
 		w.launch = nil
 		s.cfg.Metrics.ignored.Inc() // the sender learns of the end of this node, or is no frontend
 		return
@@ -42,26 +32,12 @@ func (s *Workers) launch(w *worker, from sched.Addr, it *wire.Item, at time.Time
 func (s *Workers) examine(w *worker, it *wire.Item) {
 	slot := w.core.Slot()
 	if it.Msg.Reason = ""; slot.Running != it.Msg.AttemptID() {
-		w.denial = s.denial(it)
+		w.denial = s.admission.denial(it)
 	}
 	it.Msg.Deny(w.denial)
 	if !w.withheld {
 		w.reportedSeq = slot.Seq
 	}
-}
-
-// denial returns the shell's reason to deny a launch, "" for none.
-func (s *Workers) denial(it *wire.Item) string {
-	switch {
-	case s.stopping:
-		return "the node monitor is stopping"
-	case !s.cfg.Results.CanReport(it.Msg.Owner):
-		return fmt.Sprintf("node %q has no frontend to report to", s.cfg.Node.Name)
-	case !s.hasRoom():
-		s.full = true
-		return s.cfg.Kept.Fullness()
-	}
-	return ""
 }
 
 // refuse returns a launch to its sender.
@@ -72,19 +48,7 @@ func (s *Workers) refuse(w *worker, to sched.Addr, m *sched.Message) {
 		s.out.toMaster(w, m)
 		return
 	}
-	s.yield(w, to, m)
-}
-
-// yield reports to a frontend that a task it has bound to the worker does not run
-// there: by a result that counts for nothing, because results are repeated until they
-// are on its disk. A message would be dropped while the frontend is not a member, and it
-// would wait for that task for ever.
-func (s *Workers) yield(w *worker, to sched.Addr, m *sched.Message) {
-	if _, runs := s.attempts.started[m.AttemptID()]; runs || !s.cfg.Results.CanReport(to) {
-		return
-	}
-	s.cfg.Results.Reached(to, w.launch.OwnerAddress)
-	s.cfg.Results.Keep(to, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: w.number, Reason: m.Reason})
+	s.run.yield(w, to, m)
 }
 
 // refusalLabel returns the label under which a refusal is counted.
@@ -114,11 +78,11 @@ func (s *Workers) refuseMissing(it *wire.Item) {
 
 // release reports to the master the slots that were withheld, once there is room.
 func (s *Workers) release() {
-	if s.stopping || !s.hasRoom() {
+	if s.admission.stopping || !s.admission.hasRoom() {
 		return
 	}
-	s.full = false
-	for _, w := range s.live() {
+	s.admission.full = false
+	for _, w := range s.workers.live() {
 		if w.withheld {
 			w.withheld = false
 			s.out.toMaster(w, &sched.Message{Kind: sched.Idle, Seq: w.core.Slot().Seq})

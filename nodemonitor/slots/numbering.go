@@ -24,7 +24,7 @@ func (s *Workers) Registered(epoch uint64, incarnation int64, numbers []int32) e
 		return nil
 	}
 	s.epoch, s.epochOf = epoch, incarnation
-	for _, w := range s.live() {
+	for _, w := range s.workers.live() {
 		if s.cfg.Policy.Sequenced && w.core != nil {
 			s.step(w, s.cfg.Master, &sched.Message{Kind: sched.SetReserved, Reserved: w.reserved(), Epoch: epoch})
 		}
@@ -38,7 +38,7 @@ func (s *Workers) number(numbers []int32) error {
 	if err := s.checkNumbers(numbers); err != nil {
 		return err
 	}
-	for i, w := range s.list {
+	for i, w := range s.workers.all {
 		if w.core != nil {
 			continue
 		}
@@ -51,15 +51,15 @@ func (s *Workers) number(numbers []int32) error {
 // checkNumbers returns what is wrong with numbers, nil for nothing.
 func (s *Workers) checkNumbers(numbers []int32) error {
 	what := ""
-	if len(numbers) != len(s.list) {
-		what = fmt.Sprintf("the master numbered %d workers of %d", len(numbers), len(s.list))
+	if len(numbers) != len(s.workers.all) {
+		what = fmt.Sprintf("the master numbered %d workers of %d", len(numbers), len(s.workers.all))
 	}
 	seen := make(map[int32]bool, len(numbers))
 	for i, n := range numbers {
 		if what != "" {
 			break
 		}
-		w := s.list[i]
+		w := s.workers.all[i]
 		at, taken := s.cfg.Names.Ref(sched.Addr{Role: sched.Worker, ID: n - 1})
 		switch {
 		case n < 1 || n > sched.MaxID || seen[n]:

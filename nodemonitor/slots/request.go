@@ -2,6 +2,7 @@ package slots
 
 import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // request is a worker's request to a frontend for a task, by a reservation. Until the
@@ -40,37 +41,64 @@ func (r *request) answeredBy(from sched.Addr, m *sched.Message) {
 	}
 }
 
-// Repeat sends again, every heartbeat, the requests that were not answered in time, and
-// reports withheld slots when there is room.
-func (s *Workers) Repeat() {
-	s.release()
-	if s.stopping {
+// requests sends the messages of workers to frontends and other workers, and keeps their
+// requests until they are answered.
+type requests struct {
+	cfg     *Config
+	out     *outbox
+	workers *workerList
+}
+
+// send sends a message to a frontend or another worker, in order.
+func (s *requests) send(w *worker, to sched.Addr, m *sched.Message, now sched.Time) {
+	if m.Kind == sched.GetTask {
+		w.request = request{to: to, job: m.Job, seq: m.Seq, sent: now, repeat: repeatFirst * s.cfg.Heartbeat}
+	}
+	s.convey(w, to, m)
+}
+
+// convey queues a message for its receiver: one for a worker of this node is stepped
+// at the end of the batch. A request that has no receiver is given up.
+func (s *requests) convey(w *worker, to sched.Addr, m *sched.Message) {
+	if there := s.workers.bySelf[to]; there != nil {
+		s.out.toLocal(there, w.self, m)
 		return
 	}
-	for _, w := range s.list {
-		if w == nil || w.request.to == (sched.Addr{}) || s.now-w.request.sent < w.request.repeat {
+	ref, known := s.cfg.Names.Ref(to)
+	if known && s.out.toPeer(&wire.Item{From: w.ref, To: ref, Msg: *m}) {
+		return
+	}
+	s.cfg.Metrics.undeliverable.Inc()
+	if m.Kind == sched.GetTask {
+		s.giveUp(w)
+	}
+}
+
+// repeat sends again the requests that were not answered in time.
+func (s *requests) repeat(now sched.Time) {
+	for _, w := range s.workers.all {
+		if w == nil || w.request.to == (sched.Addr{}) || now-w.request.sent < w.request.repeat {
 			continue
 		}
 		r := &w.request
 		s.cfg.Log.Info("a frontend has not answered a worker's request for a task; it is sent again", "slot", w.number, "frontend", r.to, "job", r.job, "after", r.repeat)
 		s.cfg.Metrics.repeated.Inc()
-		r.sent, r.repeat = s.now, min(2*r.repeat, repeatMost*s.cfg.Heartbeat)
+		r.sent, r.repeat = now, min(2*r.repeat, repeatMost*s.cfg.Heartbeat)
 		s.convey(w, r.to, &sched.Message{Kind: sched.GetTask, Job: r.job, Seq: r.seq})
 	}
 }
 
 // giveUp answers the worker's request, at the end of the batch, in place of the
 // frontend that does not.
-func (s *Workers) giveUp(w *worker) {
+func (s *requests) giveUp(w *worker) {
 	r := w.request
 	w.request = request{}
 	s.out.toLocal(w, sched.Addr{}, &sched.Message{Kind: sched.NoTask, Job: r.job, Seq: r.seq})
 }
 
-// FrontendGone gives up the requests to a frontend that is no member any more, is
-// another process by now, or refuses messages.
-func (s *Workers) FrontendGone(frontend sched.Addr) {
-	for _, w := range s.list {
+// frontendGone gives up the requests to a frontend.
+func (s *requests) frontendGone(frontend sched.Addr) {
+	for _, w := range s.workers.all {
 		if w != nil && w.request.to == frontend && frontend != (sched.Addr{}) {
 			s.giveUp(w)
 		}

@@ -36,15 +36,16 @@ const maxHeldShown = 100
 
 // Status returns the workers' states.
 func (s *Workers) Status() (list []Status) {
-	for _, w := range s.live() {
-		list = append(list, s.status(w))
+	for _, w := range s.workers.live() {
+		list = append(list, w.status(s.cfg.Policy.SingleMaster(), s.cfg.Names))
 	}
 	return list
 }
 
-func (s *Workers) status(w *worker) Status {
+// status returns what the status page shows of the worker.
+func (w *worker) status(numbered bool, names Directory) Status {
 	v := Status{Slot: w.number, Seq: w.seq(), Reserved: w.reserved(), App: w.app}
-	if s.cfg.Policy.SingleMaster() && w.core != nil {
+	if numbered && w.core != nil {
 		number := w.self.ID // the page is encoded later, by another goroutine
 		v.Worker = &number
 	}
@@ -58,7 +59,7 @@ func (s *Workers) status(w *worker) Status {
 		}
 	}
 	if r := w.request; r.to != (sched.Addr{}) {
-		v.Request = &RequestStatus{s.nameOf(r.to).Name, r.job.String(), r.repeat}
+		v.Request = &RequestStatus{nameOf(names, r.to).Name, r.job.String(), r.repeat}
 	}
 	return v
 }

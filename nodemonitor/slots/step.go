@@ -2,7 +2,6 @@ package slots
 
 import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // step has a worker's core process a message, and carries out its actions.
@@ -21,14 +20,14 @@ func (s *Workers) act(self sched.Addr, act *sched.Action) {
 	case sched.Timer:
 		s.timers.Set(self, act.At, act.Token)
 	case sched.Start:
-		s.start(w, act.Msg.AttemptID())
+		s.run.start(w, act.Msg.AttemptID())
 	case sched.Stop:
 		if a := w.attempts.find(act.Msg.AttemptID()); a != nil {
 			a.kill()
 		}
 	case sched.Suspend, sched.Resume:
 		if a := w.attempts.find(act.Msg.AttemptID()); a != nil {
-			s.suspend(a, act.Kind == sched.Suspend)
+			s.run.suspend(a, act.Kind == sched.Suspend)
 		}
 	}
 }
@@ -37,43 +36,17 @@ func (s *Workers) act(self sched.Addr, act *sched.Action) {
 func (s *Workers) send(w *worker, to sched.Addr, m *sched.Message) {
 	switch {
 	case m.Kind == sched.Report:
-		s.report(w, to, m)
+		s.run.report(w, to, m)
 	case m.Kind == sched.Refused:
 		s.refuse(w, to, m)
 	case to.Role != sched.Master:
-		s.sendPeer(w, to, m)
+		if !s.admission.stopping { // else no answer would be of use any more
+			s.requests.send(w, to, m, s.now)
+		}
 	case m.Kind == sched.Idle && s.cfg.Policy.Sequenced:
 		s.sendIdle(w, m)
 	default:
 		s.out.toMaster(w, m)
-	}
-}
-
-// sendPeer sends a message to a frontend or another worker, in order.
-func (s *Workers) sendPeer(w *worker, to sched.Addr, m *sched.Message) {
-	if s.stopping {
-		return // no answer would be of use any more
-	}
-	if m.Kind == sched.GetTask {
-		w.request = request{to: to, job: m.Job, seq: m.Seq, sent: s.now, repeat: repeatFirst * s.cfg.Heartbeat}
-	}
-	s.convey(w, to, m)
-}
-
-// convey queues a message for its receiver: one for a worker of this node is stepped
-// at the end of the batch. A request that has no receiver is given up.
-func (s *Workers) convey(w *worker, to sched.Addr, m *sched.Message) {
-	if there := s.bySelf[to]; there != nil {
-		s.out.toLocal(there, w.self, m)
-		return
-	}
-	ref, known := s.cfg.Names.Ref(to)
-	if known && s.out.toPeer(&wire.Item{From: w.ref, To: ref, Msg: *m}) {
-		return
-	}
-	s.cfg.Metrics.undeliverable.Inc()
-	if m.Kind == sched.GetTask {
-		s.giveUp(w)
 	}
 }
 
@@ -82,7 +55,7 @@ func (s *Workers) convey(w *worker, to sched.Addr, m *sched.Message) {
 // the master would offer the same task again at once.
 func (s *Workers) sendIdle(w *worker, m *sched.Message) {
 	switch {
-	case s.stopping:
+	case s.admission.stopping:
 	case w.denial != "":
 		w.withheld = true
 	case w.refused:
@@ -94,7 +67,7 @@ func (s *Workers) sendIdle(w *worker, m *sched.Message) {
 
 // Timeout steps a core's timer that expired.
 func (s *Workers) Timeout(self sched.Addr, token uint64) {
-	if w := s.bySelf[self]; w != nil {
+	if w := s.workers.bySelf[self]; w != nil {
 		s.step(w, sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: token})
 	}
 }
@@ -102,19 +75,32 @@ func (s *Workers) Timeout(self sched.Addr, token uint64) {
 // SetMembers has every core learn which workers the cluster has.
 func (s *Workers) SetMembers(members []sched.Member) {
 	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: members}}
-	for _, w := range s.live() {
+	for _, w := range s.workers.live() {
 		if w.core != nil {
 			s.step(w, sched.Addr{}, &m)
 		}
 	}
 }
 
+// Repeat sends again, every heartbeat, the requests that were not answered in time, and
+// reports withheld slots when there is room.
+func (s *Workers) Repeat() {
+	s.release()
+	if !s.admission.stopping {
+		s.requests.repeat(s.now)
+	}
+}
+
+// FrontendGone is called when a frontend is no member any more, is another process by
+// now, or refuses messages: it will not answer requests.
+func (s *Workers) FrontendGone(frontend sched.Addr) { s.requests.frontendGone(frontend) }
+
 // Flush sends what the batch decided; flushResults is called where reports belong in
 // it: before idle notices, so that a node that dies in between has reported a result
 // rather than asked for work.
 func (s *Workers) Flush(flushResults func()) {
 	s.deliverLocal()
-	if s.full {
+	if s.admission.full {
 		s.release()
 	}
 	flushResults()

@@ -5,7 +5,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
-	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -79,74 +78,4 @@ func (w *worker) firstRunning() *attempt {
 		}
 	}
 	return nil
-}
-
-// Describe returns the slots for a snapshot, or for a hello: that names the attempts whose
-// results are kept as well.
-func (s *Workers) Describe(hello bool) []wire.Slot {
-	if s.stopping {
-		return nil
-	}
-	slots := make([]wire.Slot, 0, len(s.list))
-	at := make([]int, len(s.list))
-	for i, w := range s.list {
-		at[i] = -1
-		if w != nil && !w.leaving {
-			at[i] = len(slots)
-			slots = append(slots, s.describe(w))
-		}
-	}
-	if hello && len(slots) > 0 {
-		s.addKept(slots, at)
-	}
-	return slots
-}
-
-// maxKeptNamed bounds the kept results named in a hello. A master that has not learned of
-// one may launch its attempt again; the node answers with the result.
-const maxKeptNamed = 50_000
-
-// addKept adds the attempts that ended here and are not acknowledged, each to its slot,
-// or to the first when that is gone. at has the index of a worker's slot.
-func (s *Workers) addKept(slots []wire.Slot, at []int) {
-	named := 0
-	s.cfg.Kept.EachKept(func(r *results.Result) bool {
-		if named++; named > maxKeptNamed {
-			return false
-		}
-		d := &slots[max(0, at[r.Slot])]
-		d.Kept = append(d.Kept, r.ID)
-		return true
-	})
-}
-
-// describe returns one worker.
-func (s *Workers) describe(w *worker) wire.Slot {
-	d := wire.Slot{
-		Slot: w.number, Seq: w.seq(), Reserved: w.reserved(), Fixed: w.classic, Serves: s.serves, Number: w.claim(s.cfg.Policy.SingleMaster()),
-	}
-	if w.classic {
-		d.Serves = []string{w.app}
-	}
-	first := w.firstRunning()
-	for _, a := range w.attempts.list {
-		if a != first {
-			d.Held = append(d.Held, wire.Held{
-				ID: a.id, Class: a.class, App: a.app, Owner: s.nameOf(a.owner), OwnerAddress: a.OwnerAddress, JobName: a.JobName,
-				Estimate: a.estimate, Suspended: a.phase == suspended,
-			})
-		}
-	}
-	if a := first; a != nil {
-		d.Running, d.Class, d.App, d.JobName = a.id, a.class, a.app, a.JobName
-		d.Owner, d.OwnerAddress = s.nameOf(a.owner), a.OwnerAddress
-		d.Estimate, d.Ran = a.estimate, sched.Time(a.service())
-	}
-	return d
-}
-
-// nameOf returns the name of a frontend; launches of others are not accepted.
-func (s *Workers) nameOf(a sched.Addr) wire.Ref {
-	ref, _ := s.cfg.Names.Ref(a)
-	return ref
 }

@@ -3,7 +3,6 @@ package slots
 import (
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -74,30 +73,33 @@ type Workers struct {
 	cfg    Config
 	steps  *runloop.Stepper
 	timers *runloop.Timers
-	spans  spans
 	out    *outbox
 
-	list     []*worker // by number on this node; nil where a backend's is gone
-	gaps     bool      // some are nil
-	bySelf   map[sched.Addr]*worker
-	attempts attempts
-	serves   []string // by the node's own slots; replaced, never changed
+	workers   *workerList
+	attempts  *attempts
+	admission *admission
+	requests  *requests
+	run       *runner
+
+	serves []string // by the node's own slots; replaced, never changed
 
 	now      sched.Time    // of the batch being handled
 	stepping *worker       // whose core's actions are carried out
 	message  sched.Message // being stepped
 	epoch    uint64        // highest seen of a master of this group
 	epochOf  int64         // the incarnation of that master
-	full     bool          // slots are withheld
-	stopping bool
 }
 
 // New returns a node without workers.
 func New(cfg Config) *Workers {
 	w := &Workers{
-		cfg: cfg, spans: spans{cfg.Tracing}, out: newOutbox(&cfg), bySelf: map[sched.Addr]*worker{}, serves: []string{""},
-		attempts: attempts{started: map[sched.AttemptID]*attempt{}, metrics: cfg.Metrics},
+		cfg: cfg, workers: &workerList{bySelf: map[sched.Addr]*worker{}}, serves: []string{""},
+		attempts: &attempts{started: map[sched.AttemptID]*attempt{}, metrics: cfg.Metrics},
 	}
+	w.out = newOutbox(&w.cfg)
+	w.admission = &admission{cfg: &w.cfg, attempts: w.attempts}
+	w.requests = &requests{cfg: &w.cfg, out: w.out, workers: w.workers}
+	w.run = &runner{cfg: &w.cfg, attempts: w.attempts, spans: spans{cfg.Tracing}}
 	w.steps = runloop.NewStepper(w.act, cfg.Recorder)
 	w.timers = runloop.NewTimers(cfg.Clock, cfg.Timer)
 	return w
@@ -121,10 +123,10 @@ func (s *Workers) Attempts() int { return s.attempts.n }
 func (s *Workers) Add() { s.add() }
 
 func (s *Workers) add() *worker {
-	number := int32(len(s.list)) //nolint:gosec // bounded by what registers
+	number := int32(len(s.workers.all)) //nolint:gosec // bounded by what registers
 	w := &worker{number: number, ref: wire.Ref{Role: sched.Worker, Name: s.cfg.Node.Name, Slot: number}, slots: s.cfg.Policy.SlotsPerWorker()}
 	w.done = func(r backend.Result) { s.cfg.Ended(End{w, r}) }
-	s.list = append(s.list, w)
+	s.workers.all = append(s.workers.all, w)
 	s.cfg.Metrics.count(w, 1)
 	if !s.cfg.Policy.SingleMaster() {
 		s.makeCore(w, number)
@@ -136,34 +138,14 @@ func (s *Workers) add() *worker {
 func (s *Workers) makeCore(w *worker, number int32) {
 	w.self = sched.Addr{Role: sched.Worker, ID: number}
 	w.core = s.cfg.Policy.NewWorker(sched.WorkerConfig{Self: w.self, Seed: s.cfg.Seed, Params: s.cfg.Params, Master: s.cfg.Master})
-	s.bySelf[w.self] = w
-}
-
-// live returns the workers there are, in the order of their numbers.
-func (s *Workers) live() []*worker {
-	if !s.gaps {
-		return s.list
-	}
-	return slices.DeleteFunc(slices.Clone(s.list), func(w *worker) bool { return w == nil })
-}
-
-// worker returns the worker of that number on this node, nil when there is none now.
-func (s *Workers) worker(number int32) *worker {
-	if number < 0 || int(number) >= len(s.list) {
-		return nil
-	}
-	w := s.list[number]
-	if w == nil || w.leaving || w.core == nil {
-		return nil
-	}
-	return w
+	s.workers.bySelf[w.self] = w
 }
 
 // AddClassic makes the slot that a classic backend brings. The registry of backends
 // numbers slots as they come, and so does Workers.
 func (s *Workers) AddClassic(b app.Slot) {
-	for len(s.list) < int(b.Number) {
-		s.list, s.gaps = append(s.list, nil), true
+	for len(s.workers.all) < int(b.Number) {
+		s.workers.all, s.workers.gaps = append(s.workers.all, nil), true
 	}
 	w := s.add()
 	w.classic, w.app = true, b.App
@@ -177,7 +159,7 @@ func (s *Workers) AddClassic(b app.Slot) {
 // RemoveClassic removes a classic backend's slot. What ran in the backend has ended by
 // now; a task of a built-in backend is killed.
 func (s *Workers) RemoveClassic(b app.Slot, reason string) {
-	w := s.worker(b.Number)
+	w := s.workers.at(b.Number)
 	if w == nil {
 		return
 	}
@@ -196,8 +178,7 @@ func (s *Workers) removeIfEmpty(w *worker) {
 		return
 	}
 	s.cfg.Metrics.count(w, -1)
-	delete(s.bySelf, w.self)
-	s.list[w.number], s.gaps = nil, true
+	s.workers.remove(w)
 }
 
 // SetServes sets the applications with a backend or an executor that has room here:
@@ -212,4 +193,4 @@ func (s *Workers) SetServes(apps []string) {
 func (s *Workers) Serves() []string { return s.serves }
 
 // Stop has every launch denied from now on, and the slots no longer described.
-func (s *Workers) Stop() { s.stopping = true }
+func (s *Workers) Stop() { s.admission.stopping = true }

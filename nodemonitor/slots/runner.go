@@ -1,0 +1,122 @@
+package slots
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
+)
+
+// runner runs attempts in backends and keeps how they end.
+type runner struct {
+	cfg      *Config
+	attempts *attempts
+	spans    spans
+}
+
+// start runs an attempt: that of the launch being stepped, or one that has waited.
+func (r *runner) start(w *worker, id sched.AttemptID) {
+	a := w.attempts.find(id)
+	if a == nil {
+		a = r.attempts.admit(w) // cores start only what was launched
+	}
+	r.cfg.Results.Reached(a.owner, a.OwnerAddress)
+	r.attempts.enter(a, running)
+	if r.hasStarted(id) {
+		// The attempt runs in another slot, or its result is kept: a master that
+		// learned of it too late. It is not run twice.
+		a.duplicate = true
+		w.done(backend.Result{ID: id, Outcome: sched.Done})
+		return
+	}
+	r.attempts.started[id] = a
+	t := a.task()
+	b := r.cfg.Backends[t.Payload.Backend]
+	if b == nil {
+		w.done(backend.Result{ID: id, Outcome: sched.Failed, Reason: r.noBackend(&t)})
+		return
+	}
+	a.backend = b
+	b.Start(t, w.done)
+}
+
+// hasStarted reports whether the attempt runs here, or has ended here a while ago.
+func (r *runner) hasStarted(id sched.AttemptID) bool {
+	if r.cfg.Kept.Keeps(id) {
+		return true
+	}
+	_, runs := r.attempts.started[id]
+	return runs
+}
+
+func (r *runner) noBackend(t *backend.Task) string {
+	return (&api.Error{
+		What: fmt.Sprintf("there is no backend %q", t.Payload.Backend), Subject: t.Subject(),
+		Tried: fmt.Sprintf("starting it on node %q", r.cfg.Node.Name), Next: "run the same version of pigeon on all hosts",
+	}).Error()
+}
+
+// suspend suspends or resumes an attempt. One whose backend cannot be suspended runs
+// on beside the task that takes its slot: frontends and masters see to it that there
+// is none.
+func (r *runner) suspend(a *attempt, hold bool) {
+	to, err := running, error(nil)
+	if hold {
+		to = suspended
+	}
+	r.attempts.enter(a, to)
+	b, can := a.backend.(backend.Suspender)
+	switch {
+	case a.duplicate:
+	case !can:
+		r.cfg.Log.Warn("an attempt cannot be suspended or resumed by its backend", "attempt", a.id, "job", a.JobName)
+	case hold:
+		err = b.Suspend(a.id)
+	default:
+		err = b.Resume(a.id)
+	}
+	if err != nil {
+		r.cfg.Log.Debug("an attempt ended before it could be suspended or resumed", "attempt", a.id, "error", err)
+	}
+}
+
+// report keeps the result of an attempt whose end is being stepped, or which was
+// killed before it started.
+func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
+	a := w.attempts.find(m.AttemptID())
+	if a == nil || !r.cfg.Results.CanReport(to) {
+		return // launches that name no frontend are not accepted
+	}
+	if a.duplicate {
+		r.cfg.Results.Resend(a.id)
+		return
+	}
+	end := w.ended
+	if end == nil {
+		end = &backend.Result{ID: a.id, Outcome: m.Outcome, Reason: m.Reason}
+	}
+	kept := results.Result{
+		ID: end.ID, Outcome: m.Outcome, Slot: w.number, Reason: m.Reason, Tail: end.Tail, Exit: end.ExitCode, Started: end.Started, Finished: end.Finished,
+		Trace: r.spans.record(r.cfg.Node.Name, a, end),
+	}
+	if !end.Started.IsZero() {
+		kept.Elapsed = max(end.Finished.Sub(end.Started), 0)
+		r.cfg.Metrics.ran[a.class].Observe(kept.Elapsed.Seconds())
+	}
+	r.cfg.Metrics.ended[m.Outcome].Inc()
+	r.cfg.Results.Keep(to, kept)
+}
+
+// yield reports to a frontend that a task it has bound to the worker does not run
+// there: by a result that counts for nothing, because results are repeated until they
+// are on its disk. A message would be dropped while the frontend is not a member, and it
+// would wait for that task for ever.
+func (r *runner) yield(w *worker, to sched.Addr, m *sched.Message) {
+	if _, runs := r.attempts.started[m.AttemptID()]; runs || !r.cfg.Results.CanReport(to) {
+		return
+	}
+	r.cfg.Results.Reached(to, w.launch.OwnerAddress)
+	r.cfg.Results.Keep(to, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: w.number, Reason: m.Reason})
+}
