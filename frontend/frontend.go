@@ -27,7 +27,7 @@ var _ wire.Scheduler = (*Frontend)(nil)
 // listeners; Run serves until its context ends.
 type Frontend struct {
 	life    *daemon.Lifecycle
-	door    daemon.Owner // to the owner goroutine
+	mailbox daemon.Mailbox // of the owner goroutine
 	cfg     Config
 	log     *slog.Logger
 	policy  sched.Policy
@@ -60,7 +60,7 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 	}
 	log = log.With("role", "frontend", "frontend", cfg.ID)
 	f := &Frontend{life: daemon.New("frontend", log), cfg: cfg, log: log, metrics: newMetrics()}
-	f.door = daemon.Owner{Name: "frontend " + cfg.ID, Post: f.post}
+	f.mailbox = daemon.Mailbox{Name: "frontend " + cfg.ID, Post: f.post}
 	if err := f.assemble(); err != nil {
 		return nil, errors.Join(err, f.life.Close())
 	}
@@ -167,7 +167,7 @@ func (f *Frontend) resume() error {
 // ask runs a question on the owner goroutine and waits for its answer; tried is its
 // purpose, for errors.
 func ask[T any](ctx context.Context, f *Frontend, tried string, question func(*owner) T) (T, error) {
-	return daemon.Ask(ctx, f.door, tried, func() T { return question(f.owner) })
+	return daemon.Ask(ctx, f.mailbox, tried, func() T { return question(f.owner) })
 }
 
 func (f *Frontend) post(do func()) error { return f.loop.Post(do) }

@@ -66,8 +66,8 @@ func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsRepl
 		e := f.owner.outbox.Effects()
 		e.replies = append(e.replies, func(err error) { done <- answer{reply, err} })
 	}); err != nil {
-		return wire.ReportsReply{}, f.door.Refusal(err, tried)
+		return wire.ReportsReply{}, f.mailbox.Refusal(err, tried)
 	}
-	a, err := daemon.Await(ctx, f.door, tried, done)
+	a, err := daemon.Await(ctx, f.mailbox, tried, done)
 	return a.reply, errors.Join(err, a.err)
 }

@@ -37,7 +37,7 @@ func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, e
 			return "", err
 		}
 		if err := f.post(func() { f.owner.dispatch.Deliver(b) }); err != nil {
-			return "", f.door.Refusal(err, "taking messages of "+b.Sender.String())
+			return "", f.mailbox.Refusal(err, "taking messages of "+b.Sender.String())
 		}
 		return "", nil
 	})

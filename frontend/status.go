@@ -139,7 +139,7 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 			j.WaitEnd(done)
 		}
 	}); err != nil {
-		return api.Status{}, f.door.Refusal(err, tried)
+		return api.Status{}, f.mailbox.Refusal(err, tried)
 	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -151,7 +151,7 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-f.life.Stopping():
-		return api.Status{}, f.door.Stopping(tried)
+		return api.Status{}, f.mailbox.Stopping(tried)
 	}
 	f.leaveEnd(id, done)
 	return f.Status(context.WithoutCancel(ctx), name)
@@ -186,7 +186,7 @@ func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) 
 			f.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "cancelled by its user"})
 		}
 	}); err != nil {
-		return api.Status{}, f.door.Refusal(err, tried)
+		return api.Status{}, f.mailbox.Refusal(err, tried)
 	}
 	select {
 	case s, known := <-done:
@@ -195,7 +195,7 @@ func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) 
 		}
 		return s, nil
 	case <-ctx.Done():
-		return api.Status{}, f.door.Late(tried)
+		return api.Status{}, f.mailbox.Late(tried)
 	}
 }
 

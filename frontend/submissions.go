@@ -39,7 +39,7 @@ func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, dupli
 	if err := f.post(func() {
 		f.submissions.accept(sub, func(duplicate bool, err error) { done <- answer{duplicate, err} })
 	}); err != nil {
-		return "", false, f.door.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
+		return "", false, f.mailbox.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
 	}
 	select {
 	case a := <-done:

@@ -26,7 +26,7 @@ import (
 // its context ends.
 type Master struct {
 	life        *daemon.Lifecycle
-	door        daemon.Owner // to the owner goroutine
+	mailbox        daemon.Mailbox // of the owner goroutine
 	cfg         Config
 	log         *slog.Logger
 	self        wire.Ref
@@ -54,7 +54,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 	m := &Master{
 		life: daemon.New("master", log), cfg: cfg, log: log, self: addrmap.MasterRef(cfg.Group), incarnation: rand.Int64N(1<<62) + 1, //nolint:gosec // a name, no secret
 	}
-	m.door = daemon.Owner{Name: cfg.name(), Post: func(do func()) error { return m.loop.Post(do) }}
+	m.mailbox = daemon.Mailbox{Name: cfg.name(), Post: func(do func()) error { return m.loop.Post(do) }}
 	if err := m.assemble(p, params); err != nil {
 		return nil, errors.Join(err, m.life.Close())
 	}
@@ -140,7 +140,7 @@ func (m *Master) listen() (err error) {
 // The error is what ended it before. It may be called once.
 func (m *Master) Run(ctx context.Context) error {
 	return m.life.Run(ctx, daemon.Parts{
-		Connect: m.connectNotices, Owner: m.loop.Run, Tasks: append(m.owner.siblings.heartbeats(m), daemon.Task(m.sweep)),
+		Connect: m.connectNotices, Owner: m.loop.Run, Tasks: append(m.owner.siblings.heartbeats(m), m.sweep),
 		Started: m.life.MarkReady, Wake: m.owner.publication.close,
 	})
 }

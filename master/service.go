@@ -21,7 +21,7 @@ var (
 func (m *Master) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return m.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
 		if err := m.loop.Post(func() { m.owner.deliver(b) }); err != nil {
-			return "", m.door.Refusal(err, "taking messages of "+b.Sender.String())
+			return "", m.mailbox.Refusal(err, "taking messages of "+b.Sender.String())
 		}
 		return "", nil
 	})
@@ -33,7 +33,7 @@ func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, err
 		reply wire.HelloReply
 		err   error
 	}
-	a, err := daemon.Ask(ctx, m.door, "registering "+h.Sender.String(), func() (a answer) {
+	a, err := daemon.Ask(ctx, m.mailbox, "registering "+h.Sender.String(), func() (a answer) {
 		a.reply, a.err = m.owner.hello(h)
 		return a
 	})
@@ -47,7 +47,7 @@ func (m *Master) Membership(ctx context.Context, incarnation int64, version uint
 
 // Snapshot applies a node's heartbeat.
 func (m *Master) Snapshot(ctx context.Context, s *wire.Snapshot) (wire.SnapshotReply, error) {
-	return daemon.Ask(ctx, m.door, "applying a snapshot of "+s.Sender.String(), func() wire.SnapshotReply {
+	return daemon.Ask(ctx, m.mailbox, "applying a snapshot of "+s.Sender.String(), func() wire.SnapshotReply {
 		problem := m.owner.nodes.Snapshot(s)
 		return wire.SnapshotReply{Incarnation: m.incarnation, Epoch: m.owner.epoch.Number, Known: problem == "", Problem: problem}
 	})
@@ -55,10 +55,10 @@ func (m *Master) Snapshot(ctx context.Context, s *wire.Snapshot) (wire.SnapshotR
 
 // MasterState returns the group as it is now.
 func (m *Master) MasterState(ctx context.Context) (api.MasterState, error) {
-	return daemon.Ask(ctx, m.door, "looking the group up", m.owner.state)
+	return daemon.Ask(ctx, m.mailbox, "looking the group up", m.owner.state)
 }
 
 // JobView returns what the group holds of a job.
 func (m *Master) JobView(ctx context.Context, job sched.JobID, app string) (wire.JobView, error) {
-	return daemon.Ask(ctx, m.door, "looking a job up", func() wire.JobView { return m.owner.jobView(job, app) })
+	return daemon.Ask(ctx, m.mailbox, "looking a job up", func() wire.JobView { return m.owner.jobView(job, app) })
 }

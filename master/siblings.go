@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
-	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -73,14 +72,14 @@ func (all *siblings) close() (err error) {
 	return err
 }
 
-// heartbeats are the tasks that say hello to the other masters.
-func (all *siblings) heartbeats(m *Master) (tasks []func(context.Context) error) {
+// heartbeats returns the tasks that send hellos to the other masters.
+func (all *siblings) heartbeats(m *Master) (tasks []func(context.Context)) {
 	for _, s := range all.list {
-		tasks = append(tasks, daemon.Task(membership.NewHeartbeat(helloEvery, nil, func(ctx context.Context) error {
+		tasks = append(tasks, membership.NewHeartbeat(helloEvery, nil, func(ctx context.Context) error {
 			reply, err := m.sayHello(ctx, s)
 			m.post(func() { all.helloAnswered(s, reply, err) })
 			return err
-		}).Run))
+		}).Run)
 	}
 	return tasks
 }

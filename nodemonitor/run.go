@@ -16,9 +16,9 @@ const stopTimeout = time.Second
 // what ran here included. The error is what ended it before, or did not end
 // cleanly. It may be called once.
 func (n *NodeMonitor) Run(ctx context.Context) error {
-	tasks := []func(context.Context) error{daemon.Task(n.registration.Run), daemon.Task(n.repeat)}
+	tasks := []func(context.Context){n.registration.Run, n.repeat}
 	if n.follower != nil {
-		tasks = append(tasks, daemon.Task(n.follow))
+		tasks = append(tasks, n.follow)
 	}
 	return n.life.Run(ctx, daemon.Parts{
 		Owner: n.loop.Run, Tasks: tasks, Drain: n.stopWorkers,

@@ -50,8 +50,8 @@ type executorState struct {
 
 // state returns what /status shows.
 func (n *NodeMonitor) state(ctx context.Context) (any, error) {
-	inbox := daemon.Owner{Name: fmt.Sprintf("node %q", n.cfg.ID), Post: func(do func()) error { return n.loop.Post(event{do: do}) }}
-	return daemon.Ask(ctx, inbox, "showing its status", n.currentState)
+	mailbox := daemon.Mailbox{Name: fmt.Sprintf("node %q", n.cfg.ID), Post: func(do func()) error { return n.loop.Post(event{do: do}) }}
+	return daemon.Ask(ctx, mailbox, "showing its status", n.currentState)
 }
 
 // currentState runs on the owner goroutine.

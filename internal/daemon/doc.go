@@ -4,7 +4,7 @@
 //	Settings    the settings that all three have, and their validation
 //	Lifecycle   what New opened is closed once; Run starts the parts and stops
 //	            them in order; the first failure ends the daemon
-//	Owner       questions to the goroutine that alone touches a daemon's state
+//	Mailbox     questions to the goroutine that alone touches a daemon's state
 //
 // A daemon embeds a Lifecycle. Its New opens listeners, tracing and a recording
 // with it, and registers whatever else it opens with OnClose. Its Run names the

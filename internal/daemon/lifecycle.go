@@ -65,8 +65,8 @@ type Parts struct {
 	Connect func() error
 	// Owner is the owner goroutine. It runs until everything else has ended.
 	Owner func(ctx context.Context)
-	// Tasks run until the daemon stops. An error of one ends the daemon.
-	Tasks []func(ctx context.Context) error
+	// Tasks run until the daemon stops. One that cannot go on calls Fail.
+	Tasks []func(ctx context.Context)
 	// Started is called when all of the above runs.
 	Started func()
 
@@ -77,11 +77,6 @@ type Parts struct {
 	Drain func()
 	// Drained is called when the servers have ended too, before the owner does.
 	Drained func() error
-}
-
-// Task is a task that cannot fail.
-func Task(run func(ctx context.Context)) func(ctx context.Context) error {
-	return func(ctx context.Context) error { run(ctx); return nil }
 }
 
 // Run serves until ctx is done or a part fails, stops the parts in order, closes
@@ -138,7 +133,7 @@ func (l *Lifecycle) serve() (all *sync.WaitGroup, stop func()) {
 func (l *Lifecycle) runTasks(ctx context.Context, p Parts) error {
 	tasks, ctx := errgroup.WithContext(ctx)
 	for _, task := range p.Tasks {
-		tasks.Go(func() error { return task(ctx) })
+		tasks.Go(func() error { task(ctx); return nil })
 	}
 	tasks.Go(func() error {
 		select {

@@ -25,7 +25,7 @@ type small struct {
 	loop    *runloop.Loop[func()]
 	address string // of its service
 	status  *telemetry.Server
-	fault   func(ctx context.Context) error // of its task
+	task    func(ctx context.Context)
 
 	mu     sync.Mutex
 	events []string
@@ -45,7 +45,7 @@ func (d *small) noted() string {
 
 func newSmall(t testing.TB) *small {
 	t.Helper()
-	d := &small{Lifecycle: daemon.New("small daemon", slog.New(slog.DiscardHandler)), fault: func(ctx context.Context) error { <-ctx.Done(); return nil }}
+	d := &small{Lifecycle: daemon.New("small daemon", slog.New(slog.DiscardHandler)), task: func(ctx context.Context) { <-ctx.Done() }}
 	d.loop = runloop.New(10, func(batch []func()) {
 		for _, do := range batch {
 			do()
@@ -75,11 +75,7 @@ func (d *small) Run(ctx context.Context) error {
 	return d.Lifecycle.Run(ctx, daemon.Parts{
 		Connect: func() error { d.note("connect"); return nil },
 		Owner:   func(ctx context.Context) { d.loop.Run(ctx); d.note("owner ended") },
-		Tasks: []func(context.Context) error{func(ctx context.Context) error {
-			err := d.fault(ctx)
-			d.note("task ended")
-			return err
-		}},
+		Tasks:   []func(context.Context){func(ctx context.Context) { d.task(ctx); d.note("task ended") }},
 		Started: d.MarkReady,
 		Wake:    func() { d.note("wake") },
 		Drain: func() {
@@ -104,7 +100,7 @@ func (d *small) dial() error {
 // The parts are stopped in order, and whatever was opened is closed, the last first.
 func TestOrder(t *testing.T) {
 	d := newSmall(t)
-	d.fault = func(ctx context.Context) error { <-ctx.Done(); <-d.Stopping(); return nil }
+	d.task = func(ctx context.Context) { <-ctx.Done(); <-d.Stopping() }
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { <-d.Ready(); stop() }()
 	if err := d.Run(ctx); err != nil {
@@ -130,11 +126,10 @@ func TestOrder(t *testing.T) {
 func TestFailures(t *testing.T) {
 	broken := errors.New("broken")
 	for name, d := range map[string]func(*small){
-		"a task":              func(d *small) { d.fault = func(context.Context) error { return broken } },
-		"Fail":                func(d *small) { d.Fail(broken); d.Fail(errors.New("a later reason")) },
-		"Fail while serving":  func(d *small) { go func() { <-d.Ready(); d.Fail(broken) }() },
-		"Fail while stopping": func(d *small) { d.fault = func(ctx context.Context) error { d.Fail(broken); <-ctx.Done(); return nil } },
-		"closing a part":      func(d *small) { d.OnClose(func() error { return broken }); d.Fail(errors.New("a reason")) },
+		"a task":             func(d *small) { d.task = func(context.Context) { d.Fail(broken) } },
+		"Fail":               func(d *small) { d.Fail(broken); d.Fail(errors.New("a later reason")) },
+		"Fail while serving": func(d *small) { go func() { <-d.Ready(); d.Fail(broken) }() },
+		"closing a part":     func(d *small) { d.OnClose(func() error { return broken }); d.Fail(errors.New("a reason")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSmall(t)
@@ -147,6 +142,17 @@ func TestFailures(t *testing.T) {
 				t.Errorf("not everything was closed: %s", s.noted())
 			}
 		})
+	}
+}
+
+// A failure while the daemon stops is returned too.
+func TestFailureWhileStopping(t *testing.T) {
+	d, broken := newSmall(t), errors.New("broken")
+	d.task = func(ctx context.Context) { <-ctx.Done(); d.Fail(broken) }
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if err := d.Run(stopped); !errors.Is(err, broken) {
+		t.Errorf("Run returned %v", err)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestAsk(t *testing.T) {
 	var refuse error
 	var waiting func()
 	late := false
-	o := daemon.Owner{Name: "frontend f", Post: func(do func()) error {
+	o := daemon.Mailbox{Name: "frontend f", Post: func(do func()) error {
 		switch {
 		case refuse != nil:
 			return refuse

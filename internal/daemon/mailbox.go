@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
+)
+
+// retryAfter is when a caller may try again whom a full inbox refused.
+const retryAfter = 100 * time.Millisecond
+
+// Mailbox is how others reach the owner goroutine, which alone touches the state of
+// a daemon.
+type Mailbox struct {
+	// Name is the daemon in errors: "frontend f-0".
+	Name string
+	// Post runs do on the owner goroutine; the error is one of package runloop.
+	Post func(do func()) error
+}
+
+// Ask runs a question on the owner goroutine and returns its answer. The error
+// says that the inbox is full, that the daemon is stopping or that ctx ended
+// first; tried says in it what for: "looking job X up".
+func Ask[T any](ctx context.Context, m Mailbox, tried string, question func() T) (answer T, err error) {
+	done := make(chan T, 1)
+	if err := m.Post(func() { done <- question() }); err != nil {
+		return answer, m.Refusal(err, tried)
+	}
+	return Await(ctx, m, tried, done)
+}
+
+// Await returns the answer to a question that was posted before.
+func Await[T any](ctx context.Context, m Mailbox, tried string, done <-chan T) (answer T, err error) {
+	select {
+	case answer = <-done:
+		return answer, nil
+	case <-ctx.Done():
+		return answer, m.Late(tried)
+	}
+}
+
+// Refusal turns an error of Post into one for users.
+func (m Mailbox) Refusal(err error, tried string) error {
+	if errors.Is(err, runloop.ErrClosed) {
+		return m.Stopping(tried)
+	}
+	return &api.Error{Problem: api.Busy, What: err.Error(), Subject: m.Name, Tried: tried, Next: "try again", RetryAfter: retryAfter}
+}
+
+// Stopping is the answer of a daemon that stops.
+func (m Mailbox) Stopping(tried string) error {
+	return &api.Error{Problem: api.NotReady, What: runloop.ErrClosed.Error(), Subject: m.Name, Tried: tried, Next: "try again when it is back"}
+}
+
+// Late is the answer to a caller who could not wait.
+func (m Mailbox) Late(tried string) error {
+	return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: m.Name, Tried: tried, Next: "try again"}
+}
