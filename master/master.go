@@ -26,7 +26,7 @@ import (
 // its context ends.
 type Master struct {
 	life        *daemon.Lifecycle
-	mailbox        daemon.Mailbox // of the owner goroutine
+	mailbox     daemon.Mailbox // of the owner goroutine
 	cfg         Config
 	log         *slog.Logger
 	self        wire.Ref
