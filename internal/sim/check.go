@@ -122,14 +122,12 @@ func (w *World) recount(f *daemon) {
 
 // checkStep checks a core after a step.
 func (w *World) checkStep(h *host, m *sched.Message, out []sched.Action) {
-	if v, ok := h.core.(interface{ Valid() error }); ok {
-		err := v.Valid()
-		w.check.must(checkCores, err == nil, "%s, after %s: %w", h.p.place, sched.Describe(m), err)
-	}
+	err := h.core.Valid()
+	w.check.must(checkCores, err == nil, "%s, after %s: %w", h.p.place, sched.Describe(m), err)
 	if h.p.role != sched.Master {
 		return
 	}
-	core := h.core.(sched.MasterCore)
+	core := h.daemon.core
 	if w.faults.Observe != nil {
 		if err := w.faults.Observe(core, m, out); err != nil {
 			w.check.must(checkCores, false, "%s, at %s: %w", h.p.place, sched.Describe(m), err)

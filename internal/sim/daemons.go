@@ -19,7 +19,14 @@ func (w *World) startMaster(g int) {
 		MaxTasks: w.faults.MaxTasks, Recover: m.life > 1,
 	}
 	if w.cfg.Policy.NewMaster != nil {
-		m.host = w.addHost(sched.Master, &m.process, func() sched.Core { return w.cfg.Policy.NewMaster(cfg) })
+		m.core = nil
+		m.host = w.addHost(sched.Master, &m.process, func() checked {
+			core := w.cfg.Policy.NewMaster(cfg)
+			if m.core == nil {
+				m.core = core
+			}
+			return core
+		})
 		m.host.daemon = m
 		w.input(m.host, sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: m.epoch})
 	}
@@ -73,7 +80,7 @@ func (w *World) startFrontend(i int) {
 		f.lost = map[int]bool{}
 	}
 	cfg := sched.DistributorConfig{Self: sched.Addr{Role: sched.Distributor, ID: int32(i)}, Seed: w.cfg.Seed, Params: w.cfg.Params} //nolint:gosec // frontends are few
-	f.host = w.addHost(sched.Distributor, &f.process, func() sched.Core { return w.cfg.Policy.NewDistributor(cfg) })
+	f.host = w.addHost(sched.Distributor, &f.process, func() checked { return w.cfg.Policy.NewDistributor(cfg) })
 	f.host.daemon = f
 	w.restore(f)
 	if !f.alive {

@@ -155,7 +155,7 @@ func (w *World) checkMaster(m *daemon) {
 			workers++
 		}
 	}
-	t := m.host.core.(sched.MasterCore).Totals()
+	t := m.core.Totals()
 	queued, registered, idle := 0, 0, 0
 	for i := range t.Queued {
 		queued += t.Queued[i]

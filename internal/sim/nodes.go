@@ -72,7 +72,7 @@ func (w *World) newWorker(n *node, slot int) *worker {
 		Self: sched.Addr{Role: sched.Worker, ID: max(0, x.number)}, Seed: w.cfg.Seed, Params: w.cfg.Params,
 		Master: sched.Addr{Role: sched.Master, ID: int32(n.group)}, Reserved: n.is.Fixed && n.is.Reserved, //nolint:gosec // groups are few
 	}
-	x.host = w.addHost(sched.Worker, &n.process, func() sched.Core {
+	x.host = w.addHost(sched.Worker, &n.process, func() checked {
 		core := w.cfg.Policy.NewWorker(cfg)
 		if x.core == nil {
 			x.core = core

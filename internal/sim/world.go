@@ -78,7 +78,8 @@ type daemon struct {
 	syncing bool
 	waiting []func() // acknowledgements that wait for the disk
 
-	epoch      uint64 // of a master
+	core       sched.MasterCore // of a master; nil under a policy without masters
+	epoch      uint64           // of a master
 	serves     []string
 	members    []member // workers by the numbers that it knows them by
 	registered map[int]registration
@@ -101,13 +102,19 @@ type registration struct {
 	heard sched.Time
 }
 
+// checked is a core of any role, with its invariants.
+type checked interface {
+	sched.Core
+	Valid() error
+}
+
 // host is one core and the daemon in which it lives.
 type host struct {
 	addr   sched.Addr // in the engine
 	p      *process
 	life   int // of the daemon
-	core   sched.Core
-	renew  func() sched.Core // makes another one like it
+	core   checked
+	renew  func() checked // makes another one like it
 	daemon *daemon
 	worker *worker
 }
@@ -169,7 +176,7 @@ func (w *World) process(p place) *process {
 }
 
 // addHost gives a core its address in the engine.
-func (w *World) addHost(role sched.Role, p *process, renew func() sched.Core) *host {
+func (w *World) addHost(role sched.Role, p *process, renew func() checked) *host {
 	h := &host{addr: sched.Addr{Role: role, ID: int32(len(w.hosts[role]))}, p: p, life: p.life, core: renew(), renew: renew} //nolint:gosec // cores are few
 	w.hosts[role] = append(w.hosts[role], h)
 	w.add(h.addr, h.core)
