@@ -2,9 +2,12 @@ package master_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -17,11 +20,17 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// freeAddresses returns addresses on which no process listens.
+// freeAddresses returns addresses on which no process listens. Where all of 127.0.0.0/8
+// is loopback they are on a host of this test's own: between here and the master's start
+// other processes take free ports of 127.0.0.1.
 func freeAddresses(t *testing.T, n int) (list []string) {
 	t.Helper()
+	host := "127.0.0.1"
+	if runtime.GOOS == "linux" {
+		host = fmt.Sprintf("127.%d.%d.%d", 1+rand.N(254), rand.N(256), 1+rand.N(254))
+	}
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.Listen("tcp", host+":0")
 		if err != nil {
 			t.Fatal(err)
 		}

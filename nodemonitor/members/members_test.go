@@ -103,7 +103,7 @@ func TestPatience(t *testing.T) {
 		if w.Sessions().Status(frontend, 7) != protocol.Current || len(w.gone) > 0 {
 			t.Error("a frontend was missing for a moment, came back, and has left")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if w.Sessions().Status(frontend, 7) != protocol.Unknown || len(w.gone) != 1 || len(w.linked) != 0 {
 			t.Errorf("a second later: links to %v, gone %v", w.linked, w.gone)
