@@ -31,7 +31,7 @@
 //	sparrow, peacock                            one master without a core: it publishes the membership
 //
 // Where there is one master it numbers the workers, and all daemons know a worker by
-// that number; docs/adr/0012-live-rivals.md says why. The masters of pigeon-sort and
+// that number; docs/adr/0008-single-master.md says why. The masters of pigeon-sort and
 // pigeon-x say hello to each other each second; one that does not answer for five
 // is lost, and nothing is offered to it.
 //

@@ -9,7 +9,7 @@ import (
 // Under a policy with a single master everybody talks to workers, by the membership
 // that the master publishes: the workers that are registered with it. Each daemon reads
 // it in its own time, so one may know a worker that another has not met yet, or has
-// taken for lost (docs/adr/0012-live-rivals.md).
+// taken for lost (docs/adr/0008-single-master.md).
 
 const (
 	publishesAfter = 2 * sched.Second        // a master that follows another one waits for the nodes
