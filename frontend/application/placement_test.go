@@ -20,7 +20,7 @@ func TestWhyNowhereNamesTheHolders(t *testing.T) {
 	if err := d.register(&b, d.now); err != nil {
 		t.Fatal(err)
 	}
-	why := d.placementRefusal(d.memoryUse(), d.apps["late"], 2, d.now)
+	why := d.newPlacement(d.now).refusal(d.apps["late"], 2)
 	for _, part := range []string{`2 executors of 200 MB each of application "late"`, `node "a" has 1000 MB`, "950 MB of them taken (app 900 MB, applications of other frontends 50 MB)", "give executors less memory"} {
 		if !strings.Contains(why, part) {
 			t.Errorf("%q does not say %q", why, part)
@@ -74,7 +74,7 @@ func TestApplicationsShareTheRoom(t *testing.T) {
 		d.apps[id].filesReady, d.apps[id].wants.Executors = true, 1
 	}
 	d.tick(d.now)
-	if r := d.memoryUse(); r.ordered["a"] != 700 || r.ordered["b"] != 700 {
+	if r := d.newPlacement(d.now); r.ordered["a"] != 700 || r.ordered["b"] != 700 {
 		t.Errorf("ordered on nodes of 1000 MB: %v", r.ordered)
 	}
 	for id, a := range d.apps {

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,9 +45,7 @@ func TestEveryMethodIsDocumented(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for service, list := range methods(string(text), serviceOf, methodOf) {
-			idl[service] = list
-		}
+		maps.Copy(idl, methods(string(text), serviceOf, methodOf))
 	}
 	page, err := os.ReadFile("../../docs/wire.md")
 	if err != nil {

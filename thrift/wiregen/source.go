@@ -23,8 +23,11 @@ func parseFolders(top string) (sources, error) {
 	s := sources{structs: map[string][]field{}, named: map[string]string{}}
 	for pkg, folder := range folders {
 		files, err := filepath.Glob(filepath.Join(top, folder, "*.go"))
-		if err != nil || len(files) == 0 {
-			return s, fmt.Errorf("%s holds no Go files: %v", folder, err)
+		if err != nil {
+			return s, err
+		}
+		if len(files) == 0 {
+			return s, fmt.Errorf("%s holds no Go files", folder)
 		}
 		for _, path := range files {
 			if strings.HasSuffix(path, "_test.go") {
