@@ -36,7 +36,7 @@ func describeGenerators() string {
 func traceInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect TRACE",
-		Short: "Tell what is in a workload: jobs, tasks, load, distributions by class",
+		Short: "Show what is in a workload: jobs, tasks, load, distributions by class",
 		Example: `  pigeon trace inspect gen:ec2,load=0.7
   pigeon trace inspect jobs.tr --workers 300 -o json`,
 		Args: oneTrace,
