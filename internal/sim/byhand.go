@@ -36,7 +36,7 @@ func (w *World) deliverAll() {
 			return
 		}
 	}
-	w.check.must(checkRest, false, "%d messages, and there is no end", maxDeliveries)
+	w.check.mustf(checkRest, false, "%d messages, and there is no end", maxDeliveries)
 }
 
 // advance lets time pass: timers that are due fire, in order.

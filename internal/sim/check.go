@@ -76,8 +76,8 @@ func (c *checker) newJob(m *sched.Message, owner int) *job {
 	return j
 }
 
-// must notes that a check was looked at, and the violation if it does not hold.
-func (c *checker) must(check int, holds bool, format string, args ...any) {
+// mustf notes that a check was looked at, and the violation if it does not hold.
+func (c *checker) mustf(check int, holds bool, format string, args ...any) {
 	c.checks[check].Looked++
 	if !holds && c.err == nil {
 		c.err = fmt.Errorf(format, args...)
@@ -90,13 +90,13 @@ func (w *World) count(f *daemon, m *sched.Message) {
 	c := &w.check
 	j := c.byID[m.Job]
 	if j == nil {
-		c.must(checkResults, false, "%s journals a job that was never submitted: %s", f.place, sched.Describe(m))
+		c.mustf(checkResults, false, "%s journals a job that was never submitted: %s", f.place, sched.Describe(m))
 		return
 	}
 	switch m.Kind {
 	case sched.TaskEnded:
 		j.results[m.First]++
-		c.must(checkResults, m.Outcome != sched.Done || c.ran[m.AttemptID()], "%s accepts %s as done, which never ran to its end", f.place, m.AttemptID())
+		c.mustf(checkResults, m.Outcome != sched.Done || c.ran[m.AttemptID()], "%s accepts %s as done, which never ran to its end", f.place, m.AttemptID())
 	case sched.JobEnded:
 		j.ended++
 		j.outcome = m.Outcome
@@ -123,14 +123,14 @@ func (w *World) recount(f *daemon) {
 // checkStep checks a core after a step.
 func (w *World) checkStep(h *host, m *sched.Message, out []sched.Action) {
 	err := h.core.Valid()
-	w.check.must(checkCores, err == nil, "%s, after %s: %w", h.p.place, sched.Describe(m), err)
+	w.check.mustf(checkCores, err == nil, "%s, after %s: %w", h.p.place, sched.Describe(m), err)
 	if h.p.role != sched.Master {
 		return
 	}
 	core := h.daemon.core
 	if w.faults.Observe != nil {
 		if err := w.faults.Observe(core, m, out); err != nil {
-			w.check.must(checkCores, false, "%s, at %s: %w", h.p.place, sched.Describe(m), err)
+			w.check.mustf(checkCores, false, "%s, at %s: %w", h.p.place, sched.Describe(m), err)
 		}
 	}
 	if w.faults.Weight > 0 {
@@ -156,7 +156,7 @@ func (w *World) checkWeight(d *daemon, core sched.MasterCore, in *sched.Message,
 			d.passed++
 		}
 	}
-	w.check.must(checkWeight, d.passed < w.faults.Weight, "%s: general workers took %d short tasks in a row, and W is %d", d.place, d.passed, w.faults.Weight)
+	w.check.mustf(checkWeight, d.passed < w.faults.Weight, "%s: general workers took %d short tasks in a row, and W is %d", d.place, d.passed, w.faults.Weight)
 }
 
 func (d *daemon) isReserved(worker int32, now map[int32]bool) bool {
@@ -170,7 +170,7 @@ func (d *daemon) isReserved(worker int32, now map[int32]bool) bool {
 func (w *World) checkLaunch(d *daemon, a *sched.Action) {
 	c := &w.check
 	if int(a.To.ID) >= len(d.members) || d.members[a.To.ID].worker == nil {
-		c.must(checkGone, false, "%s sends to a worker that never registered: %s", d.place, sched.DescribeAction(a))
+		c.mustf(checkGone, false, "%s sends to a worker that never registered: %s", d.place, sched.DescribeAction(a))
 		return
 	}
 	x := &d.members[a.To.ID]
@@ -178,9 +178,9 @@ func (w *World) checkLaunch(d *daemon, a *sched.Action) {
 	case sched.SetReserved:
 		x.reserved = a.Msg.Reserved
 	case sched.Launch, sched.Preempt:
-		c.must(checkGone, !x.gone, "%s launches at a worker that is gone: %s", d.place, sched.DescribeAction(a))
-		c.must(checkReserved, !x.reserved || a.Msg.Class != sched.Long, "%s launches a long task at a reserved worker: %s", d.place, sched.DescribeAction(a))
-		c.must(checkGone, d.payloads[a.Msg.Job], "%s launches a task of a job that it has forgotten: %s", d.place, sched.DescribeAction(a))
+		c.mustf(checkGone, !x.gone, "%s launches at a worker that is gone: %s", d.place, sched.DescribeAction(a))
+		c.mustf(checkReserved, !x.reserved || a.Msg.Class != sched.Long, "%s launches a long task at a reserved worker: %s", d.place, sched.DescribeAction(a))
+		c.mustf(checkGone, d.payloads[a.Msg.Job], "%s launches a task of a job that it has forgotten: %s", d.place, sched.DescribeAction(a))
 	}
 }
 
@@ -188,7 +188,7 @@ func (w *World) checkLaunch(d *daemon, a *sched.Action) {
 func (w *World) checkLimits(x *worker, m *sched.Message) {
 	if m.Kind == sched.Yield {
 		j := w.check.byID[m.Job]
-		w.check.must(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is to start anew what cannot be: %s", x.node.place, sched.Describe(m))
+		w.check.mustf(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is to start anew what cannot be: %s", x.node.place, sched.Describe(m))
 	}
 }
 
@@ -201,10 +201,10 @@ func (w *World) mayStart(self sched.Addr, m *sched.Message) bool {
 		}
 	}
 	room := running < w.cfg.Policy.SlotsPerWorker()
-	w.check.must(checkRoom, room, "%s starts %s at a worker that runs %d tasks", h.p.place, m.AttemptID(), running)
+	w.check.mustf(checkRoom, room, "%s starts %s at a worker that runs %d tasks", h.p.place, m.AttemptID(), running)
 	if in := h.worker.input; in != nil && in.AttemptID() == m.AttemptID() {
 		slot := h.worker.core.Slot()
-		w.check.must(checkReserved, !slot.Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", h.p.place, sched.Describe(in))
+		w.check.mustf(checkReserved, !slot.Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", h.p.place, sched.Describe(in))
 	}
 	return room
 }

@@ -79,7 +79,7 @@ func (w *World) watch(still, ended int, since sched.Time) {
 			w.finished = true
 		case w.now-since > patience:
 			w.checkEnd()
-			w.check.must(checkRest, false, "%d jobs have ended, and the cluster does not come to rest for %s", ended, seconds(patience))
+			w.check.mustf(checkRest, false, "%d jobs have ended, and the cluster does not come to rest for %s", ended, seconds(patience))
 		default:
 			w.watch(still, ended, since)
 		}
@@ -119,12 +119,12 @@ func (w *World) processes() (list []*process) {
 func (w *World) checkEnd() {
 	c := &w.check
 	for _, j := range c.jobs {
-		c.must(checkJobs, j.ended == 1 || (!j.accepted && j.ended == 0), "job %s ended %d times", j.id, j.ended)
+		c.mustf(checkJobs, j.ended == 1 || (!j.accepted && j.ended == 0), "job %s ended %d times", j.id, j.ended)
 		if j.ended == 0 {
 			continue
 		}
 		for task, n := range j.results {
-			c.must(checkResults, n == 1 || (n == 0 && j.outcome == sched.Killed), "job %s, which ended %s: task %d has %d accepted results", j.id, j.outcome, task, n)
+			c.mustf(checkResults, n == 1 || (n == 0 && j.outcome == sched.Killed), "job %s, which ended %s: task %d has %d accepted results", j.id, j.outcome, task, n)
 		}
 	}
 	for _, m := range w.masters {
@@ -133,7 +133,7 @@ func (w *World) checkEnd() {
 	for _, n := range w.nodes {
 		for _, x := range n.workers {
 			held := len(w.runs.byWorker[x.host.addr.ID])
-			c.must(checkRest, held == 0 && len(x.kept) == 0, "%s: worker %d has %d tasks and keeps %d results", n.place, x.slot, held, len(x.kept))
+			c.mustf(checkRest, held == 0 && len(x.kept) == 0, "%s: worker %d has %d tasks and keeps %d results", n.place, x.slot, held, len(x.kept))
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (w *World) checkMaster(m *daemon) {
 		if w.payloadDefect() {
 			break
 		}
-		w.check.must(checkRest, false, "%s still holds job %s", m.place, id)
+		w.check.mustf(checkRest, false, "%s still holds job %s", m.place, id)
 	}
 	workers := 0
 	for i := range m.members {
@@ -164,8 +164,8 @@ func (w *World) checkMaster(m *daemon) {
 		registered += t.Workers[i]
 		idle += t.Idle[i]
 	}
-	w.check.must(checkRest, (queued == 0 || w.payloadDefect()) && registered == workers, "%s at rest: %d tasks wait; it has %d workers, %d are registered", m.place, queued, registered, workers)
-	w.check.must(checkRest, idle == workers || t.Idle[0] == sched.Unknown, "%s at rest: %d of %d workers are idle", m.place, idle, workers)
+	w.check.mustf(checkRest, (queued == 0 || w.payloadDefect()) && registered == workers, "%s at rest: %d tasks wait; it has %d workers, %d are registered", m.place, queued, registered, workers)
+	w.check.mustf(checkRest, idle == workers || t.Idle[0] == sched.Unknown, "%s at rest: %d of %d workers are idle", m.place, idle, workers)
 }
 
 func (w *World) report() *Report {

@@ -55,11 +55,11 @@ func (w *World) replay() {
 		m := s.msg
 		core.Step(s.now, s.from, &m, &out)
 		if !same(s.out, out.List()) {
-			w.check.must(checkSame, false, "%s, at %s: the same inputs gave %s, then %s", s.h.p.place, sched.Describe(&s.msg), describe(s.out), describe(out.List()))
+			w.check.mustf(checkSame, false, "%s, at %s: the same inputs gave %s, then %s", s.h.p.place, sched.Describe(&s.msg), describe(s.out), describe(out.List()))
 			return
 		}
 	}
-	w.check.must(checkSame, true, "")
+	w.check.mustf(checkSame, true, "")
 }
 
 func same(a, b []sched.Action) bool {

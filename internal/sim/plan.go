@@ -60,8 +60,8 @@ func (w *World) planFaults() {
 	next()
 }
 
-// strike notes that the fault whose turn it is happens.
-func (w *World) strike(format string, args ...any) {
+// strikef notes that the fault whose turn it is happens.
+func (w *World) strikef(format string, args ...any) {
 	w.struck = append(w.struck, w.planned)
 	w.logf("#%-3d %s", w.planned, fmt.Sprintf(format, args...))
 }
@@ -105,7 +105,7 @@ func (w *World) backIn(d sched.Time, start func()) { w.call(w.now+d, start) }
 func (w *World) crashNode() {
 	i, down := w.pick(sched.Worker), w.span(w.plan, downAtMost)
 	if n := w.nodes[i]; n.alive {
-		w.strike("%s dies, and comes back after %s", n.place, seconds(down))
+		w.strikef("%s dies, and comes back after %s", n.place, seconds(down))
 		w.killNode(i, w.plan.IntN(maxKept))
 		w.backIn(down, func() { w.startNode(i) })
 	}
@@ -114,7 +114,7 @@ func (w *World) crashNode() {
 func (w *World) crashMaster() {
 	g, down := w.pick(sched.Master), w.span(w.plan, downAtMost+masterLost)
 	if m := w.masters[g]; m.alive {
-		w.strike("%s dies, and comes back after %s", m.place, seconds(down))
+		w.strikef("%s dies, and comes back after %s", m.place, seconds(down))
 		w.killMaster(g, w.plan.IntN(maxKept))
 		w.backIn(down, func() { w.startMaster(g) })
 	}
@@ -123,7 +123,7 @@ func (w *World) crashMaster() {
 func (w *World) crashFrontend() {
 	i, down := w.pick(sched.Distributor), w.span(w.plan, downAtMost)
 	if f := w.frontends[i]; f.alive {
-		w.strike("%s dies, and comes back after %s", f.place, seconds(down))
+		w.strikef("%s dies, and comes back after %s", f.place, seconds(down))
 		w.killFrontend(i, w.plan.IntN(maxKept), w.plan.IntN(maxUnsynced))
 		w.backIn(down, func() { w.startFrontend(i) })
 	}
@@ -132,13 +132,13 @@ func (w *World) crashFrontend() {
 // tearFrontend has a frontend die within a step.
 func (w *World) tearFrontend() {
 	w.torn.after = w.plan.IntN(maxTorn)
-	w.strike("a frontend is to die within a step, after %d records", w.torn.after)
+	w.strikef("a frontend is to die within a step, after %d records", w.torn.after)
 }
 
 func (w *World) pauseDaemon() {
 	p, d := w.process(w.pickAny()), w.span(w.plan, pauseAtMost)
 	if p.alive && p.resumes <= w.now {
-		w.strike("%s stands still for %s", p.place, seconds(d))
+		w.strikef("%s stands still for %s", p.place, seconds(d))
 		p.resumes = w.now + d
 	}
 }
@@ -155,7 +155,7 @@ func (w *World) partition() {
 	} else {
 		w.cuts[ends{b, a}] = cut{w.now + d}
 	}
-	w.strike("%s cannot reach %s for %s, %s", a, b, seconds(d), directions)
+	w.strikef("%s cannot reach %s for %s, %s", a, b, seconds(d), directions)
 }
 
 // suspect has a daemon take another one for lost that may live.
@@ -164,16 +164,16 @@ func (w *World) suspect() {
 	choice := w.plan.IntN(4)
 	switch {
 	case choice == 0:
-		w.strike("%s takes %s for lost", w.masters[n.group].place, n.place)
+		w.strikef("%s takes %s for lost", w.masters[n.group].place, n.place)
 		w.loseNode(n.id)
 	case w.cfg.Policy.SingleMaster():
 		w.suspectPeer(choice, f, n)
 	case choice == 1 && w.cfg.Policy.CrossGroup:
 		by := w.masters[w.pick(sched.Master)]
-		w.strike("%s takes master %d for lost", by.place, g)
+		w.strikef("%s takes master %d for lost", by.place, g)
 		w.loseMaster(by, g)
 	default:
-		w.strike("%s takes master %d for lost", f.place, g)
+		w.strikef("%s takes master %d for lost", f.place, g)
 		w.loseMaster(f, g)
 	}
 }
@@ -185,10 +185,10 @@ func (w *World) suspectPeer(choice int, f *daemon, n *node) {
 	}
 	switch {
 	case choice == 1 && f.alive && n.alive:
-		w.strike("%s takes %s for lost, and meets it again", n.place, f.place)
+		w.strikef("%s takes %s for lost, and meets it again", n.place, f.place)
 		w.forsake(n, f)
 	case by != &n.process && by.alive:
-		w.strike("%s takes %s for lost, and meets it again", by.place, n.place)
+		w.strikef("%s takes %s for lost, and meets it again", by.place, n.place)
 		w.doubt(by, n)
 	}
 }
@@ -198,7 +198,7 @@ func (w *World) cancelJob() {
 		return
 	}
 	if j := w.check.jobs[w.plan.IntN(len(w.check.jobs))]; j.ended == 0 {
-		w.strike("job %s is cancelled", j.id)
+		w.strikef("job %s is cancelled", j.id)
 		w.cancel(j)
 	}
 }

@@ -75,18 +75,18 @@ func (w *World) register(m *daemon, n *node, e *envelope) {
 
 // has enters the attempt of a launch into the registration of the worker that has it, whose
 // payload the master keeps from then on.
-func (m *daemon) has(up, launch *sched.Message) {
+func (d *daemon) has(up, launch *sched.Message) {
 	up.Job, up.First, up.Attempt = launch.Job, launch.First, launch.Attempt
 	up.Owner, up.Class, up.App, up.Estimate = launch.Owner, launch.Class, launch.App, launch.Estimate
-	m.payloads[launch.Job] = true
+	d.payloads[launch.Job] = true
 }
 
 // knows reports whether a worker is registered with the master.
-func (m *daemon) knows(x *worker) bool {
-	if x.number < 0 || int(x.number) >= len(m.members) {
+func (d *daemon) knows(x *worker) bool {
+	if x.number < 0 || int(x.number) >= len(d.members) {
 		return false
 	}
-	known := &m.members[x.number]
+	known := &d.members[x.number]
 	return known.worker == x && !known.gone
 }
 
