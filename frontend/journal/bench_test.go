@@ -88,7 +88,7 @@ func BenchmarkTaskEnds(b *testing.B) {
 }
 
 // BenchmarkLife takes single-task jobs through accepted, placed, task and job
-// ended, 64 at a time, and says how large the journal has become.
+// ended, 64 at a time, and reports how large the journal has become.
 func BenchmarkLife(b *testing.B) {
 	j, _, _ := open(b, b.TempDir(), Options{})
 	b.ResetTimer()

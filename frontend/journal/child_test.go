@@ -92,7 +92,7 @@ func childHold(dir string) error {
 }
 
 // childFull has no room for files of the given kind any more once a first job is
-// accepted, and prints what the next ones are told.
+// accepted, and prints the answers to the next ones.
 func childFull(dir, ext string) error {
 	var full errorfs.Toggle
 	full.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -112,7 +112,7 @@ func childFull(dir, ext string) error {
 	for ext == ".sst" && appendWait(j, taskEnd("before", 0)) == nil { // until the store begins a table
 	}
 	for i := range 3 {
-		fmt.Fprintln(os.Stdout, "told", appendWait(j, accept(fmt.Sprint("after", i), 1)))
+		fmt.Fprintln(os.Stdout, "answered", appendWait(j, accept(fmt.Sprint("after", i), 1)))
 	}
 	fmt.Fprintln(os.Stdout, "closed", j.Close())
 	return nil
@@ -127,7 +127,7 @@ func childOpenFull(dir string) error {
 		return nil
 	})
 	err := refusal(dir, onFS(errorfs.Wrap(vfs.Default, full)))
-	fmt.Fprintln(os.Stdout, "told", err)
+	fmt.Fprintln(os.Stdout, "answered", err)
 	return nil
 }
 
@@ -198,7 +198,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	cmd, out, in := startChild(t, "hold", dir)
 	if !out.Scan() || out.Text() != "ready" {
-		t.Fatalf("the child says %q", out.Text())
+		t.Fatalf("the child printed %q", out.Text())
 	}
 	err := refusal(dir, Options{})
 	e := fourParts(t, err)
@@ -215,7 +215,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	must(t, j.Close())
 }
 
-// A full disk breaks the journal for good: everybody is told, nothing is
+// A full disk breaks the journal for good: every record gets the error, nothing is
 // acknowledged, and with room again a new process finds all it acknowledged.
 func TestDiskFull(t *testing.T) {
 	for _, ext := range []string{".log", ".sst"} {
@@ -225,7 +225,7 @@ func TestDiskFull(t *testing.T) {
 			lines := 0
 			for ; out.Scan(); lines++ {
 				if s := out.Text(); !strings.Contains(s, "no space left on device") || !strings.Contains(s, "make room") {
-					t.Errorf("the child says %q", s)
+					t.Errorf("the child printed %q", s)
 				}
 			}
 			must(t, cmd.Wait())

@@ -11,7 +11,7 @@ import (
 //
 //	j seq 0          the submission of an unfinished job
 //	j seq 1 n        the n-th bundle of records about it
-//	e job            what stays of an ended job
+//	e job            what is kept of an ended job
 //	x at job         the ended jobs in the order of their end, for expiry
 //	a application    where a registered application listens
 //	s slot           the number of a batch, see sequence.go

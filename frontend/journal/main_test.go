@@ -129,7 +129,7 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// fourParts fails unless the error says all that a user needs.
+// fourParts fails unless the error has all four parts.
 func fourParts(t testing.TB, err error) *api.Error {
 	t.Helper()
 	var e *api.Error

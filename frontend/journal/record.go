@@ -7,12 +7,13 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Kind says what a [Record] tells.
+// Kind is the kind of a [Record].
 type Kind uint8
 
 // The kinds. All but Placed, Moved and Reclassed are acknowledged only when they are
-// on the disk; these ride along with the next of the others, because a lost
-// placement costs one more distribution and a lost class one more cutoff.
+// on the disk; these are written with the next of the others, because a lost
+// placement costs one more distribution, and a lost class one more test of the
+// cutoff.
 const (
 	Accepted   Kind = iota + 1 // Submission
 	Placed                     // Job, First, Count, Attempt, Group
@@ -26,7 +27,7 @@ const (
 	numKinds
 )
 
-// String returns the kind's word.
+// String returns the kind's name.
 func (k Kind) String() string {
 	if k == 0 || k >= numKinds {
 		return "unknown"
@@ -62,12 +63,12 @@ type Record struct {
 type Submission struct {
 	Job       sched.JobID
 	Class     sched.Class
-	Why       string // how the class was found
+	Why       string // how the class was decided
 	Submitted int64  // Unix nanoseconds of this host's wall clock
 	Request   api.Request
 }
 
-// Ended is what stays of a job for the retention: its key, so that a repeated
+// Ended is what is kept of a job for the retention: its key, so that a repeated
 // submission is recognised, and its last status.
 type Ended struct {
 	Job    sched.JobID

@@ -37,10 +37,10 @@ func (j *Journal) Lookup(id sched.JobID) (Known, error) {
 	return Known{Ended: e}, nil
 }
 
-// expired returns the instant before which ended jobs are forgotten.
+// expired returns the instant before which ended jobs are removed.
 func (j *Journal) expired() int64 { return j.opts.Now().Add(-j.opts.Retention).UnixNano() }
 
-// readEnded returns what stays of a job, nil when nothing does.
+// readEnded returns what is kept of an ended job, nil when nothing is.
 func (j *Journal) readEnded(id sched.JobID) (*Ended, error) {
 	v, err := j.store.Get(endedKey(nil, id))
 	if err == nil && v == nil {

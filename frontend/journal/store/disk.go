@@ -197,5 +197,5 @@ func Lock(dir string) (*DirLock, error) {
 	return &DirLock{lock}, nil
 }
 
-// Release gives the folder up.
+// Release unlocks the folder.
 func (l *DirLock) Release() error { return l.lock.Close() }
