@@ -2,12 +2,12 @@
 // package may import which, and what a pure package may not contain. There is
 // nothing to import here.
 //
-//	cmd                                                              layer 6
-//	frontend  master  nodemonitor  bench                             layer 5
-//	thrift  internal/runloop, link, telemetry, config and the rest   layer 4
-//	internal/policy                                                  layer 3
-//	internal/queue  internal/ledger  internal/membership/protocol  layer 2
-//	internal/sched  internal/nearest                                 layer 1
+//	cmd                                                               layer 6
+//	frontend  master  nodemonitor  bench  internal/cluster            layer 5
+//	thrift  internal/runloop, link, telemetry, config and the rest    layer 4
+//	internal/policy                                                   layer 3
+//	internal/queue  internal/ledger  internal/membership/protocol     layer 2
+//	internal/sched  internal/nearest                                  layer 1
 //
 // A package imports its own layer or lower ones. Layers 1 to 3 are pure: what is
 // measured in the simulator is what runs in production only as long as a
