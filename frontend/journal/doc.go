@@ -74,5 +74,5 @@
 //   - Another process holds the folder: Open refuses and names it.
 //
 // docs/adr/0007-journal.md records why it is built on pebble and how it is laid
-// out, docs/adr/0017-dense-sequence-numbers.md how damage is found.
+// out, docs/adr/0013-dense-sequence-numbers.md how damage is found.
 package journal
