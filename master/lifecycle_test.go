@@ -202,9 +202,9 @@ func TestNotices(t *testing.T) {
 		}
 	}
 	n.AwaitGot(sched.Launch, 2)
-	daemontest.Await(t, "the rubbish is counted", func() bool {
+	daemontest.Await(t, "the notice that cannot be read is counted", func() bool {
 		_, text := get(t, "http://"+m.HTTP()+"/metrics")
-		return strings.Contains(text, "pigeon_master_garbled_notices_total 1")
+		return strings.Contains(text, "pigeon_master_notices_unread_total 1")
 	})
 }
 

@@ -170,7 +170,7 @@ func (m *Master) notice(data []byte) {
 		err = m.loop.Post(func() { m.owner.deliver(b) })
 	}
 	if err != nil {
-		m.owner.metrics.garbled.Inc() // the node's next snapshot has the same
+		m.owner.metrics.unread.Inc() // the node's next snapshot repeats what the notice reported
 	}
 }
 

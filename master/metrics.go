@@ -18,7 +18,7 @@ type metrics struct {
 	waits    []prometheus.Observer // by class, seconds from arrival to launch
 	notices  prometheus.Counter
 	stale    prometheus.Counter
-	garbled  prometheus.Counter
+	unread   prometheus.Counter
 	snapshot atomic.Pointer[metricsSnapshot]
 	taken    time.Time // when the snapshot was; the owner's
 }
@@ -44,7 +44,7 @@ func newMetrics(now func() sched.Time) *metrics {
 		waits:    m.Latencies("queued_seconds", "Time from a task's arrival at the master to its launch.", class.Name, class.Values...),
 		notices:  m.Counter("idle_notices_total", "Idle notices accepted, from NATS and Thrift."),
 		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
-		garbled:  m.Counter("garbled_notices_total", "Notices that could not be read."),
+		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
 	}
 	e.snapshot.Store(&metricsSnapshot{GroupTotals: sched.GroupTotals{Oldest: [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}}})
 	m.GaugeFuncs("queued_tasks", "Tasks that wait for a worker.", class, func(c int) float64 { return float64(e.snapshot.Load().Queued[c]) })
@@ -68,7 +68,7 @@ func newMetrics(now func() sched.Time) *metrics {
 // documentation.
 func Metrics() *telemetry.Metrics {
 	m := newMetrics(func() sched.Time { return 0 })
-	m.WatchTracing(nil)
+	m.WatchTracing(telemetry.Off())
 	m.WatchMessages(func() uint64 { return 0 })
 	return m.Metrics
 }

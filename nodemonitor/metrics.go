@@ -33,7 +33,7 @@ func newMetrics() *metrics {
 // documentation.
 func Metrics() *telemetry.Metrics {
 	m := newMetrics()
-	m.WatchTracing(&telemetry.Tracing{})
+	m.WatchTracing(telemetry.Off())
 	m.WatchMessages(func() uint64 { return 0 })
 	m.watchNotices(func() notice.Stats { return notice.Stats{} }, func() bool { return false })
 	m.watchBackends(func() app.Stats { return app.Stats{} })
