@@ -51,8 +51,9 @@
 //	a number below newest is missing   is refused: damage in the middle
 //
 // The limits: the witness survives the end of the process at once, and a power cut
-// only up to its last fsync, which is at most a second older than the last batch.
-// For the batches of that second, damage at the end of the newest log is found only
+// only up to its last fsync. It is synced with the first batch of a second, so the
+// last batches before an idle time wait until the kernel writes it, half a minute at
+// most. For those batches, damage at the end of the newest log is found only
 // if the store finds it: its logs record in each chunk up to where they had been
 // synced, so damage is found that a later block of 32 KiB follows. Batches that are
 // acknowledged before they are on the disk (placements, and everything with NoSync)
