@@ -159,7 +159,24 @@ func TestOffTheMembership(t *testing.T) {
 	}
 }
 
-// A node that refuses messages passes for lost, and soon after for new.
+// A frontend whose master did not answer for a while probes again, although the
+// membership has not changed: others may have missed it there.
+func TestSilence(t *testing.T) {
+	k, f, n := probing(t, 1, 0)
+	probes := len(n.Got(sched.Probe))
+	k.setSilent(true)
+	time.Sleep(3250 * time.Millisecond) // package dispatch calls a master silent after 3 s
+	if got := len(n.Got(sched.Probe)); got != probes {
+		t.Errorf("%d probes were sent while the master was silent", got-probes)
+	}
+	k.setSilent(false)
+	n.AwaitGot(sched.Probe, probes+2)
+	if s := f.state(t, "job"); s.Attempts != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A node that refuses messages counts as lost, and soon after as new.
 func TestNodeThatRefuses(t *testing.T) {
 	k, f, n := probing(t, 1, 0)
 	why := "it cannot read this"

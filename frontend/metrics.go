@@ -36,7 +36,7 @@ func newMetrics() *metrics {
 // documentation.
 func Metrics() *telemetry.Metrics {
 	m := newMetrics()
-	m.WatchTracing(nil)
+	m.WatchTracing(telemetry.Off())
 	m.WatchMessages(func() uint64 { return 0 })
 	m.watchListeners(func() relay.Stats { return relay.Stats{} })
 	return m.Metrics

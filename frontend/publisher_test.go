@@ -2,6 +2,7 @@ package frontend_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -36,6 +37,7 @@ type publisher struct {
 	closing    chan struct{} // closed when the process ends
 	got        []wire.Item
 	deaf       bool  // hellos of frontends do not enter them
+	silent     bool  // hellos are answered with an error
 	highest    int32 // highest worker number that a frontend knows, plus one, by its last hello
 }
 
@@ -111,6 +113,9 @@ func (k *publisher) changeLocked(write func(*wire.Membership)) {
 func (k *publisher) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.silent {
+		return wire.HelloReply{}, errors.New("silent")
+	}
 	k.highest = h.Highest
 	member := wire.MemberFrontend{Name: h.Sender.Name, Address: h.Address, Incarnation: h.Incarnation}
 	if !k.deaf && !slices.Contains(k.membership.Frontends, member) {
@@ -119,6 +124,13 @@ func (k *publisher) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, er
 		})
 	}
 	return wire.HelloReply{Sender: addrmap.MasterRef(0), Incarnation: k.membership.Incarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
+}
+
+// setSilent sets whether hellos are answered with an error.
+func (k *publisher) setSilent(silent bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.silent = silent
 }
 
 func (k *publisher) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -86,7 +88,7 @@ func (f *Frontend) refuses(r *api.Request) error {
 		return nil
 	}
 	return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only, its tasks are for a backend of application %q", f.policy.Name, r.App),
-		Subject: fmt.Sprintf("job %q", r.Key), Tried: "accepting it; nothing was accepted", Next: "run the cluster under pigeon, pigeon-sort or pigeon-x, or make them exec tasks"}
+		Subject: fmt.Sprintf("job %q", r.Key), Tried: "accepting it; nothing was accepted", Next: fmt.Sprintf("run the cluster under one of the policies %s, or make them exec tasks", strings.Join(policy.Grouped(), ", "))}
 }
 
 // submissions accepts jobs. It belongs to the owner goroutine.

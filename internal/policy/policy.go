@@ -32,6 +32,18 @@ func Compared() []string {
 	return names
 }
 
+// Grouped lists the policies that have a master for each group of workers.
+func Grouped() []string {
+	var names []string
+	for _, e := range table() {
+		build, _ := e.open(&sched.Params{})
+		if p := build(); !p.SingleMaster() {
+			names = append(names, e.name)
+		}
+	}
+	return names
+}
+
 // Configure reads what the user asked for and lays its parameters over p. Every
 // fault is found before anything is started, and the error for a misspelt name suggests
 // the nearest that exists.

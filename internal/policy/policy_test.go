@@ -13,6 +13,13 @@ import (
 
 var given = sched.Params{Cutoff: sched.Second, Weight: 7, Reserved: 0.2}
 
+// Every policy without a single master has groups.
+func TestGrouped(t *testing.T) {
+	if got, want := policy.Grouped(), []string{"pigeon", "pigeon-sort", "pigeon-x"}; !slices.Equal(got, want) {
+		t.Errorf("grouped are %q, want %q", got, want)
+	}
+}
+
 func TestConfigure(t *testing.T) {
 	for _, c := range []struct {
 		spec string
