@@ -8,7 +8,6 @@
 //
 //	Run              faults off, for measuring: the engine alone
 //	RunWithFaults    faults on, for checking: a World of imitated daemons around the engine
-//	Script           faults by hand: a scenario of prose and commands, for golden traces
 //
 // # Faults off
 //

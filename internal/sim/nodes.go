@@ -256,21 +256,6 @@ func (w *World) ended(at sched.Addr, m *sched.Message) {
 	w.input(h, sched.Addr{}, m)
 }
 
-// end ends what a worker runs; false when it runs nothing.
-func (w *World) end(x *worker, o sched.Outcome) bool {
-	if !x.node.alive {
-		return false
-	}
-	for _, i := range w.runs.byWorker[x.host.addr.ID] {
-		if r := &w.runs.slab[i]; r.running {
-			w.halt(r)
-			w.finish(i, o)
-			return true
-		}
-	}
-	return false
-}
-
 // confirm drops a report that its frontend has on its disk.
 func (n *node) confirm(id sched.AttemptID) {
 	for _, x := range n.workers {

@@ -122,3 +122,18 @@ func (w *World) still() bool {
 	return len(w.notices) == 0 && !slices.ContainsFunc(w.links, func(l *link) bool { return len(l.queue) > 0 }) &&
 		!slices.ContainsFunc(w.alarms, func(a alarm) bool { return a.run == isTimer })
 }
+
+// end ends what a worker runs; false when it runs nothing.
+func (w *World) end(x *worker, o sched.Outcome) bool {
+	if !x.node.alive {
+		return false
+	}
+	for _, i := range w.runs.byWorker[x.host.addr.ID] {
+		if r := &w.runs.slab[i]; r.running {
+			w.halt(r)
+			w.finish(i, o)
+			return true
+		}
+	}
+	return false
+}

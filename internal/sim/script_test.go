@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Script plays a scenario and returns it with what happened written below each command.
+// playScript plays a scenario and returns it with what happened written below each command.
 // Its text is prose and commands:
 //
 //	> start 1 W=2 reserved=0.5 nodes="" nodes="",app   one frontend, W, share, and a
@@ -32,7 +32,7 @@ import (
 //
 // Lines that start with neither > nor four spaces are prose and are kept; lines that
 // start with four spaces are the output of an earlier play and are replaced.
-func Script(cfg Config, text string) (string, error) {
+func playScript(cfg Config, text string) (string, error) {
 	s := &script{cfg: cfg, named: map[string]*job{}}
 	var b strings.Builder
 	for number, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
