@@ -44,7 +44,7 @@ func BenchmarkOwner(b *testing.B) {
 	o := n.owner
 	var ends []event
 	o.post = func(e event) { ends = append(ends, e) }
-	o.workers.UseNotices(acceptingNotices{})
+	o.workers.Outbox().UseNotices(acceptingNotices{})
 	o.results.UseNotices(acceptingNotices{})
 	batch := &wire.Batch{Sender: w.master, Epoch: 5, Items: make([]wire.Item, slots)}
 	acks := &wire.Batch{Sender: w.frontend, Acknowledged: make([]sched.AttemptID, slots)}

@@ -42,7 +42,7 @@ func (n *NodeMonitor) connectMaster() error {
 		return err
 	}
 	n.life.OnClose(n.link.Close)
-	n.owner.workers.Connect(n.link, nil)
+	n.owner.workers.Outbox().Connect(n.link, nil)
 	if n.owner.policy.SingleMaster() {
 		n.follower = n.newFollower(master)
 	}
@@ -81,7 +81,7 @@ func (n *NodeMonitor) connectPeers() {
 		},
 	})
 	n.life.OnClose(links.Close)
-	o.workers.Connect(n.link, links)
+	o.workers.Outbox().Connect(n.link, links)
 	o.members = members.New(members.Config{
 		Node: n.self.ref, Policy: o.policy, Master: n.masterAddr(), Heartbeat: sched.Time(n.cfg.Heartbeat), Addrs: o.addrs, Links: links, Workers: o.workers,
 		Now: o.clock.Now, Post: n.do, Log: n.log,
@@ -105,7 +105,7 @@ func (n *NodeMonitor) connectNotices() (err error) {
 		return err
 	}
 	n.life.OnClose(n.notices.conn.Close)
-	n.owner.workers.UseNotices(n.notices)
+	n.owner.workers.Outbox().UseNotices(n.notices)
 	n.owner.results.UseNotices(n.notices)
 	n.metrics.watchNotices(n.notices.conn.Stats, n.notices.conn.Connected)
 	if err := n.notices.onWaiting(table.OthersWait); err != nil {

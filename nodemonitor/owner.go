@@ -38,6 +38,7 @@ const (
 type owner struct {
 	policy  sched.Policy
 	clock   runloop.Clock
+	now     sched.Time // of the batch that is being handled
 	addrs   *addrmap.Map
 	post    func(event)
 	workers *slots.Workers
@@ -73,12 +74,12 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	heartbeat := sched.Time(n.cfg.Heartbeat)
 	o.results = results.New(results.Config{
 		Node: n.self.ref, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: heartbeat, Names: o.addrs, Calls: n.reports,
-		Envelope: n.self.envelope, Now: func() sched.Time { return o.workers.Now() }, Post: n.do, Log: n.log, Metrics: n.metrics.results,
+		Envelope: n.self.envelope, Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.results,
 		UnknownJob: func(frontend sched.Addr, job sched.JobID) { o.workers.KillJob(frontend, job) },
 	})
 	o.workers = slots.New(slots.Config{
 		Node: n.self.ref, Seed: n.cfg.Seed, Policy: p, Params: params, Master: n.masterAddr(), MasterRef: n.self.master, Heartbeat: heartbeat,
-		Clock: o.clock, Backends: n.backends.ByKind(), Results: o.results, Kept: o.results, Names: o.addrs, Envelope: n.self.envelope,
+		Clock: o.clock, Now: o.instant, Backends: n.backends.ByKind(), Results: o.results, Kept: o.results, Names: o.addrs, Envelope: n.self.envelope,
 		Ended:   func(e slots.End) { o.post(event{kind: ended, end: e}) },
 		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
 		Changed: func() { n.registration.SendSnapshot() }, Recorder: recorder, Tracing: tracing, Log: n.log, Metrics: n.metrics.slots,
@@ -113,9 +114,12 @@ func (n *NodeMonitor) masterAddr() sched.Addr {
 	return sched.Addr{Role: sched.Master, ID: int32(n.cfg.Group)} //nolint:gosec // validated
 }
 
+// instant returns the instant of the batch that is being handled.
+func (o *owner) instant() sched.Time { return o.now }
+
 // handle is the owner goroutine's work: everything that came since the last time.
 func (o *owner) handle(batch []event) {
-	o.workers.Begin(o.clock.Now())
+	o.now = o.clock.Now()
 	for i := range batch {
 		e := &batch[i]
 		switch e.kind {

@@ -15,7 +15,7 @@ func (s registrationSource) Hello(fresh bool) (h *wire.Hello, ok bool) {
 	n := s.n
 	ok = n.ask(func() {
 		if fresh {
-			n.owner.workers.ForgetMaster()
+			n.owner.workers.Outbox().ForgetMaster()
 			n.link.Reset(0)
 		}
 		h = n.hello()

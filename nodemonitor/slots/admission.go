@@ -3,6 +3,7 @@ package slots
 import (
 	"fmt"
 
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -10,10 +11,13 @@ import (
 // at its workers: a hello names them all.
 const MaxAttempts = 10_000
 
-// admission decides which launches the shell denies, whatever the cores would.
+// admission decides which launches the shell denies, whatever the cores would decide,
+// and withholds the slots that refused them.
 type admission struct {
 	cfg      *Config
 	attempts *attempts
+	workers  *workerList
+	out      *Outbox
 	full     bool // slots are withheld
 	stopping bool
 }
@@ -38,4 +42,31 @@ func (d *admission) denial(it *wire.Item) string {
 		return d.cfg.Kept.Fullness()
 	}
 	return ""
+}
+
+// examine denies a launch for what only the shell can know, so that the core refuses
+// it: the slot's sequence number advances, and a recording has the reason.
+func (d *admission) examine(w *worker, it *wire.Item) {
+	slot := w.core.Slot()
+	if it.Msg.Reason = ""; slot.Running != it.Msg.AttemptID() {
+		w.denial = d.denial(it)
+	}
+	it.Msg.Deny(w.denial)
+	if !w.withheld {
+		w.reportedSeq = slot.Seq
+	}
+}
+
+// release reports to the master the slots that were withheld, once there is room.
+func (d *admission) release() {
+	if d.stopping || !d.hasRoom() {
+		return
+	}
+	d.full = false
+	for _, w := range d.workers.live() {
+		if w.withheld {
+			w.withheld = false
+			d.out.toMaster(w, &sched.Message{Kind: sched.Idle, Seq: w.core.Slot().Seq})
+		}
+	}
 }

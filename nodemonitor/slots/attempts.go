@@ -12,6 +12,7 @@ type attempts struct {
 	n       int
 	started map[sched.AttemptID]*attempt // by their workers' cores
 	unused  []*attempt                   // so that a task costs no allocation
+	workers *workerList
 	metrics *Metrics
 }
 
@@ -35,9 +36,9 @@ func (s *attempts) admit(w *worker) *attempt {
 	return a
 }
 
-// drop forgets an attempt that is not at its worker any more. At most keep records are
-// kept for reuse.
-func (s *attempts) drop(a *attempt, keep int) {
+// drop forgets an attempt that is no longer at its worker. At most one record for each
+// worker is kept for reuse.
+func (s *attempts) drop(a *attempt) {
 	s.enter(a, waiting)
 	if s.started[a.id] == a {
 		delete(s.started, a.id)
@@ -45,7 +46,7 @@ func (s *attempts) drop(a *attempt, keep int) {
 	a.worker.attempts.remove(a)
 	s.n--
 	*a = attempt{}
-	if len(s.unused) < keep {
+	if len(s.unused) < len(s.workers.all) {
 		s.unused = append(s.unused, a)
 	}
 }

@@ -57,8 +57,8 @@ func (s *Workers) deliver(w *worker, from sched.Addr, it *wire.Item, at time.Tim
 		s.kill(w, from, m)
 	case sched.NoTask:
 		w.request.answeredBy(from, m)
-		s.step(w, from, m)
+		s.cores.step(w, from, m)
 	default:
-		s.step(w, from, m)
+		s.cores.step(w, from, m)
 	}
 }

@@ -6,14 +6,15 @@
 //	backends ──▶ [Workers.Ended]   ─▶ core ─▶ actions ─┼─▶ results
 //	timers   ──▶ [Workers.Timeout] ─▶ core ─▶ actions ─┴─▶ outbox ──flush──▶ master, frontends, nodes
 //
-// [Workers] steps the cores and composes what has state of its own:
+// [Workers] receives messages and events, and composes the parts that have state:
 //
-//	workerList  the workers by number
+//	workerList  the workers by number, with their cores
 //	attempts    the attempts at all of them, and which have started
-//	admission   whether the shell denies launches
-//	requests    requests to frontends for tasks, until they are answered
+//	stepper     steps a core and carries out its actions
 //	runner      starts and ends attempts in backends
-//	outbox      the messages that leave after a batch
+//	requests    requests to frontends for tasks, until they are answered
+//	admission   launches that the shell denies, and slots that are withheld
+//	Outbox      the messages that are sent after a batch
 //
 // # A worker and its attempts
 //

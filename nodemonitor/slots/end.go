@@ -28,20 +28,18 @@ func (s *Workers) Ended(e *End) {
 	s.message = sched.Message{
 		Kind: sched.Ended, Job: r.ID.Job, First: r.ID.Task, Attempt: r.ID.Attempt, Outcome: r.Outcome, Reason: r.Reason,
 	}
-	s.step(w, sched.Addr{}, &s.message)
+	s.cores.step(w, sched.Addr{}, &s.message)
 	w.ended = nil
-	s.drop(a)
-	s.removeIfEmpty(w)
+	s.attempts.drop(a)
+	s.workers.removeIfEmpty(w)
 }
-
-func (s *Workers) drop(a *attempt) { s.attempts.drop(a, len(s.workers.all)) }
 
 // kill steps a Kill or Yield: what has started is killed by its backend, what waits is
 // forgotten.
 func (s *Workers) kill(w *worker, from sched.Addr, m *sched.Message) {
-	s.step(w, from, m)
+	s.cores.step(w, from, m)
 	if a := w.attempts.find(m.AttemptID()); a != nil && a.phase == waiting && !w.core.Holds(a.id) {
-		s.drop(a)
+		s.attempts.drop(a)
 	}
 }
 

@@ -25,13 +25,13 @@ type Notifier interface {
 	Idle(b *wire.Batch) error // to the receiver, a master
 }
 
-// outbox collects the messages that a batch causes, which leave after it.
-type outbox struct {
+// Outbox collects the messages that a batch causes and sends them after it.
+type Outbox struct {
 	masterRef wire.Ref
 	envelope  func(to wire.Ref, items []wire.Item) *wire.Batch
 	metrics   *Metrics
 	master    Master
-	peers     Peers    // nil where workers do not speak to them
+	peers     Peers    // nil where workers exchange no messages with them
 	notices   Notifier // nil without NATS
 
 	idles     []wire.Item // to publish
@@ -46,27 +46,30 @@ type local struct {
 	msg  sched.Message
 }
 
-func newOutbox(cfg *Config) *outbox {
-	return &outbox{masterRef: cfg.MasterRef, envelope: cfg.Envelope, metrics: cfg.Metrics}
+func newOutbox(cfg *Config) *Outbox {
+	return &Outbox{masterRef: cfg.MasterRef, envelope: cfg.Envelope, metrics: cfg.Metrics}
 }
 
-// Connect sets the links: to the master, and to peers where workers speak to them, else
-// nil.
-func (s *Workers) Connect(m Master, p Peers) { s.out.master, s.out.peers = m, p }
+// Connect sets the links: to the master, and to peers where workers exchange messages
+// with them, otherwise nil.
+func (o *Outbox) Connect(m Master, p Peers) { o.master, o.peers = m, p }
 
-// UseNotices has idle notices travel as notices from now on.
-func (s *Workers) UseNotices(n Notifier) { s.out.notices = n }
+// UseNotices sets what publishes idle notices from now on.
+func (o *Outbox) UseNotices(n Notifier) { o.notices = n }
 
-// ForgetMaster drops what waits for a master that is gone.
-func (s *Workers) ForgetMaster() { s.out.clearMaster() }
+// ForgetMaster drops the messages that wait for a master that has ended.
+func (o *Outbox) ForgetMaster() {
+	clear(o.forMaster)
+	o.forMaster = o.forMaster[:0]
+}
 
 // toMaster queues a message to the master by Thrift.
-func (o *outbox) toMaster(w *worker, m *sched.Message) {
+func (o *Outbox) toMaster(w *worker, m *sched.Message) {
 	o.forMaster = append(o.forMaster, wire.Item{From: w.ref, To: o.masterRef, Msg: *m})
 }
 
 // idle queues an idle notice, by Thrift where there are no notices.
-func (o *outbox) idle(w *worker, m *sched.Message) {
+func (o *Outbox) idle(w *worker, m *sched.Message) {
 	if o.notices == nil {
 		o.toMaster(w, m)
 		return
@@ -75,15 +78,15 @@ func (o *outbox) idle(w *worker, m *sched.Message) {
 }
 
 // toPeer queues a message to a frontend or another node; false when it is no member.
-func (o *outbox) toPeer(it *wire.Item) bool { return o.peers != nil && o.peers.Queue(it) }
+func (o *Outbox) toPeer(it *wire.Item) bool { return o.peers != nil && o.peers.Queue(it) }
 
 // toLocal queues a message to a worker of this node.
-func (o *outbox) toLocal(to *worker, from sched.Addr, m *sched.Message) {
+func (o *Outbox) toLocal(to *worker, from sched.Addr, m *sched.Message) {
 	o.local = append(o.local, local{to, from, *m})
 }
 
 // flush sends everything but the local messages.
-func (o *outbox) flush() {
+func (o *Outbox) flush() {
 	o.publishIdles()
 	o.sendMaster()
 	if o.peers != nil {
@@ -94,7 +97,7 @@ func (o *outbox) flush() {
 // sendMaster sends the messages that go by Thrift. What a full link does not take is
 // sent with a later batch; what was meant for a master that is gone means nothing to its
 // successor, which learns everything when this node registers.
-func (o *outbox) sendMaster() {
+func (o *Outbox) sendMaster() {
 	if len(o.forMaster) == 0 {
 		return
 	}
@@ -102,16 +105,11 @@ func (o *outbox) sendMaster() {
 	if err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
 		return
 	}
-	o.clearMaster()
-}
-
-func (o *outbox) clearMaster() {
-	clear(o.forMaster)
-	o.forMaster = o.forMaster[:0]
+	o.ForgetMaster()
 }
 
 // publishIdles publishes the idle notices of a batch as one message.
-func (o *outbox) publishIdles() {
+func (o *Outbox) publishIdles() {
 	if len(o.idles) == 0 {
 		return
 	}

@@ -45,14 +45,14 @@ func (r *request) answeredBy(from sched.Addr, m *sched.Message) {
 // requests until they are answered.
 type requests struct {
 	cfg     *Config
-	out     *outbox
+	out     *Outbox
 	workers *workerList
 }
 
 // send sends a message to a frontend or another worker, in order.
-func (s *requests) send(w *worker, to sched.Addr, m *sched.Message, now sched.Time) {
+func (s *requests) send(w *worker, to sched.Addr, m *sched.Message) {
 	if m.Kind == sched.GetTask {
-		w.request = request{to: to, job: m.Job, seq: m.Seq, sent: now, repeat: repeatFirst * s.cfg.Heartbeat}
+		w.request = request{to: to, job: m.Job, seq: m.Seq, sent: s.cfg.Now(), repeat: repeatFirst * s.cfg.Heartbeat}
 	}
 	s.convey(w, to, m)
 }
@@ -75,7 +75,8 @@ func (s *requests) convey(w *worker, to sched.Addr, m *sched.Message) {
 }
 
 // repeat sends again the requests that were not answered in time.
-func (s *requests) repeat(now sched.Time) {
+func (s *requests) repeat() {
+	now := s.cfg.Now()
 	for _, w := range s.workers.all {
 		if w == nil || w.request.to == (sched.Addr{}) || now-w.request.sent < w.request.repeat {
 			continue

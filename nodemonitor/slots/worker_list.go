@@ -4,10 +4,13 @@ import (
 	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // workerList is the workers of a node.
 type workerList struct {
+	cfg    *Config
 	all    []*worker // by number on this node; nil where a backend's is gone
 	gaps   bool      // some are nil
 	bySelf map[sched.Addr]*worker
@@ -33,8 +36,33 @@ func (l *workerList) at(number int32) *worker {
 	return w
 }
 
-// remove removes a worker; its number is not used again.
-func (l *workerList) remove(w *worker) {
+// add makes the next worker.
+func (l *workerList) add() *worker {
+	number := int32(len(l.all)) //nolint:gosec // bounded by what registers
+	w := &worker{number: number, ref: wire.Ref{Role: sched.Worker, Name: l.cfg.Node.Name, Slot: number}, slots: l.cfg.Policy.SlotsPerWorker()}
+	w.done = func(r backend.Result) { l.cfg.Ended(End{w, r}) }
+	l.all = append(l.all, w)
+	l.cfg.Metrics.count(w, 1)
+	if !l.cfg.Policy.SingleMaster() {
+		l.makeCore(w, number)
+	}
+	return w
+}
+
+// makeCore makes the worker's core, which is addressed by that number.
+func (l *workerList) makeCore(w *worker, number int32) {
+	w.self = sched.Addr{Role: sched.Worker, ID: number}
+	w.core = l.cfg.Policy.NewWorker(sched.WorkerConfig{Self: w.self, Seed: l.cfg.Seed, Params: l.cfg.Params, Master: l.cfg.Master})
+	l.bySelf[w.self] = w
+}
+
+// removeIfEmpty removes a worker that is leaving and has no attempt left; its number is
+// not used again.
+func (l *workerList) removeIfEmpty(w *worker) {
+	if !w.leaving || len(w.attempts.list) > 0 {
+		return
+	}
+	l.cfg.Metrics.count(w, -1)
 	delete(l.bySelf, w.self)
 	l.all[w.number], l.gaps = nil, true
 }

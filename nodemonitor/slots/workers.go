@@ -48,6 +48,7 @@ type Config struct {
 	MasterRef wire.Ref
 	Heartbeat sched.Time
 	Clock     runloop.Clock
+	Now       func() sched.Time // returns the instant of the batch that is being handled
 	Backends  map[api.Backend]backend.Backend
 	Results   Results
 	Kept      Kept
@@ -70,76 +71,50 @@ type Config struct {
 // Workers is every worker of a node. It belongs to one goroutine, but for Messages.
 // Make it with [New].
 type Workers struct {
-	cfg    Config
-	steps  *runloop.Stepper
-	timers *runloop.Timers
-	out    *outbox
+	cfg Config
+	out *Outbox
 
 	workers   *workerList
 	attempts  *attempts
 	admission *admission
 	requests  *requests
-	run       *runner
+	cores     *stepper
 
-	serves []string // by the node's own slots; replaced, never changed
-
-	now      sched.Time    // of the batch being handled
-	stepping *worker       // whose core's actions are carried out
-	message  sched.Message // being stepped
-	epoch    uint64        // highest seen of a master of this group
-	epochOf  int64         // the incarnation of that master
+	serves  []string      // by the node's own slots; replaced, never changed
+	message sched.Message // the end being stepped
+	epoch   uint64        // highest seen of a master of this group
+	epochOf int64         // the incarnation of that master
 }
 
 // New returns a node without workers.
 func New(cfg Config) *Workers {
-	w := &Workers{
-		cfg: cfg, workers: &workerList{bySelf: map[sched.Addr]*worker{}}, serves: []string{""},
-		attempts: &attempts{started: map[sched.AttemptID]*attempt{}, metrics: cfg.Metrics},
-	}
+	w := &Workers{cfg: cfg, serves: []string{""}}
+	w.workers = &workerList{cfg: &w.cfg, bySelf: map[sched.Addr]*worker{}}
+	w.attempts = &attempts{started: map[sched.AttemptID]*attempt{}, workers: w.workers, metrics: cfg.Metrics}
 	w.out = newOutbox(&w.cfg)
-	w.admission = &admission{cfg: &w.cfg, attempts: w.attempts}
+	w.admission = &admission{cfg: &w.cfg, attempts: w.attempts, workers: w.workers, out: w.out}
 	w.requests = &requests{cfg: &w.cfg, out: w.out, workers: w.workers}
-	w.run = &runner{cfg: &w.cfg, attempts: w.attempts, spans: spans{cfg.Tracing}}
-	w.steps = runloop.NewStepper(w.act, cfg.Recorder)
-	w.timers = runloop.NewTimers(cfg.Clock, cfg.Timer)
+	w.cores = &stepper{
+		cfg: &w.cfg, timers: runloop.NewTimers(cfg.Clock, cfg.Timer), admission: w.admission, requests: w.requests, out: w.out,
+		run: &runner{cfg: &w.cfg, attempts: w.attempts, spans: spans{cfg.Tracing}},
+	}
+	w.cores.steps = runloop.NewStepper(w.cores.act, cfg.Recorder)
 	return w
 }
 
-// Begin sets the instant of the batch that is being handled.
-func (s *Workers) Begin(now sched.Time) { s.now = now }
-
-// Now returns the instant of the batch that is being handled.
-func (s *Workers) Now() sched.Time { return s.now }
+// Outbox returns the messages of the workers to others, to be connected.
+func (s *Workers) Outbox() *Outbox { return s.out }
 
 // Messages counts what the cores have sent to others so far, as the papers do: a batch
 // of k tasks counts k. It may be called from anywhere.
-func (s *Workers) Messages() uint64 { return s.steps.Messages() }
+func (s *Workers) Messages() uint64 { return s.cores.steps.Messages() }
 
 // Attempts returns how many attempts are at the workers.
 func (s *Workers) Attempts() int { return s.attempts.n }
 
 // Add makes the next worker, idle and general. Its core follows when the master has
 // numbered it, under policies that number workers.
-func (s *Workers) Add() { s.add() }
-
-func (s *Workers) add() *worker {
-	number := int32(len(s.workers.all)) //nolint:gosec // bounded by what registers
-	w := &worker{number: number, ref: wire.Ref{Role: sched.Worker, Name: s.cfg.Node.Name, Slot: number}, slots: s.cfg.Policy.SlotsPerWorker()}
-	w.done = func(r backend.Result) { s.cfg.Ended(End{w, r}) }
-	s.workers.all = append(s.workers.all, w)
-	s.cfg.Metrics.count(w, 1)
-	if !s.cfg.Policy.SingleMaster() {
-		s.makeCore(w, number)
-	}
-	return w
-}
-
-// makeCore makes the worker's core, which is addressed by that number.
-func (s *Workers) makeCore(w *worker, number int32) {
-	w.self = sched.Addr{Role: sched.Worker, ID: number}
-	w.core = s.cfg.Policy.NewWorker(sched.WorkerConfig{Self: w.self, Seed: s.cfg.Seed, Params: s.cfg.Params, Master: s.cfg.Master})
-	s.workers.bySelf[w.self] = w
-}
+func (s *Workers) Add() { s.workers.add() }
 
 // AddClassic makes the slot that a classic backend brings. The registry of backends
 // numbers slots as they come, and so does Workers.
@@ -147,10 +122,10 @@ func (s *Workers) AddClassic(b app.Slot) {
 	for len(s.workers.all) < int(b.Number) {
 		s.workers.all, s.workers.gaps = append(s.workers.all, nil), true
 	}
-	w := s.add()
+	w := s.workers.add()
 	w.classic, w.app = true, b.App
 	if b.Reserved {
-		s.step(w, sched.Addr{}, &sched.Message{Kind: sched.SetReserved, Reserved: true, Epoch: s.epoch, Seq: 1})
+		s.cores.step(w, sched.Addr{}, &sched.Message{Kind: sched.SetReserved, Reserved: true, Epoch: s.epoch, Seq: 1})
 	}
 	s.cfg.Log.Info("a backend brought a slot", "slot", w.number, "application", b.App, "reserved", b.Reserved, "backend", b.Address)
 	s.cfg.Changed()
@@ -168,17 +143,8 @@ func (s *Workers) RemoveClassic(b app.Slot, reason string) {
 	for _, a := range w.attempts.list {
 		a.kill()
 	}
-	s.removeIfEmpty(w)
+	s.workers.removeIfEmpty(w)
 	s.cfg.Changed()
-}
-
-// removeIfEmpty removes a worker that is leaving and has no attempt left.
-func (s *Workers) removeIfEmpty(w *worker) {
-	if !w.leaving || len(w.attempts.list) > 0 {
-		return
-	}
-	s.cfg.Metrics.count(w, -1)
-	s.workers.remove(w)
 }
 
 // SetServes sets the applications with a backend or an executor that has room here:

@@ -1,0 +1,60 @@
+package slots
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Timeout steps a core's timer that expired.
+func (s *Workers) Timeout(self sched.Addr, token uint64) {
+	if w := s.workers.bySelf[self]; w != nil {
+		s.cores.step(w, sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: token})
+	}
+}
+
+// SetMembers has every core learn which workers the cluster has.
+func (s *Workers) SetMembers(members []sched.Member) {
+	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: members}}
+	for _, w := range s.workers.live() {
+		if w.core != nil {
+			s.cores.step(w, sched.Addr{}, &m)
+		}
+	}
+}
+
+// Repeat sends again, every heartbeat, the requests that were not answered in time, and
+// reports withheld slots when there is room.
+func (s *Workers) Repeat() {
+	s.admission.release()
+	if !s.admission.stopping {
+		s.requests.repeat()
+	}
+}
+
+// FrontendGone is called when a frontend is no member any more, is another process by
+// now, or refuses messages: it will not answer requests.
+func (s *Workers) FrontendGone(frontend sched.Addr) { s.requests.frontendGone(frontend) }
+
+// Flush sends what the batch decided; flushResults is called where reports belong in
+// it: before idle notices, so that a node that dies in between has reported a result
+// rather than asked for work.
+func (s *Workers) Flush(flushResults func()) {
+	s.deliverLocal()
+	if s.admission.full {
+		s.admission.release()
+	}
+	flushResults()
+	s.out.flush()
+	s.cfg.Metrics.publish()
+}
+
+// deliverLocal steps what the workers of this node have sent to each other, until no
+// message is left.
+func (s *Workers) deliverLocal() {
+	for len(s.out.local) > 0 {
+		list := s.out.local
+		s.out.local = nil
+		for i := range list {
+			if l := &list[i]; l.to.core != nil {
+				s.cores.step(l.to, l.from, &l.msg)
+			}
+		}
+	}
+}

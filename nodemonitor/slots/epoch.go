@@ -1,0 +1,28 @@
+package slots
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Epoch returns the highest epoch of a master of this group, and the incarnation of
+// that master.
+func (s *Workers) Epoch() (epoch uint64, of int64) { return s.epoch, s.epochOf }
+
+// Registered applies the answer to a hello that was accepted; the error is that the
+// two do not fit together. Under a new epoch no slot accepts what an earlier master
+// still has on its way: each core gets its own kind again, from the new one.
+func (s *Workers) Registered(epoch uint64, incarnation int64, numbers []int32) error {
+	if s.cfg.Policy.SingleMaster() {
+		if err := s.workers.number(numbers); err != nil {
+			return err
+		}
+	}
+	if epoch <= s.epoch {
+		return nil
+	}
+	s.epoch, s.epochOf = epoch, incarnation
+	for _, w := range s.workers.live() {
+		if s.cfg.Policy.Sequenced && w.core != nil {
+			s.cores.step(w, s.cfg.Master, &sched.Message{Kind: sched.SetReserved, Reserved: w.reserved(), Epoch: epoch})
+		}
+	}
+	return nil
+}
