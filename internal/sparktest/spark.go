@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/checkout"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
@@ -22,10 +22,13 @@ type Spark struct {
 // HomesVariable names the environment variable with the folder of the installations.
 const HomesVariable = "PIGEON_SPARK_HOMES"
 
-// Root is the folder of the checkout that this program was compiled in.
+// Root returns the folder of the checkout whose test runs.
 func Root() string {
-	_, file, _, _ := runtime.Caller(0) //nolint:dogsled // only the file counts
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	root, err := checkout.Root()
+	if err != nil {
+		panic(err) // not a test of this module
+	}
+	return root
 }
 
 // Locate finds a Spark of the line ("4.1"), the newest of several. The error is an

@@ -8,17 +8,17 @@
 package tracetest
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/checkout"
 )
 
 // Path returns the path of a trace file such as "ngo_90.tr".
 func Path(t testing.TB, name string) string {
 	t.Helper()
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		t.Fatalf("cannot look for trace %s: %v", name, err)
 	}
@@ -40,26 +40,4 @@ func folder(root, configured string) string {
 		return configured
 	}
 	return filepath.Join(root, configured)
-}
-
-// repositoryRoot is the nearest folder above the test's own that holds go.mod.
-func repositoryRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		_, err := os.Stat(filepath.Join(dir, "go.mod"))
-		if err == nil {
-			return dir, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return "", errors.New("no go.mod in the folders above the test")
-		}
-		dir = above
-	}
 }
