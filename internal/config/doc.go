@@ -10,7 +10,7 @@
 //		Listen  string        `mapstructure:"listen" doc:"Address served to applications, host:port."`
 //		Journal struct {
 //			Sync time.Duration `mapstructure:"sync" doc:"Longest wait before an fsync; 0 syncs each group."`
-//		} `mapstructure:"journal" doc:"What is owed and what was accepted."`
+//		} `mapstructure:"journal" doc:"Accepted jobs and their results."`
 //	}
 //
 // The struct is the only definition of a key. From it come the flag

@@ -3,25 +3,21 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 
-// readEnviron takes the variables of our keys out of the environment. A
-// PIGEON_ variable that is neither a key's nor known is refused: it was meant
-// to change something and would not.
+// readEnviron returns the values of the keys' variables. A PIGEON_ variable that
+// belongs to no key and is not among the known ones is an error: it was meant to
+// change something and would not.
 func readEnviron(environ []string, s schema, known []string) (map[string]given, error) {
 	byName := make(map[string]Key, len(s.keys))
-	names := make([]string, 0, len(s.keys)+len(known))
+	names := slices.Clone(known)
 	for _, k := range s.keys {
 		byName[k.Env] = k
 		names = append(names, k.Env)
-	}
-	names = append(names, known...)
-	others := make(map[string]bool, len(known))
-	for _, n := range known {
-		others[n] = true
 	}
 
 	out := map[string]given{}
@@ -33,7 +29,7 @@ func readEnviron(environ []string, s schema, known []string) (map[string]given, 
 		}
 		k, ours := byName[name]
 		if !ours {
-			if !others[name] {
+			if !slices.Contains(known, name) {
 				problems = append(problems, unknownVariable(name, names))
 			}
 			continue

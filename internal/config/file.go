@@ -10,11 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile bounds a configuration file; the largest we write has a few KiB.
+// maxFile bounds a configuration file; the largest that Pigeon writes has a few KiB.
 const maxFile = 1 << 20
 
-// readFile returns the values of a file. The YAML tree is walked here, not
-// only decoded, because a useful error needs the line.
+// readFile returns the values of a file. It walks the YAML tree, because viper's
+// own reader knows no lines, and an error names its line.
 func readFile(path string, s schema) (map[string]given, error) {
 	if path == "" {
 		return nil, nil
@@ -37,7 +37,7 @@ func readBounded(path string) (data []byte, err error) {
 		return nil, fmt.Errorf("configuration file %s cannot be read: %w", path, err)
 	}
 	if len(data) > maxFile {
-		return nil, fmt.Errorf("configuration file %s is larger than the limit of %d bytes; is it a configuration file?", path, maxFile)
+		return nil, fmt.Errorf("configuration file %s is larger than the limit of %d bytes; check that the path is that of a configuration file", path, maxFile)
 	}
 	return data, nil
 }
@@ -85,7 +85,7 @@ func (w *walker) section(n *yaml.Node, prefix string) {
 		name, value := n.Content[i], n.Content[i+1]
 		path := prefix + name.Value
 		if line, twice := seen[path]; twice {
-			w.problemf(name, "key %q stands on line %d already; delete one", path, line)
+			w.problemf(name, "key %q is on line %d already; delete one of them", path, line)
 			continue
 		}
 		seen[path] = name.Line

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/spf13/pflag"
 )
@@ -36,7 +37,7 @@ type flagValue struct {
 	key   Key
 	text  string
 	value any  // typed, nil until Set
-	was   bool // Set before: a repeated list flag adds, any other replaces
+	again bool // it was set: a repeated list flag adds to its list, any other replaces its value
 }
 
 func (f *flagValue) String() string { return f.text }
@@ -47,17 +48,17 @@ func (f *flagValue) Set(text string) error {
 	if err != nil {
 		return err
 	}
-	if items, ok := v.([]string); ok && f.was {
+	if items, ok := v.([]string); ok && f.again {
 		before, _ := f.value.([]string)
-		v = append(append([]string{}, before...), items...)
+		v = slices.Concat(before, items)
 		text = f.text + "," + text
 	}
-	f.value, f.text, f.was = v, text, true
+	f.value, f.text, f.again = v, text, true
 	return nil
 }
 
-// readFlags takes the values of the flags that were set. A flag of our name
-// that someone else defined is a mistake of the programmer.
+// readFlags returns the values of the flags that were set. A flag with the name
+// of a key that [Flags] did not register is a mistake of the programmer.
 func readFlags(fs *pflag.FlagSet, s schema) (map[string]given, error) {
 	out := map[string]given{}
 	if fs == nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
@@ -16,7 +15,7 @@ type Source struct {
 	File     string         // path of a YAML file, "" for none
 	Environ  []string       // "NAME=value", as of os.Environ
 	Flags    *pflag.FlagSet // with the flags of [Flags]; only those that were set count
-	KnownEnv []string       // PIGEON_ variables that others read, so no misspellings of ours
+	KnownEnv []string       // other PIGEON_ variables; they are not taken for misspellings
 }
 
 // Origin is one effective setting and where it came from.
@@ -79,26 +78,24 @@ func Load[T any](defaults T, src Source) (T, Origins, error) {
 	return cfg, origins, nil
 }
 
-// merge decodes into cfg. Every value already has its key's type, so viper is
-// asked for exactness: no weak conversion, no unused key.
-func merge(cfg any, s schema, file, env, flags map[string]given) error {
-	v := viper.NewWithOptions(viper.KeyDelimiter(delimiter))
+// merge decodes the sources into cfg, a later source over an earlier one. Every
+// value already has its key's type, so viper must neither convert one nor meet a
+// key without a field.
+func merge(cfg any, s schema, sources ...map[string]given) error {
+	v := viper.New()
 	defaults := reflect.ValueOf(cfg).Elem()
 	for _, k := range s.keys {
-		v.SetDefault(k.internal(), defaults.FieldByIndex(k.index).Interface())
+		v.SetDefault(k.Path, defaults.FieldByIndex(k.index).Interface())
 	}
-	if err := v.MergeConfigMap(nest(file)); err != nil {
-		return fmt.Errorf("configuration: merging the file: %w", err)
-	}
-	for _, source := range []map[string]given{env, flags} { // the later wins
+	for _, source := range sources {
 		for path, g := range source {
-			v.Set(strings.ReplaceAll(path, ".", delimiter), g.value)
+			v.Set(path, g.value)
 		}
 	}
 	err := v.UnmarshalExact(cfg, func(c *mapstructure.DecoderConfig) {
 		c.WeaklyTypedInput = false
 		c.DecodeHook = nil
-		// Lists replace: without this a shorter list keeps the tail of the default.
+		// A list replaces the default; otherwise a shorter list would keep its tail.
 		c.ZeroFields = true
 	})
 	if err != nil {
@@ -107,26 +104,8 @@ func merge(cfg any, s schema, file, env, flags map[string]given) error {
 	return nil
 }
 
-// nest turns {"journal.sync": v} into {"journal": {"sync": v}}.
-func nest(flat map[string]given) map[string]any {
-	out := map[string]any{}
-	for path, g := range flat {
-		at := out
-		parts := strings.Split(path, ".")
-		for _, p := range parts[:len(parts)-1] {
-			inner, ok := at[p].(map[string]any)
-			if !ok {
-				inner = map[string]any{}
-				at[p] = inner
-			}
-			at = inner
-		}
-		at[parts[len(parts)-1]] = g.value
-	}
-	return out
-}
-
-// validate asks T itself, and puts value and origin to the key it names.
+// validate calls the method Validate of cfg, if it has one, and adds value and
+// origin to an error about a key.
 func validate(cfg any, origins Origins) error {
 	v, ok := cfg.(interface{ Validate() error })
 	if !ok {
@@ -137,10 +116,8 @@ func validate(cfg any, origins Origins) error {
 	if !errors.As(err, &field) {
 		return err
 	}
-	for _, o := range origins {
-		if o.Key == field.Key {
-			return fmt.Errorf("configuration key %q with value %q (%s): %w", o.Key, o.Text, o.Place(), err)
-		}
+	if o, ok := origins.Get(field.Key); ok {
+		return fmt.Errorf("configuration key %q with value %q (%s): %w", o.Key, o.Text, o.Place(), err)
 	}
 	return fmt.Errorf("configuration: %w", err)
 }

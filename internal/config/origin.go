@@ -2,12 +2,13 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
 
-// describe lists every key with its effective value; the sources come in order
-// of precedence, strongest first.
+// describe lists every key with its effective value; sources are in order of
+// precedence, the strongest first.
 func describe(cfg reflect.Value, s schema, sources ...map[string]given) Origins {
 	out := make(Origins, 0, len(s.keys))
 	for _, k := range s.keys {
@@ -34,10 +35,8 @@ func (o Origin) Place() string {
 
 // Get returns the origin of a key, false when there is no such key.
 func (o Origins) Get(key string) (Origin, bool) {
-	for _, one := range o {
-		if one.Key == key {
-			return one, true
-		}
+	if i := slices.IndexFunc(o, func(one Origin) bool { return one.Key == key }); i >= 0 {
+		return o[i], true
 	}
 	return Origin{}, false
 }

@@ -4,16 +4,13 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
 // EnvPrefix begins every environment variable that Pigeon reads.
 const EnvPrefix = "PIGEON_"
-
-// delimiter separates the levels of a key inside viper. Users see a dot, which
-// viper's own default would confuse with a dot inside a key.
-const delimiter = "::"
 
 // Key is one setting, as the struct's tags define it.
 type Key struct {
@@ -73,7 +70,7 @@ func (s *schema) collect(t reflect.Type, prefix string, index []int) error {
 		if name == "-" {
 			continue
 		}
-		at := append(append([]int(nil), index...), i)
+		at := append(slices.Clone(index), i)
 		if f.Anonymous && name == ",squash" {
 			if err := s.collect(f.Type, prefix, at); err != nil {
 				return err
@@ -130,30 +127,20 @@ func typeName(t reflect.Type) string {
 }
 
 func (s schema) find(path string) (Key, bool) {
-	for _, k := range s.keys {
-		if k.Path == path {
-			return k, true
-		}
+	if i := slices.IndexFunc(s.keys, func(k Key) bool { return k.Path == path }); i >= 0 {
+		return s.keys[i], true
 	}
 	return Key{}, false
 }
 
 func (s schema) isSection(path string) bool {
-	for _, sec := range s.sections {
-		if sec.path == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.sections, func(sec section) bool { return sec.path == path })
 }
 
 func (s schema) paths() []string {
-	out := make([]string, 0, len(s.keys))
-	for _, k := range s.keys {
-		out = append(out, k.Path)
+	out := make([]string, len(s.keys))
+	for i, k := range s.keys {
+		out[i] = k.Path
 	}
 	return out
 }
-
-// internal is the key as viper sees it.
-func (k Key) internal() string { return strings.ReplaceAll(k.Path, ".", delimiter) }

@@ -61,7 +61,7 @@ func (k Key) parse(text string) (any, error) {
 	return v, nil
 }
 
-// parseBool takes true and false only: "yes", "1" and "on" mean different
+// parseBool accepts true and false only: "yes", "1" and "on" mean different
 // things in different tools.
 func parseBool(text string) (bool, error) {
 	switch text {
@@ -84,8 +84,8 @@ func parseList(text string) ([]string, error) {
 	return items, nil
 }
 
-// textOf is the inverse of parse, as a flag's default is shown and a file is
-// written; quoted puts strings in quotes.
+// textOf is the inverse of parse, for the defaults of flags and for written files;
+// quoted puts strings in quotes.
 func (k Key) textOf(v reflect.Value, quoted bool) string {
 	switch k.Type {
 	case "duration":

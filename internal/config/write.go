@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// lineWidth is where comments are folded.
+// lineWidth is the longest line of a comment.
 const lineWidth = 100
 
 // Write writes values as a YAML file that [Load] reads back to the same struct:
