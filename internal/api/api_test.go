@@ -34,7 +34,7 @@ func TestValidate(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		set  func(*api.Request)
-		says string // "" when it is right
+		want string // "" when it is right
 	}{
 		"as it is":                        {func(*api.Request) {}, ""},
 		"all that may be":                 {func(r *api.Request) { r.Class, r.Retries, r.AvgMillis, r.Estimate = "long", api.MaxRetries, 1e12, 1 }, ""},
@@ -87,10 +87,10 @@ func TestValidate(t *testing.T) {
 		err := r.Validate()
 		var e *api.Error
 		switch {
-		case c.says == "" && err != nil:
+		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case c.says != "" && (!errors.As(err, &e) || e.Problem != api.Invalid || !strings.Contains(e.What, c.says) || e.Subject == "" || e.Tried == "" || e.Next == ""):
-			t.Errorf("%s: %+v, want %q", name, err, c.says)
+		case c.want != "" && (!errors.As(err, &e) || e.Problem != api.Invalid || !strings.Contains(e.What, c.want) || e.Subject == "" || e.Tried == "" || e.Next == ""):
+			t.Errorf("%s: %+v, want %q", name, err, c.want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func application() *api.Application {
 func TestApplicationValidate(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*api.Application)
-		says string // "" when it is right
+		want string // "" when it is right
 	}{
 		"as it is":                  {func(*api.Application) {}, ""},
 		"no runtime, files, reach":  {func(a *api.Application) { a.Template = api.Template{Argv: []string{"p"}, Memory: 1} }, ""},
@@ -50,25 +50,25 @@ func TestApplicationValidate(t *testing.T) {
 	} {
 		a := application()
 		c.set(a)
-		judge(t, name, a.Validate(), c.says)
+		checkError(t, name, a.Validate(), c.want)
 	}
 }
 
-func judge(t *testing.T, name string, err error, says string) {
+func checkError(t *testing.T, name string, err error, want string) {
 	t.Helper()
 	var e *api.Error
 	switch {
-	case says == "" && err != nil:
+	case want == "" && err != nil:
 		t.Errorf("%s: %v", name, err)
-	case says != "" && (!errors.As(err, &e) || e.Problem != api.Invalid || !strings.Contains(e.What, says) || e.Subject == "" || e.Tried == "" || e.Next == ""):
-		t.Errorf("%s: %+v, want %q", name, err, says)
+	case want != "" && (!errors.As(err, &e) || e.Problem != api.Invalid || !strings.Contains(e.What, want) || e.Subject == "" || e.Tried == "" || e.Next == ""):
+		t.Errorf("%s: %+v, want %q", name, err, want)
 	}
 }
 
 func TestWantsValidate(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*api.Wants)
-		says string
+		want string
 	}{
 		"as it is":         {func(*api.Wants) {}, ""},
 		"every node":       {func(w *api.Wants) { w.Executors = api.EveryNode }, ""},
@@ -83,7 +83,7 @@ func TestWantsValidate(t *testing.T) {
 	} {
 		w := &api.Wants{Application: "a", Executors: 1, Levels: []api.Level{{Name: "l", Total: 3, Had: 1}}}
 		c.set(w)
-		judge(t, name, w.Validate(), c.says)
+		checkError(t, name, w.Validate(), c.want)
 	}
 }
 

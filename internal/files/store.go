@@ -21,7 +21,7 @@ const partSuffix = ".part"
 // goroutine; those that write to the disk exclude each other.
 type Store struct {
 	root  string
-	limit int64 // bytes of all files together that nothing is expected beyond
+	limit int64 // bytes of all files together ; a file that would exceed it is refused
 
 	mu    sync.Mutex
 	files map[string]*entry
@@ -37,12 +37,12 @@ type entry struct {
 	used uint64 // order of its last use
 }
 
-// Open opens the folder, or makes it, with the complete files that an earlier
+// Open opens or creates the folder and finds the complete files that an earlier
 // process left in it. limit bounds the bytes of all files.
 func Open(root string, limit int64) (*Store, error) {
 	s := &Store{root: root, limit: limit, files: map[string]*entry{}}
 	if err := os.MkdirAll(root, 0o700); err != nil {
-		return nil, s.problem("the folder cannot be made: "+err.Error(), "opening the files of applications")
+		return nil, s.problem("the folder cannot be created: "+err.Error(), "opening the files of applications")
 	}
 	list, err := os.ReadDir(root)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) Expect(f api.File) error {
 			s.touch(e)
 			return nil
 		}
-		return s.wrong(f.SHA256, api.Invalid, fmt.Sprintf("it is known with %d bytes, not %d", e.size, f.Size), "give its hash and size as they are")
+		return s.wrong(f.SHA256, api.Invalid, fmt.Sprintf("it is known with %d bytes, not %d", e.size, f.Size), "send its actual hash and size")
 	}
 	all := f.Size
 	for _, e := range s.files {
@@ -149,7 +149,7 @@ func (s *Store) grow(sha string, e *entry, data []byte) error {
 	return nil
 }
 
-// moveToPlace gives a complete file its final name when its hash is right.
+// moveToPlace renames a complete file to its final name when its hash is right.
 func (s *Store) moveToPlace(sha, part string) error {
 	got, err := sum(part)
 	switch {

@@ -114,10 +114,10 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func wants(t *testing.T, what string, err error, says string) {
+func wants(t *testing.T, what string, err error, want string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("%s: %v, want %q", what, err, says)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: %v, want %q", what, err, want)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package ledger keeps what a distributor owes: the jobs it accepted, for every
-// task the attempt that counts and the group it was given to, and which results
+// task the attempt that counts and the group that holds it, and which results
 // were accepted. It is the part of a distributor that no policy changes, so
 // every policy's distributor keeps one.
 //

@@ -140,7 +140,7 @@ func (j *Job) Unplace(task int32) {
 // Has reports whether the task number exists in the job.
 func (j *Job) Has(task int32) bool { return task >= 0 && int(task) < len(j.Tasks) }
 
-// remove takes an ended job out.
+// remove deletes an ended job.
 func (l *Ledger) remove(j *Job) {
 	if j.prev != nil {
 		j.prev.next = j.next

@@ -66,7 +66,7 @@ func (b *book) submit(t *rapid.T) {
 	known := slices.ContainsFunc(b.jobs, func(a *account) bool { return a.submit.Job == m.Job })
 	j := b.led.Submit(0, &m)
 	if (j != nil) != (!known && m.Count > 0) {
-		t.Fatalf("Submit of a job that is known (%v) with %d tasks gives %v", known, m.Count, j)
+		t.Fatalf("Submit of a job that is known (%v) with %d tasks returns %v", known, m.Count, j)
 	}
 	if j != nil {
 		a := &account{submit: m, class: m.Class, tasks: make([]ledger.Task, m.Count)}
@@ -147,7 +147,7 @@ func (b *book) report(t *rapid.T) {
 		b.fail(t, a, &m, sched.Failed)
 	}
 	if _, got := b.led.Report(&m, &b.out); got != want {
-		t.Fatalf("%s gives verdict %d, want %d", sched.Describe(&m), got, want)
+		t.Fatalf("%s returns verdict %d, want %d", sched.Describe(&m), got, want)
 	}
 	if (b.led.Repeated() > repeated) != (want == ledger.Ignored) {
 		t.Fatalf("verdict %d, and %d results were repeated", want, b.led.Repeated()-repeated)
@@ -170,7 +170,7 @@ func (b *book) lost(t *rapid.T) {
 		want = b.lose(t, a, &m)
 	}
 	if _, got := b.led.Lost(&m, &b.out); got != want {
-		t.Fatalf("the loss of %s gives verdict %d, want %d", m.AttemptID(), got, want)
+		t.Fatalf("the loss of %s returns verdict %d, want %d", m.AttemptID(), got, want)
 	}
 }
 
@@ -204,7 +204,7 @@ func (b *book) giveBack(t *rapid.T) {
 		task.Attempt, task.Place = m.Attempt, ledger.Nowhere
 	}
 	if got := b.led.Job(m.Job).Return(m.First, m.Attempt, from); got != want {
-		t.Fatalf("Return gives %v, want %v", got, want)
+		t.Fatalf("Return returns %v, want %v", got, want)
 	}
 }
 
@@ -222,7 +222,7 @@ func (b *book) reclass(t *rapid.T) {
 		a.turns++
 	}
 	if got := b.led.Reclass(b.led.Job(m.Job), c, &b.out); got != want {
-		t.Fatalf("Reclass to %s gives %v, want %v", c, got, want)
+		t.Fatalf("Reclass to %s returns %v, want %v", c, got, want)
 	}
 }
 

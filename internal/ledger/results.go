@@ -16,7 +16,7 @@ const (
 	Again                   // the task has a new attempt, which the caller must place
 )
 
-// Report takes the end of an attempt (a Report message): Done and Failed end the
+// Report records the end of an attempt (a Report message): Done and Failed end the
 // task, unless it has retries left; Killed and Lost count as a loss; Yielded counts
 // for nothing and the task is tried again. The first Done of any attempt counts; a
 // failure counts only from the attempt that counts.
@@ -50,7 +50,7 @@ func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	}
 }
 
-// Lost takes the loss of an attempt (an AttemptLost message): the next attempt
+// Lost records the loss of an attempt (an AttemptLost message): the next attempt
 // is due, or, after MaxLosses, the task has failed with that reason.
 func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	j := l.jobs[m.Job]
@@ -67,12 +67,12 @@ func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	return j, l.lose(j, m, out)
 }
 
-// catchUp takes a later attempt for the one that counts. Attempts are numbered
+// catchUp makes a later attempt the one that counts. Attempts are numbered
 // here alone; one that is not known was numbered before the process died, and its
 // record, for which nothing waited, died with it.
 func (t *Task) catchUp(attempt int32) { t.Attempt = max(t.Attempt, attempt) }
 
-// Return takes a task back that its group never launched (Returned): it is
+// Return takes back a task that its group never launched (Returned): it is
 // unplaced. It returns false for one that is held elsewhere or has a later attempt.
 func (j *Job) Return(task, attempt int32, master int16) bool {
 	t := &j.Tasks[task]
@@ -96,7 +96,7 @@ func (l *Ledger) lose(j *Job, m *sched.Message, out *sched.Actions) Verdict {
 	return Accepted
 }
 
-// Retry gives a task a new attempt that counts as no loss: its group went away
+// Retry begins a new attempt of a task that does not count as a loss: its group was lost
 // before its outcome could be known.
 func (l *Ledger) Retry(j *Job, task int32, reason string, out *sched.Actions) {
 	l.newAttempt(j, &sched.Message{Job: j.ID, First: task, Reason: reason}, sched.Lost, out)

@@ -63,7 +63,7 @@ func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, e
 	return reply, nil
 }
 
-// Forget drops what is known of a sender that is gone for good. A batch of it
+// Forget drops the state of a sender that will never return. A batch of it
 // that is still on its way would be taken as new.
 func (in *Inbox) Forget(peer wire.Ref) {
 	in.mu.Lock()

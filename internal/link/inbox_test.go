@@ -11,7 +11,7 @@ import (
 func TestInbox(t *testing.T) {
 	in := NewInbox(42)
 	taken := 0
-	give := func(incarnation int64, seq uint64, problem string, fail error) (wire.BatchReply, error) {
+	accept := func(incarnation int64, seq uint64, problem string, fail error) (wire.BatchReply, error) {
 		return in.Accept(&wire.Batch{Sender: frontend, Incarnation: incarnation, Sequence: seq},
 			func(*wire.Batch) (string, error) { taken++; return problem, fail })
 	}
@@ -41,7 +41,7 @@ func TestInbox(t *testing.T) {
 		{3, 2, "", nil, true, 2, ""},
 	} {
 		before := taken
-		reply, err := give(tc.incarnation, tc.seq, tc.problem, tc.err)
+		reply, err := accept(tc.incarnation, tc.seq, tc.problem, tc.err)
 		if !errors.Is(err, tc.err) || (taken > before) != tc.take || reply.Sequence != tc.last ||
 			reply.Incarnation != 42 || (reply.Problem != "") != (tc.answer != "") || !strings.Contains(reply.Problem, tc.answer) {
 			t.Errorf("step %d: %+v, %v, taken %v; want %+v", i, reply, err, taken > before, tc)
@@ -51,7 +51,7 @@ func TestInbox(t *testing.T) {
 		t.Errorf("%d repeats counted, want 2", got)
 	}
 	in.Forget(frontend)
-	if _, err := give(1, 1, "", nil); err != nil || in.Repeated() != 2 {
+	if _, err := accept(1, 1, "", nil); err != nil || in.Repeated() != 2 {
 		t.Error("a forgotten sender is not new")
 	}
 }

@@ -58,7 +58,7 @@ func newGeneration(base context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(base)
 }
 
-// Reset drops what is queued and under way, and begins anew with the peer's
+// Reset drops what is queued and under way, and starts again with the peer's
 // incarnation, known from its registration; 0 if unknown. It does not wait for a
 // delivery in progress, whose outcome no longer counts.
 func (l *Link) Reset(peer int64) {
@@ -127,7 +127,7 @@ func (l *Link) drain() {
 	}
 }
 
-// probe sends an empty batch, unless the peer is to be registered with first.
+// probe sends an empty batch, unless this process must register with the peer first.
 func (l *Link) probe() {
 	l.mu.Lock()
 	stale, gen := l.stale, l.gen

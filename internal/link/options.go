@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Options of a [Link]; a zero field takes its default. The functions are called
+// Options of a [Link]; a zero field means its default. The functions are called
 // by the link's goroutine, one at a time and in order; they may call the link but
 // not its Close, and while one runs nothing is sent.
 type Options struct {
@@ -17,7 +17,7 @@ type Options struct {
 	Address    string
 	// Incarnation of this process.
 	Incarnation int64
-	// Epoch, if given, is asked for each batch; masters have one.
+	// Epoch, if set, returns the epoch of each batch; only masters set it.
 	Epoch func() uint64
 
 	// MaxItems and MaxBytes bound what is queued or under way. Defaults
@@ -25,7 +25,7 @@ type Options struct {
 	MaxItems int
 	MaxBytes int
 	// BatchItems and BatchBytes bound one batch. Defaults 1,000 messages and
-	// 512 KiB; a single larger message goes alone, so the peer's server must
+	// 512 KiB; a single larger message travels alone, so the peer's server must
 	// accept frames of wire.MaxBatchBytes.
 	BatchItems int
 	BatchBytes int
@@ -37,7 +37,7 @@ type Options struct {
 	RetryMin, RetryMax time.Duration
 	// LostAfter is how long a peer is down before it is lost. Default 2 s.
 	LostAfter time.Duration
-	// Probe delivers an empty batch when nothing was sent for so long, so that a
+	// Probe delivers an empty batch when nothing was sent for this long, so that a
 	// peer's end is noticed without traffic. Negative: never. Default 500 ms.
 	Probe time.Duration
 

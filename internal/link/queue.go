@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// ErrStale refuses messages for a peer whose process is gone; Reset ends it.
+// ErrStale is returned for messages to a process that has ended; Reset ends this state.
 var ErrStale = errors.New("the peer is another process than before; register again first")
 
 // ErrClosed refuses messages after Close.
@@ -77,7 +77,7 @@ type parcel struct {
 	bytes int
 }
 
-// collect takes all that is queued, cut into parcels, and the generation it
+// collect removes everything that is queued and returns it, cut into parcels, with the generation it
 // belongs to. Messages wait in order, so all parcels go before what comes next.
 func (l *Link) collect() (parcels []parcel, gen uint64) {
 	l.mu.Lock()
@@ -103,7 +103,7 @@ func (l *Link) collect() (parcels []parcel, gen uint64) {
 	return parcels, gen
 }
 
-// release takes a parcel off the counts of what is queued, unless Reset has done so.
+// release subtracts a parcel from the counts of the queue, unless Reset has done so.
 func (l *Link) release(p parcel, gen uint64, count func(*Stats)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 	void            // what was sent no longer counts
 )
 
-// send delivers one parcel, as often as it takes. It returns false when what else
+// send delivers one parcel, and repeats it until it is accepted. It returns false when what else
 // was queued with it is void.
 func (l *Link) send(p parcel, gen uint64) bool {
 	l.sequence++
@@ -91,7 +91,7 @@ func (l *Link) attempt(b *wire.Batch, gen uint64) (outcome, wire.BatchReply, err
 	return taken, reply, nil
 }
 
-// classify tells an error that is an answer from a missing answer.
+// classify distinguishes an error that is an answer from a missing answer.
 func classify(err error) outcome {
 	var e *api.Error
 	if !errors.As(err, &e) {

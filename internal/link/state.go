@@ -42,5 +42,5 @@ type Stats struct {
 	Retries uint64 // failed attempts
 	Full    uint64 // messages that Send refused for want of room
 	Refused uint64 // messages that the peer refused
-	Dropped uint64 // messages dropped by Reset or for a peer that is gone
+	Dropped uint64 // messages dropped by Reset or because their peer had ended
 }

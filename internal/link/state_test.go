@@ -154,10 +154,10 @@ func TestAPeerThatStartedAgain(t *testing.T) {
 func TestRefusedBatchesDoNotBlockTheRest(t *testing.T) {
 	for name, answer := range map[string]func() (wire.BatchReply, error){
 		"problem": func() (wire.BatchReply, error) {
-			return wire.BatchReply{Incarnation: 1, Problem: "who are you"}, nil
+			return wire.BatchReply{Incarnation: 1, Problem: "unknown sender"}, nil
 		},
 		"invalid": func() (wire.BatchReply, error) {
-			return wire.BatchReply{}, &api.Error{Problem: api.Invalid, What: "who are you"}
+			return wire.BatchReply{}, &api.Error{Problem: api.Invalid, What: "unknown sender"}
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestRefusedBatchesDoNotBlockTheRest(t *testing.T) {
 				return r.Deliver(ctx, b)
 			}), Options{OnRefused: func(n int, why error) {
 				refused += n
-				if why == nil || why.Error() != "who are you" {
+				if why == nil || why.Error() != "unknown sender" {
 					t.Errorf("%s: refused for %v", name, why)
 				}
 			}})
@@ -222,9 +222,9 @@ func TestNothingIsToldOfBeforeAReset(t *testing.T) {
 				<-gate
 				return answer()
 			}), Options{
-				OnState:         func(s State) { t.Errorf("%s: told %v", name, s) },
-				OnReincarnation: func(a, b int64) { t.Errorf("%s: told of incarnation %d after %d", name, b, a) },
-				OnRefused:       func(n int, why error) { t.Errorf("%s: told of %d refused: %v", name, n, why) },
+				OnState:         func(s State) { t.Errorf("%s: called with %v", name, s) },
+				OnReincarnation: func(a, b int64) { t.Errorf("%s: called with incarnation %d after %d", name, b, a) },
+				OnRefused:       func(n int, why error) { t.Errorf("%s: called with %d refused: %v", name, n, why) },
 			})
 			_ = l.Send(numbered(1, 5)...)
 			synctest.Wait()

@@ -19,7 +19,7 @@ type Options struct {
 	Incarnation int64    // of this process
 	Codec       *wire.Codec
 	Log         *slog.Logger
-	// Epoch, if given, goes along with each batch; masters have one.
+	// Epoch, if set, returns the epoch of each batch; only masters set it.
 	Epoch func() uint64
 	// LostAfter is how long a peer is out of reach before it is lost. Default 2 s.
 	LostAfter time.Duration
@@ -30,7 +30,7 @@ type Options struct {
 	// not used for longest closes its own until it is used again. For daemons that
 	// send to many peers, to each seldom, and do not probe. 0: all.
 	MaxOpen int
-	// OnState, if given, is called when the state of a link changes, and OnRefused
+	// OnState, if set, is called when the state of a link changes, and OnRefused
 	// when a peer refuses messages for good; both from the link's goroutine.
 	OnState   func(peer wire.Ref, s link.State)
 	OnRefused func(peer wire.Ref, messages int, why error)
@@ -100,7 +100,7 @@ func (s *Set) Reset(peer wire.Ref) {
 	}
 }
 
-// Remove drops what is queued for a peer that is lost; from now on Queue takes nothing
+// Remove drops what is queued for a peer that is lost; from now on Queue accepts nothing
 // for it.
 func (s *Set) Remove(peer wire.Ref) {
 	if w := s.links[peer.Daemon()]; w != nil {
@@ -143,7 +143,7 @@ func (s *Set) Flush() {
 			err = w.link.Send(items...)
 		}
 		if err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
-			s.opts.Log.Error("the link to a peer takes no messages", "peer", w.peer.String(), "messages", len(items), "error", err)
+			s.opts.Log.Error("the link to a peer accepts no messages", "peer", w.peer.String(), "messages", len(items), "error", err)
 			s.opts.OnRefused(w.peer, len(items), err)
 		}
 	}

@@ -63,11 +63,11 @@ func newSet(t *testing.T) (*linkset.Set, *reported) {
 	return m, h
 }
 
-// nobody is the address of a master that the peers of these tests never call.
-const nobody = "127.0.0.1:1"
+// noMaster is the address of a master that the peers of these tests never call.
+const noMaster = "127.0.0.1:1"
 
-// say returns a launch of a task for a slot of the peer.
-func say(p wire.Ref, task int32) *wire.Item {
+// launchOf returns a launch of a task for a slot of the peer.
+func launchOf(p wire.Ref, task int32) *wire.Item {
 	p.Slot = task % 3
 	return &wire.Item{From: addrmap.MasterRef(0), To: p, Msg: sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 1}, First: task, Attempt: 1}}
 }
@@ -83,12 +83,12 @@ func tasksOf(items []wire.Item) (list []int32) {
 // is for one peer does not go to another.
 func TestOrder(t *testing.T) {
 	m, _ := newSet(t)
-	a, b := daemontest.Node(t, "a", nobody), daemontest.Node(t, "b", nobody)
+	a, b := daemontest.Node(t, "a", noMaster), daemontest.Node(t, "b", noMaster)
 	for _, p := range []*daemontest.Peer{a, b} {
 		m.Add(p.Ref, p.Address(), p.Incarnation)
 	}
 	for task := range int32(100) {
-		if !m.Queue(say(a.Ref, 2*task)) || !m.Queue(say(b.Ref, 2*task+1)) {
+		if !m.Queue(launchOf(a.Ref, 2*task)) || !m.Queue(launchOf(b.Ref, 2*task+1)) {
 			t.Fatal("a known peer's message was not taken")
 		}
 		if task%7 == 0 {
@@ -112,8 +112,8 @@ func TestOrder(t *testing.T) {
 // Nothing is queued for a peer that was not added, or was removed since.
 func TestStrangers(t *testing.T) {
 	m, _ := newSet(t)
-	p := daemontest.Node(t, "a", nobody)
-	if _, known := m.Incarnation(p.Ref); known || m.Queue(say(p.Ref, 1)) || m.Up(p.Ref) || m.Open(p.Ref) == nil {
+	p := daemontest.Node(t, "a", noMaster)
+	if _, known := m.Incarnation(p.Ref); known || m.Queue(launchOf(p.Ref, 1)) || m.Up(p.Ref) || m.Open(p.Ref) == nil {
 		t.Error("a stranger is known")
 	}
 	m.Remove(p.Ref)
@@ -123,16 +123,16 @@ func TestStrangers(t *testing.T) {
 	if now, known := m.Incarnation(p.Ref); !known || now != p.Incarnation || !m.Up(p.Ref) {
 		t.Errorf("a peer that was met: %d, %v", now, known)
 	}
-	if !m.Queue(say(p.Ref, 1)) {
+	if !m.Queue(launchOf(p.Ref, 1)) {
 		t.Error("its message was not taken")
 	}
 	m.Remove(p.Ref) // with what was queued
-	if _, known := m.Incarnation(p.Ref); known || m.Queue(say(p.Ref, 2)) || m.Up(p.Ref) {
+	if _, known := m.Incarnation(p.Ref); known || m.Queue(launchOf(p.Ref, 2)) || m.Up(p.Ref) {
 		t.Error("a forgotten peer is known")
 	}
 	m.Flush()
 	m.Add(p.Ref, p.Address(), p.Incarnation)
-	m.Queue(say(p.Ref, 3))
+	m.Queue(launchOf(p.Ref, 3))
 	m.Flush()
 	if got := tasksOf(p.AwaitGot(sched.Launch, 1)); !slices.Equal(got, []int32{3}) {
 		t.Errorf("it got %v, want what was queued since it was added again", got)
@@ -143,18 +143,18 @@ func TestStrangers(t *testing.T) {
 // for it then: its batches are not taken for repeats of the earlier ones.
 func TestLostAndFound(t *testing.T) {
 	m, _ := newSet(t)
-	p := daemontest.Node(t, "a", nobody)
+	p := daemontest.Node(t, "a", noMaster)
 	for task := range int32(5) {
 		m.Add(p.Ref, p.Address(), p.Incarnation)
-		m.Queue(say(p.Ref, task))
+		m.Queue(launchOf(p.Ref, task))
 		m.Flush()
 		p.AwaitGot(sched.Launch, int(task)+1)
 		m.Remove(p.Ref)
 	}
 	m.Add(p.Ref, p.Address(), p.Incarnation)
-	m.Queue(say(p.Ref, 5))
+	m.Queue(launchOf(p.Ref, 5))
 	m.Reset(p.Ref)
-	m.Queue(say(p.Ref, 6))
+	m.Queue(launchOf(p.Ref, 6))
 	m.Flush()
 	if got := tasksOf(p.AwaitGot(sched.Launch, 6)); !slices.Equal(got, []int32{0, 1, 2, 3, 4, 6}) {
 		t.Errorf("it got %v", got)
@@ -166,24 +166,24 @@ func TestLostAndFound(t *testing.T) {
 func TestSuccessor(t *testing.T) {
 	for _, moved := range []bool{false, true} {
 		m, h := newSet(t)
-		first := daemontest.Node(t, "a", nobody)
+		first := daemontest.Node(t, "a", noMaster)
 		m.Add(first.Ref, first.Address(), first.Incarnation)
 		if err := m.Open(first.Ref); err != nil {
 			t.Fatal(err)
 		}
 		first.Close()
-		m.Queue(say(first.Ref, 1))
+		m.Queue(launchOf(first.Ref, 1))
 		m.Flush()
 		daemontest.Await(t, "the way is down", func() bool { return h.last() == link.Down && !m.Up(first.Ref) })
-		m.Queue(say(first.Ref, 2)) // not flushed yet
+		m.Queue(launchOf(first.Ref, 2)) // not flushed yet
 
 		at := "127.0.0.1:0"
 		if !moved {
 			at = first.Address()
 		}
-		second := daemontest.NodeAt(t, "a", nobody, at)
+		second := daemontest.NodeAt(t, "a", noMaster, at)
 		m.Add(second.Ref, second.Address(), second.Incarnation)
-		m.Queue(say(second.Ref, 3))
+		m.Queue(launchOf(second.Ref, 3))
 		m.Flush()
 		if got := tasksOf(second.AwaitGot(sched.Launch, 1)); !slices.Equal(got, []int32{3}) {
 			t.Errorf("moved %v: the successor got %v", moved, got)
@@ -200,19 +200,19 @@ func TestSuccessor(t *testing.T) {
 // queued once it was added arrives.
 func TestSuccessorNotMetYet(t *testing.T) {
 	m, _ := newSet(t)
-	first := daemontest.Node(t, "a", nobody)
+	first := daemontest.Node(t, "a", noMaster)
 	m.Add(first.Ref, first.Address(), first.Incarnation)
-	m.Queue(say(first.Ref, 1))
+	m.Queue(launchOf(first.Ref, 1))
 	m.Flush()
 	first.AwaitGot(sched.Launch, 1)
 	first.Close()
-	second := daemontest.NodeAt(t, "a", nobody, first.Address())
+	second := daemontest.NodeAt(t, "a", noMaster, first.Address())
 	for task := range int32(20) {
-		m.Queue(say(first.Ref, 10+task))
+		m.Queue(launchOf(first.Ref, 10+task))
 		m.Flush()
 	}
 	m.Add(second.Ref, second.Address(), second.Incarnation)
-	m.Queue(say(second.Ref, 50))
+	m.Queue(launchOf(second.Ref, 50))
 	m.Flush()
 	second.AwaitGot(sched.Launch, 1)
 	daemontest.Await(t, "what is meant for the successor comes", func() bool {
@@ -224,16 +224,16 @@ func TestSuccessorNotMetYet(t *testing.T) {
 // OnRefused is called for what a peer will never take, and for an address that is none.
 func TestRefusals(t *testing.T) {
 	m, h := newSet(t)
-	p := daemontest.Node(t, "a", nobody)
+	p := daemontest.Node(t, "a", noMaster)
 	no := "it does not like it"
 	p.Refuse.Store(&no)
 	m.Add(p.Ref, p.Address(), p.Incarnation)
-	m.Queue(say(p.Ref, 1))
+	m.Queue(launchOf(p.Ref, 1))
 	m.Flush()
 	daemontest.Await(t, "the refusal is reported", func() bool { return len(h.refusals()) == 1 })
 
 	m.Add(wire.Ref{Role: sched.Worker, Name: "b"}, "no address", 1)
-	m.Queue(say(wire.Ref{Role: sched.Worker, Name: "b"}, 1))
+	m.Queue(launchOf(wire.Ref{Role: sched.Worker, Name: "b"}, 1))
 	m.Flush()
 	if got := h.refusals(); len(got) != 2 || !strings.Contains(got[0], no) || !strings.Contains(got[1], "no address") {
 		t.Errorf("got was %q", got)
@@ -248,13 +248,13 @@ func TestFewConnections(t *testing.T) {
 	t.Cleanup(func() { _ = m.Close() }) // it only closes connections
 	var peers []*daemontest.Peer
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		p := daemontest.Node(t, name, nobody)
+		p := daemontest.Node(t, name, noMaster)
 		m.Add(p.Ref, p.Address(), p.Incarnation)
 		peers = append(peers, p)
 	}
 	for task := range int32(20) {
 		for _, p := range peers {
-			m.Queue(say(p.Ref, task))
+			m.Queue(launchOf(p.Ref, task))
 		}
 		m.Flush()
 		if task%5 == 0 {
@@ -271,7 +271,7 @@ func TestFewConnections(t *testing.T) {
 // Nothing is taken after Close.
 func TestClosed(t *testing.T) {
 	m, _ := newSet(t)
-	p := daemontest.Node(t, "a", nobody)
+	p := daemontest.Node(t, "a", noMaster)
 	m.Add(p.Ref, p.Address(), p.Incarnation)
 	if err := m.Open(p.Ref); err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestClosed(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if m.Queue(say(p.Ref, 1)) {
+	if m.Queue(launchOf(p.Ref, 1)) {
 		t.Error("a closed set takes messages")
 	}
 }

@@ -9,12 +9,12 @@
 //	                                    batch of a process ──▶ Sessions ◀─────┘
 //	                                                 unknown, current or superseded
 //
-// A Follower asks for whatever is newer than what it has, and the Publisher answers when
+// A Follower requests a membership newer than its own, and the Publisher answers when
 // there is something, or after the follower's wait with what it has. A question that
-// fails is repeated after a pause; the last membership holds meanwhile. A follower takes
-// in each answer before it asks again, so many changes come as one.
+// fails is repeated after a pause; the last membership stays in force meanwhile. A follower
+// applies each answer before its next request, so many changes arrive as one.
 //
-// A master that is restarted knows no daemon at first. Followers of the earlier master
+// A restarted master has no registered daemon at first. Followers of the earlier master
 // are answered when its daemons have had the time to register with the new one, since
-// to be missing from a membership is to be lost.
+// a daemon that is missing from a membership counts as lost.
 package membership

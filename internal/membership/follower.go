@@ -25,9 +25,9 @@ type FollowerOptions struct {
 	Wait, Margin time.Duration
 	// Retry returns the pause after so many failures in a row. Default: 100 to 200 ms.
 	Retry func(failures int) time.Duration
-	// Apply takes a newer membership in; false ends the follower.
+	// Apply is called with each newer membership; false ends the follower.
 	Apply func(context.Context, *wire.Membership) bool
-	// Failed, if given, is called when a question has failed, so many in a row.
+	// Failed, if set, is called after each failed request with the number of failures in a row.
 	Failed func(err error, failures int)
 }
 
@@ -60,7 +60,7 @@ func retryPause(int) time.Duration {
 func (f *Follower) RefreshNow() {
 	select {
 	case f.refresh <- struct{}{}:
-	default: // it is asked for already
+	default: // a refresh is already requested
 	}
 }
 

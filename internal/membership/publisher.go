@@ -23,7 +23,7 @@ type PublisherOptions struct {
 	Name        string // of the daemon in errors: "master of group 0"
 	Incarnation int64
 	// LostAfter is how long the daemons of an earlier master have to register with this
-	// one before those who followed the earlier one are answered.
+	// one before the followers of the earlier one are answered.
 	LostAfter time.Duration
 	Now       func() sched.Time // from any goroutine
 }

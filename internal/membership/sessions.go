@@ -25,7 +25,7 @@ func (s *Sessions) Status(peer wire.Ref, incarnation int64) protocol.Status {
 	return s.table.Status(key(peer), incarnation)
 }
 
-// NewMaster notes whose membership comes next, and reports whether it is the successor of
+// NewMaster records which master's membership follows, and reports whether it is the successor of
 // another one.
 func (s *Sessions) NewMaster(incarnation int64, now sched.Time) (successor bool) {
 	s.mu.Lock()

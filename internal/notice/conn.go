@@ -56,7 +56,7 @@ func Connect(o Options) (*Conn, error) {
 	if err != nil {
 		return nil, &api.Error{
 			Problem: api.Invalid, Subject: "NATS server " + c.opts.URL, What: err.Error(),
-			Tried: "connecting", Next: "give a URL such as nats://127.0.0.1:4222, or none to go without",
+			Tried: "connecting", Next: "set a URL such as nats://127.0.0.1:4222, or none to do without NATS",
 		}
 	}
 	c.nc = nc

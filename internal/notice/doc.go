@@ -5,7 +5,7 @@
 //
 //	Publish -> queue -> goroutine -> nats.go -> server -> Subscribe's function
 //
-// Publish never blocks. Its goroutine takes all that is queued and hands it on;
+// Publish never blocks. Its goroutine sends everything that is queued in one batch;
 // what is published meanwhile follows. No timer is involved.
 //
 // A Conn is connected or not:

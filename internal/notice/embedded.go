@@ -15,7 +15,7 @@ import (
 // MaxNotice is the largest notice, bytes; NATS servers refuse more by default.
 const MaxNotice = 1 << 20
 
-// startTimeout bounds the start of an embedded server, which takes milliseconds.
+// startTimeout bounds the start of an embedded server, which normally needs milliseconds.
 const startTimeout = 5 * time.Second
 
 // Embedded is a NATS server inside this process, without persistence, clustering
@@ -25,7 +25,7 @@ type Embedded struct {
 }
 
 // StartEmbedded serves NATS on the address, host:port; an empty host is
-// 127.0.0.1 and port 0 takes a free one. The error is an *api.Error.
+// 127.0.0.1 and port 0 picks a free one. The error is an *api.Error.
 func StartEmbedded(address string) (*Embedded, error) {
 	host, port, err := splitAddress(address)
 	if err != nil {
@@ -72,14 +72,14 @@ func splitAddress(address string) (host string, port int, err error) {
 func startError(address string, err error) error {
 	return &api.Error{
 		Problem: api.Internal, Subject: "embedded NATS server on " + address, What: err.Error(),
-		Tried: "starting it", Next: "choose another address (port 0 takes a free one) or name an external server",
+		Tried: "starting it", Next: "choose another address (port 0 picks a free one) or name an external server",
 	}
 }
 
 // URL is what clients connect to.
 func (e *Embedded) URL() string { return e.server.ClientURL() }
 
-// Close disconnects all clients and returns when the server is gone. It is safe
+// Close disconnects all clients and returns when the server has stopped. It is safe
 // to call twice.
 func (e *Embedded) Close() error {
 	e.server.Shutdown()

@@ -8,11 +8,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Options of a [Conn]; a zero field takes its default.
+// Options of a [Conn]; a zero field means its default.
 type Options struct {
 	// URL of the server: nats://host:port.
 	URL string
-	// Embedded, if given, is reached inside this process instead.
+	// Embedded, if set, is reached inside this process instead.
 	Embedded *Embedded
 	// Name is this daemon to the server's operator: "node n7".
 	Name string

@@ -8,8 +8,8 @@ import (
 )
 
 // outbox is the queue between Publish and the socket. nats.go writes to the
-// socket under a lock that Publish takes too, so without a queue a server that
-// stalls would stall whoever publishes.
+// socket under a lock that Publish acquires too, so without a queue a stalled
+// server would block every publisher.
 type outbox struct {
 	maxNotices, maxBytes int
 	wake                 chan struct{} // one element: there may be something to hand on

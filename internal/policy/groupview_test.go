@@ -56,8 +56,8 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 		if j.Queued != want.queued || j.Running != want.running || len(j.Tasks) != min(2, want.running) {
 			t.Errorf("%s: %+v", spec, j)
 		}
-		if nobody := m.Share(sched.JobID{Lo: 1}, 2); nobody.Queued+nobody.Running+len(nobody.Tasks) != 0 {
-			t.Errorf("%s: of an unknown job %+v", spec, nobody)
+		if unknown := m.Share(sched.JobID{Lo: 1}, 2); unknown.Queued+unknown.Running+len(unknown.Tasks) != 0 {
+			t.Errorf("%s: of an unknown job %+v", spec, unknown)
 		}
 		reserved := 0
 		for id := range int32(4) {

@@ -27,7 +27,7 @@ func CheckMasters(p sched.Policy, masters int) error {
 // of the policy.
 func CheckSlots(p sched.Policy, slots int) error {
 	if cores := p.SlotsPerWorker(); slots < cores || slots%cores != 0 {
-		return fmt.Errorf("policy %s makes workers of %d slots, and a node of %d slots cannot be divided so; give it a multiple, or set the policy's cores", p.Name, cores, slots)
+		return fmt.Errorf("policy %s makes workers of %d slots, and a node of %d slots cannot be divided so; configure a multiple, or set the policy's cores", p.Name, cores, slots)
 	}
 	return nil
 }

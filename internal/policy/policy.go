@@ -1,5 +1,5 @@
 // Package policy is the table of scheduling policies and the one place that
-// reads how a user asks for one: NAME[:key=value,...].
+// parses a user's choice of one: NAME[:key=value,...].
 package policy
 
 import (
@@ -44,7 +44,7 @@ func Grouped() []string {
 	return names
 }
 
-// Configure reads what the user asked for and lays its parameters over p. Every
+// Configure parses the user's choice and applies its parameters to p. Every
 // fault is found before anything is started, and the error for a misspelt name suggests
 // the nearest that exists.
 func Configure(spec string, p sched.Params) (sched.Policy, sched.Params, error) {
@@ -54,7 +54,7 @@ func Configure(spec string, p sched.Params) (sched.Policy, sched.Params, error) 
 		return sched.Policy{}, p, err
 	}
 	build, parameters := e.open(&p)
-	var given []string
+	var seen []string
 	for pair := range strings.SplitSeq(list, ",") {
 		key, value, ok := strings.Cut(pair, "=")
 		switch {
@@ -62,10 +62,10 @@ func Configure(spec string, p sched.Params) (sched.Policy, sched.Params, error) 
 			continue
 		case !ok:
 			return sched.Policy{}, p, fmt.Errorf("policy %s: parameter %q has no value; write %s=VALUE", name, key, key)
-		case slices.Contains(given, key):
+		case slices.Contains(seen, key):
 			return sched.Policy{}, p, fmt.Errorf("policy %s: parameter %q is given twice; leave one out", name, key)
 		}
-		given = append(given, key)
+		seen = append(seen, key)
 		if err := set(name, parameters, key, value); err != nil {
 			return sched.Policy{}, p, err
 		}

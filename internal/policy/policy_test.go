@@ -33,7 +33,7 @@ func TestConfigure(t *testing.T) {
 	} {
 		p, got, err := policy.Configure(c.spec, given)
 		if err != nil || got != c.want || p.Name != "pigeon" || p.NewDistributor == nil || p.NewMaster == nil || p.NewWorker == nil {
-			t.Errorf("%s gives %s with %+v, %v; want %+v", c.spec, p.Name, got, err, c.want)
+			t.Errorf("%s returns %s with %+v, %v; want %+v", c.spec, p.Name, got, err, c.want)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestConfigureRefuses(t *testing.T) {
 	} {
 		_, _, err := policy.Configure(c.spec, given)
 		if err == nil || !strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), c.next) {
-			t.Errorf("%q gives %v; want %q and %q", c.spec, err, c.fault, c.next)
+			t.Errorf("%q returns %v; want %q and %q", c.spec, err, c.fault, c.next)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestParametersOfRivals(t *testing.T) {
 	} {
 		_, _, err := policy.Configure(c.spec, given)
 		if err == nil || !strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), c.next) {
-			t.Errorf("%q gives %v; want %q and %q", c.spec, err, c.fault, c.next)
+			t.Errorf("%q returns %v; want %q and %q", c.spec, err, c.fault, c.next)
 		}
 	}
 }

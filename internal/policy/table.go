@@ -77,7 +77,7 @@ const (
 	maxPasses = 1_000_000 // quanta
 	maxRatio  = 100       // probes for each task
 	maxLeast  = 10_000    // probes for each job
-	maxTries  = 10_000    // workers asked per turn to idle
+	maxTries  = 10_000    // workers asked each time one turns idle
 )
 
 func openSparrow(*sched.Params) (func() sched.Policy, []parameter) {

@@ -29,8 +29,8 @@ func TestTailOrAging(t *testing.T) {
 	}
 }
 
-// Only masters that order by the tail are told how many tasks a job has.
-func TestTotalIsToldForTheTail(t *testing.T) {
+// A distributor sends the number of tasks of a job only to masters that order by the tail.
+func TestTotalIsSentForTheTail(t *testing.T) {
 	for spec, want := range map[string]int32{
 		"pigeon": 0, "kairos": 0, "pigeon-sort": 5, "pigeon-x": 5, "pigeon-x:tail=no": 0, "pigeon-x:aging=0": 0, "pigeon-sort:aging=3": 0,
 	} {
@@ -47,16 +47,16 @@ func TestTotalIsToldForTheTail(t *testing.T) {
 		} {
 			d.Step(0, sched.Addr{}, &m, &out)
 		}
-		told := 0
+		carrying := 0
 		for _, a := range out.List() {
 			if a.Msg.Kind == sched.Tasks {
-				told++
+				carrying++
 				if a.Msg.Total != want {
-					t.Errorf("%s: a message tells a total of %d, want %d", spec, a.Msg.Total, want)
+					t.Errorf("%s: a message carries a total of %d, want %d", spec, a.Msg.Total, want)
 				}
 			}
 		}
-		if told == 0 {
+		if carrying == 0 {
 			t.Errorf("%s: no tasks were sent: the test shows little", spec)
 		}
 	}

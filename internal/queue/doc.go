@@ -8,7 +8,7 @@
 //	         per kind, and its applications
 //	Run      consecutive tasks of one job, waiting together
 //
-// Both sides carry one sequence number, given at entry: the first waiting task
+// Both sides carry one sequence number, assigned at entry: the first waiting task
 // for a worker is the lowest number among the heads of its service's
 // applications, the first idle worker for a task the lowest among the heads of
 // its application's services. In the papers' settings there is one application

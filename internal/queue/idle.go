@@ -31,7 +31,7 @@ func (x *Index) PushIdle(e *Idler, s *Service, k sched.WorkerKind) {
 	x.idle[k]++
 }
 
-// RemoveIdle takes the worker out of its idle list; it may be in none.
+// RemoveIdle removes the worker from its idle list; it may be in none.
 func (x *Index) RemoveIdle(e *Idler) {
 	l := e.list
 	if l == nil {
@@ -51,7 +51,7 @@ func (x *Index) RemoveIdle(e *Idler) {
 	e.list, e.prev, e.next = nil, nil, nil
 }
 
-// TakeIdle takes out the worker of that kind that has been idle longest among
+// TakeIdle removes and returns the worker of that kind that has been idle longest among
 // those that serve the application, nil when there is none.
 func (x *Index) TakeIdle(a *App, k sched.WorkerKind) *Idler {
 	var best *Idler

@@ -47,11 +47,11 @@ func (m *model) first(names []string, c sched.Class) *task {
 	return nil
 }
 
-// remove takes out the waiting tasks for which gone holds and gives them.
-func (m *model) remove(gone func(task) bool) (removed []task) {
+// remove takes out the waiting tasks for which matches holds and returns them.
+func (m *model) remove(matches func(task) bool) (removed []task) {
 	for c := range m.waiting {
 		m.waiting[c] = slices.DeleteFunc(m.waiting[c], func(t task) bool {
-			if gone(t) {
+			if matches(t) {
 				removed = append(removed, t)
 				return true
 			}
@@ -106,7 +106,7 @@ func (m *model) reclass(t *rapid.T) {
 	m.now++
 	want := m.remove(func(o task) bool { return o.job == j })
 	if list := slices.Concat(got[:]...); !slices.Equal(list, want) || j.Class != c {
-		t.Fatalf("Reclass gives %v, want %v; the class is %s", list, want, j.Class)
+		t.Fatalf("Reclass returns %v, want %v; the class is %s", list, want, j.Class)
 	}
 	m.waiting[c] = append(m.waiting[c], moved...)
 }
@@ -119,7 +119,7 @@ func (m *model) take(t *rapid.T) {
 	c := sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))
 	want, r := m.first(s.Names, c), m.index.First(s, c)
 	if (want == nil) != (r == nil) {
-		t.Fatalf("First gives %v, the model %v", r, want)
+		t.Fatalf("First returns %v, the model %v", r, want)
 	}
 	if r == nil {
 		return
@@ -137,7 +137,7 @@ func (m *model) cut(t *rapid.T) {
 	first, count := rapid.Int32Range(0, 40).Draw(t, "first"), rapid.Int32Range(0, 40).Draw(t, "count")
 	want := len(m.remove(func(o task) bool { return o.job == j && o.n >= first && o.n < first+count }))
 	if got := m.index.Remove(j, first, count); int(got) != want {
-		t.Fatalf("Remove gives %d, want %d", got, want)
+		t.Fatalf("Remove returns %d, want %d", got, want)
 	}
 }
 
@@ -170,7 +170,7 @@ func (m *model) leave(t *rapid.T) {
 		})
 		want := m.remove(func(o task) bool { return o.job.App == a })
 		if !slices.Equal(got, want) {
-			t.Fatalf("TakeAll gives %v, want %v", got, want)
+			t.Fatalf("TakeAll returns %v, want %v", got, want)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func (m *model) takeIdle(t *rapid.T) {
 	at := slices.IndexFunc(m.idle, func(w *slot) bool { return w.kind == kind && slices.Contains(w.service.Names, a.Name) })
 	e := m.index.TakeIdle(a, kind)
 	if (e == nil) != (at < 0) || (e != nil && e != &m.idle[at].Idler) {
-		t.Fatalf("TakeIdle gives %v, the model's is number %d of %d", e, at, len(m.idle))
+		t.Fatalf("TakeIdle returns %v, the model's is number %d of %d", e, at, len(m.idle))
 	}
 	if at >= 0 {
 		m.idle = slices.Delete(m.idle, at, at+1)
@@ -247,7 +247,7 @@ func (m *model) check(t *rapid.T) {
 		}
 		oldest, found := m.index.Oldest(sched.Class(c))
 		if found != (len(q) > 0) {
-			t.Fatalf("Oldest gives %d, %v with %d tasks waiting", oldest, found, len(q))
+			t.Fatalf("Oldest returns %d, %v with %d tasks waiting", oldest, found, len(q))
 		}
 	}
 	for k := range sched.NumWorkerKinds {

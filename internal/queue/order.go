@@ -15,7 +15,7 @@ type Order interface {
 // Orders are what the queues of an index are served by.
 type Orders struct {
 	By [sched.NumClasses]Order // nil: first in, first out
-	// Overdue: a task that has waited longer goes before all ranks, the oldest
+	// Overdue: a task that has waited longer is served before all ranks, the oldest
 	// first; 0 is never.
 	Overdue sched.Time
 }
@@ -93,7 +93,7 @@ func (k *ranking) remove(e *ranked) {
 	}
 }
 
-// renew asks for all ranks again.
+// renew computes all ranks again.
 func (k *ranking) renew() {
 	for _, e := range k.heap {
 		e.rank = k.order.Rank(e.job)
@@ -165,7 +165,7 @@ func (x *Index) FirstOf(names []string, c sched.Class) *Run {
 	return x.first(apps, c)
 }
 
-// firstRanked returns what goes before all ranks, else what is ranked first.
+// firstRanked returns the run that is served before all ranks, else the one ranked first.
 func (x *Index) firstRanked(apps []*App, c sched.Class) *Run {
 	var urgent *Run
 	var best *ranked
@@ -186,7 +186,7 @@ func (x *Index) firstRanked(apps []*App, c sched.Class) *Run {
 	return best.job.oldest(c)
 }
 
-// isUrgent reports whether the run, the oldest of its queue, goes before all ranks: it
+// isUrgent reports whether the run, the oldest of its queue, is served before all ranks: it
 // was put to the head, or is overdue.
 func (x *Index) isUrgent(r *Run) bool {
 	return r.seq < 0 || (x.orders.Overdue > 0 && x.now-r.Since > x.orders.Overdue)

@@ -117,8 +117,8 @@ func (x *Index) count(r *Run, n int32) {
 	}
 }
 
-// First returns the run of the class whose first task a worker of the service
-// takes next, nil when none of its applications has one waiting.
+// First returns the run of the class whose first task is the next for a worker of
+// the service, nil when none of its applications has one waiting.
 func (x *Index) First(s *Service, c sched.Class) *Run { return x.first(s.apps, c) }
 
 func (x *Index) first(apps []*App, c sched.Class) *Run {
@@ -134,7 +134,7 @@ func (x *Index) first(apps []*App, c sched.Class) *Run {
 	return best
 }
 
-// Take takes the first task out of a queued run and returns its number.
+// Take removes the first task of a queued run and returns its number.
 func (x *Index) Take(r *Run) (task int32) {
 	task = r.First
 	r.First++
@@ -142,7 +142,7 @@ func (x *Index) Take(r *Run) (task int32) {
 	return task
 }
 
-// shrink notes that n tasks left the run, and unlinks it when it is empty.
+// shrink records that n tasks left the run, and unlinks it when it is empty.
 func (x *Index) shrink(r *Run, n int32) {
 	r.Count -= n
 	x.count(r, -n)
@@ -169,8 +169,8 @@ func (x *Index) shrink(r *Run, n int32) {
 	}
 }
 
-// EachRun calls f for the waiting runs of the job, in no order that means
-// anything to a decision. f changes nothing.
+// EachRun calls f for the waiting runs of the job, in an order on which
+// no decision may depend. f must not change the queue.
 func (j *Job) EachRun(f func(*Run)) {
 	for r := j.runs; r != nil; r = r.siblingNext {
 		f(r)
@@ -187,8 +187,8 @@ func (j *Job) Waiting(task int32) (attempt int32) {
 	return attempt
 }
 
-// Remove takes the waiting tasks first..first+count-1 of the job out of the
-// queue, those that wait, and returns how many there were.
+// Remove removes those of the tasks first..first+count-1 of the job that wait,
+// and returns their number.
 func (x *Index) Remove(j *Job, first, count int32) (removed int32) {
 	end := first + count
 	for r := j.runs; r != nil; {
@@ -203,8 +203,8 @@ func (x *Index) Remove(j *Job, first, count int32) (removed int32) {
 	return removed
 }
 
-// cut takes tasks lo..hi-1 out of the run; what lies behind them becomes a run
-// of its own in the same place.
+// cut removes tasks lo..hi-1 from the run; the tasks after them become a separate
+// run in the same place.
 func (x *Index) cut(r *Run, lo, hi int32) {
 	tail := r.First + r.Count - hi
 	if lo == r.First {
@@ -226,7 +226,7 @@ func (x *Index) cut(r *Run, lo, hi int32) {
 	x.enter(rest)
 }
 
-// TakeAll takes every waiting task of the application out and calls f for each
+// TakeAll removes every waiting task of the application and calls f for each
 // run, short class first, in queue order.
 func (x *Index) TakeAll(a *App, f func(*Run)) {
 	for c := range a.runs {
@@ -238,7 +238,7 @@ func (x *Index) TakeAll(a *App, f func(*Run)) {
 	}
 }
 
-// Reclass takes all waiting tasks of the job out, sets the job's class, and
+// Reclass removes all waiting tasks of the job, sets the job's class, and
 // calls f for each run in the order in which they had entered.
 func (x *Index) Reclass(j *Job, c sched.Class, f func(*Run)) {
 	var out []*Run

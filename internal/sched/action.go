@@ -1,6 +1,6 @@
 package sched
 
-// ActionKind is what an [Action] asks of the shell.
+// ActionKind is what an [Action] requests from the shell.
 type ActionKind uint8
 
 // The actions.
@@ -62,7 +62,7 @@ func (a *Actions) Send(to Addr, kind Kind) *Message {
 	return &a.list[len(a.list)-1].Msg
 }
 
-// Timer asks for Timeout(token) at the given instant.
+// Timer requests Timeout(token) at the given instant.
 func (a *Actions) Timer(at Time, token uint64) {
 	a.list = append(a.list, Action{Kind: Timer, At: at, Token: token})
 }

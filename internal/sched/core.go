@@ -2,7 +2,7 @@ package sched
 
 // Core is one scheduling state machine; package sched states its contract.
 type Core interface {
-	// Step processes one message at the instant now and appends to out what is to
+	// Step processes one message at the instant now and appends to out what must
 	// be done. It keeps no reference to m or to out. now never decreases. A message
 	// that is not Valid, of a kind that this role does not receive, or from a role
 	// that does not send it, is ignored.

@@ -4,18 +4,18 @@
 //
 // # The contract of a core
 //
-// A core is a state machine that cannot touch the world. It is given an instant,
+// A core is a state machine that cannot touch the world. It receives an instant,
 // a sender and a message, and appends to a list the actions to take:
 //
 //	Step(now, from, message, out)
 //
 // It holds no goroutine, lock, clock, random source of its own making, socket,
-// log line or metric. The same sequence of (now, from, message) gives the same
+// log line or metric. The same sequence of (now, from, message) produces the same
 // sequence of actions, always and everywhere. The daemons wrap a core in one
 // goroutine that owns it; the simulator wraps the very same core in an event
 // heap. Nothing may iterate a map on the way to an action, no decision uses a
 // float that is not rounded, and a core never sees a duration: an estimate is
-// what a policy may know, a duration is what the workload knows.
+// known to a policy, a duration only to the workload.
 //
 // # The three roles
 //
@@ -37,5 +37,5 @@
 // # Room for the published rivals
 //
 // docs/cores.md lists the messages and timers of each role of every policy. What only
-// some policies send rides on [Message.More], so that Pigeon's messages stay small.
+// some policies send travels in [Message.More], so that Pigeon's messages stay small.
 package sched

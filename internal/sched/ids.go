@@ -112,8 +112,8 @@ func (c Class) String() string {
 type Outcome uint8
 
 // The outcomes. Killed is the end of an attempt that a cancel or a better
-// attempt stopped; Lost is an attempt whose worker went away; Yielded is one that
-// was stopped to start anew in its turn.
+// attempt stopped; Lost is an attempt whose worker was lost; Yielded is one that
+// was stopped and waits to be started again.
 const (
 	Unfinished Outcome = iota
 	Done

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Marks are facts about the tasks of a message, beside what every policy knows of
+// Marks are facts about the tasks of a message, beside what every policy is sent with
 // them. All tasks of a job are alike in Stoppable and Restartable.
 type Marks uint8
 
@@ -16,7 +16,7 @@ const (
 	// Restartable tasks can be stopped and run again from the beginning without
 	// harm.
 	Restartable
-	// Canary says that task 0, if it is among these, is tried as a short one
+	// Canary means that task 0, if it is among these, is tried as a short one
 	// although the job is long.
 	Canary
 	// Moved tasks came from another group and stay in the one they are sent to.

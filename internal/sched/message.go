@@ -29,7 +29,7 @@ const (
 	// Records: a distributor's Persist carries one, and its shell returns them
 	// in order, after the Submit of their job, when it reads the journal.
 
-	// Placed: tasks were given to a group. Job, First, Count, Attempt, Peer, Marks
+	// Placed: tasks were sent to a group. Job, First, Count, Attempt, Peer, Marks
 	// (Moved alone counts).
 	Placed
 	// NewAttempt: a task is to be tried again. Job, First, Attempt, Losses,
@@ -61,7 +61,7 @@ const (
 	// worker of it serves the application, its queue is full (Full), or the group of
 	// the master Peer has a spare worker for them. Job, First, Count, Attempt.
 	Returned
-	// AttemptLost: the worker of an attempt is gone. Job, First, Attempt, Reason.
+	// AttemptLost: the worker of an attempt is lost. Job, First, Attempt, Reason.
 	AttemptLost
 	// Holding: a worker registered while it runs this attempt; a distributor
 	// that no longer wants it answers Drop. Job, First, Attempt.
@@ -105,7 +105,7 @@ const (
 	// and are not acknowledged yet. It comes again, right after that and with the
 	// same Peer, for each attempt that the slot holds beside the one that runs.
 	WorkerUp
-	// WorkerLost: a slot went away. Peer, Reason.
+	// WorkerLost: a slot is lost. Peer, Reason.
 	WorkerLost
 	// WorkerServes: the applications a slot serves changed. Peer, Serves.
 	WorkerServes
@@ -120,7 +120,7 @@ const (
 
 	// Shell to any.
 
-	// Timeout: a timer the core asked for is due. Token.
+	// Timeout: a timer that the core requested is due. Token.
 	Timeout
 
 	// Messages of the published rivals; docs/cores.md lists them by policy.
@@ -149,7 +149,7 @@ const (
 	// Started (worker to master): the task of a Launch that waited in the worker's
 	// queue began. Job, First, Attempt. Its end is an Idle with the same fields.
 	Started
-	// Steal (worker to worker): an idle worker asks for reservations. Class.
+	// Steal (worker to worker): an idle worker requests reservations. Class.
 	Steal
 	// Stolen (worker to worker): the answer, perhaps empty. More.Probes.
 	Stolen
@@ -166,7 +166,7 @@ const (
 	// Messages between masters, where tasks move between groups.
 
 	// Spare (master to master): a worker is idle and nothing is queued. Serves,
-	// Reserved (it takes short tasks only). It is never withdrawn, and not repeated
+	// Reserved (it accepts short tasks only). It is never withdrawn, and not repeated
 	// before a task came for it; one that is out of date costs a move: the task returns
 	// to its distributor (Returned, with Peer), which sends it to the group of the
 	// spare worker.
@@ -181,7 +181,7 @@ const (
 	// Continue (master to worker): continue the suspended attempt. Job, First,
 	// Attempt, Seq, Epoch.
 	Continue
-	// Yield (master to worker): stop this attempt; the task starts anew elsewhere.
+	// Yield (master to worker): stop this attempt; the task is started again elsewhere.
 	// As Kill. Its Report has the outcome Yielded, which counts as no loss.
 	Yield
 
@@ -203,7 +203,7 @@ type Message struct {
 	Class    Class
 	Outcome  Outcome
 	Head     bool  // Tasks: serve before the rest of the class
-	Resent   bool  // Tasks, Submit: may be known already; Members: reservations may be gone
+	Resent   bool  // Tasks, Submit: may be known already; Members: reservations may have been dropped
 	Reserved bool  // WorkerUp, SetReserved, Spare: short tasks only
 	Fixed    bool  // WorkerUp: Reserved was chosen by the slot's owner
 	Full     bool  // Returned: worth another try later
@@ -218,11 +218,11 @@ type Message struct {
 
 	Job      JobID
 	Peer     Addr   // the subject of MasterUp, WorkerUp and the like
-	Owner    Addr   // the distributor a task's report goes to
+	Owner    Addr   // the distributor that receives a task's report
 	Key      uint64 // Submit: seeds the job's draws
 	Seq      uint64 // slot sequence number
 	Epoch    uint64 // incarnation of the sending master
-	Token    uint64 // Timeout: as given to Timer
+	Token    uint64 // Timeout: the argument of Timer
 	Estimate Time   // of one task of the job
 	Arrival  Time   // of the job at its distributor, in the receiver's time
 

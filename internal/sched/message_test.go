@@ -148,11 +148,11 @@ func TestDraws(t *testing.T) {
 	a, b := sched.Rand(1, 17), sched.Rand(1, 17)
 	for range 10 {
 		if a.Uint64() != b.Uint64() {
-			t.Fatal("the same key gave other draws")
+			t.Fatal("the same key returned other draws")
 		}
 	}
 	if sched.Rand(1, 17).Uint64() == sched.Rand(1, 18).Uint64() || sched.Rand(1, 17).Uint64() == sched.Rand(2, 17).Uint64() {
-		t.Error("other keys gave the same draw")
+		t.Error("other keys returned the same draw")
 	}
 }
 
@@ -167,7 +167,7 @@ func TestJobIDs(t *testing.T) {
 		}
 		ids[id] = c[0] + "/" + c[1]
 		if id != sched.NewJobID(c[0], c[1]) || len(id.String()) != 32 {
-			t.Errorf("%v gives %s", c, id)
+			t.Errorf("%v returns %s", c, id)
 		}
 	}
 }

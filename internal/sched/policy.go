@@ -63,14 +63,14 @@ type Params struct {
 	Reserved float64 // share of each group's slots that serve short tasks only
 }
 
-// DistributorConfig is what a distributor knows from the start.
+// DistributorConfig configures a distributor.
 type DistributorConfig struct {
 	Self   Addr
 	Seed   uint64 // of the run; a job's draws come from it and the job's key
 	Params Params
 }
 
-// MasterConfig is what a master knows from the start.
+// MasterConfig configures a master.
 type MasterConfig struct {
 	Self     Addr
 	Seed     uint64
@@ -79,7 +79,7 @@ type MasterConfig struct {
 	Recover  bool // wait for nodes before launching tasks sent again (docs/design.md, section 2)
 }
 
-// WorkerConfig is what a worker knows from the start.
+// WorkerConfig configures a worker.
 type WorkerConfig struct {
 	Self     Addr
 	Seed     uint64

@@ -47,5 +47,5 @@ func RefusalOf(m *Message) Refusal {
 
 // Deny marks a Launch or Preempt that the worker's shell cannot carry out. The worker
 // refuses it for that reason, as if it had been made for an earlier state of the
-// slot: the sequence number advances, and the master learns the present one.
+// slot: the sequence number advances, and the refusal carries the present one.
 func (m *Message) Deny(reason string) { m.Reason = reason }

@@ -9,7 +9,7 @@ const (
 	histogram = "histogram"
 )
 
-// Label is a label of a metric and all the values that it takes.
+// Label is a label of a metric and all its values.
 type Label struct {
 	Name   string
 	Values []string

@@ -16,7 +16,7 @@ func TestJSON(t *testing.T) {
 		answer any
 		err    error
 		code   int
-		says   string
+		want   string
 		kind   string
 	}{
 		{map[string]int{"a": 1}, nil, http.StatusOK, `{"a":1}`, "application/json"},
@@ -32,7 +32,7 @@ func TestJSON(t *testing.T) {
 			}
 			return c.answer, c.err
 		}).ServeHTTP(w, r)
-		if w.Code != c.code || !strings.Contains(w.Body.String(), c.says) || !strings.HasPrefix(w.Header().Get("Content-Type"), c.kind) {
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) || !strings.HasPrefix(w.Header().Get("Content-Type"), c.kind) {
 			t.Errorf("%v, %v: %d %q %s", c.answer, c.err, w.Code, w.Body, w.Header().Get("Content-Type"))
 		}
 	}

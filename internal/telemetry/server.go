@@ -93,7 +93,7 @@ func (s *Server) Start() error {
 	}
 	l, err := net.Listen("tcp", s.addr)
 	if err != nil {
-		return fmt.Errorf("status server cannot listen on %s: %w; give another address, or stop the process that uses this one (ss -ltnp shows it)", s.addr, err)
+		return fmt.Errorf("status server cannot listen on %s: %w; set another address, or stop the process that uses this one (ss -ltnp shows it)", s.addr, err)
 	}
 	s.listener = l
 	go func() {
@@ -101,7 +101,7 @@ func (s *Server) Start() error {
 		// Clients beyond the limit wait: the next one is accepted when another
 		// disconnects, and the kernel's backlog bounds how many wait.
 		if err := s.http.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("status server ended; metrics and status are gone until the daemon is restarted", "address", s.addr, "error", err)
+			s.log.Error("status server ended; metrics and status are not served until the daemon is restarted", "address", s.addr, "error", err)
 		}
 	}()
 	return nil

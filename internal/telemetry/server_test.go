@@ -98,7 +98,7 @@ func TestServerAnswers(t *testing.T) {
 		`pigeon_master_queueing_seconds_bucket{class="short",le="1000"} 1`,
 		"pigeon_master_spans_dropped_total 0", "process_open_fds", "go_goroutines")
 	if status := longHeader(t, base+"/healthz"); status != 431 && status != 0 {
-		t.Errorf("a header beyond the limit gives %d, want 431 or a closed connection", status)
+		t.Errorf("a header beyond the limit returns %d, want 431 or a closed connection", status)
 	}
 }
 

@@ -116,7 +116,7 @@ func (t *Tracing) Shutdown(ctx context.Context) error {
 		return fmt.Errorf("tracing did not shut down cleanly: %w", err)
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("tracing gave up exporting at its deadline (%d spans failed): %w", t.Stats().Failed, ctx.Err())
+		return fmt.Errorf("tracing stopped exporting at its deadline (%d spans failed): %w", t.Stats().Failed, ctx.Err())
 	}
 	return nil
 }

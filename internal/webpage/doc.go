@@ -1,12 +1,12 @@
 // Package webpage serves one page about a cluster, and what it shows as JSON.
 //
-//	GET /            the page; it asks for /api/state every second and draws it
+//	GET /            the page; it fetches /api/state every second and draws it
 //	GET /api/state   groups with their nodes, newest jobs
 //
 // The page is embedded in the program and loads nothing from elsewhere. It shows
 // the state that a [Source] returns, such as a frontend, and changes nothing.
 //
-// Every state is asked for once however many browsers look: answers are kept for
+// Every state is read once however many browsers are open: answers are kept for
 // a quarter of a second. A source that does not answer leaves the page with what
 // it showed last and a line about that.
 //

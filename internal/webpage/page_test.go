@@ -18,13 +18,13 @@ type fakeSource struct {
 	groups []api.MasterState
 	jobs   []api.Status
 	err    error
-	asked  atomic.Int32
+	requests  atomic.Int32
 }
 
 func (f *fakeSource) Nodes(context.Context) ([]api.MasterState, error) { return f.groups, f.err }
 
 func (f *fakeSource) List(context.Context, int) ([]api.Status, error) {
-	f.asked.Add(1)
+	f.requests.Add(1)
 	return f.jobs, f.err
 }
 
@@ -68,8 +68,8 @@ func TestStateIsAskedOnce(t *testing.T) {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 	}
-	if n := s.asked.Load(); n > 4 { // one, unless this machine stops for a while
-		t.Errorf("asked %d times for 20 answers", n)
+	if n := s.requests.Load(); n > 4 { // one, unless this machine stops for a while
+		t.Errorf("requests %d times for 20 answers", n)
 	}
 }
 

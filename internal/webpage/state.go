@@ -25,14 +25,14 @@ type State struct {
 	Jobs   []api.Status      `json:"jobs"` // newest first
 }
 
-// Bounds of a state, and of how often sources are asked.
+// Bounds of a state, and of how often sources are read.
 const (
 	maxJobs   = 50
 	askWithin = 2 * time.Second
 	keptFor   = 250 * time.Millisecond
 )
 
-// reader asks the sources for states. All fields below mu are guarded by it.
+// reader reads states from the sources. All fields below mu are guarded by it.
 type reader struct {
 	sources []Source
 
@@ -42,7 +42,7 @@ type reader struct {
 	err   error
 }
 
-// read returns a state not older than keptFor; only one caller asks at a time.
+// read returns a state not older than keptFor; only one caller reads the sources at a time.
 func (r *reader) read(ctx context.Context) (State, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,8 @@
 //	   ▲                  │
 //	   └──Retain without──┘ (after its patience)
 //
-// What holds, whatever is lost, repeated, late or out of order, and whoever restarts:
+// These properties hold whatever messages are lost, repeated, late or out of order, and
+// whatever daemons restart:
 //
 //   - no two slots that are alive have one number, and a slot keeps its number;
 //   - a superseded process is never taken for the current one, unless it is entered again;

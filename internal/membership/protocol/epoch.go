@@ -7,7 +7,7 @@ type Epoch struct {
 	Of     int64 // incarnation of the master, 0 when it is not known
 }
 
-// Observe takes what a master answered with.
+// Observe records the epoch of a master's answer.
 func (e *Epoch) Observe(seen Epoch) {
 	if seen.Number > e.Number {
 		*e = seen

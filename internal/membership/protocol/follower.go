@@ -6,18 +6,18 @@ type Position struct {
 	Version     uint64 // grows within the incarnation
 }
 
-// Follower is what a reader of memberships knows. The zero value knows none.
+// Follower is the state of a reader of memberships. The zero value has accepted none.
 type Follower struct {
 	position Position
 }
 
-// Position returns the last that was accepted. The reader names it when it asks for
+// Position returns the position of the last accepted membership. The reader names it when it requests
 // another membership.
 func (f *Follower) Position() Position { return f.position }
 
 // Accept reports whether the answer to a question that named a position is newer than
 // what the follower has, and notes it then. An answer to an earlier question never is:
-// incarnations have no order, so a late one of an earlier master cannot be told from that
+// incarnations have no order, so a late one of an earlier master cannot be distinguished from that
 // of a later one, which would be ignored from then on.
 func (f *Follower) Accept(asked, p Position) bool {
 	switch {

@@ -3,7 +3,7 @@ package protocol
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
 // ClaimWait is how long a master that follows another one leaves new slots without
-// numbers, so that those that had one from its predecessor claim it first.
+// numbers, so that workers numbered by its predecessor claim their numbers first.
 const ClaimWait = sched.Second
 
 // Numbers are the numbers of the workers of a cluster, under policies in which all

@@ -44,7 +44,7 @@ const (
 // Pace decides when a change is published: at once after a quiet time.
 type Pace struct {
 	changed   bool
-	scheduled bool       // Elapsed is to come
+	scheduled bool       // Elapsed will be called
 	last      sched.Time // when it was published
 	ever      bool
 }
@@ -52,7 +52,7 @@ type Pace struct {
 // Changed notes that what is published does not hold any more.
 func (p *Pace) Changed() { p.changed = true }
 
-// Next reports whether to publish now, to so many readers. A wait above zero asks for
+// Next reports whether to publish now, to the given number of readers. A wait above zero requests
 // Elapsed after it, and Next again.
 func (p *Pace) Next(readers int, now sched.Time) (publish bool, wait sched.Time) {
 	if !p.changed || p.scheduled {

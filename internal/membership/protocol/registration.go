@@ -1,6 +1,6 @@
 package protocol
 
-// Registration is where a node stands with its master.
+// Registration is the state of a node's registration with its master.
 //
 //	unregistered ──Accepted──▶ registered ──Answered──▶ registered
 //	      ▲                        │
@@ -12,7 +12,7 @@ type Registration struct {
 	silent     bool // the last snapshot was not answered
 }
 
-// Registered reports whether the node is to send snapshots; else it says hello.
+// Registered reports whether the node sends snapshots; otherwise it sends hellos.
 func (r *Registration) Registered() bool { return r.registered }
 
 // Ever reports whether the node was registered at least once.
@@ -23,7 +23,7 @@ func (r *Registration) Accepted(master int64) {
 	*r = Registration{master: master, registered: true}
 }
 
-// Withdraw has the node say hello next.
+// Withdraw makes the node's next heartbeat a hello.
 func (r *Registration) Withdraw() { r.registered = false }
 
 // Answered notes the answer to a snapshot: known when the master has this node. It

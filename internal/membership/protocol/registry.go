@@ -8,7 +8,7 @@ import (
 )
 
 // SweepsToLoss is how often a registry is swept within the time after which a silent peer
-// is lost, so that it is found late by a quarter at most.
+// is lost, so that a loss is detected late by a quarter of that time at most.
 const SweepsToLoss = 4
 
 // Verdict on a hello.
@@ -22,7 +22,7 @@ const (
 	Conflict                 // another process of the name is alive elsewhere
 )
 
-// Registry is the daemons of one role that have said hello to a master, by name.
+// Registry holds the daemons of one role that have sent a hello to a master, by name.
 type Registry struct {
 	every sched.Time // between two sweeps
 	limit sched.Time // silence after which a daemon is lost
@@ -86,7 +86,7 @@ func (r *Registry) Registered(name string, incarnation int64) bool {
 	return p != nil && p.incarnation == incarnation
 }
 
-// Silent reports whether a registered process was found silent and has not said hello since.
+// Silent reports whether a registered process was found silent and has not sent a hello since.
 func (r *Registry) Silent(name string) bool { p := r.peers[name]; return p != nil && p.silent }
 
 // Remove forgets a name.

@@ -5,7 +5,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// lastTry is the one that a worker takes without asking.
+// lastTry marks the probe that a worker accepts in any case.
 const lastTry = 3
 
 // Distributor probes for short jobs, and again where a worker has long work.
@@ -18,7 +18,7 @@ type Distributor struct {
 	fresh   bool    // outside is that of bits
 }
 
-// NewDistributor returns a distributor that knows no worker yet.
+// NewDistributor returns a new distributor without workers.
 func NewDistributor(cfg sched.DistributorConfig, o Options) *Distributor {
 	return &Distributor{
 		Distributor: probing.NewDistributor(cfg, probing.Options{Ratio: o.Ratio, Least: o.Least, Repeated: true}),

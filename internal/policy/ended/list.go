@@ -1,8 +1,8 @@
-// Package ended is what a master remembers of attempts after they ended. A node
-// keeps every result until it is acknowledged, some milliseconds as a rule, and takes
-// those that are not along when it dies: their tasks have to be tried again, or they
-// would be owed for ever. An owner that is away for longer sends all it is owed again
-// when it is back.
+// Package ended is a master's record of attempts that ended a short while ago. A node
+// keeps every result until it is acknowledged, normally for some milliseconds. When it
+// dies, the results not yet acknowledged are lost with it, and their tasks must be tried
+// again, or they would be owed for ever. An owner that is away for longer sends all its
+// unfinished tasks again when it returns.
 package ended
 
 import (
@@ -14,11 +14,11 @@ import (
 // Bounds of a list.
 const (
 	Keep = 10 * sched.Second // how long an end is remembered
-	most = 4096              // a place where more ends in that time is taken at its word
+	most = 4096              // attempts kept per place; of more, the oldest are taken for acknowledged
 )
 
-// List holds the attempts that ended in one place, a slot or a node, a short while
-// ago, as far as the master knows, the oldest first. The zero value is empty.
+// List holds the attempts that by the master's knowledge ended in one place, a slot
+// or a node, a short while ago, the oldest first. The zero value is empty.
 type List struct{ list []attempt }
 
 type attempt struct {
@@ -27,15 +27,15 @@ type attempt struct {
 	at    sched.Time
 }
 
-// Add notes that the owner's attempt ended.
+// Add records that the owner's attempt ended.
 func (l *List) Add(now sched.Time, id sched.AttemptID, owner sched.Addr) {
-	if len(l.list) == cap(l.list) { // only then, so that adding stays cheap
+	if len(l.list) == cap(l.list) { // trimming at every call would cost more than it saves
 		l.trim(now)
 	}
 	l.list = append(l.list, attempt{id, owner, now})
 }
 
-// trim forgets what is old, and what is too much.
+// trim drops the attempts that are older than Keep or exceed most.
 func (l *List) trim(now sched.Time) {
 	drop := max(0, len(l.list)-most+1)
 	for drop < len(l.list) && now-l.list[drop].at > Keep {
@@ -44,7 +44,7 @@ func (l *List) trim(now sched.Time) {
 	l.list = slices.Delete(l.list, 0, drop)
 }
 
-// Remove takes an attempt out and returns its owner; false when it is not there.
+// Remove removes an attempt and returns its owner; false when it is not in the list.
 func (l *List) Remove(id sched.AttemptID) (sched.Addr, bool) {
 	for i, e := range slices.Backward(l.list) {
 		if e.id == id {

@@ -7,7 +7,7 @@
 //	                  late binding (package probing)
 //	idle worker   ──▶ steals short reservations that wait behind long work
 //
-// The reserved partition, which takes no long task, is the first round(share x
+// The reserved partition, which runs no long task, is the first round(share x
 // workers): 12 of 120 at a share of 0.1.
 //
 // # Stealing (section 3.6)
@@ -36,7 +36,7 @@ const Name = "hawk"
 // Options are Hawk's own numbers.
 type Options struct {
 	Ratio float64 // probes for each short task
-	Tries int     // workers an idle one asks per turn to idle; 0 is no stealing
+	Tries int     // workers that a worker asks each time it turns idle; 0 is no stealing
 }
 
 // Defaults are the paper's.

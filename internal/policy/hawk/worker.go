@@ -31,7 +31,7 @@ type lent struct {
 // taken for lost.
 const keptLent = 60 * sched.Second
 
-// NewWorker returns an idle slot that knows no other worker.
+// NewWorker returns an idle slot without a list of the other workers.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	return &Worker{
 		Worker: probing.NewWorker(cfg, probing.Rules{}), cfg: cfg, tries: o.Tries,
@@ -64,7 +64,7 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	}
 }
 
-// membersChanged takes the list of live workers, of which the reserved ones are first.
+// membersChanged records the list of live workers, of which the reserved ones are first.
 // The victim of a pending question may be lost. A thief may be too: messages on their
 // way to it are dropped then, even if it comes back at once, so its reservations are
 // served here again. One too many costs a NoTask.

@@ -88,7 +88,7 @@ func TestFirstRunBehindLongWork(t *testing.T) {
 	queue(s)
 	for i, want := range [][]uint64{{2, 3}, {4}, nil} {
 		if got := s.steal(); !slices.Equal(got, want) {
-			t.Errorf("theft %d gives %v, want %v", i, got, want)
+			t.Errorf("theft %d returns %v, want %v", i, got, want)
 		}
 	}
 	s = newSlot(t, 0)
@@ -96,14 +96,14 @@ func TestFirstRunBehindLongWork(t *testing.T) {
 	queue(s)
 	for i, want := range [][]uint64{{1}, {2, 3}, {4}, nil} {
 		if got := s.steal(); !slices.Equal(got, want) {
-			t.Errorf("theft %d while a long task runs gives %v, want %v", i, got, want)
+			t.Errorf("theft %d while a long task runs returns %v, want %v", i, got, want)
 		}
 	}
 	s = newSlot(t, 0)
 	s.probe(1)
 	s.probe(2)
 	if got := s.steal(); got != nil {
-		t.Errorf("without long work it gives %v", got)
+		t.Errorf("without long work it returns %v", got)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestThiefTakenForLost(t *testing.T) {
 			continue // it is told so before anybody steals
 		}
 		if got := s.steal(); !slices.Equal(got, c.want) {
-			t.Errorf("theft %d gives %v, want %v", round, got, c.want)
+			t.Errorf("theft %d returns %v, want %v", round, got, c.want)
 		}
 	}
 }

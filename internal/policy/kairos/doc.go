@@ -32,7 +32,7 @@
 // starves after s renewals on each. Were every end of a quantum counted at which
 // it does not run, equals that take turns would starve each other as soon as they
 // are more than s + 1: with our Q of 10 short jobs of the trace ngo_90 then take
-// 33 s in the mean instead of 8.4 s. A task that starves goes before all others at
+// 33 s in the mean instead of 8.4 s. A task that starves is served before all others at
 // the next end of a task or a quantum. While it has its uninterrupted run it is no
 // victim: a new task that finds no other waits, with nothing attained, and is
 // first at the next turn. Of several victims, or several to resume, the one that

@@ -11,7 +11,7 @@ func FuzzMaster(f *testing.F) {
 	corefuzz.Seeds(func(data []byte) { f.Add(data) })
 	plausible := []sched.Message{
 		{Kind: sched.WorkerUp, Peer: nodeAt(1), Serves: []string{""}}, {Kind: sched.WorkerUp, Peer: nodeAt(2), Serves: []string{""}},
-		*tasks(1, 5), *tasks(2, 3), {Kind: sched.WorkerLost, Peer: nodeAt(1)}, *of(sched.Drop, 1, 0), {Kind: sched.Timeout}, *told(3, 1, 1, 2),
+		*tasks(1, 5), *tasks(2, 3), {Kind: sched.WorkerLost, Peer: nodeAt(1)}, *of(sched.Drop, 1, 0), {Kind: sched.Timeout}, *heartbeat(3, 1, 1, 2),
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cfg := sched.MasterConfig{MaxTasks: 50, Recover: len(data)%2 == 0, Params: sched.Params{Cutoff: second}}

@@ -5,15 +5,15 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // beatToken is the token of the heartbeat's timer; quanta count from 1.
 const beatToken = 0
 
-// beat is what a node keeps of its heartbeat. A node with one task, or none, has
-// nothing to report between two changes, and sends nothing.
+// beat is the state of a node's heartbeat. A node with at most one task has nothing to
+// report between two changes, and sends nothing.
 type beat struct {
 	ticking bool // a timer is set
-	changed bool // a task came or left since the last one
-	owed    bool // one is to be sent at the end of this step
+	changed bool // a task arrived or left since the last one
+	owed    bool // one must be sent at the end of this step
 }
 
-// setBeat sends what is owed and asks for the next heartbeat, at a multiple of
+// setBeat sends a heartbeat that is owed and requests the next one, at a multiple of
 // its interval.
 func (n *Node) setBeat(now sched.Time, out *sched.Actions) {
 	if n.beat.owed {
@@ -32,9 +32,9 @@ func (n *Node) beatDue(now sched.Time, out *sched.Actions) {
 	}
 }
 
-// sendBeat reports every task and how long it has run. The number of the last
-// launch goes along, so that the master knows which tasks the node could not yet
-// report.
+// sendBeat reports every task and how long it has run. It carries the
+// number of the last launch received, by which the master recognises tasks that the node
+// could not yet report.
 func (n *Node) sendBeat(now sched.Time, out *sched.Actions) {
 	n.beat.changed, n.beat.owed = false, false
 	slots := make([]sched.Attained, len(n.tasks))

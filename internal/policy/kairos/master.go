@@ -91,8 +91,8 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	s.place(out)
 }
 
-// tasks takes tasks in, or hands them back: when there is no room, no node, or
-// when they need a backend of an application, which cannot be suspended.
+// tasks accepts tasks, or returns them when there is no room or no node, or when
+// they need an application's backend, which cannot be suspended.
 func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 	full := s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.Tasks()+int(m.Count) > s.cfg.MaxTasks
 	switch {
@@ -103,13 +103,13 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 	case m.Resent && !s.recovery.Over():
 		s.recovery.Add(m)
 	default:
-		s.take(now, m, out)
+		s.enqueue(now, m, out)
 	}
 }
 
-// take queues tasks, but not those that are held here with this attempt or a
-// later one: the message came twice. An earlier attempt that waits is replaced.
-func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
+// enqueue queues tasks, except those already held here with this attempt or a
+// later one: their message is a repetition. An earlier attempt that waits is replaced.
+func (s *Master) enqueue(now sched.Time, m *sched.Message, out *sched.Actions) {
 	j := s.jobs[m.Job]
 	if j == nil {
 		j = s.enter(m)
@@ -134,7 +134,7 @@ func (s *Master) take(now sched.Time, m *sched.Message, out *sched.Actions) {
 	s.forget(j, m.Job, out)
 }
 
-// enter makes the job of a message. To the queue every job is short.
+// enter adds the job of a message. To the queue every job is short.
 func (s *Master) enter(m *sched.Message) *job {
 	j := &job{Job: queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(""), Estimate: m.Estimate}}
 	s.jobs[m.Job] = j
@@ -218,7 +218,7 @@ func (s *Master) giveBack(owner sched.Addr, job sched.JobID, first, count, attem
 	r.Job, r.First, r.Count, r.Attempt, r.Full = job, first, count, attempt, full
 }
 
-// forget drops a job of which nothing waits or is at a node any more.
+// forget drops a job of which no task waits or is at a node any more.
 func (s *Master) forget(j *job, id sched.JobID, out *sched.Actions) {
 	if j != nil {
 		if j.Queued > 0 || j.Running > 0 {

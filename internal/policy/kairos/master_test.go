@@ -39,8 +39,8 @@ func (d *fixture) step(from sched.Addr, m *sched.Message) []sched.Action {
 	return out.List()
 }
 
-// says lists what a step sent: kind, receiver, job/task.
-func (d *fixture) says(from sched.Addr, m *sched.Message) string {
+// sent steps the master and lists what it sends: kind, receiver, job/task.
+func (d *fixture) sent(from sched.Addr, m *sched.Message) string {
 	d.t.Helper()
 	var list []string
 	for _, a := range d.step(from, m) {
@@ -56,7 +56,7 @@ func (d *fixture) up(id int32, held *sched.AttemptID) string {
 	if held != nil {
 		m.Job, m.First, m.Attempt, m.Owner, m.Seq = held.Job, held.Task, held.Attempt, owner, 7
 	}
-	return d.says(sched.Addr{}, m)
+	return d.sent(sched.Addr{}, m)
 }
 
 func tasks(job uint64, count int32) *sched.Message {
@@ -67,15 +67,15 @@ func of(kind sched.Kind, job uint64, task int32) *sched.Message {
 	return &sched.Message{Kind: kind, Job: sched.JobID{Lo: job}, First: task, Attempt: 1}
 }
 
-// idleAt says that a task left a node after so many launches.
+// idleAt returns the notice that a task left a node after so many launches.
 func idleAt(seq, job uint64, task int32) *sched.Message {
 	m := of(sched.Idle, job, task)
 	m.Seq = seq
 	return m
 }
 
-// told is a heartbeat in which the tasks of a job have attained so many seconds.
-func told(seq, job uint64, services ...sched.Time) *sched.Message {
+// heartbeat returns a heartbeat in which the tasks of a job have attained so many seconds.
+func heartbeat(seq, job uint64, services ...sched.Time) *sched.Message {
 	m := &sched.Message{Kind: sched.Beat, Seq: seq, More: &sched.More{}}
 	for i, s := range services {
 		m.More.Slots = append(m.More.Slots, sched.Attained{ID: sched.AttemptID{Job: sched.JobID{Lo: job}, Task: int32(i), Attempt: 1}, Service: s * second})
@@ -87,19 +87,19 @@ func told(seq, job uint64, services ...sched.Time) *sched.Message {
 // round." Tasks are "placed at heartbeats and also at arrivals and completions".
 func TestRounds(t *testing.T) {
 	d := newFixture(t, 3, Options{Cores: 1, Extra: 2}, false)
-	if got := d.says(owner, tasks(1, 2)); got != "Launch>0:1/0 Launch>1:1/1" {
+	if got := d.sent(owner, tasks(1, 2)); got != "Launch>0:1/0 Launch>1:1/1" {
 		t.Fatalf("2 tasks: %s", got)
 	}
-	if got := d.says(owner, tasks(2, 5)); got != "Launch>2:2/0 Launch>0:2/1 Launch>1:2/2 Launch>2:2/3 Launch>0:2/4" {
+	if got := d.sent(owner, tasks(2, 5)); got != "Launch>2:2/0 Launch>0:2/1 Launch>1:2/2 Launch>2:2/3 Launch>0:2/4" {
 		t.Fatalf("5 more: %s", got)
 	}
-	if got := d.says(owner, tasks(3, 4)); strings.Count(got, "Launch") != 2 || d.s.Queued() != 2 {
+	if got := d.sent(owner, tasks(3, 4)); strings.Count(got, "Launch") != 2 || d.s.Queued() != 2 {
 		t.Fatalf("4 more find room for 2: %s", got)
 	}
-	if got := d.says(nodeAt(1), idleAt(9, 1, 1)); got != "Launch>1:3/2" {
+	if got := d.sent(nodeAt(1), idleAt(9, 1, 1)); got != "Launch>1:3/2" {
 		t.Errorf("a task ends: %s", got)
 	}
-	if got := d.says(nodeAt(1), idleAt(9, 1, 1)); got != "" {
+	if got := d.sent(nodeAt(1), idleAt(9, 1, 1)); got != "" {
 		t.Errorf("the same notice again: %s", got)
 	}
 }
@@ -110,7 +110,7 @@ func TestOneTaskPerNodeAndRound(t *testing.T) {
 	d := newFixture(t, 2, Options{Cores: 1, Extra: 5}, false)
 	d.step(owner, tasks(1, 4))
 	d.up(2, nil)
-	if got := d.says(owner, tasks(2, 3)); got != "Launch>2:2/0 Launch>0:2/1 Launch>1:2/2" {
+	if got := d.sent(owner, tasks(2, 3)); got != "Launch>2:2/0 Launch>0:2/1 Launch>1:2/2" {
 		t.Errorf("3 tasks: %s", got)
 	}
 }
@@ -122,9 +122,9 @@ func TestTies(t *testing.T) {
 	d.step(owner, tasks(2, 1)) // to 1
 	d.step(owner, tasks(1, 2)) // task 1 to 0: task 0 is known
 	d.step(owner, tasks(2, 2)) // task 1 to 1
-	d.step(nodeAt(0), told(9, 1, 1, 9))
-	d.step(nodeAt(1), told(9, 2, 5, 6))
-	if got := d.says(owner, tasks(3, 1)); got != "Launch>1:3/0" {
+	d.step(nodeAt(0), heartbeat(9, 1, 1, 9))
+	d.step(nodeAt(1), heartbeat(9, 2, 5, 6))
+	if got := d.sent(owner, tasks(3, 1)); got != "Launch>1:3/0" {
 		t.Errorf("%s, want the node whose tasks have attained 5 s and 6 s, not 1 s and 9 s", got)
 	}
 }
@@ -137,7 +137,7 @@ func TestFIFO(t *testing.T) {
 	long.Class, long.Estimate = sched.Long, 1000*second
 	d.step(owner, long)
 	d.step(owner, tasks(3, 1))
-	if got := d.says(nodeAt(0), idleAt(9, 1, 0)); got != "Launch>0:2/0" {
+	if got := d.sent(nodeAt(0), idleAt(9, 1, 0)); got != "Launch>0:2/0" {
 		t.Errorf("%s, want the long job that came first", got)
 	}
 }
@@ -148,10 +148,10 @@ func TestHeartbeatHeals(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 3}, false)
 	d.step(owner, tasks(1, 4))
 	d.step(owner, tasks(2, 1))
-	if got := d.says(nodeAt(0), told(3, 1, 1, 2, 3)); got != "" {
+	if got := d.sent(nodeAt(0), heartbeat(3, 1, 1, 2, 3)); got != "" {
 		t.Fatalf("the last launch is on its way: %s", got)
 	}
-	if got := d.says(nodeAt(0), told(4, 1, 1, 2, 3)); got != "Launch>0:2/0" {
+	if got := d.sent(nodeAt(0), heartbeat(4, 1, 1, 2, 3)); got != "Launch>0:2/0" {
 		t.Errorf("task 3 has ended: %s", got)
 	}
 }
@@ -164,13 +164,13 @@ func TestRefused(t *testing.T) {
 	d.step(owner, tasks(2, 1))
 	refusal := of(sched.Refused, 1, 0)
 	refusal.Seq = 9
-	if got := d.says(nodeAt(0), refusal); got != "" {
+	if got := d.sent(nodeAt(0), refusal); got != "" {
 		t.Fatalf("a node that refuses gets %s", got)
 	}
-	if got := d.says(nodeAt(1), idleAt(9, 1, 1)); got != "Launch>1:1/0" {
+	if got := d.sent(nodeAt(1), idleAt(9, 1, 1)); got != "Launch>1:1/0" {
 		t.Errorf("another has room: %s", got)
 	}
-	list := d.step(nodeAt(0), told(9, 3))
+	list := d.step(nodeAt(0), heartbeat(9, 3))
 	if len(list) == 0 || list[len(list)-1].Msg.Seq != 10 {
 		t.Errorf("the numbers do not go on from the node's: %v", list)
 	}
@@ -184,10 +184,10 @@ func TestRefusedByAFullNode(t *testing.T) {
 	refusal := of(sched.Refused, 1, 1)
 	refusal.Seq = 2
 	d.step(nodeAt(0), refusal)
-	if got := d.says(nodeAt(0), told(2, 1, 1, 2)); got != "" {
+	if got := d.sent(nodeAt(0), heartbeat(2, 1, 1, 2)); got != "" {
 		t.Fatalf("a full node gets %s", got)
 	}
-	if got := d.says(nodeAt(0), told(2, 1, 1)); got != "Launch>0:1/1" {
+	if got := d.sent(nodeAt(0), heartbeat(2, 1, 1)); got != "Launch>0:1/1" {
 		t.Errorf("a node with room gets %s", got)
 	}
 }
@@ -213,20 +213,20 @@ func TestNodeLost(t *testing.T) {
 	d.step(owner, tasks(1, 4))
 	d.step(nodeAt(1), idleAt(9, 1, 1))
 	lost := &sched.Message{Kind: sched.WorkerLost, Peer: nodeAt(1)}
-	if got := d.says(sched.Addr{}, lost); got != "AttemptLost>4:1/3 AttemptLost>4:1/1" {
+	if got := d.sent(sched.Addr{}, lost); got != "AttemptLost>4:1/3 AttemptLost>4:1/1" {
 		t.Errorf("a lost node: %s", got)
 	}
-	if got := d.says(sched.Addr{}, lost); got != "" {
+	if got := d.sent(sched.Addr{}, lost); got != "" {
 		t.Errorf("lost again: %s", got)
 	}
 	d.step(nodeAt(0), idleAt(9, 1, 0))
 	d.now += 11 * second // by then its result is acknowledged
 	d.step(owner, tasks(2, 2))
 	lost.Peer = nodeAt(0)
-	if got := d.says(sched.Addr{}, lost); got != "AttemptLost>4:1/2 AttemptLost>4:2/0 Serves>-1:0/0 Returned>4:2/1" {
+	if got := d.sent(sched.Addr{}, lost); got != "AttemptLost>4:1/2 AttemptLost>4:2/0 Serves>-1:0/0 Returned>4:2/1" {
 		t.Errorf("the last node is lost: %s", got)
 	}
-	if got := d.says(owner, tasks(3, 1)); got != "Returned>4:3/0" {
+	if got := d.sent(owner, tasks(3, 1)); got != "Returned>4:3/0" {
 		t.Errorf("without nodes: %s", got)
 	}
 }
@@ -235,7 +235,7 @@ func TestTasksThatAreNotTaken(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	app := tasks(1, 1)
 	app.App = "spark"
-	if got := d.says(owner, app); got != "Returned>4:1/0" {
+	if got := d.sent(owner, app); got != "Returned>4:1/0" {
 		t.Errorf("a task that cannot be suspended: %s", got)
 	}
 	if list := d.step(owner, tasks(2, 51)); len(list) == 0 || !list[0].Msg.Full {
@@ -253,10 +253,10 @@ func TestDropAndDuplicates(t *testing.T) {
 	again := tasks(1, 1)
 	again.First, again.Attempt, again.Head = 4, 2, true // a later attempt of one that waits
 	d.step(owner, again)
-	if got := d.says(nodeAt(0), idleAt(9, 1, 0)); got != "Launch>0:1/4" || d.s.Queued() != 2 {
+	if got := d.sent(nodeAt(0), idleAt(9, 1, 0)); got != "Launch>0:1/4" || d.s.Queued() != 2 {
 		t.Errorf("%s and %d wait, want the later attempt, and 2", got, d.s.Queued())
 	}
-	if got := d.says(owner, of(sched.Drop, 1, 0)); got != "Kill>0:1/1 Kill>0:1/4" || d.s.Queued() != 0 {
+	if got := d.sent(owner, of(sched.Drop, 1, 0)); got != "Kill>0:1/1 Kill>0:1/4" || d.s.Queued() != 0 {
 		t.Errorf("drop: %s, and %d wait", got, d.s.Queued())
 	}
 }
@@ -266,10 +266,10 @@ func TestRecovery(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 5}, true)
 	sent := tasks(1, 5)
 	sent.Resent = true
-	if got := d.says(owner, sent); got != "" {
+	if got := d.sent(owner, sent); got != "" {
 		t.Fatalf("launches at once: %s", got)
 	}
-	if got := d.says(owner, tasks(2, 1)); got != "Launch>0:2/0" {
+	if got := d.sent(owner, tasks(2, 1)); got != "Launch>0:2/0" {
 		t.Errorf("a new task waits, too: %s", got)
 	}
 	for _, task := range []int32{1, 2} { // announced once for each task
@@ -281,7 +281,7 @@ func TestRecovery(t *testing.T) {
 	drop := of(sched.Drop, 1, 4)
 	drop.Count = 1
 	d.step(owner, drop)
-	if got := d.says(sched.Addr{}, &sched.Message{Kind: sched.Timeout}); got != "Launch>0:1/0 Launch>3:1/3" {
+	if got := d.sent(sched.Addr{}, &sched.Message{Kind: sched.Timeout}); got != "Launch>0:1/0 Launch>3:1/3" {
 		t.Errorf("after the second: %s", got)
 	}
 }

@@ -94,7 +94,7 @@ func (n *Node) find(id sched.AttemptID) *task {
 	return nil
 }
 
-// launch takes a task in. The master numbers its launches to a node, so one that
+// launch accepts a task. The master numbers its launches to a node, so one that
 // comes twice is known.
 func (n *Node) launch(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
@@ -129,7 +129,7 @@ func (n *Node) refuse(to sched.Addr, m *sched.Message, why sched.Refusal, out *s
 	n.beat.owed = true
 }
 
-// kill stops an attempt; one that was never started is gone at once.
+// kill stops an attempt; one that was never started leaves at once.
 func (n *Node) kill(now sched.Time, m *sched.Message, out *sched.Actions) {
 	switch t := n.find(m.AttemptID()); {
 	case t == nil:
@@ -146,7 +146,7 @@ func (n *Node) ended(now sched.Time, m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// leave takes a task out, reports it to its distributor directly and to the
+// leave removes a task, reports it to its distributor directly and to the
 // master that there is room, and lets the next one run.
 func (n *Node) leave(now sched.Time, t *task, o sched.Outcome, reason string, out *sched.Actions) {
 	at := slices.Index(n.tasks, t)

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// node is a worker as the master knows it.
+// node is the master's record of a worker.
 //
 // Invariant: spread is that of tasks.
 type node struct {
@@ -79,8 +79,8 @@ func (n *node) find(id sched.AttemptID) *placed {
 	return nil
 }
 
-// idle takes the notice that a task has left a node. One about an earlier
-// stay of the same attempt came twice.
+// idle processes the notice that a task has left a node. A notice about an earlier
+// launch of the same attempt is a repetition.
 func (s *Master) idle(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil {
 		return
@@ -92,21 +92,21 @@ func (s *Master) idle(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 	s.admit(n)
 }
 
-// beat takes a node's account of its tasks. What is not in it, although its launch
-// had come there, has ended, and the notice of that was lost.
+// beat processes a node's account of its tasks. A task that the account omits, although
+// its launch had arrived, has ended, and the notice of that was lost.
 func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil || m.More == nil {
 		return
 	}
-	told := m.More.Slots
+	slots := m.More.Slots
 	for i := 0; i < len(n.tasks); {
 		p := n.tasks[i]
-		at := slices.IndexFunc(told, func(a sched.Attained) bool {
+		at := slices.IndexFunc(slots, func(a sched.Attained) bool {
 			return a.ID.Task == p.task && a.ID.Attempt == p.attempt && a.ID.Job == p.job.ID
 		})
 		switch {
 		case at >= 0:
-			p.service = told[at].Service
+			p.service = slots[at].Service
 		case p.number <= m.Seq:
 			n.ended.Add(now, p.id(), p.job.Owner())
 			s.detach(n, p, out)
@@ -115,13 +115,13 @@ func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 		i++
 	}
 	s.rerank(n)
-	if len(told) < s.o.room() {
+	if len(slots) < s.o.room() {
 		s.admit(n)
 	}
 }
 
-// refused puts a task back at the head of the queue. The node gets no other until
-// it has reported that it has room: it may hold what the master does not know of.
+// refused puts a task back at the head of the queue. The node receives no other
+// until it has reported that it has room: it may hold tasks unknown to the master.
 func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil {
 		return
@@ -137,7 +137,7 @@ func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.A
 	s.detach(n, p, out)
 }
 
-// workerUp takes a node in. A node that holds several tasks is announced once for
+// workerUp adds a node. A node that holds several tasks is announced once for
 // each.
 func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if m.Peer.Role != sched.Worker || !slices.Contains(m.Serves, "") {
@@ -149,7 +149,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	}
 	for _, id := range m.Kept {
 		n.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
-		s.notHere(id, out)
+		s.removeQueued(id, out)
 	}
 	if m.Attempt > 0 && n.find(m.AttemptID()) == nil {
 		s.adopt(n, m, out)
@@ -171,7 +171,7 @@ func (s *Master) join(m *sched.Message, out *sched.Actions) *node {
 	return n
 }
 
-// adopt enters a task that a registering node holds, and asks its owner whether
+// adopt records a task that a registering node holds, and asks its owner whether
 // it is still wanted.
 func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
 	j := s.jobs[m.Job]
@@ -179,14 +179,14 @@ func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
 		j = s.enter(m)
 	}
 	s.attach(n, &placed{job: j, task: m.First, attempt: m.Attempt, number: n.launched})
-	s.notHere(m.AttemptID(), out)
+	s.removeQueued(m.AttemptID(), out)
 	h := out.Send(m.Owner, sched.Holding)
 	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
 }
 
-// notHere takes a task out of the queue of which a node has, or has ended, this
-// attempt.
-func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
+// removeQueued removes a task from the queue because a node holds, or has ended, this
+// attempt of it.
+func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
 	waited := s.recovery.Has(id.Job)
 	s.recovery.Exclude(id)
 	j := s.jobs[id.Job]
@@ -198,8 +198,8 @@ func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
 	}
 }
 
-// workerLost takes a node out. What it held is lost, and so may be the reports of
-// what ended there last.
+// workerLost removes a node. The tasks it held are lost, and so may be the reports of
+// those that ended there last.
 func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
 	n := s.node(m.Peer)
 	if n == nil {
@@ -223,7 +223,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	s.index.Leave(service, func(a *queue.App) { s.returnAll(a, out) })
 }
 
-// returnAll hands back what waits when no node is left.
+// returnAll returns the waiting tasks to their owners when no node is left.
 func (s *Master) returnAll(a *queue.App, out *sched.Actions) {
 	s.index.TakeAll(a, func(r *queue.Run) {
 		s.giveBack(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false, out)

@@ -66,7 +66,7 @@ func (n *node) before(o *node) bool {
 	}
 }
 
-// ranking is a heap of nodes in that order. Each knows its place.
+// ranking is a heap of nodes in that order. Each records its place.
 type ranking []*node
 
 const unranked = -1
@@ -77,7 +77,7 @@ func (r *ranking) push(n *node) {
 	r.up(n.place)
 }
 
-// remove takes a node out; it may not be in.
+// remove removes a node, if it is in the ranking.
 func (r *ranking) remove(n *node) {
 	at := n.place
 	if at == unranked {

@@ -23,7 +23,7 @@ func (n *Node) makeRoom(now sched.Time, out *sched.Actions) {
 	}
 }
 
-// next returns the waiting task that a free core takes: one that starves, the most
+// next returns the waiting task for a free core: one that starves, the most
 // passed over first, else the one with the least attained service, of several the
 // one that came first.
 func (n *Node) next() (t *task, starved bool) {

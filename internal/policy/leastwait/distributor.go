@@ -8,7 +8,7 @@ import (
 
 // Distributor sends long jobs to the central scheduler and short ones to a
 // distributor that probes. The first is Pigeon's, with one group. Each class has
-// a ledger of its own; a job is in one of them.
+// its own ledger; a job is in one of them.
 type Distributor struct{ by [sched.NumClasses]owner }
 
 // owner is a distributor of jobs of one class.

@@ -3,7 +3,7 @@ package leastwait
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
 // heap is a binary heap of workers, least key first, ties by number. Each worker
-// knows its place, so that it can be moved from the middle.
+// records its place, so that it can be moved from the middle.
 type heap struct{ list []*worker }
 
 func (w *worker) before(other *worker) bool {

@@ -27,7 +27,7 @@ type Master struct {
 	launches, lost uint64 // so far, for status and metrics
 }
 
-// worker is what the master knows of a slot.
+// worker is the master's record of a slot.
 type worker struct {
 	addr     sched.Addr
 	general  bool
@@ -43,8 +43,8 @@ type worker struct {
 
 // task is an attempt that was assigned and has not ended.
 type task struct {
-	msg  sched.Message // as it came, of this one task
-	left int32         // tasks of its message that were not assigned before it
+	msg  sched.Message // as received, cut to this one task
+	left int32         // number of tasks of its message not assigned before it
 	at   *worker
 }
 
@@ -64,7 +64,7 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	}
 	switch m.Kind {
 	case sched.Tasks:
-		s.come(now, m, out)
+		s.tasksReceived(now, m, out)
 	case sched.Started:
 		s.started(now, from, m)
 	case sched.Idle:
@@ -77,23 +77,23 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerLost(now, m, out)
 	case sched.Timeout:
 		for _, waited := range s.recovery.End() {
-			s.arrive(now, &waited, out)
-			s.settle(waited.Job, out)
+			s.accept(now, &waited, out)
+			s.forgetJob(waited.Job, out)
 		}
 	}
 }
 
-// come takes tasks in, or hands them back when there is no room.
-func (s *Master) come(now sched.Time, m *sched.Message, out *sched.Actions) {
+// tasksReceived accepts tasks, or returns them when there is no room.
+func (s *Master) tasksReceived(now sched.Time, m *sched.Message, out *sched.Actions) {
 	switch full := s.cfg.MaxTasks > 0 && len(s.tasks)+s.recovery.Tasks()+int(m.Count) > s.cfg.MaxTasks; {
 	case m.Attempt < 1 || m.Count < 1:
 	case full:
 		s.giveBack(m, true, out)
-		s.settle(m.Job, out)
+		s.forgetJob(m.Job, out)
 	case m.Resent && !s.recovery.Over():
 		s.recovery.Add(m)
 	default:
-		s.arrive(now, m, out)
+		s.accept(now, m, out)
 	}
 }
 
@@ -102,16 +102,16 @@ func (s *Master) giveBack(m *sched.Message, full bool, out *sched.Actions) {
 	r.Job, r.First, r.Count, r.Attempt, r.Full = m.Job, m.First, m.Count, m.Attempt, full
 }
 
-// arrive places the tasks of a message one by one.
-func (s *Master) arrive(now sched.Time, m *sched.Message, out *sched.Actions) {
+// accept places the tasks of a message one by one.
+func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 	more := s.snapshot(now)
 	for i := range m.Count {
 		t := &task{msg: *m, left: m.Count - i}
 		t.msg.First, t.msg.Count = m.First+i, 1
 		if t.msg.Estimate <= 0 {
-			t.msg.Estimate = s.cfg.Params.Cutoff // none was given
+			t.msg.Estimate = s.cfg.Params.Cutoff // the job has no estimate
 		}
-		if id := t.msg.AttemptID(); s.tasks[id] == nil { // else it came twice
+		if id := t.msg.AttemptID(); s.tasks[id] == nil { // else the message is a repetition
 			s.tasks[id] = t
 			s.jobs[id.Job]++
 			s.place(now, t, more, out)
@@ -119,8 +119,8 @@ func (s *Master) arrive(now sched.Time, m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// place assigns a task to the worker with the least waiting time; without one it
-// goes back.
+// place assigns a task to the worker with the least waiting time; without a worker
+// the task is returned.
 func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Actions) {
 	w := s.least(now)
 	if t.at = w; w == nil {
@@ -158,7 +158,7 @@ func (s *Master) least(now sched.Time) *worker {
 	}
 }
 
-// rank puts a worker where its waiting time belongs.
+// rank moves a worker to the heap and place of its waiting time.
 func (s *Master) rank(now sched.Time, w *worker) {
 	if w.in != nil {
 		w.in.remove(w)
@@ -192,7 +192,7 @@ func (s *Master) unassign(w *worker, t *task) {
 	}
 }
 
-// ended takes the end of a task at its worker.
+// ended records the end of a task at its worker.
 func (s *Master) ended(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if t := s.tasks[m.AttemptID()]; t != nil && t.at.addr == from {
 		w := t.at
@@ -201,7 +201,7 @@ func (s *Master) ended(now sched.Time, from sched.Addr, m *sched.Message, out *s
 	}
 }
 
-// remove takes a task out.
+// remove removes a task from its worker and from the master.
 func (s *Master) remove(now sched.Time, t *task, out *sched.Actions) {
 	w := t.at
 	s.unassign(w, t)
@@ -213,16 +213,16 @@ func (s *Master) remove(now sched.Time, t *task, out *sched.Actions) {
 	s.forget(t, out)
 }
 
-// forget drops a task that is at no worker, and its job with the last of them.
+// forget drops a task that is at no worker, and with its last task the job.
 func (s *Master) forget(t *task, out *sched.Actions) {
 	id := t.msg.AttemptID()
 	delete(s.tasks, id)
 	s.jobs[id.Job]--
-	s.settle(id.Job, out)
+	s.forgetJob(id.Job, out)
 }
 
-// settle drops a job of which no task is here any more.
-func (s *Master) settle(id sched.JobID, out *sched.Actions) {
+// forgetJob drops a job without tasks here.
+func (s *Master) forgetJob(id sched.JobID, out *sched.Actions) {
 	if s.jobs[id] > 0 {
 		return
 	}
@@ -232,8 +232,8 @@ func (s *Master) settle(id sched.JobID, out *sched.Actions) {
 	}
 }
 
-// drop kills what is no longer wanted. What runs is taken out when its worker
-// reports that it ended.
+// drop kills tasks that are no longer wanted. A running one is removed when its
+// worker reports its end.
 func (s *Master) drop(now sched.Time, m *sched.Message, out *sched.Actions) {
 	first, end := m.First, m.First+m.Count
 	if m.Count == 0 {
@@ -241,7 +241,7 @@ func (s *Master) drop(now sched.Time, m *sched.Message, out *sched.Actions) {
 	}
 	if s.recovery.Has(m.Job) {
 		s.recovery.Cut(m.Job, first, end-first)
-		s.settle(m.Job, out)
+		s.forgetJob(m.Job, out)
 	}
 	if s.jobs[m.Job] == 0 {
 		return

@@ -47,7 +47,7 @@ func (m *master) step(from sched.Addr, msg sched.Message) []sched.Action {
 	return slices.Clone(m.out.List())
 }
 
-// place sends tasks of a job and gives where they went.
+// place sends tasks of a job and returns where they went.
 func (m *master) place(n uint64, count int32, estimate sched.Time) (at []int32) {
 	m.t.Helper()
 	for _, a := range m.step(owner, tasks(n, count, estimate)) {

@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// said lists what a step sends and forgets.
-func said(list []sched.Action) (words []string) {
+// summary lists what a step sends and forgets.
+func summary(list []sched.Action) (words []string) {
 	for i := range list {
 		switch a := &list[i]; a.Kind {
 		case sched.Send:
@@ -37,7 +37,7 @@ func up(id int32, job uint64, task int32) sched.Message {
 
 func expect(t *testing.T, what string, list []sched.Action, want ...string) {
 	t.Helper()
-	if got := said(list); !slices.Equal(got, want) {
+	if got := summary(list); !slices.Equal(got, want) {
 		t.Errorf("%s: %q, want %q", what, got, want)
 	}
 }
@@ -84,7 +84,7 @@ func TestAdoptedWorkCounts(t *testing.T) {
 	m.now = sched.Second / 2 // left are 2.5 s, 0.5 s, 0 and 3.5 s
 	var at []string
 	for job := range uint64(4) {
-		at = append(at, said(m.step(owner, tasks(1+job, 1, sched.Second)))...)
+		at = append(at, summary(m.step(owner, tasks(1+job, 1, sched.Second)))...)
 	}
 	want := []string{"Launch 1/0#1 to worker 2", "Launch 2/0#1 to worker 1", "Launch 3/0#1 to worker 2", "Launch 4/0#1 to worker 1"}
 	if !slices.Equal(at, want) {

@@ -34,7 +34,7 @@ func (s *Master) Valid() error {
 			return fmt.Errorf("worker %d: work of %d ns waits, counted as %d", id, waiting, w.waiting)
 		}
 		if s.share && s.seen(w) != (len(held) > 0) {
-			return fmt.Errorf("worker %d holds %d tasks, the view says otherwise", id, len(held))
+			return fmt.Errorf("worker %d holds %d tasks, and its bit in the view does not match", id, len(held))
 		}
 	}
 	for id, n := range s.jobs {

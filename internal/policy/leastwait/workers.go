@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// workerUp takes a slot in. As in the papers, every worker serves every
+// workerUp adds a slot. As in the papers, every worker serves every
 // application that one of them serves. A slot that holds several long tasks is
 // announced once for each, first with the one that runs.
 func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) {
@@ -21,7 +21,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	}
 	for _, id := range m.Kept {
 		w.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
-		s.notHere(id, out)
+		s.removeWaiting(id, out)
 	}
 	if m.Attempt > 0 && m.Class == sched.Long { // short ones are their distributors'
 		s.adopt(now, w, m, fresh, out)
@@ -50,11 +50,11 @@ func (s *Master) join(m *sched.Message, out *sched.Actions) *worker {
 	return w
 }
 
-// adopt enters a task that a registering slot holds, and asks its owner whether it is
-// still wanted. What runs counts with what is left of its estimate.
+// adopt records a task that a registering slot holds, and asks its owner whether it is
+// still wanted. A running task counts with the rest of its estimate.
 func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, out *sched.Actions) {
 	if s.tasks[m.AttemptID()] != nil {
-		return // it came twice, or was placed elsewhere meanwhile: one result counts
+		return // a repetition, or placed elsewhere meanwhile: one result counts
 	}
 	t := &task{msg: *m, left: 1, at: w}
 	t.msg.Count, t.msg.Kept, t.msg.Serves, t.msg.More = 1, nil, nil, nil
@@ -71,12 +71,13 @@ func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, o
 	}
 	s.rank(now, w)
 	s.mark(w)
-	s.notHere(m.AttemptID(), out)
+	s.removeWaiting(m.AttemptID(), out)
 	h := out.Send(m.Owner, sched.Holding)
 	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
 }
 
-// attained is how long what a registering slot runs has run, 0 if that is not known.
+// attained returns how long the task of a registering slot has run, 0 if that is not
+// known.
 func attained(m *sched.Message) sched.Time {
 	if m.More == nil || len(m.More.Slots) != 1 || m.More.Slots[0].ID != m.AttemptID() {
 		return 0
@@ -84,17 +85,17 @@ func attained(m *sched.Message) sched.Time {
 	return m.More.Slots[0].Service
 }
 
-// notHere takes a task that was sent again out of those that wait, because a node
+// removeWaiting removes a task that was sent again from the recovery, because a node
 // holds, or has ended, this attempt.
-func (s *Master) notHere(id sched.AttemptID, out *sched.Actions) {
+func (s *Master) removeWaiting(id sched.AttemptID, out *sched.Actions) {
 	if s.recovery.Has(id.Job) {
 		s.recovery.Exclude(id)
-		s.settle(id.Job, out)
+		s.forgetJob(id.Job, out)
 	}
 }
 
-// workerLost takes a slot out: what ran there is lost, and perhaps the reports of
-// what ended there last; what did not start is placed again.
+// workerLost removes a slot: its running task is lost, and perhaps the reports of the
+// tasks that ended there last; tasks that did not start are placed again.
 func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
 	w := s.worker(m.Peer.ID)
 	if m.Peer.Role != sched.Worker || w == nil {
@@ -134,7 +135,7 @@ func (s *Master) announce(serves []string, out *sched.Actions) {
 	out.Send(sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, sched.Serves).Serves = serves
 }
 
-// reserved is how many of the workers alive, the first of them, serve short tasks
+// reserved returns how many of the live workers, the first in order, serve short tasks
 // only.
 func (s *Master) reserved() int { return probing.Reserved(s.cfg.Params.Reserved, s.alive) }
 
@@ -156,7 +157,7 @@ func (s *Master) sendPartitions(now sched.Time) {
 	}
 }
 
-// mark notes in the view whether the worker has long work.
+// mark records in the view whether the worker has long work.
 func (s *Master) mark(w *worker) {
 	if !s.share {
 		return
@@ -172,7 +173,7 @@ func (s *Master) mark(w *worker) {
 	}
 }
 
-// snapshot returns the view as it is handed out, nil when it is not.
+// snapshot returns a copy of the view for a message, nil unless views are shared.
 func (s *Master) snapshot(now sched.Time) *sched.More {
 	if !s.share {
 		return nil

@@ -15,7 +15,7 @@ type Distributor struct {
 	restored bool // false while the journal is being read
 }
 
-// NewDistributor returns a distributor that knows no worker yet.
+// NewDistributor returns a new distributor without workers.
 func NewDistributor(cfg sched.DistributorConfig) *Distributor {
 	return &Distributor{
 		cfg: cfg, inner: probing.NewDistributor(cfg, probing.Options{Ratio: 1, Repeated: true}), share: newShare(), restored: true,
@@ -78,13 +78,13 @@ func (d *Distributor) enter(j *ledger.Job) bool {
 	return j != nil && d.share.enter(j.ID, int64(j.Unfinished()), d.estimateOf(j.Estimate))
 }
 
-// estimateOf is the estimate that the policy goes by: the cutoff stands in where
-// the submitter gave none.
-func (d *Distributor) estimateOf(given sched.Time) sched.Time {
-	if given <= 0 {
-		given = d.cfg.Params.Cutoff
+// estimateOf returns the estimate that the policy uses: the cutoff when the submitter
+// gave none.
+func (d *Distributor) estimateOf(stated sched.Time) sched.Time {
+	if stated <= 0 {
+		stated = d.cfg.Params.Cutoff
 	}
-	return bounded(given)
+	return bounded(stated)
 }
 
 func (d *Distributor) state() state {

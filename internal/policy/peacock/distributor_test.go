@@ -87,7 +87,7 @@ func TestSharedState(t *testing.T) {
 	for range 2 { // the second time it tells nothing new
 		update := &sched.Message{Kind: sched.LoadShare, More: &sched.More{Load: load(10, 100)}}
 		if sent := b.step(other, update); len(sent) != 0 || b.d.share.all != load(13, 106) {
-			t.Errorf("an update gives %+v and sends %v", b.d.share.all, sent)
+			t.Errorf("an update returns %+v and sends %v", b.d.share.all, sent)
 		}
 	}
 

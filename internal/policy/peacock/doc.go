@@ -24,9 +24,9 @@
 // # What the paper leaves open
 //
 // The printed algorithm's line 5 has the inequality reversed against its own text;
-// the text is meant. A worker's only waiting probe is never marked: else one whose
-// load is above the average goes idle while its probes go round, and short jobs take
-// 2.8 times as long.
+// the text is meant. A worker's only waiting probe is never marked: otherwise a worker
+// whose load is above the average would idle while its probes rotate, and short jobs
+// would take 2.8 times as long.
 //
 // Probes of equal arrival, as those of one job are, count as later than those that
 // wait. A probe that arrived earlier stays behind q by the mirror image of the rule
@@ -36,25 +36,25 @@
 //
 // # What a wire adds
 //
-// An arrival goes from daemon to daemon as an age, since clocks of hosts are not
-// compared; what a message is on its way is not counted in it. A probe moves on a
+// An arrival travels between daemons as an age, since clocks of hosts are not
+// compared; the age does not include the message's own delay. A probe moves on a
 // thousand times and more, and a hundredth of an interval lost each time makes the
 // short jobs' 99th percentile 15 % longer. A batch therefore carries the instant of
-// its tick in the same form: what is missing there is missing from its probes'
-// ages too. Probes of one job still differ by what the first message took to each
+// its tick in the same form: the delay that is missing there is missing
+// from its probes' ages too. Probes of one job still differ by the delay of the first message to each
 // worker, and count as equal all the same; a microsecond between them would have the
 // effect of that hundredth.
 //
 // # Failures
 //
-// The paper does not treat them. A lost worker takes the probes in its queue with it, and
-// it is not known which these were, so each distributor sends a probe for every task
+// The paper does not treat them. The probes in the queue of a lost worker are lost
+// with it, and it is not known which these were, so each distributor sends a probe for every task
 // that it has not launched; those that turn out to be too many find no task. The
 // worker's attempts are lost and tried again the same way. A batch that rotates
-// is kept until the successor has it, and goes to the next one when it is lost.
+// is kept until the successor has it, and is sent to the next one when the successor is lost.
 // A distributor that starts again probes for all that its journal owes and that
-// no worker reports to run. A worker that waits for the answer of a distributor
-// that is gone gets a NoTask from its own shell.
+// no worker reports to run. A worker that waits for the answer of a lost
+// distributor receives a NoTask from its own shell.
 package peacock
 
 import "github.com/pigeon-sched/pigeon/internal/sched"

@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// state is the shared state as a worker knows it.
+// state is the shared state that a worker received last.
 type state struct {
 	load    sched.Load // sums over all workers
 	workers int64      // at least 1
@@ -37,7 +37,7 @@ type elastic struct {
 	work    sched.Time
 }
 
-// deadline is the instant by which a probe is to be served.
+// deadline returns the instant by which a probe should be served.
 func deadline(p *sched.Probed) sched.Time { return plus(p.Arrival, p.Threshold) }
 
 // enqueue finds the place of a probe, or marks it, and then marks what is too
@@ -61,8 +61,8 @@ func (e *elastic) enqueue(now, running sched.Time, p sched.Probed, s state) {
 	e.markSurplus(s)
 }
 
-// passes reports whether p goes before q, next to which it stands. The later of the two
-// goes before the earlier one if it is not longer and the earlier one could still
+// passes reports whether p is served before q, its neighbour. The later of the two
+// is served before the earlier one if it is not longer and the earlier one could still
 // wait for it within its deadline. Probes of one job have arrived together, also
 // where their ways here have made their arrivals differ a little: else each would
 // stop behind its like half of the time.
@@ -92,7 +92,7 @@ func (e *elastic) markSurplus(s state) {
 	}
 }
 
-// next takes out the probe that is served next: the head, or, when none waits,
+// next removes and returns the probe that is served next: the head, or, when none waits,
 // the first marked one.
 func (e *elastic) next() (p sched.Probed, ok bool) {
 	switch {

@@ -19,7 +19,7 @@ type rotation struct {
 	number      uint64     // of the last tick
 	sent        []batch    // not acknowledged yet
 	predecessor sched.Addr // the sender of the last batch
-	heard       uint64     // its number
+	received    uint64     // its number
 }
 
 // batch is a message of probes that moved on at a tick.
@@ -29,7 +29,7 @@ type batch struct {
 	probes []sched.Probed
 }
 
-// members learns the ring. What was on its way to a worker that is gone moves on
+// members records the ring. A batch on its way to a worker that has left moves on
 // again at the next tick.
 func (w *Worker) members(m *sched.Message) {
 	if m.More == nil {
@@ -39,11 +39,11 @@ func (w *Worker) members(m *sched.Message) {
 	w.state.workers = max(1, int64(len(list)))
 	w.rotation.successor = successor(w.cfg.Self, list)
 	w.rotation.sent = slices.DeleteFunc(w.rotation.sent, func(b batch) bool {
-		gone := !slices.ContainsFunc(list, func(o sched.Member) bool { return o.Worker == b.to })
-		if gone {
+		left := !slices.ContainsFunc(list, func(o sched.Member) bool { return o.Worker == b.to })
+		if left {
 			w.queue.marked = append(w.queue.marked, b.probes...)
 		}
-		return gone
+		return left
 	})
 }
 
@@ -57,7 +57,7 @@ func successor(self sched.Addr, list []sched.Member) sched.Addr {
 	return list[(at+1)%len(list)].Worker
 }
 
-// setTimer asks for the next tick while there is something to move. A predecessor
+// setTimer requests the next tick while there is something to move. A predecessor
 // whose clock is ahead is followed by one tick, not by its hours.
 func (w *Worker) setTimer(now sched.Time, out *sched.Actions) {
 	r := &w.rotation
@@ -65,7 +65,7 @@ func (w *Worker) setTimer(now sched.Time, out *sched.Actions) {
 		return
 	}
 	past := uint64(now / w.interval) //nolint:gosec // never negative
-	r.due = max(past, r.number, min(r.heard, past+1)) + 1
+	r.due = max(past, r.number, min(r.received, past+1)) + 1
 	out.Timer(w.instant(r.due), r.due)
 }
 
@@ -126,13 +126,13 @@ func (w *Worker) rotated(now sched.Time, from sched.Addr, m *sched.Message, out 
 		return
 	}
 	out.Send(from, sched.Rotated).Seq = m.Seq
-	if r.predecessor == from && m.Seq <= r.heard {
+	if r.predecessor == from && m.Seq <= r.received {
 		return // came twice
 	}
 	if r.due > 0 && r.due <= m.Seq {
 		w.tick(out)
 	}
-	r.predecessor, r.heard = from, m.Seq
+	r.predecessor, r.received = from, m.Seq
 	w.recordState(m)
 	late := w.late(m)
 	for _, p := range m.More.Probes {

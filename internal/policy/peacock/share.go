@@ -35,7 +35,7 @@ func (s *share) enter(id sched.JobID, tasks int64, estimate sched.Time) bool {
 	return more != 0
 }
 
-// ended takes off one task of a job; false when the job is not counted.
+// ended subtracts one task of a job; false when the job is not counted.
 func (s *share) ended(id sched.JobID) bool {
 	p := s.jobs[id]
 	if p == nil {
@@ -46,7 +46,7 @@ func (s *share) ended(id sched.JobID) bool {
 	return true
 }
 
-// forget takes off a job with all that is left of it, and reports whether anything
+// forget subtracts all that is left of a job, and reports whether anything
 // was left.
 func (s *share) forget(id sched.JobID) bool {
 	p := s.jobs[id]

@@ -9,13 +9,13 @@ type phase uint8
 
 const (
 	idle    phase = iota // nothing waits here
-	asking               // the head of the queue has been asked for its task
+	asking               // a task was requested for the head of the queue
 	running              // a task runs
 )
 
 // Worker is one slot with its elastic queue.
 //
-// The slot's sequence number grows with every change of its phase. It goes along
+// The slot's sequence number grows with every change of its phase. It is sent along
 // with a GetTask and comes back with the answer, so an answer that is late or
 // comes twice is recognised.
 type Worker struct {
@@ -28,11 +28,11 @@ type Worker struct {
 
 	phase   phase
 	since   sched.Time   // of the phase
-	head    sched.Probed // asked for, or of what runs
+	head    sched.Probed // the probe for which a task was requested, or of the running task
 	current sched.AttemptID
 }
 
-// NewWorker returns an idle slot that knows no other.
+// NewWorker returns an idle slot without a list of the other workers.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	return &Worker{cfg: cfg, interval: o.interval(cfg.Params), seq: cfg.Seq, state: state{workers: 1}}
 }
@@ -83,7 +83,7 @@ func (w *Worker) recordState(m *sched.Message) {
 	}
 }
 
-// probe takes a new reservation in.
+// probe queues a new reservation.
 func (w *Worker) probe(now sched.Time, m *sched.Message, out *sched.Actions) {
 	p := sched.Probed{
 		Job: m.Job, Owner: m.Owner, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
@@ -138,7 +138,7 @@ func (w *Worker) enter(p phase, now sched.Time) {
 	w.seq++
 }
 
-// launch starts the task that the worker asked for. Any other launch is refused: its
+// launch starts the task that the worker requested. Any other launch is refused: its
 // distributor was restarted, or took this worker for lost.
 func (w *Worker) launch(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
@@ -159,11 +159,11 @@ func (w *Worker) answers(from sched.Addr, m *sched.Message) bool {
 	return w.phase == asking && from == w.head.Owner && m.Job == w.head.Job && m.Seq == w.seq
 }
 
-// noTask drops the probe that was asked for. The shell sends it when the
+// noTask drops the probe for which a task was requested. The shell sends it when the
 // distributor cannot be reached: it will probe again when it is back.
 func (w *Worker) noTask(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
-	gone := from.Role == sched.Shell && w.phase == asking && m.Job == w.head.Job
-	if !gone && !w.answers(from, m) {
+	dropped := from.Role == sched.Shell && w.phase == asking && m.Job == w.head.Job
+	if !dropped && !w.answers(from, m) {
 		return
 	}
 	w.recordState(m)

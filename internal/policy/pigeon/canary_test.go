@@ -10,7 +10,7 @@ import (
 
 const anyway = sched.Stoppable | sched.Restartable
 
-// declaredLong sends a job whose task 0 is a canary, and gives what workers are told.
+// declaredLong sends a job whose task 0 is a canary, and returns what workers are told.
 func (r *rig) declaredLong(id uint64, count int32, marks sched.Marks) []string {
 	r.t.Helper()
 	return orders(r.step(owner, &sched.Message{
@@ -79,8 +79,8 @@ func TestCanaryRunsPastTheCutoff(t *testing.T) {
 			c.before(r)
 			got := r.cutoff()
 			expect(t, "at the cutoff", orders(got), c.want)
-			if told := classes(got); len(told) != 0 {
-				t.Errorf("told %q", told)
+			if sent := classes(got); len(sent) != 0 {
+				t.Errorf("sent %q", sent)
 			}
 			if victim := len(r.arrives(9, sched.Short, 1, 1)) > 0; victim != c.victim {
 				t.Errorf("it is a victim: %v", victim)
@@ -107,7 +107,7 @@ func TestCanaryThatWasStopped(t *testing.T) {
 		{sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Killed}, "[Yielded Idle 1/0]"},
 		{yield, "[]"},
 	} {
-		if got := told(w, &c.m); got != c.want {
+		if got := actionsOf(w, &c.m); got != c.want {
 			t.Errorf("%d, %s: %s, want %s", i, c.m.Kind, got, c.want)
 		}
 	}
@@ -132,8 +132,8 @@ func TestCanaryEndsEarlier(t *testing.T) {
 	r.now += 900
 	r.seq[0] += 2
 	got := r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: r.seq[0], Job: jobOne, Attempt: 1})
-	if told := fmt.Sprint(classes(got)); told != "[1 short]" {
-		t.Errorf("told %s", told)
+	if sent := fmt.Sprint(classes(got)); sent != "[1 short]" {
+		t.Errorf("sent %s", sent)
 	}
 	if long := r.master.Index().Queued(sched.Long); long != 3 {
 		t.Fatalf("%d long tasks wait, want 3", long)
@@ -151,8 +151,8 @@ func TestCanaryEndsEarlier(t *testing.T) {
 func TestCanaryThatMayNotHaveRun(t *testing.T) {
 	r := newSorted(t, pigeon.XOptions(), general(1))
 	r.declaredLong(1, 2, anyway)
-	if told := classes(r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 7})); len(told) != 0 {
-		t.Errorf("told %q", told)
+	if sent := classes(r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 7})); len(sent) != 0 {
+		t.Errorf("sent %q", sent)
 	}
 }
 
@@ -163,8 +163,8 @@ func TestShortTaskRunsPastTheCutoff(t *testing.T) {
 	r := newSorted(t, pigeon.XOptions(), general(2))
 	r.arrives(1, sched.Short, 3, 1)
 	got := r.cutoff()
-	if told := fmt.Sprint(classes(got)); told != "[1 long]" { // one tells for both that run
-		t.Errorf("told %s", told)
+	if sent := fmt.Sprint(classes(got)); sent != "[1 long]" { // one tells for both that run
+		t.Errorf("sent %s", sent)
 	}
 	expect(t, "no short one waits", orders(got), nil)
 	for range 2 { // the second says nothing new

@@ -11,7 +11,7 @@ import (
 )
 
 // crowd tells a master and a distributor of many applications, nodes and jobs, has
-// workers come, go and change, and gives every action as text. What comes out of
+// workers come, go and change, and returns every action as text. What comes out of
 // a map would come in another order the next time.
 func crowd() []string {
 	const apps, workers, jobs = 200, 200, 150

@@ -208,14 +208,14 @@ func TestAttemptsAheadOfTheJournal(t *testing.T) {
 		f := newFrontend(t, 1)
 		f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1, Retries: 1})
 		if again := sent(f.step(group(0), &c.m)); len(again) != 1 || again[0].Msg.Attempt != 3 {
-			t.Errorf("%s: attempt 2 gives %v, want attempt 3", c.name, again)
+			t.Errorf("%s: attempt 2 returns %v, want attempt 3", c.name, again)
 		}
 	}
 	f := newFrontend(t, 1)
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1})
 	f.step(group(0), &sched.Message{Kind: sched.Returned, Job: jobOne, Count: 1, Attempt: 2})
 	if again := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})); len(again) != 1 || again[0].Msg.Attempt != 2 {
-		t.Errorf("attempt 2 handed back gives %v, want it again", again)
+		t.Errorf("attempt 2 handed back returns %v, want it again", again)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestReturnedLate(t *testing.T) {
 		t.Fatalf("sent %v, want it at %s", moved, other)
 	}
 	if got := f.step(at, back); len(got) != 0 {
-		t.Errorf("the same message again gives %v", got)
+		t.Errorf("the same message again returns %v", got)
 	}
 }
 
@@ -287,7 +287,7 @@ func TestLessOfAJobIsWanted(t *testing.T) {
 		t.Fatalf("the job is %+v", j)
 	}
 	if got := end(7); len(got) != 0 {
-		t.Errorf("the end of a task that was taken back gives %v", got)
+		t.Errorf("the end of a task that was taken back returns %v", got)
 	}
 	end(0)
 	end(1)

@@ -19,8 +19,8 @@ var teacher = sched.Addr{Role: sched.Distributor}
 
 func newLearner(t *testing.T) *learner {
 	p := &learner{t: t, m: NewMasterWith(sched.MasterConfig{Params: sched.Params{Cutoff: second}}, XOptions()), now: second}
-	p.says(sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: 3}})
-	p.says(sched.Message{Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker}, Node: "n", Serves: []string{""}, Fixed: true})
+	p.fromShell(sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: 3}})
+	p.fromShell(sched.Message{Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker}, Node: "n", Serves: []string{""}, Fixed: true})
 	p.task(1, sched.Message{Class: sched.Long, Count: 2, Total: 9})
 	return p
 }
@@ -34,7 +34,7 @@ func (p *learner) from(from sched.Addr, m sched.Message) {
 	}
 }
 
-func (p *learner) says(m sched.Message) { p.t.Helper(); p.from(sched.Addr{}, m) }
+func (p *learner) fromShell(m sched.Message) { p.t.Helper(); p.from(sched.Addr{}, m) }
 
 // task sends tasks of a job that came now.
 func (p *learner) task(job uint64, m sched.Message) {
@@ -66,7 +66,7 @@ func TestWhatIsLearned(t *testing.T) {
 		"ended at the limit":     {lower, func(p *learner) { p.ends(); p.now += start; p.ends() }},
 		"short":                  {lower, func(p *learner) { p.ends(); p.ends(); p.task(2, sched.Message{}); p.ends() }},
 		"cancelled": {start, func(p *learner) {
-			p.says(sched.Message{Kind: sched.Drop, Job: sched.JobID{Lo: 1}})
+			p.fromShell(sched.Message{Kind: sched.Drop, Job: sched.JobID{Lo: 1}})
 			p.ends()
 		}},
 		"moved": {start, func(p *learner) {
@@ -76,15 +76,15 @@ func TestWhatIsLearned(t *testing.T) {
 		}},
 		"the worker is lost": {start, func(p *learner) {
 			p.ends()
-			p.says(sched.Message{Kind: sched.WorkerLost, Peer: sched.Addr{Role: sched.Worker}})
+			p.fromShell(sched.Message{Kind: sched.WorkerLost, Peer: sched.Addr{Role: sched.Worker}})
 		}},
 		"given back": {start, func(p *learner) {
-			p.says(sched.Message{Kind: sched.WorkerServes, Peer: sched.Addr{Role: sched.Worker}, Serves: []string{"a"}})
+			p.fromShell(sched.Message{Kind: sched.WorkerServes, Peer: sched.Addr{Role: sched.Worker}, Serves: []string{"a"}})
 		}},
 		"its age is not known": {lower, func(p *learner) {
 			p.ends()
 			p.ends()
-			p.says(sched.Message{
+			p.fromShell(sched.Message{
 				Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: 1}, Node: "n", Serves: []string{""}, Fixed: true,
 				Job: sched.JobID{Lo: 2}, Attempt: 1, Class: sched.Long, Owner: teacher, Seq: 1,
 			})
@@ -96,7 +96,7 @@ func TestWhatIsLearned(t *testing.T) {
 			p.task(2, sched.Message{Class: sched.Long, Marks: sched.Canary | sched.Restartable})
 			p.task(3, sched.Message{})
 			p.now += second
-			p.says(sched.Message{Kind: sched.Timeout, Token: cutoffOver})
+			p.fromShell(sched.Message{Kind: sched.Timeout, Token: cutoffOver})
 			p.ends()
 		}},
 		"suspended, it had ended": {lower, func(p *learner) {
@@ -117,7 +117,7 @@ func TestWhatIsLearned(t *testing.T) {
 // A master that knows a job from a node alone learns its total with the tasks.
 func TestTotalIsLearnedFromTasks(t *testing.T) {
 	p := newLearner(t)
-	p.says(sched.Message{
+	p.fromShell(sched.Message{
 		Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: 1}, Node: "n", Serves: []string{""}, Fixed: true,
 		Job: sched.JobID{Lo: 2}, Attempt: 1, Class: sched.Long, Owner: teacher, Seq: 1,
 	})

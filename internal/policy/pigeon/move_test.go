@@ -18,7 +18,7 @@ func newFrontendX(t tester, groups int) *frontend {
 	return f
 }
 
-// moving submits a job of three tasks to three groups and gives the group of task 0
+// moving submits a job of three tasks to three groups and returns the group of task 0
 // and another one, and the message with which the one hands the task over.
 func (f *frontend) moving() (from, to sched.Addr, back *sched.Message) {
 	f.t.Helper()

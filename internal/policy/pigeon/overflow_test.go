@@ -51,24 +51,24 @@ func TestSpareIsTold(t *testing.T) {
 				to = append(to, a.To.ID)
 				seen[a.To.ID] = true
 				if a.Msg.Reserved || len(a.Msg.Serves) != 1 {
-					t.Fatalf("told %s", sched.Describe(&a.Msg))
+					t.Fatalf("announced %s", sched.Describe(&a.Msg))
 				}
 			}
 		}
 		if len(to) != 2 || to[0] == to[1] {
-			t.Fatalf("told masters %v, want two others", to)
+			t.Fatalf("announced masters %v, want two others", to)
 		}
 		r.job(n+1, sched.Long, 1, 1)
 	}
 	if len(seen) != 4 || seen[1] {
-		t.Errorf("told %v in all, want every other master", seen)
+		t.Errorf("announced %v in all, want every other master", seen)
 	}
 	classic := helped(t, general(1)) // the rig's slots are of one application's own
 	classic.job(1, sched.Long, 1, 1)
 	classic.seq[0] = 2
 	for _, a := range classic.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2}) {
 		if a.Msg.Kind == sched.Spare {
-			t.Errorf("a classic slot is told of: %s", sched.DescribeAction(&a))
+			t.Errorf("a classic slot is announced: %s", sched.DescribeAction(&a))
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestKnownSpareIsNotTold(t *testing.T) {
 		r.step(sched.Addr{}, &sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Node: "n", Serves: []string{""}})
 	}
 	jobs := uint64(0)
-	told := func(by []sched.Action) (n int) {
+	announced := func(by []sched.Action) (n int) {
 		for _, a := range by {
 			if a.Msg.Kind == sched.Spare && a.To == group(0) {
 				n++
@@ -96,13 +96,13 @@ func TestKnownSpareIsNotTold(t *testing.T) {
 	comes := func(m sched.Message) int {
 		jobs++
 		m.Kind, m.Job, m.Count, m.Attempt, m.Owner = sched.Tasks, sched.JobID{Lo: jobs}, 1, 1, owner
-		return told(r.step(owner, &m))
+		return announced(r.step(owner, &m))
 	}
 	ends := func() int {
 		for id := range int32(3) {
 			if s := r.master.WorkerView(worker(id)); s.Tasks > 0 {
 				r.seq[id]++
-				return told(r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id]}))
+				return announced(r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id]}))
 			}
 		}
 		return -1
@@ -115,8 +115,8 @@ func TestKnownSpareIsNotTold(t *testing.T) {
 	}{
 		{"an ordinary task", func() int { return comes(ordinary) + ends() }, 1},
 		{"again, nothing heard", func() int { return comes(ordinary) + ends() }, 1},
-		{"heard, so that it knows this group from now on", func() int { return told(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 1},
-		{"heard again", func() int { return told(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 0},
+		{"heard, so that it knows this group from now on", func() int { return announced(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 1},
+		{"heard again", func() int { return announced(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 0},
 		{"a task that took the flag", func() int { return comes(moved) }, 1},
 		{"its end", ends, 0},
 		{"two that took it, one worker left", func() int { return comes(moved) + comes(moved) }, 2},
@@ -131,7 +131,7 @@ func TestKnownSpareIsNotTold(t *testing.T) {
 		}, 2},
 	} {
 		if got := c.do(); got != c.want {
-			t.Errorf("%s: told %d times, want %d", c.what, got, c.want)
+			t.Errorf("%s: announced %d times, want %d", c.what, got, c.want)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestSpareIsGivenTheNextTask(t *testing.T) {
 		{false, "[3:3/0]"}, {true, "[3:2/0]"}, {false, "[3:2/1]"}, {true, "[]"}, {false, "[3:1/0]"}, {false, "[]"},
 	} {
 		if got := fmt.Sprint(moves(r.step(group(3), spare(c.reserved)))); got != c.want {
-			t.Errorf("gave %s, want %s", got, c.want)
+			t.Errorf("returned %s, want %s", got, c.want)
 		}
 	}
 	if n := r.master.Queued(); n != 0 {

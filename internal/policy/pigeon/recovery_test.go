@@ -109,14 +109,14 @@ func TestRegistrationTellsTheKind(t *testing.T) {
 	r := follower(t, &sched.Message{Kind: sched.EpochIs, Epoch: 3})
 	was := up(0)
 	was.Fixed, was.Reserved = false, true
-	var told []sched.Message
+	var sent []sched.Message
 	for _, a := range r.step(sched.Addr{}, was) {
 		if a.Msg.Kind == sched.SetReserved {
-			told = append(told, a.Msg)
+			sent = append(sent, a.Msg)
 		}
 	}
-	if len(told) != 1 || told[0].Reserved || told[0].Epoch != 3 {
-		t.Errorf("told %v", told)
+	if len(sent) != 1 || sent[0].Reserved || sent[0].Epoch != 3 {
+		t.Errorf("sent %v", sent)
 	}
 }
 

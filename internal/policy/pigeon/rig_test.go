@@ -86,7 +86,7 @@ func launches(actions []sched.Action) []string {
 	return list
 }
 
-// tasks sends count tasks of a job and gives what was launched.
+// tasks sends count tasks of a job and returns what was launched.
 func (r *rig) tasks(job uint64, class sched.Class, count int32) []string {
 	r.t.Helper()
 	return r.tasksOf("", job, class, count)
@@ -99,7 +99,7 @@ func (r *rig) tasksOf(app string, job uint64, class sched.Class, count int32) []
 	}))
 }
 
-// ends frees a worker and gives what was launched.
+// ends frees a worker and returns what was launched.
 func (r *rig) ends(id int32) []string {
 	r.t.Helper()
 	r.seq[id] += 2

@@ -28,7 +28,7 @@ func byAge(aging int) pigeon.Options {
 	return o
 }
 
-// job sends a job at its arrival and gives what was launched.
+// job sends a job at its arrival and returns what was launched.
 func (r *rig) job(id uint64, class sched.Class, count int32, estimate sched.Time) []string {
 	r.t.Helper()
 	return launches(r.step(owner, &sched.Message{
@@ -36,7 +36,7 @@ func (r *rig) job(id uint64, class sched.Class, count int32, estimate sched.Time
 	}))
 }
 
-// order ends worker 0 until nothing is launched any more, and gives the launches.
+// order ends worker 0 until nothing is launched any more, and returns the launches.
 func (r *rig) order() (list []string) {
 	r.t.Helper()
 	for {

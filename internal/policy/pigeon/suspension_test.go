@@ -26,7 +26,7 @@ func orders(actions []sched.Action) []string {
 	return list
 }
 
-// arrives sends a job and gives what workers are told.
+// arrives sends a job and returns what workers are told.
 func (r *rig) arrives(id uint64, class sched.Class, count int32, estimate sched.Time) []string {
 	r.t.Helper()
 	return orders(r.step(owner, &sched.Message{
@@ -113,17 +113,17 @@ func TestVictimEndsBeforeItIsSuspended(t *testing.T) {
 	w := pigeon.NewWorkerWith(sched.WorkerConfig{}, suspending())
 	launch := sched.Message{Kind: sched.Launch, Job: jobOne, Attempt: 1, Class: sched.Long}
 	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Kept: []sched.AttemptID{launch.AttemptID()}}
-	told(w, &launch)
-	if got := told(w, &sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Done}); got != "[Report Idle 1/0]" {
+	actionsOf(w, &launch)
+	if got := actionsOf(w, &sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Done}); got != "[Report Idle 1/0]" {
 		t.Errorf("the slot does %s", got)
 	}
-	if got := told(w, &preempt); got != "[Start]" {
+	if got := actionsOf(w, &preempt); got != "[Start]" {
 		t.Errorf("the slot does %s", got)
 	}
 }
 
-// told steps a slot and names what it does.
-func told(w *pigeon.Worker, m *sched.Message) string {
+// actionsOf steps a slot and returns the names of its actions.
+func actionsOf(w *pigeon.Worker, m *sched.Message) string {
 	var out sched.Actions
 	w.Step(0, group(0), m, &out)
 	var got []string
@@ -176,7 +176,7 @@ func TestSlotSuspends(t *testing.T) {
 		{sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Done}, "[Report Idle 1/0]"},
 		{goOn(1, 4), "[]"},
 	} {
-		if got := told(w, &c.m); got != c.want {
+		if got := actionsOf(w, &c.m); got != c.want {
 			t.Errorf("%d, %s: %v, want %s", i, c.m.Kind, got, c.want)
 		}
 	}
@@ -186,11 +186,11 @@ func TestSlotSuspends(t *testing.T) {
 // hear of its end. It is not run again, and the master does not wait for it.
 func TestPreemptForWhatHasEnded(t *testing.T) {
 	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
-	told(w, &sched.Message{Kind: sched.Launch, Job: jobTwo, Attempt: 1})
-	told(w, &sched.Message{Kind: sched.Ended, Job: jobTwo, Attempt: 1, Outcome: sched.Done})
-	told(w, &sched.Message{Kind: sched.Continue, Job: jobOne, Attempt: 1, Seq: 2}) // it is not here: another change
+	actionsOf(w, &sched.Message{Kind: sched.Launch, Job: jobTwo, Attempt: 1})
+	actionsOf(w, &sched.Message{Kind: sched.Ended, Job: jobTwo, Attempt: 1, Outcome: sched.Done})
+	actionsOf(w, &sched.Message{Kind: sched.Continue, Job: jobOne, Attempt: 1, Seq: 2}) // it is not here: another change
 	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Seq: 2, Kept: []sched.AttemptID{{Job: jobOne, Attempt: 1}}}
-	if got := told(w, &preempt); got != "[Idle 2/0]" {
+	if got := actionsOf(w, &preempt); got != "[Idle 2/0]" {
 		t.Errorf("the slot does %s", got)
 	}
 }
@@ -205,13 +205,13 @@ func TestSlotGivesUpWhatCannotGoOn(t *testing.T) {
 		{Kind: sched.Ended, Job: jobTwo, Attempt: 1, Outcome: sched.Done},
 		{Kind: sched.Launch, Job: sched.JobID{Lo: 3}, Attempt: 1, Seq: 3},
 	} {
-		told(w, &m)
+		actionsOf(w, &m)
 	}
-	if got := told(w, &sched.Message{Kind: sched.Continue, Job: jobOne, Attempt: 1, Seq: 3, Epoch: 1}); got != "[Stop]" {
+	if got := actionsOf(w, &sched.Message{Kind: sched.Continue, Job: jobOne, Attempt: 1, Seq: 3, Epoch: 1}); got != "[Stop]" {
 		t.Errorf("the slot does %s", got)
 	}
-	if got := told(w, &sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Killed}); got != "[Report]" {
-		t.Errorf("at the end of what it gave up it does %s", got)
+	if got := actionsOf(w, &sched.Message{Kind: sched.Ended, Job: jobOne, Attempt: 1, Outcome: sched.Killed}); got != "[Report]" {
+		t.Errorf("at the end of what it returned up it does %s", got)
 	}
 }
 

@@ -28,7 +28,7 @@ type Distributor struct {
 	restored bool // false while the journal is being read
 }
 
-// NewDistributor returns a distributor that knows no worker yet.
+// NewDistributor returns a new distributor without workers.
 func NewDistributor(cfg sched.DistributorConfig, o Options) *Distributor {
 	return &Distributor{cfg: cfg, o: o, led: ledger.New(), jobs: make(map[sched.JobID]*Job), restored: true}
 }
@@ -76,7 +76,7 @@ func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Action
 		return
 	}
 	if entry.Estimate <= 0 {
-		entry.Estimate = d.cfg.Params.Cutoff // where an order needs one and none is given
+		entry.Estimate = d.cfg.Params.Cutoff // some orders need an estimate
 	}
 	j := newJob(entry, sched.Rand(d.cfg.Seed, entry.Key))
 	d.jobs[entry.ID] = j
@@ -118,7 +118,7 @@ func (d *Distributor) getTask(from sched.Addr, m *sched.Message, out *sched.Acti
 	}
 	j := d.jobs[m.Job]
 	if !d.restored {
-		j = nil // it is probed for anew
+		j = nil // it is probed for again
 	}
 	if known := d.alive(from.ID); j == nil || j.unbound == 0 || !known {
 		answer := out.Send(from, sched.NoTask)
@@ -137,7 +137,7 @@ func (d *Distributor) getTask(from sched.Addr, m *sched.Message, out *sched.Acti
 	}
 }
 
-// withdraw notes that the worker's reservation was used, and takes the others
+// withdraw records that the worker's reservation was used, and withdraws the others
 // back when no task is left for them.
 func (d *Distributor) withdraw(j *Job, used int32, out *sched.Actions) {
 	if i := slices.Index(j.probed, used); i >= 0 {
@@ -179,7 +179,7 @@ func (d *Distributor) kill(j *Job, task int32, out *sched.Actions) {
 	}
 }
 
-// refused takes a task back from a worker that did not want it any more.
+// refused takes back a task from a worker that no longer wanted it.
 func (d *Distributor) refused(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	j := d.jobs[m.Job]
 	if j == nil || !j.Has(m.First) || from.Role != sched.Worker {

@@ -68,7 +68,7 @@ func (f *frontend) submit(tasks int32) []sched.Action {
 	return f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: one, Key: 3, Count: tasks, Retries: 1})
 }
 
-// ask asks for a task and gives the answer.
+// ask asks for a task and returns the answer.
 func (f *frontend) ask(from int32) sched.Message {
 	f.t.Helper()
 	got := f.step(worker(from), &sched.Message{Kind: sched.GetTask, Job: one, Seq: 9})

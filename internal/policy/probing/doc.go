@@ -19,7 +19,7 @@
 // # Failures
 //
 // The papers do not treat failures. Here a task that becomes unbound again is probed
-// for like a job of one task. When a worker goes, so do its reservations, and it is
+// for like a job of one task. The reservations of a lost worker are lost with it, and it is
 // not known whose they were; every job with unbound tasks is then probed for again: a
 // reservation too many costs one NoTask, one too few the job. A GetTask carries the
 // worker's sequence number, and its answer carries it back, so an answer that comes
@@ -28,6 +28,6 @@
 // second task is bound to it, that is refused. Live, a refusal is a Report with
 // outcome Yielded: results are repeated until they are acknowledged, and a lost
 // refusal would leave its task bound forever. A distributor that was started again
-// gives every unfinished task a new attempt, as it is not known which of the old ones
+// begins a new attempt of every unfinished task, as it is not known which of the old ones
 // run; one result of each counts.
 package probing

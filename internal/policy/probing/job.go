@@ -51,7 +51,7 @@ func (j *Job) bind(worker int32) int32 {
 	return task
 }
 
-// unbind takes an unfinished task back.
+// unbind makes an unfinished task unbound again.
 func (j *Job) unbind(task int32) {
 	if j.bound[task] != noWorker {
 		j.bound[task] = noWorker
@@ -77,7 +77,7 @@ func (j *Job) valid() error {
 		}
 		unbound++
 		if int32(i) < j.next {
-			return fmt.Errorf("job %s: task %d is unbound and the next is said to be %d", j.ID, i, j.next)
+			return fmt.Errorf("job %s: task %d is unbound, and the next unbound one is recorded as %d", j.ID, i, j.next)
 		}
 	}
 	if unbound != j.unbound {

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// membersChanged records the list of live workers. What was bound to one that is gone is
+// membersChanged records the list of live workers. A task that was bound to one that has left is
 // lost, and so are all reservations there; with Resent, other workers may have dropped
 // reservations too. A message that names a job means the reservations of that job alone.
 func (d *Distributor) membersChanged(m *sched.Message, out *sched.Actions) {
@@ -37,7 +37,7 @@ func (d *Distributor) membersChanged(m *sched.Message, out *sched.Actions) {
 	})
 }
 
-// loseTasks frees the tasks that are bound to workers that are gone.
+// loseTasks unbinds the tasks that are bound to workers that have left.
 func (d *Distributor) loseTasks(j *Job, out *sched.Actions) {
 	for i := range j.bound {
 		if b := j.bound[i]; b == noWorker || d.alive(b) {

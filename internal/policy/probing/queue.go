@@ -43,7 +43,7 @@ func (q *Queue) Push(e Entry) {
 	q.list = append(q.list, e)
 }
 
-// Remove takes out the entries from i to below end.
+// Remove removes the entries from i to below end.
 func (q *Queue) Remove(i, end int) {
 	if i < q.Len()-end { // less lies before than behind
 		copy(q.list[q.head+end-i:q.head+end], q.list[q.head:q.head+i])

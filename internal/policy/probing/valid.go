@@ -32,13 +32,13 @@ func (w *Worker) Valid() error {
 	}
 	switch {
 	case w.busy && w.asking:
-		return fmt.Errorf("the slot runs %s and asks for a task", w.current)
+		return fmt.Errorf("the slot runs %s and requests a task", w.current)
 	case w.busy && w.current.Attempt < 1:
 		return fmt.Errorf("the slot runs %s", w.current)
 	case w.Free() && w.queue.Len() > 0:
 		return fmt.Errorf("the slot is free while %d entries wait", w.queue.Len())
 	case w.asking && (w.at < 0 || w.at >= w.queue.Len() || w.queue.At(w.at).Assigned()):
-		return fmt.Errorf("the slot asks for entry %d of %d", w.at, w.queue.Len())
+		return fmt.Errorf("the slot requests a task for entry %d of %d", w.at, w.queue.Len())
 	case long != w.long:
 		return fmt.Errorf("%d assigned tasks are here, counted as %d", long, w.long)
 	}

@@ -14,10 +14,10 @@ type Rules struct {
 }
 
 // Worker is one slot with a queue of reservations and assigned tasks. It runs one
-// task at a time; the entry that it asks a task for stays in the queue until the
+// task at a time; the entry for which it requests a task stays in the queue until the
 // answer.
 //
-// The sequence number grows with every question, so that an answer to an earlier
+// The sequence number grows with every request, so that an answer to an earlier
 // one is recognised.
 type Worker struct {
 	cfg     sched.WorkerConfig
@@ -26,7 +26,7 @@ type Worker struct {
 	long    int // assigned long tasks that wait or run
 	seq     uint64
 	asking  bool
-	at      int // the entry asked for
+	at      int // the entry for which a task is requested
 	busy    bool
 	class   sched.Class // of the task that runs
 	central bool        // it was assigned by the central scheduler
@@ -45,16 +45,16 @@ func NewWorker(cfg sched.WorkerConfig, rules Rules) *Worker {
 	return &Worker{cfg: cfg, rules: rules, seq: cfg.Seq}
 }
 
-// Queue returns what waits, and the entry for which a task was asked when there is
+// Queue returns what waits, and the entry for which a task was requested when there is
 // one, else -1.
-func (w *Worker) Queue() (q *Queue, asked int) {
+func (w *Worker) Queue() (q *Queue, requested int) {
 	if !w.asking {
 		return &w.queue, -1
 	}
 	return &w.queue, w.at
 }
 
-// Free reports whether the worker neither runs a task nor asks for one.
+// Free reports whether the worker neither runs nor requests a task.
 func (w *Worker) Free() bool { return !w.busy && !w.asking }
 
 // RunsLong reports whether a long task runs here.
@@ -129,7 +129,7 @@ func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
 	m.Job, m.First, m.Attempt, m.Owner, m.Class = w.current.Job, w.current.Task, w.current.Attempt, w.owner, w.class
 }
 
-// launch takes a task: the answer of a distributor that was asked, or an
+// launch accepts a task: the answer to a request, or an
 // assignment of the central scheduler, which waits its turn.
 func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
@@ -192,7 +192,7 @@ func (w *Worker) kill(m *sched.Message, out *sched.Actions) {
 	w.forget(func(e *Entry) bool { return e.Assigned() && e.ID() == m.AttemptID() })
 }
 
-// forget takes entries out of the queue, but not the one a task was asked for:
+// forget removes entries from the queue, but not the one for which a task was requested:
 // its answer is under way.
 func (w *Worker) forget(which func(*Entry) bool) {
 	for i := w.queue.Len() - 1; i >= 0; i-- {
@@ -211,7 +211,7 @@ func (w *Worker) forget(which func(*Entry) bool) {
 }
 
 // Withdraw removes the entries from i to below end and returns them, for another
-// worker to serve. They are reservations, and none is being asked for.
+// worker to serve. They are reservations, and no task is being requested for them.
 func (w *Worker) Withdraw(i, end int) []sched.Probed {
 	list := make([]sched.Probed, 0, end-i)
 	for k := i; k < end; k++ {

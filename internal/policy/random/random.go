@@ -1,7 +1,7 @@
 // Package random is random assignment with late binding: docs/add-a-policy.md builds
 // it step by step. Every task is offered to one worker, drawn at random, by a
 // reservation that waits in the worker's queue, first come, first served. When its
-// turn comes the worker asks the frontend for a task and gets the job's next one, or
+// turn comes the worker asks the frontend for a task and receives the job's next one, or
 // none. Classes are ignored.
 //
 // It is Sparrow's batch sampling with one probe per task, drawn with repetition, and

@@ -1,9 +1,9 @@
 // Package recovery is the first second of a central master that follows another one:
 // tasks that are sent again wait until the nodes have reported what they hold (docs/design.md,
-// section 2, rule 5), and what is held is not launched a second time.
+// section 2, rule 5), so that no task of theirs is launched a second time.
 //
-//	begun ──Tasks, sent again──▶ they wait ──a second later──▶ over: they are taken in
-//	            what a node holds, or has ended, is cut out ▲
+//	begun ──Tasks, sent again──▶ they wait ──a second later──▶ over: they are accepted
+//	    attempts that a node holds or has ended are removed ▲
 package recovery
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
@@ -11,16 +11,16 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // wait is how long tasks that are sent again wait.
 const wait = sched.Second
 
-// Recovery is what waits. The zero value is one that has not begun.
+// Recovery holds the waiting tasks. The zero value is a recovery that has not begun.
 type Recovery struct {
 	begun, over bool
 	waiting     []sched.Message // Tasks sent again, in order of arrival
 }
 
-// New returns a recovery; it is over at once unless wanted.
+// New returns a new recovery; it is over from the start unless wanted.
 func New(wanted bool) Recovery { return Recovery{over: !wanted} }
 
-// Begin asks, at the core's first step, for the timeout that ends it.
+// Begin requests, at the core's first step, the timeout that ends it.
 func (r *Recovery) Begin(now sched.Time, out *sched.Actions) {
 	if !r.begun && !r.over {
 		r.begun = true
@@ -31,17 +31,17 @@ func (r *Recovery) Begin(now sched.Time, out *sched.Actions) {
 // Over reports whether tasks need not wait any more.
 func (r *Recovery) Over() bool { return r.over }
 
-// Add has a Tasks message wait.
+// Add keeps a Tasks message until the end.
 func (r *Recovery) Add(m *sched.Message) { r.waiting = append(r.waiting, *m) }
 
-// End returns what has waited, once.
+// End ends the recovery and returns the messages that waited; a second call returns none.
 func (r *Recovery) End() []sched.Message {
 	list := r.waiting
 	r.over, r.waiting = true, nil
 	return list
 }
 
-// Tasks counts what waits.
+// Tasks returns the number of waiting tasks.
 func (r *Recovery) Tasks() (n int) {
 	for i := range r.waiting {
 		n += int(r.waiting[i].Count)
@@ -49,7 +49,7 @@ func (r *Recovery) Tasks() (n int) {
 	return n
 }
 
-// Of counts the tasks of a job that wait.
+// Of returns the number of waiting tasks of a job.
 func (r *Recovery) Of(id sched.JobID) (n int) {
 	for i := range r.waiting {
 		if r.waiting[i].Job == id {
@@ -59,16 +59,16 @@ func (r *Recovery) Of(id sched.JobID) (n int) {
 	return n
 }
 
-// Has reports whether tasks of the job wait here.
+// Has reports whether tasks of the job wait.
 func (r *Recovery) Has(id sched.JobID) bool { return r.Of(id) > 0 }
 
-// Cut takes tasks of a job out.
+// Cut removes tasks of a job.
 func (r *Recovery) Cut(id sched.JobID, first, count int32) {
 	r.filter(id, func(task, _ int32) bool { return task >= first && task-first < count })
 }
 
-// Exclude takes out a task of which a node holds, or has ended, this attempt. A later
-// attempt stays: it was created because this one was not known.
+// Exclude removes a task because a node holds, or has ended, this attempt of it. A later
+// attempt stays: it was created because this one was believed lost.
 func (r *Recovery) Exclude(id sched.AttemptID) {
 	r.filter(id.Job, func(task, attempt int32) bool { return task == id.Task && attempt <= id.Attempt })
 }
