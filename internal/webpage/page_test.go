@@ -15,10 +15,10 @@ import (
 
 // fakeSource answers what it holds.
 type fakeSource struct {
-	groups []api.MasterState
-	jobs   []api.Status
-	err    error
-	requests  atomic.Int32
+	groups   []api.MasterState
+	jobs     []api.Status
+	err      error
+	requests atomic.Int32
 }
 
 func (f *fakeSource) Nodes(context.Context) ([]api.MasterState, error) { return f.groups, f.err }
