@@ -29,14 +29,14 @@ func (e *engine) act(self sched.Addr, a *sched.Action) {
 	switch a.Kind {
 	case sched.Send:
 		if e.world != nil {
-			e.world.send(self, a)
+			e.world.sendFrom(self, a)
 			return
 		}
 		e.send(self, a)
 	case sched.Timer:
 		at := a.At
 		if e.world != nil {
-			at = e.world.due(self, at)
+			at = e.world.timerDue(self, at)
 		}
 		e.num++
 		e.alarms.push(alarm{stamp: stamp{at, e.num}, core: self, token: a.Token, run: isTimer})
@@ -50,7 +50,7 @@ func (e *engine) act(self sched.Addr, a *sched.Action) {
 		e.stop(self, &a.Msg)
 	case sched.Persist:
 		if e.world != nil {
-			e.world.persist(self, &a.Msg)
+			e.world.persistRecord(self, &a.Msg)
 			return
 		}
 		e.persist(self, &a.Msg)
@@ -92,7 +92,7 @@ func (e *engine) persist(self sched.Addr, m *sched.Message) {
 	case sched.TaskEnded:
 		e.observe(m, m.First, "reported", self)
 	case sched.JobEnded:
-		i := e.ids[m.Job]
+		i := e.jobIndex[m.Job]
 		j := &e.result.Jobs[i]
 		j.Ended, j.Completion = true, e.now-e.work[i].Arrival
 		e.result.Makespan = e.now
@@ -108,6 +108,6 @@ func (e *engine) persist(self sched.Addr, m *sched.Message) {
 
 func (e *engine) observe(m *sched.Message, task int32, what string, where sched.Addr) {
 	if e.cfg.Observer != nil {
-		e.cfg.Observer.Event(e.now, int(e.ids[m.Job]), task, m.Attempt, what, where)
+		e.cfg.Observer.Event(e.now, int(e.jobIndex[m.Job]), task, m.Attempt, what, where)
 	}
 }

@@ -30,8 +30,8 @@ func (e *engine) boot() {
 			e.deliver(shell, sched.Addr{Role: sched.Distributor, ID: int32(d)}, &up)
 		}
 	}
-	e.introduce()
-	e.acquaint()
+	e.announceMasters()
+	e.announceWorkers()
 	for e.mail.size > 0 {
 		e.deliverMail()
 	}
@@ -39,8 +39,8 @@ func (e *engine) boot() {
 	e.counting = true
 }
 
-// introduce tells the masters of each other, where they hand each other tasks.
-func (e *engine) introduce() {
+// announceMasters tells the masters of each other, where they hand each other tasks.
+func (e *engine) announceMasters() {
 	if !e.cfg.Policy.CrossGroup {
 		return
 	}
@@ -54,9 +54,9 @@ func (e *engine) introduce() {
 	}
 }
 
-// acquaint tells those who speak to workers themselves which there are. All get
+// announceWorkers tells those who speak to workers themselves which there are. All get
 // one list.
-func (e *engine) acquaint() {
+func (e *engine) announceWorkers() {
 	p := &e.cfg.Policy
 	if p.NewMaster != nil && !p.Central {
 		return

@@ -85,18 +85,18 @@ func (c *checker) mustf(check int, holds bool, format string, args ...any) {
 	}
 }
 
-// count enters a record into what is known of its job.
-func (w *World) count(f *daemon, m *sched.Message) {
+// countRecord enters a record into what is known of its job.
+func (w *world) countRecord(f *daemon, m *sched.Message) {
 	c := &w.check
 	j := c.byID[m.Job]
 	if j == nil {
-		c.mustf(checkResults, false, "%s journals a job that was never submitted: %s", f.place, sched.Describe(m))
+		c.mustf(checkResults, false, "%s journals a job that was never submitted: %s", f.daemonID, sched.Describe(m))
 		return
 	}
 	switch m.Kind {
 	case sched.TaskEnded:
 		j.results[m.First]++
-		c.mustf(checkResults, m.Outcome != sched.Done || c.ran[m.AttemptID()], "%s accepts %s as done, which never ran to its end", f.place, m.AttemptID())
+		c.mustf(checkResults, m.Outcome != sched.Done || c.ran[m.AttemptID()], "%s accepts %s as done, which never ran to its end", f.daemonID, m.AttemptID())
 	case sched.JobEnded:
 		j.ended++
 		j.outcome = m.Outcome
@@ -105,7 +105,7 @@ func (w *World) count(f *daemon, m *sched.Message) {
 
 // recount counts the results of a frontend's jobs after its journal was cut. A job that
 // was not accepted may be lost.
-func (w *World) recount(f *daemon) {
+func (w *world) recount(f *daemon) {
 	for _, j := range w.check.jobs {
 		if j.owner == f.id {
 			clear(j.results)
@@ -116,21 +116,21 @@ func (w *World) recount(f *daemon) {
 		if f.journal[i].Kind == sched.Submit {
 			w.check.byID[f.journal[i].Job].accepted = true
 		}
-		w.count(f, &f.journal[i])
+		w.countRecord(f, &f.journal[i])
 	}
 }
 
 // checkStep checks a core after a step.
-func (w *World) checkStep(h *host, m *sched.Message, out []sched.Action) {
+func (w *world) checkStep(h *host, m *sched.Message, out []sched.Action) {
 	err := h.core.Valid()
-	w.check.mustf(checkCores, err == nil, "%s, after %s: %w", h.p.place, sched.Describe(m), err)
+	w.check.mustf(checkCores, err == nil, "%s, after %s: %w", h.p.daemonID, sched.Describe(m), err)
 	if h.p.role != sched.Master {
 		return
 	}
 	core := h.daemon.core
 	if w.faults.Observe != nil {
 		if err := w.faults.Observe(core, m, out); err != nil {
-			w.check.mustf(checkCores, false, "%s, at %s: %w", h.p.place, sched.Describe(m), err)
+			w.check.mustf(checkCores, false, "%s, at %s: %w", h.p.daemonID, sched.Describe(m), err)
 		}
 	}
 	if w.faults.Weight > 0 {
@@ -141,7 +141,7 @@ func (w *World) checkStep(h *host, m *sched.Message, out []sched.Action) {
 // checkWeight counts the short tasks in a row that general workers took from a master's
 // queues while long ones waited. Tasks that come in, or in again, may find a worker idle;
 // all other launches are taken from the queues.
-func (w *World) checkWeight(d *daemon, core sched.MasterCore, in *sched.Message, out []sched.Action) {
+func (w *world) checkWeight(d *daemon, core sched.MasterCore, in *sched.Message, out []sched.Action) {
 	arrived := in.Kind == sched.Tasks || in.Kind == sched.Refused || in.Kind == sched.Timeout
 	reserved := map[int32]bool{}
 	for i := range out {
@@ -151,12 +151,12 @@ func (w *World) checkWeight(d *daemon, core sched.MasterCore, in *sched.Message,
 			reserved[a.To.ID] = a.Msg.Reserved
 		case arrived || a.Msg.Kind != sched.Launch || d.isReserved(a.To.ID, reserved):
 		case a.Msg.Class == sched.Long || core.Totals().Queued[sched.Long] == 0:
-			d.passed = 0
+			d.shortInRow = 0
 		default:
-			d.passed++
+			d.shortInRow++
 		}
 	}
-	w.check.mustf(checkWeight, d.passed < w.faults.Weight, "%s: general workers took %d short tasks in a row, and W is %d", d.place, d.passed, w.faults.Weight)
+	w.check.mustf(checkWeight, d.shortInRow < w.faults.Weight, "%s: general workers took %d short tasks in a row, and W is %d", d.daemonID, d.shortInRow, w.faults.Weight)
 }
 
 func (d *daemon) isReserved(worker int32, now map[int32]bool) bool {
@@ -167,10 +167,10 @@ func (d *daemon) isReserved(worker int32, now map[int32]bool) bool {
 }
 
 // checkLaunch checks what a master sends to a worker.
-func (w *World) checkLaunch(d *daemon, a *sched.Action) {
+func (w *world) checkLaunch(d *daemon, a *sched.Action) {
 	c := &w.check
 	if int(a.To.ID) >= len(d.members) || d.members[a.To.ID].worker == nil {
-		c.mustf(checkGone, false, "%s sends to a worker that never registered: %s", d.place, sched.DescribeAction(a))
+		c.mustf(checkGone, false, "%s sends to a worker that never registered: %s", d.daemonID, sched.DescribeAction(a))
 		return
 	}
 	x := &d.members[a.To.ID]
@@ -178,33 +178,33 @@ func (w *World) checkLaunch(d *daemon, a *sched.Action) {
 	case sched.SetReserved:
 		x.reserved = a.Msg.Reserved
 	case sched.Launch, sched.Preempt:
-		c.mustf(checkGone, !x.gone, "%s launches at a worker that is gone: %s", d.place, sched.DescribeAction(a))
-		c.mustf(checkReserved, !x.reserved || a.Msg.Class != sched.Long, "%s launches a long task at a reserved worker: %s", d.place, sched.DescribeAction(a))
-		c.mustf(checkGone, d.payloads[a.Msg.Job], "%s launches a task of a job that it has forgotten: %s", d.place, sched.DescribeAction(a))
+		c.mustf(checkGone, !x.gone, "%s launches at a worker that is gone: %s", d.daemonID, sched.DescribeAction(a))
+		c.mustf(checkReserved, !x.reserved || a.Msg.Class != sched.Long, "%s launches a long task at a reserved worker: %s", d.daemonID, sched.DescribeAction(a))
+		c.mustf(checkGone, d.payloads[a.Msg.Job], "%s launches a task of a job that it has forgotten: %s", d.daemonID, sched.DescribeAction(a))
 	}
 }
 
-// checkLimits checks that what is to be started anew can be.
-func (w *World) checkLimits(x *worker, m *sched.Message) {
+// checkYield checks that what is to be started anew can be.
+func (w *world) checkYield(x *worker, m *sched.Message) {
 	if m.Kind == sched.Yield {
 		j := w.check.byID[m.Job]
-		w.check.mustf(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is to start anew what cannot be: %s", x.node.place, sched.Describe(m))
+		w.check.mustf(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is to start anew what cannot be: %s", x.node.daemonID, sched.Describe(m))
 	}
 }
 
-// mayStart checks that a worker has room for what it starts.
-func (w *World) mayStart(self sched.Addr, m *sched.Message) bool {
-	h, running := w.at(self), 0
+// checkStart checks that a worker has room for what it starts.
+func (w *world) checkStart(self sched.Addr, m *sched.Message) bool {
+	h, running := w.hostOf(self), 0
 	for _, i := range w.runs.byWorker[self.ID] {
 		if w.runs.slab[i].running {
 			running++
 		}
 	}
 	room := running < w.cfg.Policy.SlotsPerWorker()
-	w.check.mustf(checkRoom, room, "%s starts %s at a worker that runs %d tasks", h.p.place, m.AttemptID(), running)
+	w.check.mustf(checkRoom, room, "%s starts %s at a worker that runs %d tasks", h.p.daemonID, m.AttemptID(), running)
 	if in := h.worker.input; in != nil && in.AttemptID() == m.AttemptID() {
 		slot := h.worker.core.Slot()
-		w.check.mustf(checkReserved, !slot.Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", h.p.place, sched.Describe(in))
+		w.check.mustf(checkReserved, !slot.Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", h.p.daemonID, sched.Describe(in))
 	}
 	return room
 }

@@ -3,16 +3,16 @@ package sim
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
 // startMaster starts the master of a group: the first one, or one that follows another.
-func (w *World) startMaster(g int) {
+func (w *world) startMaster(g int) {
 	m := w.masters[g]
 	m.life++
 	m.epoch++
 	m.alive, m.started = true, w.now
 	m.clock = w.drawClock()
 	m.members, m.registered, m.serves, m.payloads = nil, map[int]registration{}, []string{}, map[sched.JobID]bool{}
-	m.lost, m.heard, m.passed = map[int]bool{}, map[int]sched.Time{}, 0
+	m.lost, m.lastHeard, m.shortInRow = map[int]bool{}, map[int]sched.Time{}, 0
 	if m.life > 1 {
-		m.publishes = w.now + publishesAfter
+		m.publishFrom = w.now + publishAfter
 	}
 	cfg := sched.MasterConfig{
 		Self: sched.Addr{Role: sched.Master, ID: int32(g)}, Seed: w.cfg.Seed, Params: w.cfg.Params, //nolint:gosec // groups are few
@@ -20,7 +20,7 @@ func (w *World) startMaster(g int) {
 	}
 	if w.cfg.Policy.NewMaster != nil {
 		m.core = nil
-		m.host = w.addHost(sched.Master, &m.process, func() checked {
+		m.host = w.addHost(sched.Master, &m.process, func() validCore {
 			core := w.cfg.Policy.NewMaster(cfg)
 			if m.core == nil {
 				m.core = core
@@ -28,59 +28,59 @@ func (w *World) startMaster(g int) {
 			return core
 		})
 		m.host.daemon = m
-		w.input(m.host, sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: m.epoch})
+		w.stepCore(m.host, sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: m.epoch})
 	}
 	for _, n := range w.nodes {
 		if n.group == g && n.alive {
-			w.awake(&n.process, func() { w.hello(n) })
+			w.whenResumed(&n.process, func() { w.hello(n) })
 		}
 	}
 	for _, f := range w.frontends {
-		w.introduce(m, f)
+		w.announceMaster(m, f)
 	}
 	for _, o := range w.masters {
 		if o != m && w.cfg.Policy.CrossGroup {
-			w.introduce(m, o)
-			w.introduce(o, m)
+			w.announceMaster(m, o)
+			w.announceMaster(o, m)
 		}
 	}
-	w.beatAfter(&m.process, func() { w.masterBeats(m) })
+	w.startHeartbeat(&m.process, func() { w.masterHeartbeat(m) })
 }
 
-// introduce has a frontend, or another master, reach a master.
-func (w *World) introduce(m, to *daemon) {
+// announceMaster has a frontend, or another master, reach a master.
+func (w *world) announceMaster(m, to *daemon) {
 	if m.alive && to.alive && m.host != nil {
 		up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(m.id)}, Serves: m.serves} //nolint:gosec // groups are few
-		w.post(w.enclose(m.place, to.place, &up))
+		w.sendOnLink(w.newEnvelope(m.daemonID, to.daemonID, &up))
 	}
 }
 
 // killMaster ends a master; the first messages of each of its links may still arrive.
-func (w *World) killMaster(g, keep int) {
+func (w *world) killMaster(g, keep int) {
 	w.masters[g].alive = false
-	w.cutOff(w.masters[g].place, keep)
+	w.dropTraffic(w.masters[g].daemonID, keep)
 }
 
 // loseMaster has a frontend, or another master, take a master for lost, be it so or not.
-func (w *World) loseMaster(by *daemon, g int) {
+func (w *world) loseMaster(by *daemon, g int) {
 	if by.alive && by.host != nil && !(by.role == sched.Master && by.id == g) {
 		by.lost[g] = true
-		w.input(by.host, sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: sched.Addr{Role: sched.Master, ID: int32(g)}}) //nolint:gosec // groups are few
+		w.stepCore(by.host, sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: sched.Addr{Role: sched.Master, ID: int32(g)}}) //nolint:gosec // groups are few
 	}
 }
 
 // startFrontend starts a frontend, which reads its journal.
-func (w *World) startFrontend(i int) {
+func (w *world) startFrontend(i int) {
 	f := w.frontends[i]
 	f.life++
 	f.alive = true
 	f.clock = w.drawClock()
-	f.follows, f.heard, f.waiting, f.syncing = followed{}, map[int]sched.Time{}, nil, false
+	f.membership, f.lastHeard, f.waiting, f.syncing = membership{}, map[int]sched.Time{}, nil, false
 	if f.lost == nil {
 		f.lost = map[int]bool{}
 	}
 	cfg := sched.DistributorConfig{Self: sched.Addr{Role: sched.Distributor, ID: int32(i)}, Seed: w.cfg.Seed, Params: w.cfg.Params} //nolint:gosec // frontends are few
-	f.host = w.addHost(sched.Distributor, &f.process, func() checked { return w.cfg.Policy.NewDistributor(cfg) })
+	f.host = w.addHost(sched.Distributor, &f.process, func() validCore { return w.cfg.Policy.NewDistributor(cfg) })
 	f.host.daemon = f
 	w.restore(f)
 	if !f.alive {
@@ -89,28 +89,28 @@ func (w *World) startFrontend(i int) {
 	for g, m := range w.masters {
 		switch {
 		case m.alive:
-			w.introduce(m, f)
+			w.announceMaster(m, f)
 		case f.lost[g]:
 			w.loseMaster(f, g)
 		}
 	}
-	w.frontendIsNew(f)
-	w.beatAfter(&f.process, func() { w.frontendBeats(f) })
+	w.announceFrontend(f)
+	w.startHeartbeat(&f.process, func() { w.frontendHeartbeat(f) })
 }
 
 // killFrontend ends a frontend; the first messages of each of its links may still
 // arrive. Its journal loses up to so many records that are not on its disk.
-func (w *World) killFrontend(i, keep, unwritten int) {
+func (w *world) killFrontend(i, keep, unwritten int) {
 	f := w.frontends[i]
 	f.alive = false
 	f.journal = f.journal[:max(f.synced, len(f.journal)-unwritten)]
-	w.cutOff(f.place, keep)
+	w.dropTraffic(f.daemonID, keep)
 	w.recount(f)
 }
 
-// send puts what a core sends on its way.
-func (w *World) send(self sched.Addr, a *sched.Action) {
-	h := w.at(self)
+// sendFrom puts what a core sends on its way.
+func (w *world) sendFrom(self sched.Addr, a *sched.Action) {
+	h := w.hostOf(self)
 	switch {
 	case h.worker != nil:
 		w.sendFromWorker(h.worker, a)
@@ -120,17 +120,17 @@ func (w *World) send(self sched.Addr, a *sched.Action) {
 		if a.Msg.Kind == sched.Serves {
 			h.daemon.serves = a.Msg.Serves
 		}
-		for _, to := range w.everyone(a.To.Role) {
+		for _, to := range w.daemonsOf(a.To.Role) {
 			if to != h.daemon {
-				w.post(w.enclose(h.p.place, to.place, &a.Msg))
+				w.sendOnLink(w.newEnvelope(h.p.daemonID, to.daemonID, &a.Msg))
 			}
 		}
 	default:
-		w.post(w.enclose(h.p.place, place{a.To.Role, int(a.To.ID)}, &a.Msg))
+		w.sendOnLink(w.newEnvelope(h.p.daemonID, daemonID{a.To.Role, int(a.To.ID)}, &a.Msg))
 	}
 }
 
-func (w *World) everyone(r sched.Role) []*daemon {
+func (w *world) daemonsOf(r sched.Role) []*daemon {
 	if r == sched.Master {
 		return w.masters
 	}
@@ -139,21 +139,21 @@ func (w *World) everyone(r sched.Role) []*daemon {
 
 // sendToWorker sends what a master or a frontend has for a worker, which it names by its
 // number.
-func (w *World) sendToWorker(d *daemon, a *sched.Action) {
-	to := w.numbered(d, a.To.ID)
+func (w *world) sendToWorker(d *daemon, a *sched.Action) {
+	to := w.workerByNumber(d, a.To.ID)
 	if d.role == sched.Master {
 		w.checkLaunch(d, a)
 	}
 	if to == nil || to.node.life != to.life || !to.node.alive {
 		return
 	}
-	e := w.enclose(d.place, to.node.place, &a.Msg)
+	e := w.newEnvelope(d.daemonID, to.node.daemonID, &a.Msg)
 	e.slot = to.slot
-	w.post(e)
+	w.sendOnLink(e)
 }
 
-// numbered returns the worker that has the number, nil for none.
-func (w *World) numbered(by *daemon, number int32) *worker {
+// workerByNumber returns the worker that has the number, nil for none.
+func (w *world) workerByNumber(by *daemon, number int32) *worker {
 	list := w.byNumber
 	if by != nil && by.role == sched.Master && !w.cfg.Policy.SingleMaster() {
 		if int(number) >= len(by.members) {
@@ -167,11 +167,11 @@ func (w *World) numbered(by *daemon, number int32) *worker {
 	return list[number]
 }
 
-func (w *World) toFrontend(f *daemon, e *envelope, m *sched.Message) {
+func (w *world) deliverToFrontend(f *daemon, e *envelope, m *sched.Message) {
 	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
 	switch {
 	case e.from.role == sched.Master:
-		w.hearOfMaster(f, e.from.id)
+		w.masterResponded(f, e.from.id)
 		if e.beat {
 			return
 		}
@@ -182,26 +182,26 @@ func (w *World) toFrontend(f *daemon, e *envelope, m *sched.Message) {
 	case e.from.role == sched.Worker && w.cfg.Policy.SingleMaster():
 		from.ID = e.by.number
 	}
-	w.input(f.host, from, m)
+	w.stepCore(f.host, from, m)
 	if m.Kind == sched.Report && f.alive {
 		w.acknowledge(f, e)
 	}
 }
 
-func (w *World) toMaster(m *daemon, e *envelope, msg *sched.Message) {
+func (w *world) deliverToMaster(m *daemon, e *envelope, msg *sched.Message) {
 	switch {
 	case e.slots != nil:
-		w.account(m, e)
+		w.receiveSnapshot(m, e)
 		return
 	case e.from.role == sched.Worker:
-		if m.knows(e.by) {
-			w.input(m.host, sched.Addr{Role: sched.Worker, ID: e.by.number}, msg)
+		if m.hasWorker(e.by) {
+			w.stepCore(m.host, sched.Addr{Role: sched.Worker, ID: e.by.number}, msg)
 		}
 		return
 	}
 	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
 	if e.from.role == sched.Master {
-		w.hearOfMaster(m, e.from.id)
+		w.masterResponded(m, e.from.id)
 		if e.beat {
 			return
 		}
@@ -213,20 +213,20 @@ func (w *World) toMaster(m *daemon, e *envelope, msg *sched.Message) {
 		from = sched.Addr{}
 		m.lost[e.from.id] = false
 	}
-	w.input(m.host, from, msg)
+	w.stepCore(m.host, from, msg)
 }
 
 // forget is called when a core holds nothing of a job any more.
-func (w *World) forget(self sched.Addr, job sched.JobID) {
-	if d := w.at(self).daemon; d != nil {
+func (w *world) forget(self sched.Addr, job sched.JobID) {
+	if d := w.hostOf(self).daemon; d != nil {
 		delete(d.payloads, job)
 	}
 }
 
 // drawClock draws the clock of a process.
-func (w *World) drawClock() clock {
+func (w *world) drawClock() clock {
 	if !w.faults.Kinds.Has(Drift) {
 		return clock{}
 	}
-	return clock{start: w.span(w.random, 100*sched.Second), ppm: sched.Time(w.random.IntN(2001) - 1000)}
+	return clock{start: drawSpan(w.random, 100*sched.Second), ppm: sched.Time(w.random.IntN(2001) - 1000)}
 }

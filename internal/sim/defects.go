@@ -23,8 +23,8 @@ func DefaultKinds(p *sched.Policy) Kinds {
 // and launches none of these tasks again. It does not forget that when the node is lost
 // within the second; a frontend that is down at that moment does not hear of the loss, and
 // the task is never run again. So no node is lost at such a master for two seconds.
-func (w *World) recoveryDefect(m *daemon) bool {
-	return !w.byHand && !w.faults.Defects && m.life > 1 && w.now < m.started+2*sched.Second
+func (w *world) recoveryDefect(m *daemon) bool {
+	return !w.manual && !w.faults.Defects && m.life > 1 && w.now < m.started+2*sched.Second
 }
 
 // Under hawk and eagle a master may keep the payload of a job for ever:
@@ -35,6 +35,6 @@ func (w *World) recoveryDefect(m *daemon) bool {
 //   - of a launch that is made again after a restart: a worker takes what equals the last
 //     attempt that ran there for a repetition, and drops it, and the master counts a task
 //     at the worker that never ends.
-func (w *World) payloadDefect() bool {
+func (w *world) payloadDefect() bool {
 	return !w.faults.Defects && w.cfg.Policy.Central && w.cfg.Policy.LateBinding
 }

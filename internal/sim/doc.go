@@ -18,7 +18,7 @@
 // # Faults on
 //
 // Cores know of a failure by its outcome (WorkerLost, MasterLost, Members, Resent), which
-// the shells around them find out. [World] imitates the shells as far as that needs, each
+// the shells around them find out. [world] imitates the shells as far as that needs, each
 // subject in one file:
 //
 //	network.go       links that keep the order and send again; notices that may be lost,

@@ -13,7 +13,7 @@ import (
 type engine struct {
 	cfg      Config
 	work     []Job
-	ids      map[sched.JobID]int32
+	jobIndex map[sched.JobID]int32
 	cores    [4][]sched.Core // by role
 	group    []int32         // master of each worker
 	mail     ring
@@ -26,7 +26,7 @@ type engine struct {
 	out      sched.Actions
 	stopped  []int32 // runs that were stopped in this step: their ends are the next steps
 	calls    calls
-	world    *World // what stands around the cores, nil while faults are off
+	world    *world // what stands around the cores, nil while faults are off
 	result   Outcome
 	actions  *bufio.Writer
 }
@@ -56,7 +56,7 @@ func Run(ctx context.Context, w []Job, cfg Config) (*Outcome, error) {
 }
 
 func newEngine(w []Job, cfg Config) *engine {
-	e := &engine{cfg: cfg, work: w, ids: make(map[sched.JobID]int32, len(w))}
+	e := &engine{cfg: cfg, work: w, jobIndex: make(map[sched.JobID]int32, len(w))}
 	e.result.Jobs = make([]JobOutcome, len(w))
 	tasks := 0
 	for i := range w {
@@ -130,7 +130,7 @@ func (e *engine) step() bool {
 	case message:
 		e.deliverMail()
 	case due:
-		e.alarm(e.alarms.pop())
+		e.fire(e.alarms.pop())
 	}
 	return true
 }
@@ -140,11 +140,11 @@ func (e *engine) submit() {
 	e.arrivals++
 	frontend := e.work[i].Line % e.cfg.Frontends
 	m := e.submission(i, frontend)
-	e.ids[m.Job] = int32(i)
+	e.jobIndex[m.Job] = int32(i)
 	to := sched.Addr{Role: sched.Distributor, ID: int32(frontend)}
 	e.observe(&m, -1, "submitted", to)
 	if e.world != nil {
-		e.world.arrive(frontend, m)
+		e.world.jobArrives(frontend, m)
 		return
 	}
 	e.deliver(sched.Addr{}, to, &m)
@@ -179,7 +179,7 @@ func (e *engine) deliverMail() {
 	e.deliver(from, to, &msg)
 }
 
-func (e *engine) alarm(a alarm) {
+func (e *engine) fire(a alarm) {
 	switch {
 	case a.run >= 0:
 		e.end(a)
@@ -192,8 +192,8 @@ func (e *engine) alarm(a alarm) {
 	}
 }
 
-// call has f called at an instant.
-func (e *engine) call(at sched.Time, f func()) {
+// callAt calls f at the given instant.
+func (e *engine) callAt(at sched.Time, f func()) {
 	e.num++
 	e.alarms.push(alarm{stamp: stamp{at, e.num}, token: e.calls.add(f), run: isCall})
 }

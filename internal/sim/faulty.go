@@ -42,9 +42,9 @@ func RunWithFaults(ctx context.Context, jobs []Job, cfg Config, f Faults) (*Repo
 		return nil, err
 	}
 	w := newWorld(jobs, cfg, f)
-	w.start()
-	w.call(0, w.planFaults)
-	w.watch(0, 0, 0)
+	w.startDaemons()
+	w.callAt(0, w.planFaults)
+	w.awaitRest(0, 0, 0)
 	for !w.finished && w.check.err == nil && w.step() {
 		if w.result.Events&0xffff == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -56,10 +56,10 @@ func RunWithFaults(ctx context.Context, jobs []Job, cfg Config, f Faults) (*Repo
 	return w.report(), nil
 }
 
-// watch looks every second whether the cluster has come to rest, and twice more: then
+// awaitRest looks every second whether the cluster has come to rest, and twice more: then
 // what must hold at the end is checked.
-func (w *World) watch(still, ended int, since sched.Time) {
-	w.call(w.now+sched.Second, func() {
+func (w *world) awaitRest(still, ended int, since sched.Time) {
+	w.callAt(w.now+sched.Second, func() {
 		open := 0
 		for _, j := range w.check.jobs {
 			if j.accepted && j.ended == 0 {
@@ -81,13 +81,13 @@ func (w *World) watch(still, ended int, since sched.Time) {
 			w.checkEnd()
 			w.check.mustf(checkRest, false, "%d jobs have ended, and the cluster does not come to rest for %s", ended, seconds(patience))
 		default:
-			w.watch(still, ended, since)
+			w.awaitRest(still, ended, since)
 		}
 	})
 }
 
 // busy reports whether something runs, is dead, or is on its way.
-func (w *World) busy() bool {
+func (w *world) busy() bool {
 	for _, l := range w.links {
 		if len(l.queue) > 0 {
 			return true
@@ -108,7 +108,7 @@ func (w *World) busy() bool {
 	return false
 }
 
-func (w *World) processes() (list []*process) {
+func (w *world) processes() (list []*process) {
 	for _, m := range w.masters {
 		list = append(list, &m.process)
 	}
@@ -116,7 +116,7 @@ func (w *World) processes() (list []*process) {
 }
 
 // checkEnd checks what must hold at the end.
-func (w *World) checkEnd() {
+func (w *world) checkEnd() {
 	c := &w.check
 	for _, j := range c.jobs {
 		c.mustf(checkJobs, j.ended == 1 || (!j.accepted && j.ended == 0), "job %s ended %d times", j.id, j.ended)
@@ -133,13 +133,13 @@ func (w *World) checkEnd() {
 	for _, n := range w.nodes {
 		for _, x := range n.workers {
 			held := len(w.runs.byWorker[x.host.addr.ID])
-			c.mustf(checkRest, held == 0 && len(x.kept) == 0, "%s: worker %d has %d tasks and keeps %d results", n.place, x.slot, held, len(x.kept))
+			c.mustf(checkRest, held == 0 && len(x.kept) == 0, "%s: worker %d has %d tasks and keeps %d results", n.daemonID, x.slot, held, len(x.kept))
 		}
 	}
 }
 
 // checkMaster checks a master that has nothing to do.
-func (w *World) checkMaster(m *daemon) {
+func (w *world) checkMaster(m *daemon) {
 	if m.host == nil || m.host.dead() {
 		return
 	}
@@ -147,7 +147,7 @@ func (w *World) checkMaster(m *daemon) {
 		if w.payloadDefect() {
 			break
 		}
-		w.check.mustf(checkRest, false, "%s still holds job %s", m.place, id)
+		w.check.mustf(checkRest, false, "%s still holds job %s", m.daemonID, id)
 	}
 	workers := 0
 	for i := range m.members {
@@ -164,12 +164,12 @@ func (w *World) checkMaster(m *daemon) {
 		registered += t.Workers[i]
 		idle += t.Idle[i]
 	}
-	w.check.mustf(checkRest, (queued == 0 || w.payloadDefect()) && registered == workers, "%s at rest: %d tasks wait; it has %d workers, %d are registered", m.place, queued, registered, workers)
-	w.check.mustf(checkRest, idle == workers || t.Idle[0] == sched.Unknown, "%s at rest: %d of %d workers are idle", m.place, idle, workers)
+	w.check.mustf(checkRest, (queued == 0 || w.payloadDefect()) && registered == workers, "%s at rest: %d tasks wait; it has %d workers, %d are registered", m.daemonID, queued, registered, workers)
+	w.check.mustf(checkRest, idle == workers || t.Idle[0] == sched.Unknown, "%s at rest: %d of %d workers are idle", m.daemonID, idle, workers)
 }
 
-func (w *World) report() *Report {
-	r := &Report{Attempts: w.result.Attempts, Suspensions: int(w.result.Suspensions), Steps: len(w.history), End: w.now, Checks: w.check.checks[:], history: w.tail, Faults: w.struck}
+func (w *world) report() *Report {
+	r := &Report{Attempts: w.result.Attempts, Suspensions: int(w.result.Suspensions), Steps: len(w.history), End: w.now, Checks: w.check.checks[:], history: w.lastSteps, Faults: w.happened}
 	for _, j := range w.check.jobs {
 		if !j.accepted {
 			continue
@@ -190,4 +190,4 @@ func (w *World) report() *Report {
 	return r
 }
 
-func (w *World) tail(steps int) string { return w.print(max(0, len(w.history)-steps)) }
+func (w *world) lastSteps(steps int) string { return w.formatHistory(max(0, len(w.history)-steps)) }

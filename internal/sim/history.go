@@ -17,14 +17,14 @@ type step struct {
 	out  []sched.Action
 }
 
-// note enters a step into the history.
-func (w *World) note(h *host, now sched.Time, from sched.Addr, m *sched.Message, out []sched.Action) {
+// recordStep enters a step into the history.
+func (w *world) recordStep(h *host, now sched.Time, from sched.Addr, m *sched.Message, out []sched.Action) {
 	w.history = append(w.history, step{h, now, from, *m, slices.Clone(out)})
 }
 
-// print writes the steps from the given one on: what came to each core, and below it what
+// formatHistory writes the steps from the given one on: what came to each core, and below it what
 // it decided.
-func (w *World) print(from int) string {
+func (w *world) formatHistory(from int) string {
 	var b strings.Builder
 	for i := range w.history[from:] {
 		s := &w.history[from+i]
@@ -32,7 +32,7 @@ func (w *World) print(from int) string {
 		if s.from == (sched.Addr{}) {
 			sender = "shell"
 		}
-		fmt.Fprintf(&b, "%s <- %s: %s\n", s.h.p.place, sender, sched.Describe(&s.msg))
+		fmt.Fprintf(&b, "%s <- %s: %s\n", s.h.p.daemonID, sender, sched.Describe(&s.msg))
 		for k := range s.out {
 			fmt.Fprintf(&b, "    %s\n", sched.DescribeAction(&s.out[k]))
 		}
@@ -41,21 +41,21 @@ func (w *World) print(from int) string {
 }
 
 // replay feeds fresh cores the same inputs; they must decide the same.
-func (w *World) replay() {
+func (w *world) replay() {
 	fresh := map[*host]sched.Core{}
 	var out sched.Actions
 	for i := range w.history {
 		s := &w.history[i]
 		core := fresh[s.h]
 		if core == nil {
-			core = s.h.renew()
+			core = s.h.newCore()
 			fresh[s.h] = core
 		}
 		out.Reset()
 		m := s.msg
 		core.Step(s.now, s.from, &m, &out)
 		if !same(s.out, out.List()) {
-			w.check.mustf(checkSame, false, "%s, at %s: the same inputs gave %s, then %s", s.h.p.place, sched.Describe(&s.msg), describe(s.out), describe(out.List()))
+			w.check.mustf(checkSame, false, "%s, at %s: the same inputs gave %s, then %s", s.h.p.daemonID, sched.Describe(&s.msg), describe(s.out), describe(out.List()))
 			return
 		}
 	}

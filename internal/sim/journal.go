@@ -8,25 +8,22 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 
 const syncWithin = 20 * sched.Millisecond
 
-// torn is a frontend that dies within its next step, after so many of its records.
-type torn struct{ after int } // -1: none does
-
-// write adds a record to a frontend's journal.
-func (w *World) write(f *daemon, m *sched.Message) {
+// appendRecord adds a record to a frontend's journal.
+func (w *world) appendRecord(f *daemon, m *sched.Message) {
 	f.journal = append(f.journal, *m)
-	if w.byHand {
+	if w.manual {
 		return
 	}
 	w.sync(f)
 }
 
 // sync has the records so far reach the disk soon.
-func (w *World) sync(f *daemon) {
+func (w *world) sync(f *daemon) {
 	if f.syncing {
 		return
 	}
 	f.syncing = true
-	w.after(&f.process, w.cfg.Delay+w.span(w.random, syncWithin), func() {
+	w.after(&f.process, w.cfg.Delay+drawSpan(w.random, syncWithin), func() {
 		done := f.waiting
 		f.synced, f.waiting, f.syncing = len(f.journal), nil, false
 		for _, do := range done {
@@ -37,8 +34,8 @@ func (w *World) sync(f *daemon) {
 
 // onDisk calls f when all records so far are on the disk; not if the frontend dies
 // before.
-func (w *World) onDisk(d *daemon, f func()) {
-	if w.byHand {
+func (w *world) onDisk(d *daemon, f func()) {
+	if w.manual {
 		d.synced = len(d.journal)
 		f()
 		return
@@ -47,17 +44,17 @@ func (w *World) onDisk(d *daemon, f func()) {
 	w.sync(d)
 }
 
-// persist enters what a core has decided into its frontend's journal.
-func (w *World) persist(self sched.Addr, m *sched.Message) {
-	f := w.at(self).daemon
-	w.write(f, m)
-	w.count(f, m)
+// persistRecord enters what a core has decided into its frontend's journal.
+func (w *world) persistRecord(self sched.Addr, m *sched.Message) {
+	f := w.hostOf(self).daemon
+	w.appendRecord(f, m)
+	w.countRecord(f, m)
 }
 
-// tear ends a frontend inside its step: the first records are in its journal, and nothing
+// crashInStep ends a frontend inside its step: the first records are in its journal, and nothing
 // has left it. It does not come to that when the step has fewer.
-func (w *World) tear(f *daemon, out []sched.Action) bool {
-	if w.torn.after < 0 {
+func (w *world) crashInStep(f *daemon, out []sched.Action) bool {
+	if w.tornAfter < 0 {
 		return false
 	}
 	records := 0
@@ -66,24 +63,24 @@ func (w *World) tear(f *daemon, out []sched.Action) bool {
 			records++
 		}
 	}
-	if records <= w.torn.after {
+	if records <= w.tornAfter {
 		return false
 	}
 	for i := range out {
-		if out[i].Kind == sched.Persist && w.torn.after > 0 {
-			w.torn.after--
-			w.persist(f.host.addr, &out[i].Msg)
+		if out[i].Kind == sched.Persist && w.tornAfter > 0 {
+			w.tornAfter--
+			w.persistRecord(f.host.addr, &out[i].Msg)
 		}
 	}
-	w.torn.after = -1
+	w.tornAfter = -1
 	w.killFrontend(f.id, 0, 0)
-	w.logf("%s dies within a step, between two records", f.place)
-	w.backIn(w.span(w.plan, downAtMost), func() { w.startFrontend(f.id) })
+	w.logf("%s dies within a step, between two records", f.daemonID)
+	w.callAt(w.now+drawSpan(w.plan, downAtMost), func() { w.startFrontend(f.id) })
 	return true
 }
 
 // restore feeds a frontend's journal to its new core: the jobs that have not ended.
-func (w *World) restore(f *daemon) {
+func (w *world) restore(f *daemon) {
 	ended := map[sched.JobID]bool{}
 	for k := range f.journal {
 		if f.journal[k].Kind == sched.JobEnded {
@@ -101,28 +98,28 @@ func (w *World) restore(f *daemon) {
 			return
 		}
 		m.Resent = m.Kind == sched.Submit
-		w.input(f.host, sched.Addr{}, &m)
+		w.stepCore(f.host, sched.Addr{}, &m)
 	}
 	if len(records) > 0 && f.alive {
-		w.input(f.host, sched.Addr{}, &sched.Message{Kind: sched.Restored})
+		w.stepCore(f.host, sched.Addr{}, &sched.Message{Kind: sched.Restored})
 	}
 }
 
-// submit hands a frontend a new job. It is accepted when it is on the disk; tasks are
+// acceptJob hands a frontend a new job. It is accepted when it is on the disk; tasks are
 // sent to masters meanwhile.
-func (w *World) submit(i int, m sched.Message) {
+func (w *world) acceptJob(i int, m sched.Message) {
 	f := w.frontends[i]
 	j := w.check.newJob(&m, i)
-	w.write(f, &m)
+	w.appendRecord(f, &m)
 	w.onDisk(f, func() { j.accepted = true })
-	w.input(f.host, sched.Addr{}, &m)
+	w.stepCore(f.host, sched.Addr{}, &m)
 }
 
-// arrive is called when a job arrives: the application tries until its frontend answers.
-func (w *World) arrive(i int, m sched.Message) {
+// jobArrives is called when a job arrives: the application tries until its frontend answers.
+func (w *world) jobArrives(i int, m sched.Message) {
 	f := w.frontends[i]
 	if !f.alive || f.resumes > w.now {
-		w.call(w.now+100*sched.Millisecond, func() { w.arrive(i, m) })
+		w.callAt(w.now+100*sched.Millisecond, func() { w.jobArrives(i, m) })
 		return
 	}
 	if w.check.byID[m.Job] != nil {
@@ -137,29 +134,29 @@ func (w *World) arrive(i int, m sched.Message) {
 		const both = sched.Stoppable | sched.Restartable
 		m.Marks = [...]sched.Marks{both, both, sched.Stoppable, sched.Restartable, 0}[r.IntN(5)]
 	}
-	w.submit(i, m)
+	w.acceptJob(i, m)
 }
 
 // cancel has a job's frontend learn that the job is not wanted any more.
-func (w *World) cancel(j *job) {
+func (w *world) cancel(j *job) {
 	if f := w.frontends[j.owner]; f.alive {
-		w.input(f.host, sched.Addr{}, &sched.Message{Kind: sched.Cancel, Job: j.id, Reason: "cancelled"})
+		w.stepCore(f.host, sched.Addr{}, &sched.Message{Kind: sched.Cancel, Job: j.id, Reason: "cancelled"})
 	}
 }
 
 // acknowledge answers a report when what it led to is on the disk.
-func (w *World) acknowledge(f *daemon, e *envelope) {
+func (w *world) acknowledge(f *daemon, e *envelope) {
 	n, id := w.nodes[e.from.id], e.msg.AttemptID()
 	if n.life != e.fromLife {
 		return
 	}
 	w.onDisk(f, func() {
 		switch {
-		case w.byHand:
-			n.confirm(id)
-		case w.chance(Loss, lossIn) || w.blocked(ends{f.place, n.place}):
+		case w.manual:
+			n.dropKept(id)
+		case w.chance(Loss, lossIn) || w.blocked(route{f.daemonID, n.daemonID}):
 		default:
-			w.after(&n.process, w.transit(), func() { n.confirm(id) })
+			w.after(&n.process, w.drawDelay(), func() { n.dropKept(id) })
 		}
 	})
 }

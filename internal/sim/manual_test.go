@@ -13,7 +13,7 @@ const maxDeliveries = 20_000
 
 // deliverAll delivers everything that is on its way, and what that leads to, in the order
 // in which it was sent.
-func (w *World) deliverAll() {
+func (w *world) deliverAll() {
 	for range maxDeliveries {
 		if w.check.err != nil {
 			return
@@ -40,7 +40,7 @@ func (w *World) deliverAll() {
 }
 
 // advance lets time pass: timers that are due fire, in order.
-func (w *World) advance(by sched.Time) {
+func (w *world) advance(by sched.Time) {
 	until := w.now + by
 	for w.check.err == nil && len(w.alarms) > 0 && w.alarms[0].at <= until {
 		w.step()
@@ -48,9 +48,9 @@ func (w *World) advance(by sched.Time) {
 	w.now = until
 }
 
-func (w *World) snapshots() {
+func (w *world) sendSnapshots() {
 	for _, n := range w.nodes {
-		w.snapshot(n)
+		w.sendSnapshot(n)
 	}
 }
 
@@ -60,15 +60,15 @@ const maxRounds = 2000
 
 // rest starts what is dead, loses nothing more, and waits until the cluster has nothing
 // to do. Then everything that must hold at the end is checked.
-func (w *World) rest() {
+func (w *world) rest() {
 	for range maxRounds {
 		w.startAll()
 		w.deliverAll()
-		w.snapshots()
+		w.sendSnapshots()
 		w.deliverAll()
 		w.advance(sched.Second)
 		w.deliverAll()
-		if w.check.err != nil || (!w.endAll() && w.still()) {
+		if w.check.err != nil || (!w.endAll() && w.atRest()) {
 			break
 		}
 	}
@@ -76,7 +76,7 @@ func (w *World) rest() {
 	w.replay()
 }
 
-func (w *World) startAll() {
+func (w *world) startAll() {
 	for i, n := range w.nodes {
 		if !n.alive {
 			w.startNode(i)
@@ -95,25 +95,25 @@ func (w *World) startAll() {
 	for _, d := range slices.Concat(w.frontends, w.masters) {
 		for g, m := range w.masters {
 			if d.lost[g] {
-				w.introduce(m, d)
+				w.announceMaster(m, d)
 			}
 		}
 	}
 }
 
 // endAll ends everything that runs; false when nothing did.
-func (w *World) endAll() (some bool) {
+func (w *world) endAll() (some bool) {
 	for _, n := range w.nodes {
 		for _, x := range n.workers {
-			some = w.end(x, sched.Done) || some
+			some = w.endRunning(x, sched.Done) || some
 		}
 	}
 	return some
 }
 
-// still reports whether all jobs have ended, and nothing is on its way or waits for a
+// atRest reports whether all jobs have ended, and nothing is on its way or waits for a
 // timer.
-func (w *World) still() bool {
+func (w *world) atRest() bool {
 	for _, j := range w.check.jobs {
 		if j.ended == 0 {
 			return false
@@ -123,8 +123,8 @@ func (w *World) still() bool {
 		!slices.ContainsFunc(w.alarms, func(a alarm) bool { return a.run == isTimer })
 }
 
-// end ends what a worker runs; false when it runs nothing.
-func (w *World) end(x *worker, o sched.Outcome) bool {
+// endRunning ends what a worker runs; false when it runs nothing.
+func (w *world) endRunning(x *worker, o sched.Outcome) bool {
 	if !x.node.alive {
 		return false
 	}

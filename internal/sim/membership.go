@@ -12,41 +12,41 @@ import (
 // taken for lost (docs/adr/0008-single-master.md).
 
 const (
-	publishesAfter = 2 * sched.Second        // a master that follows another one waits for the nodes
-	readsWithin    = 500 * sched.Millisecond // a daemon reads a change
+	publishAfter = 2 * sched.Second        // a master that follows another one waits for the nodes
+	readWithin   = 500 * sched.Millisecond // a daemon reads a change
 )
 
-// followed is the membership that a daemon has read.
-type followed struct {
+// membership is the membership that a daemon has read.
+type membership struct {
 	life    int // of the master
 	version uint64
 	list    []sched.Member
 }
 
-// question is what a worker asked a frontend: a task for a reservation.
-type question struct {
+// taskRequest is what a worker asked a frontend: a task for a reservation.
+type taskRequest struct {
 	to       sched.Addr // the zero address: none is open
 	msg      sched.Message
 	since    sched.Time
 	patience sched.Time // it is asked again after that
 }
 
-func (q *question) answeredBy(from sched.Addr, m *sched.Message) bool {
+func (q *taskRequest) answeredBy(from sched.Addr, m *sched.Message) bool {
 	return q.to == from && q.msg.Job == m.Job && q.msg.Seq == m.Seq
 }
 
 // publish is called when the membership has changed.
-func (w *World) publish(m *daemon) {
+func (w *world) publish(m *daemon) {
 	if !w.cfg.Policy.SingleMaster() {
 		return
 	}
 	m.version++
 	for _, p := range w.followers() {
-		w.after(p, w.span(w.random, readsWithin), func() { w.follow(p) })
+		w.after(p, drawSpan(w.random, readWithin), func() { w.readMembership(p) })
 	}
 }
 
-func (w *World) followers() (list []*process) {
+func (w *world) followers() (list []*process) {
 	for _, f := range w.frontends {
 		list = append(list, &f.process)
 	}
@@ -56,20 +56,20 @@ func (w *World) followers() (list []*process) {
 	return list
 }
 
-// follow reads the membership, if there is a new one and its master can be reached.
-func (w *World) follow(p *process) {
+// readMembership reads the membership, if there is a new one and its master can be reached.
+func (w *world) readMembership(p *process) {
 	m := w.masters[0]
-	now := followed{life: m.life, version: m.version}
-	if !w.cfg.Policy.SingleMaster() || !m.alive || m.resumes > w.now || w.now < m.publishes || w.blocked(ends{m.place, p.place}) ||
-		(p.follows.life == now.life && p.follows.version == now.version) {
+	now := membership{life: m.life, version: m.version}
+	if !w.cfg.Policy.SingleMaster() || !m.alive || m.resumes > w.now || w.now < m.publishFrom || w.blocked(route{m.daemonID, p.daemonID}) ||
+		(p.membership.life == now.life && p.membership.version == now.version) {
 		return
 	}
-	now.list = w.membersBut(nil)
-	w.apply(p, now)
+	now.list = w.membersWithout(nil)
+	w.applyMembership(p, now)
 }
 
-// membersBut are the workers on the membership without those of a node.
-func (w *World) membersBut(n *node) (list []sched.Member) {
+// membersWithout are the workers on the membership without those of a node.
+func (w *world) membersWithout(n *node) (list []sched.Member) {
 	m := w.masters[0]
 	for id := range m.members {
 		if x := &m.members[id]; x.worker != nil && !x.gone && x.worker.node != n {
@@ -83,83 +83,83 @@ func (w *World) membersBut(n *node) (list []sched.Member) {
 	return list
 }
 
-// apply has a daemon go by a membership: what is on its way to and from nodes that are
+// applyMembership has a daemon go by a membership: what is on its way to and from nodes that are
 // not on it any more is dropped, but for results.
-func (w *World) apply(p *process, now followed) {
-	before := p.follows.list
-	p.follows = now
+func (w *world) applyMembership(p *process, now membership) {
+	before := p.membership.list
+	p.membership = now
 	for _, old := range before {
-		if x := w.byNumber[old.Worker.ID]; !p.knows(x.number) && x.node.place != p.place {
-			w.drop(ends{p.place, x.node.place}, func(*envelope) bool { return true })
+		if x := w.byNumber[old.Worker.ID]; !p.lists(x.number) && x.node.daemonID != p.daemonID {
+			w.dropQueued(route{p.daemonID, x.node.daemonID}, func(*envelope) bool { return true })
 			if p.role == sched.Distributor {
-				w.drop(ends{x.node.place, p.place}, func(e *envelope) bool { return e.msg.Kind != sched.Report })
+				w.dropQueued(route{x.node.daemonID, p.daemonID}, func(e *envelope) bool { return e.msg.Kind != sched.Report })
 			}
 		}
 	}
 	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: now.list}}
 	switch {
 	case p.role == sched.Distributor:
-		w.input(w.frontends[p.id].host, sched.Addr{}, &m)
+		w.stepCore(w.frontends[p.id].host, sched.Addr{}, &m)
 	case w.cfg.Policy.PeerAware:
 		for _, x := range w.nodes[p.id].workers {
-			w.input(x.host, sched.Addr{}, &m)
+			w.stepCore(x.host, sched.Addr{}, &m)
 		}
 	}
 }
 
-func (p *process) knows(number int32) bool {
-	_, found := slices.BinarySearchFunc(p.follows.list, number, func(m sched.Member, n int32) int { return int(m.Worker.ID - n) })
+func (p *process) lists(number int32) bool {
+	_, found := slices.BinarySearchFunc(p.membership.list, number, func(m sched.Member, n int32) int { return int(m.Worker.ID - n) })
 	return found
 }
 
-// unknown reports whether a message has to wait because its receiver does not know the
+// senderUnknown reports whether a message has to wait because its receiver does not know the
 // sender yet. What a dead sender has left is not waited for.
-func (w *World) unknown(e *envelope) bool {
+func (w *world) senderUnknown(e *envelope) bool {
 	if !w.cfg.Policy.SingleMaster() || e.from.role != sched.Worker || e.to.role == sched.Master || e.from == e.to || e.msg.Kind == sched.Report {
 		return false
 	}
 	from := w.process(e.from)
-	return from.alive && from.life == e.fromLife && !w.process(e.to).knows(e.by.number)
+	return from.alive && from.life == e.fromLife && !w.process(e.to).lists(e.by.number)
 }
 
-// doubt has a daemon take a node for lost that lives and knows nothing of it, and meet
+// suspectNode has a daemon take a node for lost that lives and knows nothing of it, and meet
 // it again. No other daemon need notice, since memberships are read now and then.
-func (w *World) doubt(p *process, n *node) {
-	if p.follows.list == nil || !p.alive {
+func (w *world) suspectNode(p *process, n *node) {
+	if p.membership.list == nil || !p.alive {
 		return
 	}
-	now := p.follows
+	now := p.membership
 	without := now
 	without.list = slices.DeleteFunc(slices.Clone(now.list), func(m sched.Member) bool { return w.byNumber[m.Worker.ID].node == n })
-	w.apply(p, without)
-	w.apply(p, now)
+	w.applyMembership(p, without)
+	w.applyMembership(p, now)
 }
 
-// frontendIsNew has every node learn, in its own time, that a frontend has been started.
-func (w *World) frontendIsNew(f *daemon) {
+// announceFrontend has every node learn, in its own time, that a frontend has been started.
+func (w *world) announceFrontend(f *daemon) {
 	if w.cfg.Policy.SingleMaster() {
 		for _, n := range w.nodes {
-			w.after(&n.process, w.span(w.random, readsWithin), func() { w.giveUp(n, f) })
+			w.after(&n.process, drawSpan(w.random, readWithin), func() { w.denyRequests(n, f) })
 		}
 	}
 }
 
-// giveUp has a node find a frontend gone: what its workers asked there they are denied.
-func (w *World) giveUp(n *node, f *daemon) {
+// denyRequests has a node find a frontend gone: what its workers asked there they are denied.
+func (w *world) denyRequests(n *node, f *daemon) {
 	for _, x := range n.workers {
-		if q := x.asked; q.to.Role == sched.Distributor && int(q.to.ID) == f.id {
-			x.asked = question{}
-			w.input(x.host, sched.Addr{}, &sched.Message{Kind: sched.NoTask, Job: q.msg.Job, Seq: q.msg.Seq})
+		if q := x.pending; q.to.Role == sched.Distributor && int(q.to.ID) == f.id {
+			x.pending = taskRequest{}
+			w.stepCore(x.host, sched.Addr{}, &sched.Message{Kind: sched.NoTask, Job: q.msg.Job, Seq: q.msg.Seq})
 		}
 	}
 }
 
-// forsake has a node find a frontend gone that lives, and back: what it has said last is
+// suspectFrontend has a node find a frontend gone that lives, and back: what it has said last is
 // dropped, but for results, and the frontend, when it notices, probes once more.
-func (w *World) forsake(n *node, f *daemon) {
-	w.drop(ends{n.place, f.place}, func(e *envelope) bool { return e.msg.Kind != sched.Report })
-	w.giveUp(n, f)
-	if f.follows.list != nil {
-		w.input(f.host, sched.Addr{}, &sched.Message{Kind: sched.Members, More: &sched.More{Members: f.follows.list}, Resent: true})
+func (w *world) suspectFrontend(n *node, f *daemon) {
+	w.dropQueued(route{n.daemonID, f.daemonID}, func(e *envelope) bool { return e.msg.Kind != sched.Report })
+	w.denyRequests(n, f)
+	if f.membership.list != nil {
+		w.stepCore(f.host, sched.Addr{}, &sched.Message{Kind: sched.Members, More: &sched.More{Members: f.membership.list}, Resent: true})
 	}
 }

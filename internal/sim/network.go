@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // The network between daemons. On a link, from one daemon to another, messages keep
 // their order and are sent again until they arrive, so that a loss is a delay; a batch
@@ -8,34 +12,34 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // each goes its own way, and may be lost, come twice, or overtake others.
 
 // ends names a link from one daemon to another.
-type ends struct{ from, to place }
+type route struct{ from, to daemonID }
 
 // link carries the messages of one daemon to another.
 type link struct {
-	ends
+	route
 	queue   []*envelope
 	last    []*envelope // the latest that arrived, for a batch that comes twice
 	lastDue sched.Time
 	pumping bool // its next arrival is scheduled
 }
 
-// repeatable is how many messages a repeated batch can have.
-const repeatable = 3
+// maxRepeated is how many messages a repeated batch can have.
+const maxRepeated = 3
 
 // What the network does, where faults of the kind happen.
 const (
-	lossIn     = 25 // one notice in so many is lost, one message is sent again
-	repeatIn   = 25
-	slowIn     = 8 // one in so many takes up to slowest
-	slowest    = 300 * sched.Millisecond
-	sentAgain  = 250 * sched.Millisecond // after a loss
-	pollAgain  = 20 * sched.Millisecond  // a link that is cut, or whose receiver does not know the sender
-	usualDelay = 500 * sched.Microsecond
+	lossIn      = 25 // one notice in so many is lost, one message is sent again
+	repeatIn    = 25
+	slowIn      = 8 // one in so many takes up to slowest
+	slowest     = 300 * sched.Millisecond
+	resendAfter = 250 * sched.Millisecond // after a loss
+	retryAfter  = 20 * sched.Millisecond  // a link that is cut, or whose receiver does not know the sender
+	usualDelay  = 500 * sched.Microsecond
 )
 
 // envelope is a message on its way, a node's account of its slots, or a heartbeat.
 type envelope struct {
-	ends
+	route
 	num              uint64
 	fromLife, toLife int
 	by               *worker // that sends it, nil when it is the daemon
@@ -48,66 +52,63 @@ type envelope struct {
 	beat             bool
 }
 
-// cut is a partition: from one daemon nothing reaches another until then.
-type cut struct{ until sched.Time }
-
-// enclose addresses a message between two daemons as they are now.
-func (w *World) enclose(from, to place, m *sched.Message) *envelope {
+// newEnvelope addresses a message between two daemons as they are now.
+func (w *world) newEnvelope(from, to daemonID, m *sched.Message) *envelope {
 	w.num++
 	f, t := w.process(from), w.process(to)
-	e := &envelope{ends: ends{from, to}, num: w.num, fromLife: f.life, toLife: t.life, sent: f.clock.read(w.now)}
+	e := &envelope{route: route{from, to}, num: w.num, fromLife: f.life, toLife: t.life, sent: f.clock.read(w.now)}
 	if m != nil {
 		e.msg = *m
 	}
 	return e
 }
 
-// post puts an envelope on the link between its ends. What is sent to a daemon that is
+// sendOnLink puts an envelope on the link between its ends. What is sent to a daemon that is
 // not there is lost.
-func (w *World) post(e *envelope) {
+func (w *world) sendOnLink(e *envelope) {
 	if !w.process(e.to).alive {
 		return
 	}
-	l := w.byEnds[e.ends]
+	l := w.byRoute[e.route]
 	if l == nil {
-		l = &link{ends: e.ends}
-		w.byEnds[e.ends] = l
+		l = &link{route: e.route}
+		w.byRoute[e.route] = l
 		w.links = append(w.links, l)
 	}
 	l.queue = append(l.queue, e)
-	if w.byHand {
+	if w.manual {
 		return
 	}
-	e.due = w.now + w.transit()
+	e.due = w.now + w.drawDelay()
 	if w.chance(Loss, lossIn) {
-		e.due += sentAgain
+		e.due += resendAfter
 	}
 	e.due = max(e.due, l.lastDue)
 	l.lastDue = e.due
 	w.pumpAt(l, e.due)
 }
 
-// transit draws how long a message is on its way.
-func (w *World) transit() sched.Time {
+// drawDelay draws how long a message is on its way.
+func (w *world) drawDelay() sched.Time {
 	d := w.cfg.Delay
 	if w.chance(Reorder, 1) {
-		d += w.span(w.random, 2*usualDelay)
+		d += drawSpan(w.random, 2*usualDelay)
 		if w.random.IntN(slowIn) == 0 {
-			d += w.span(w.random, slowest)
+			d += drawSpan(w.random, slowest)
 		}
 	}
 	return d
 }
 
-func (w *World) pumpAt(l *link, at sched.Time) {
+func (w *world) pumpAt(l *link, at sched.Time) {
 	if !l.pumping {
 		l.pumping = true
-		w.call(max(at, w.now), func() { w.pump(l) })
+		w.callAt(max(at, w.now), func() { w.pump(l) })
 	}
 }
 
 // pump delivers the first message of a link if it is due and can arrive.
-func (w *World) pump(l *link) {
+func (w *world) pump(l *link) {
 	l.pumping = false
 	if len(l.queue) == 0 || w.check.err != nil {
 		return
@@ -115,14 +116,14 @@ func (w *World) pump(l *link) {
 	e, to := l.queue[0], w.process(l.to)
 	switch {
 	case e.due > w.now:
-	case w.blocked(l.ends) || w.unknown(e):
-		e.due = w.now + pollAgain
+	case w.blocked(l.route) || w.senderUnknown(e):
+		e.due = w.now + retryAfter
 	case to.alive && to.resumes > w.now:
 		e.due = to.resumes
 	default:
 		w.deliverHead(l)
 		if w.chance(Repeat, repeatIn) {
-			w.repeat(l, 1+w.random.IntN(repeatable))
+			w.repeat(l, 1+w.random.IntN(maxRepeated))
 		}
 	}
 	if len(l.queue) > 0 {
@@ -131,31 +132,31 @@ func (w *World) pump(l *link) {
 }
 
 // blocked reports whether a partition keeps the link's messages back.
-func (w *World) blocked(e ends) bool { return w.cuts[e].until > w.now && e.from != e.to }
+func (w *world) blocked(r route) bool { return w.cuts[r] > w.now && r.from != r.to }
 
 // deliverHead delivers the first message of a link.
-func (w *World) deliverHead(l *link) {
+func (w *world) deliverHead(l *link) {
 	e := l.queue[0]
 	l.queue = l.queue[1:]
 	l.last = append(l.last, e)
-	l.last = l.last[max(0, len(l.last)-repeatable):]
+	l.last = l.last[max(0, len(l.last)-maxRepeated):]
 	w.receive(e)
 }
 
 // repeat delivers the latest messages of a link once more.
-func (w *World) repeat(l *link, count int) {
+func (w *world) repeat(l *link, count int) {
 	for _, e := range l.last[max(0, len(l.last)-count):] {
 		w.receive(e)
 	}
 }
 
-// notify sends an envelope as a notice.
-func (w *World) notify(e *envelope) {
-	if w.byHand {
+// sendNotice sends an envelope as a notice.
+func (w *world) sendNotice(e *envelope) {
+	if w.manual {
 		w.notices = append(w.notices, e)
 		return
 	}
-	if w.chance(Loss, lossIn) || w.blocked(e.ends) {
+	if w.chance(Loss, lossIn) || w.blocked(e.route) {
 		return
 	}
 	times := 1
@@ -163,17 +164,17 @@ func (w *World) notify(e *envelope) {
 		times = 2
 	}
 	for range times {
-		w.call(w.now+w.transit(), func() {
+		w.callAt(w.now+w.drawDelay(), func() {
 			if w.process(e.to).alive {
-				w.awake(w.process(e.to), func() { w.receive(e) })
+				w.whenResumed(w.process(e.to), func() { w.receive(e) })
 			}
 		})
 	}
 }
 
-// cutOff drops what is on its way to a daemon that dies, and all but the first few
+// dropTraffic drops what is on its way to a daemon that dies, and all but the first few
 // messages on each of its links to others.
-func (w *World) cutOff(p place, keep int) {
+func (w *world) dropTraffic(p daemonID, keep int) {
 	for _, l := range w.links {
 		if l.to == p {
 			l.queue, l.last = nil, nil
@@ -184,44 +185,38 @@ func (w *World) cutOff(p place, keep int) {
 	}
 }
 
-// drop removes from a link what must not arrive any more.
-func (w *World) drop(e ends, doomed func(*envelope) bool) {
-	l := w.byEnds[e]
+// dropQueued removes from a link what must not arrive any more.
+func (w *world) dropQueued(r route, doomed func(*envelope) bool) {
+	l := w.byRoute[r]
 	if l == nil {
 		return
 	}
-	var kept []*envelope
-	for _, e := range l.queue {
-		if !doomed(e) {
-			kept = append(kept, e)
-		}
-	}
-	l.queue, l.last = kept, nil
+	l.queue, l.last = slices.DeleteFunc(l.queue, doomed), nil
 }
 
 // receive hands an envelope to its receiver, unless that has died since.
-func (w *World) receive(e *envelope) {
+func (w *world) receive(e *envelope) {
 	to := w.process(e.to)
 	if w.check.err != nil || !to.alive || to.life != e.toLife {
 		return
 	}
 	m := e.msg
 	if w.faults.Kinds.Has(Drift) {
-		shift(&m, to.clock.read(w.now)-e.sent)
+		translateTimes(&m, to.clock.read(w.now)-e.sent)
 	}
 	switch e.to.role {
 	case sched.Distributor:
-		w.toFrontend(w.frontends[e.to.id], e, &m)
+		w.deliverToFrontend(w.frontends[e.to.id], e, &m)
 	case sched.Master:
-		w.toMaster(w.masters[e.to.id], e, &m)
+		w.deliverToMaster(w.masters[e.to.id], e, &m)
 	default:
-		w.toNode(w.nodes[e.to.id], e, &m)
+		w.deliverToNode(w.nodes[e.to.id], e, &m)
 	}
 }
 
-// shift translates the instants in a message from the sender's clock to the receiver's,
+// translateTimes translates the instants in a message from the sender's clock to the receiver's,
 // as the wire does: they travel as ages.
-func shift(m *sched.Message, by sched.Time) {
+func translateTimes(m *sched.Message, by sched.Time) {
 	if m.Arrival != 0 {
 		m.Arrival += by
 	}
@@ -229,7 +224,7 @@ func shift(m *sched.Message, by sched.Time) {
 		return
 	}
 	more := *m.More
-	more.Probes = append([]sched.Probed(nil), more.Probes...)
+	more.Probes = slices.Clone(more.Probes)
 	for i := range more.Probes {
 		if p := &more.Probes[i]; p.Arrival != 0 {
 			p.Arrival += by

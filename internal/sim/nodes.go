@@ -10,7 +10,7 @@ import (
 type node struct {
 	process
 	group   int
-	is      Node
+	spec    Node
 	workers []*worker
 }
 
@@ -24,7 +24,7 @@ type worker struct {
 	number   int32           // by which its master knows it; under a single master everybody does
 	launched []sched.Message // launches of what it holds
 	kept     []sched.Message // reports that are not acknowledged
-	asked    question
+	pending  taskRequest
 	input    *sched.Message // that it is stepped with
 }
 
@@ -48,21 +48,21 @@ type heldAttempt struct {
 }
 
 // startNode starts a node monitor, whose former attempts are void.
-func (w *World) startNode(i int) {
+func (w *world) startNode(i int) {
 	n := w.nodes[i]
 	n.life++
 	n.alive = true
 	n.clock = w.drawClock()
-	n.follows = followed{}
+	n.membership = membership{}
 	n.workers = nil
-	for k := range n.is.Slots / w.cfg.Policy.SlotsPerWorker() {
+	for k := range n.spec.Slots / w.cfg.Policy.SlotsPerWorker() {
 		n.workers = append(n.workers, w.newWorker(n, k))
 	}
 	w.hello(n)
-	w.beatAfter(&n.process, func() { w.nodeBeats(n) })
+	w.startHeartbeat(&n.process, func() { w.nodeHeartbeat(n) })
 }
 
-func (w *World) newWorker(n *node, slot int) *worker {
+func (w *world) newWorker(n *node, slot int) *worker {
 	x := &worker{node: n, life: n.life, slot: slot, number: noNumber}
 	if w.cfg.Policy.SingleMaster() {
 		x.number = int32(len(w.byNumber)) //nolint:gosec // workers are few
@@ -70,9 +70,9 @@ func (w *World) newWorker(n *node, slot int) *worker {
 	}
 	cfg := sched.WorkerConfig{
 		Self: sched.Addr{Role: sched.Worker, ID: max(0, x.number)}, Seed: w.cfg.Seed, Params: w.cfg.Params,
-		Master: sched.Addr{Role: sched.Master, ID: int32(n.group)}, Reserved: n.is.Fixed && n.is.Reserved, //nolint:gosec // groups are few
+		Master: sched.Addr{Role: sched.Master, ID: int32(n.group)}, Reserved: n.spec.Fixed && n.spec.Reserved, //nolint:gosec // groups are few
 	}
-	x.host = w.addHost(sched.Worker, &n.process, func() checked {
+	x.host = w.addHost(sched.Worker, &n.process, func() validCore {
 		core := w.cfg.Policy.NewWorker(cfg)
 		if x.core == nil {
 			x.core = core
@@ -85,7 +85,7 @@ func (w *World) newWorker(n *node, slot int) *worker {
 
 // killNode ends a node monitor with what it runs and the results it keeps; the first
 // messages of each of its links may still arrive.
-func (w *World) killNode(i, keep int) {
+func (w *world) killNode(i, keep int) {
 	n := w.nodes[i]
 	n.alive = false
 	for _, x := range n.workers {
@@ -94,32 +94,32 @@ func (w *World) killNode(i, keep int) {
 		}
 		x.kept = nil
 	}
-	w.cutOff(n.place, keep)
+	w.dropTraffic(n.daemonID, keep)
 }
 
 // hello registers a node with the master of its group.
-func (w *World) hello(n *node) {
-	e := w.accountOf(n)
+func (w *world) hello(n *node) {
+	e := w.snapshotOf(n)
 	e.hello = true
-	w.post(e)
+	w.sendOnLink(e)
 }
 
-// snapshot has a node tell its master about its workers, and send the reports again
+// sendSnapshot has a node tell its master about its workers, and send the reports again
 // that were not acknowledged.
-func (w *World) snapshot(n *node) {
+func (w *world) sendSnapshot(n *node) {
 	if !n.alive {
 		return
 	}
-	w.notify(w.accountOf(n))
+	w.sendNotice(w.snapshotOf(n))
 	for _, x := range n.workers {
 		for j := range x.kept {
-			w.post(w.encloseFrom(x, place{sched.Distributor, int(x.kept[j].Owner.ID)}, &x.kept[j]))
+			w.sendOnLink(w.workerEnvelope(x, daemonID{sched.Distributor, int(x.kept[j].Owner.ID)}, &x.kept[j]))
 		}
 	}
 }
 
-func (w *World) accountOf(n *node) *envelope {
-	e := w.enclose(n.place, place{sched.Master, n.group}, nil)
+func (w *world) snapshotOf(n *node) *envelope {
+	e := w.newEnvelope(n.daemonID, daemonID{sched.Master, n.group}, nil)
 	e.slots = make([]slotState, len(n.workers))
 	for i, x := range n.workers {
 		e.slots[i] = w.state(x)
@@ -127,15 +127,15 @@ func (w *World) accountOf(n *node) *envelope {
 	return e
 }
 
-func (w *World) encloseFrom(x *worker, to place, m *sched.Message) *envelope {
-	e := w.enclose(x.node.place, to, m)
+func (w *world) workerEnvelope(x *worker, to daemonID, m *sched.Message) *envelope {
+	e := w.newEnvelope(x.node.daemonID, to, m)
 	e.by = x
 	return e
 }
 
 // state returns a worker's account of itself: of the attempts that it holds, one is told
 // as the one that runs, the others as held beside it.
-func (w *World) state(x *worker) slotState {
+func (w *world) state(x *worker) slotState {
 	slot := x.core.Slot()
 	s := slotState{worker: x, seq: slot.Seq, reserved: slot.Reserved}
 	x.launched = slices.DeleteFunc(x.launched, func(m sched.Message) bool { return !x.core.Holds(m.AttemptID()) })
@@ -158,8 +158,8 @@ func (w *World) state(x *worker) slotState {
 	return s
 }
 
-// toNode steps a worker with what has come for it.
-func (w *World) toNode(n *node, e *envelope, m *sched.Message) {
+// deliverToNode steps a worker with what has come for it.
+func (w *world) deliverToNode(n *node, e *envelope, m *sched.Message) {
 	x := n.workers[e.slot]
 	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
 	switch {
@@ -168,12 +168,12 @@ func (w *World) toNode(n *node, e *envelope, m *sched.Message) {
 	case e.from == e.to:
 		from = sched.Addr{}
 	}
-	if (m.Kind == sched.Launch || m.Kind == sched.NoTask) && x.asked.answeredBy(from, m) {
-		x.asked = question{}
+	if (m.Kind == sched.Launch || m.Kind == sched.NoTask) && x.pending.answeredBy(from, m) {
+		x.pending = taskRequest{}
 	}
-	w.checkLimits(x, m)
+	w.checkYield(x, m)
 	x.input = m
-	w.input(x.host, from, m)
+	w.stepCore(x.host, from, m)
 	x.input = nil
 	if id := m.AttemptID(); (m.Kind == sched.Launch || m.Kind == sched.Preempt) && x.core.Holds(id) {
 		x.launched = slices.DeleteFunc(x.launched, func(l sched.Message) bool { return l.AttemptID() == id })
@@ -184,7 +184,7 @@ func (w *World) toNode(n *node, e *envelope, m *sched.Message) {
 // sendFromWorker puts on its way what a worker sends: reports as notices, which are kept
 // until they are acknowledged, and Idle too where it has a sequence number. A task that is sent back to a frontend is
 // a result that counts for nothing, since results are repeated.
-func (w *World) sendFromWorker(x *worker, a *sched.Action) {
+func (w *world) sendFromWorker(x *worker, a *sched.Action) {
 	m := a.Msg
 	if m.Kind == sched.Refused && a.To.Role == sched.Distributor {
 		if _, r := w.runs.find(x.host.addr, m.AttemptID()); r != nil {
@@ -196,38 +196,38 @@ func (w *World) sendFromWorker(x *worker, a *sched.Action) {
 		w.sendToPeer(x, a)
 		return
 	}
-	e := w.encloseFrom(x, place{a.To.Role, int(a.To.ID)}, &m)
+	e := w.workerEnvelope(x, daemonID{a.To.Role, int(a.To.ID)}, &m)
 	switch {
 	case m.Kind == sched.Report:
 		kept := m
 		kept.Owner = a.To
 		x.kept = append(x.kept, kept)
-		w.notify(e)
+		w.sendNotice(e)
 	case m.Kind == sched.Idle && w.cfg.Policy.Sequenced:
-		w.notify(e)
+		w.sendNotice(e)
 	case m.Kind == sched.GetTask:
-		x.asked = question{to: a.To, msg: m, since: w.now}
-		w.post(e)
+		x.pending = taskRequest{to: a.To, msg: m, since: w.now}
+		w.sendOnLink(e)
 	default:
-		w.post(e)
+		w.sendOnLink(e)
 	}
 }
 
 // sendToPeer sends what a worker has for another one.
-func (w *World) sendToPeer(x *worker, a *sched.Action) {
-	to := w.numbered(nil, a.To.ID)
+func (w *world) sendToPeer(x *worker, a *sched.Action) {
+	to := w.workerByNumber(nil, a.To.ID)
 	if to == nil || to.node.life != to.life || !to.node.alive {
 		return
 	}
-	e := w.encloseFrom(x, to.node.place, &a.Msg)
+	e := w.workerEnvelope(x, to.node.daemonID, &a.Msg)
 	e.slot = to.slot
-	w.post(e)
+	w.sendOnLink(e)
 }
 
-// runEnded is called when a task has run for its time.
-func (w *World) runEnded(a alarm) {
+// runDue is called when a task has run for its time.
+func (w *world) runDue(a alarm) {
 	r := &w.runs.slab[a.run]
-	if p := w.at(r.worker).p; p.resumes > w.now {
+	if p := w.hostOf(r.worker).p; p.resumes > w.now {
 		w.postpone(a, p.resumes)
 		return
 	}
@@ -239,25 +239,25 @@ func (w *World) runEnded(a alarm) {
 	w.finish(a.run, o)
 }
 
-// ended tells a worker that a run of it has ended. What was stopped is told in its time.
-func (w *World) ended(at sched.Addr, m *sched.Message) {
-	h := w.at(at)
+// reportEnded tells a worker that a run of it has ended. What was stopped is told in its time.
+func (w *world) reportEnded(at sched.Addr, m *sched.Message) {
+	h := w.hostOf(at)
 	switch m.Outcome {
 	case sched.Killed:
-		e := w.enclose(h.p.place, h.p.place, m)
+		e := w.newEnvelope(h.p.daemonID, h.p.daemonID, m)
 		e.slot = h.worker.slot
-		w.post(e)
+		w.sendOnLink(e)
 		return
 	case sched.Done:
 		w.check.ran[m.AttemptID()] = true
 	default:
 		m.Reason = "exit status 1"
 	}
-	w.input(h, sched.Addr{}, m)
+	w.stepCore(h, sched.Addr{}, m)
 }
 
-// confirm drops a report that its frontend has on its disk.
-func (n *node) confirm(id sched.AttemptID) {
+// dropKept drops a report that its frontend has on its disk.
+func (n *node) dropKept(id sched.AttemptID) {
 	for _, x := range n.workers {
 		x.kept = slices.DeleteFunc(x.kept, func(m sched.Message) bool { return m.AttemptID() == id })
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // logf writes a line about something that happened.
-func (w *World) logf(format string, args ...any) {
+func (w *world) logf(format string, args ...any) {
 	if w.faults.Log != nil {
 		fmt.Fprintf(w.faults.Log, "%10s  %s\n", seconds(w.now), fmt.Sprintf(format, args...))
 	}
@@ -35,10 +35,10 @@ type fault struct {
 
 // planFaults has one fault happen after another. What a fault is depends on the seed and
 // its number alone, so that the others stay what they are where one is left out.
-func (w *World) planFaults() {
+func (w *world) planFaults() {
 	var deck []fault
 	for _, f := range []fault{
-		{CrashNode, 3, w.crashNode}, {CrashMaster, 2, w.crashMaster}, {CrashFrontend, 2, w.crashFrontend}, {CrashFrontend, 2, w.tearFrontend},
+		{CrashNode, 3, w.crashNode}, {CrashMaster, 2, w.crashMaster}, {CrashFrontend, 2, w.crashFrontend}, {CrashFrontend, 2, w.armCrashInStep},
 		{Pause, 4, w.pauseDaemon}, {Partition, 4, w.partition}, {Suspect, 6, w.suspect}, {Cancel, 2, w.cancelJob},
 	} {
 		deck = append(deck, slices.Repeat([]fault{f}, f.weight)...)
@@ -51,18 +51,18 @@ func (w *World) planFaults() {
 		}
 		w.planned++
 		w.plan = sched.Rand(w.faults.Seed, planStream+uint64(w.planned)) //nolint:gosec // a count
-		f, wait := deck[w.plan.IntN(len(deck))], w.span(w.plan, 2*faultEvery)
+		f, wait := deck[w.plan.IntN(len(deck))], drawSpan(w.plan, 2*faultEvery)
 		if w.faults.Kinds.Has(f.kind) && (w.faults.Only == nil || slices.Contains(w.faults.Only, w.planned)) {
 			f.happen()
 		}
-		w.call(w.now+wait, next)
+		w.callAt(w.now+wait, next)
 	}
 	next()
 }
 
-// strikef notes that the fault whose turn it is happens.
-func (w *World) strikef(format string, args ...any) {
-	w.struck = append(w.struck, w.planned)
+// logFaultf notes that the fault whose turn it is happens.
+func (w *world) logFaultf(format string, args ...any) {
+	w.happened = append(w.happened, w.planned)
 	w.logf("#%-3d %s", w.planned, fmt.Sprintf(format, args...))
 }
 
@@ -74,15 +74,15 @@ const (
 )
 
 // heal ends what still goes on; what is dead comes back in its time.
-func (w *World) heal() {
+func (w *world) heal() {
 	w.healed = true
-	w.torn.after = -1
+	w.tornAfter = -1
 	clear(w.cuts)
 	w.logf("the faults are over")
 }
 
 // pick draws a daemon of a role.
-func (w *World) pick(r sched.Role) int {
+func (w *world) pick(r sched.Role) int {
 	switch r {
 	case sched.Distributor:
 		return w.plan.IntN(len(w.frontends))
@@ -94,111 +94,108 @@ func (w *World) pick(r sched.Role) int {
 }
 
 // pickAny draws a daemon of any role.
-func (w *World) pickAny() place {
+func (w *world) pickAny() daemonID {
 	r := [...]sched.Role{sched.Distributor, sched.Master, sched.Worker}[w.plan.IntN(3)]
-	return place{r, w.pick(r)}
+	return daemonID{r, w.pick(r)}
 }
 
-// backIn starts a dead daemon again after a while.
-func (w *World) backIn(d sched.Time, start func()) { w.call(w.now+d, start) }
-
-func (w *World) crashNode() {
-	i, down := w.pick(sched.Worker), w.span(w.plan, downAtMost)
+func (w *world) crashNode() {
+	i, down := w.pick(sched.Worker), drawSpan(w.plan, downAtMost)
 	if n := w.nodes[i]; n.alive {
-		w.strikef("%s dies, and comes back after %s", n.place, seconds(down))
+		w.logFaultf("%s dies, and comes back after %s", n.daemonID, seconds(down))
 		w.killNode(i, w.plan.IntN(maxKept))
-		w.backIn(down, func() { w.startNode(i) })
+		w.callAt(w.now+down, func() { w.startNode(i) })
 	}
 }
 
-func (w *World) crashMaster() {
-	g, down := w.pick(sched.Master), w.span(w.plan, downAtMost+masterLost)
+func (w *world) crashMaster() {
+	g, down := w.pick(sched.Master), drawSpan(w.plan, downAtMost+masterLost)
 	if m := w.masters[g]; m.alive {
-		w.strikef("%s dies, and comes back after %s", m.place, seconds(down))
+		w.logFaultf("%s dies, and comes back after %s", m.daemonID, seconds(down))
 		w.killMaster(g, w.plan.IntN(maxKept))
-		w.backIn(down, func() { w.startMaster(g) })
+		w.callAt(w.now+down, func() { w.startMaster(g) })
 	}
 }
 
-func (w *World) crashFrontend() {
-	i, down := w.pick(sched.Distributor), w.span(w.plan, downAtMost)
+func (w *world) crashFrontend() {
+	i, down := w.pick(sched.Distributor), drawSpan(w.plan, downAtMost)
 	if f := w.frontends[i]; f.alive {
-		w.strikef("%s dies, and comes back after %s", f.place, seconds(down))
+		w.logFaultf("%s dies, and comes back after %s", f.daemonID, seconds(down))
 		w.killFrontend(i, w.plan.IntN(maxKept), w.plan.IntN(maxUnsynced))
-		w.backIn(down, func() { w.startFrontend(i) })
+		w.callAt(w.now+down, func() { w.startFrontend(i) })
 	}
 }
 
-// tearFrontend has a frontend die within a step.
-func (w *World) tearFrontend() {
-	w.torn.after = w.plan.IntN(maxTorn)
-	w.strikef("a frontend is to die within a step, after %d records", w.torn.after)
+// armCrashInStep has a frontend die within a step.
+func (w *world) armCrashInStep() {
+	w.tornAfter = w.plan.IntN(maxTorn)
+	w.logFaultf("a frontend is to die within a step, after %d records", w.tornAfter)
 }
 
-func (w *World) pauseDaemon() {
-	p, d := w.process(w.pickAny()), w.span(w.plan, pauseAtMost)
+func (w *world) pauseDaemon() {
+	p, d := w.process(w.pickAny()), drawSpan(w.plan, pauseAtMost)
 	if p.alive && p.resumes <= w.now {
-		w.strikef("%s stands still for %s", p.place, seconds(d))
+		w.logFaultf("%s stands still for %s", p.daemonID, seconds(d))
 		p.resumes = w.now + d
 	}
 }
 
-func (w *World) partition() {
-	a, b, d := w.pickAny(), w.pickAny(), w.span(w.plan, cutAtMost)
+func (w *world) partition() {
+	a, b, d := w.pickAny(), w.pickAny(), drawSpan(w.plan, cutAtMost)
 	if a == b {
 		return
 	}
 	directions := "in both directions"
-	w.cuts[ends{a, b}] = cut{w.now + d}
+	w.cuts[route{a, b}] = w.now + d
 	if w.plan.IntN(2) == 0 {
 		directions = "in this direction"
 	} else {
-		w.cuts[ends{b, a}] = cut{w.now + d}
+		w.cuts[route{b, a}] = w.now + d
 	}
-	w.strikef("%s cannot reach %s for %s, %s", a, b, seconds(d), directions)
+	w.logFaultf("%s cannot reach %s for %s, %s", a, b, seconds(d), directions)
 }
 
 // suspect has a daemon take another one for lost that may live.
-func (w *World) suspect() {
+func (w *world) suspect() {
 	f, n, g := w.frontends[w.pick(sched.Distributor)], w.nodes[w.pick(sched.Worker)], w.pick(sched.Master)
 	choice := w.plan.IntN(4)
 	switch {
 	case choice == 0:
-		w.strikef("%s takes %s for lost", w.masters[n.group].place, n.place)
+		w.logFaultf("%s takes %s for lost", w.masters[n.group].daemonID, n.daemonID)
 		w.loseNode(n.id)
 	case w.cfg.Policy.SingleMaster():
 		w.suspectPeer(choice, f, n)
 	case choice == 1 && w.cfg.Policy.CrossGroup:
 		by := w.masters[w.pick(sched.Master)]
-		w.strikef("%s takes master %d for lost", by.place, g)
+		w.logFaultf("%s takes master %d for lost", by.daemonID, g)
 		w.loseMaster(by, g)
 	default:
-		w.strikef("%s takes master %d for lost", f.place, g)
+		w.logFaultf("%s takes master %d for lost", f.daemonID, g)
 		w.loseMaster(f, g)
 	}
 }
 
-func (w *World) suspectPeer(choice int, f *daemon, n *node) {
+func (w *world) suspectPeer(choice int, f *daemon, n *node) {
 	by := &f.process
 	if w.cfg.Policy.PeerAware && w.plan.IntN(2) == 0 {
 		by = &w.nodes[w.pick(sched.Worker)].process
 	}
 	switch {
 	case choice == 1 && f.alive && n.alive:
-		w.strikef("%s takes %s for lost, and meets it again", n.place, f.place)
-		w.forsake(n, f)
+		w.logFaultf("%s takes %s for lost, and meets it again", n.daemonID, f.daemonID)
+		w.suspectFrontend(n, f)
 	case by != &n.process && by.alive:
-		w.strikef("%s takes %s for lost, and meets it again", by.place, n.place)
-		w.doubt(by, n)
+		w.logFaultf("%s takes %s for lost, and meets it again", by.daemonID, n.daemonID)
+		w.suspectNode(by, n)
 	}
 }
 
-func (w *World) cancelJob() {
+func (w *world) cancelJob() {
 	if len(w.check.jobs) == 0 {
 		return
 	}
 	if j := w.check.jobs[w.plan.IntN(len(w.check.jobs))]; j.ended == 0 {
-		w.strikef("job %s is cancelled", j.id)
+		w.logFaultf("job %s is cancelled", j.id)
 		w.cancel(j)
 	}
 }

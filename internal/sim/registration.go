@@ -2,34 +2,34 @@ package sim
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// account takes a node's account of its workers at its master: the node registers, or
+// receiveSnapshot takes a node's account of its workers at its master: the node registers, or
 // what notices lost is healed.
-func (w *World) account(m *daemon, e *envelope) {
+func (w *world) receiveSnapshot(m *daemon, e *envelope) {
 	n := w.nodes[e.from.id]
 	known, ok := m.registered[n.id]
 	switch {
-	case !ok && !e.hello && !w.byHand && !w.cfg.Policy.Sequenced:
+	case !ok && !e.hello && !w.manual && !w.cfg.Policy.Sequenced:
 		// An account may be out of date. Where nothing tells, the node says hello.
 		if n.alive && n.life == e.fromLife {
-			w.after(&n.process, w.transit(), func() { w.hello(n) })
+			w.after(&n.process, w.drawDelay(), func() { w.hello(n) })
 		}
 	case !ok:
 		w.register(m, n, e)
 	case known.life == e.fromLife:
 		m.registered[n.id] = registration{e.fromLife, w.now}
 		for k := range e.slots {
-			w.correct(m, &e.slots[k])
+			w.reportIdle(m, &e.slots[k])
 		}
 	case known.life < e.fromLife:
 		if w.loseNode(n.id); m.registered[n.id].life == 0 {
-			w.account(m, e)
+			w.receiveSnapshot(m, e)
 		}
 	}
 }
 
-// correct has the core learn of a worker that is free.
-func (w *World) correct(m *daemon, s *slotState) {
-	if s.running != nil || !m.knows(s.worker) {
+// reportIdle has the core learn of a worker that is free.
+func (w *world) reportIdle(m *daemon, s *slotState) {
+	if s.running != nil || !m.hasWorker(s.worker) {
 		return
 	}
 	free := sched.Message{Kind: sched.Idle, Seq: s.seq}
@@ -38,12 +38,12 @@ func (w *World) correct(m *daemon, s *slotState) {
 			free.Kept = append(free.Kept, s.held[i].launch.AttemptID())
 		}
 	}
-	w.input(m.host, sched.Addr{Role: sched.Worker, ID: s.worker.number}, &free)
+	w.stepCore(m.host, sched.Addr{Role: sched.Worker, ID: s.worker.number}, &free)
 }
 
 // register takes a node's workers in. Each is a new one to the master of a group; under
 // a single master it keeps its number.
-func (w *World) register(m *daemon, n *node, e *envelope) {
+func (w *world) register(m *daemon, n *node, e *envelope) {
 	m.registered[n.id] = registration{e.fromLife, w.now}
 	for k := range e.slots {
 		s, x := &e.slots[k], e.slots[k].worker
@@ -53,36 +53,36 @@ func (w *World) register(m *daemon, n *node, e *envelope) {
 		for int(x.number) >= len(m.members) {
 			m.members = append(m.members, member{})
 		}
-		m.members[x.number] = member{worker: x, reserved: n.is.Fixed && n.is.Reserved}
+		m.members[x.number] = member{worker: x, reserved: n.spec.Fixed && n.spec.Reserved}
 		up := sched.Message{
-			Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: x.number}, Node: n.String(), Serves: n.is.Serves, Seq: s.seq,
-			Reserved: s.reserved, Fixed: n.is.Fixed, Kept: s.kept,
+			Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: x.number}, Node: n.String(), Serves: n.spec.Serves, Seq: s.seq,
+			Reserved: s.reserved, Fixed: n.spec.Fixed, Kept: s.kept,
 		}
 		again := up
 		again.Reserved, again.Fixed, again.Kept = false, false, nil
 		if s.running != nil {
-			m.has(&up, s.running)
+			m.recordAttempt(&up, s.running)
 		}
-		w.input(m.host, sched.Addr{}, &up)
+		w.stepCore(m.host, sched.Addr{}, &up)
 		for i := range s.held {
 			held := again
-			m.has(&held, &s.held[i].launch)
-			w.input(m.host, sched.Addr{}, &held)
+			m.recordAttempt(&held, &s.held[i].launch)
+			w.stepCore(m.host, sched.Addr{}, &held)
 		}
 	}
 	w.publish(m)
 }
 
-// has enters the attempt of a launch into the registration of the worker that has it, whose
+// recordAttempt enters the attempt of a launch into the registration of the worker that has it, whose
 // payload the master keeps from then on.
-func (d *daemon) has(up, launch *sched.Message) {
+func (d *daemon) recordAttempt(up, launch *sched.Message) {
 	up.Job, up.First, up.Attempt = launch.Job, launch.First, launch.Attempt
 	up.Owner, up.Class, up.App, up.Estimate = launch.Owner, launch.Class, launch.App, launch.Estimate
 	d.payloads[launch.Job] = true
 }
 
-// knows reports whether a worker is registered with the master.
-func (d *daemon) knows(x *worker) bool {
+// hasWorker reports whether a worker is registered with the master.
+func (d *daemon) hasWorker(x *worker) bool {
 	if x.number < 0 || int(x.number) >= len(d.members) {
 		return false
 	}
@@ -91,7 +91,7 @@ func (d *daemon) knows(x *worker) bool {
 }
 
 // loseNode has the master of a node take it for lost, dead or alive.
-func (w *World) loseNode(i int) {
+func (w *world) loseNode(i int) {
 	m := w.masters[w.nodes[i].group]
 	if _, known := m.registered[i]; !known || !m.alive {
 		return
@@ -101,13 +101,13 @@ func (w *World) loseNode(i int) {
 		return
 	}
 	delete(m.registered, i)
-	if !w.byHand && !w.cfg.Policy.Sequenced { // else launches tell what they were made for, and may arrive late
-		w.drop(ends{m.place, w.nodes[i].place}, func(*envelope) bool { return true })
+	if !w.manual && !w.cfg.Policy.Sequenced { // else launches tell what they were made for, and may arrive late
+		w.dropQueued(route{m.daemonID, w.nodes[i].daemonID}, func(*envelope) bool { return true })
 	}
 	for id := range m.members {
 		if x := &m.members[id]; x.worker != nil && x.worker.node.id == i && !x.gone {
 			x.gone = true
-			w.input(m.host, sched.Addr{}, &sched.Message{Kind: sched.WorkerLost, Peer: sched.Addr{Role: sched.Worker, ID: int32(id)}, Reason: "its node was lost"}) //nolint:gosec // workers are few
+			w.stepCore(m.host, sched.Addr{}, &sched.Message{Kind: sched.WorkerLost, Peer: sched.Addr{Role: sched.Worker, ID: int32(id)}, Reason: "its node was lost"}) //nolint:gosec // workers are few
 		}
 	}
 	w.publish(m)

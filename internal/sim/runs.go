@@ -74,10 +74,10 @@ func (t *runTable) remove(i int32) {
 }
 
 func (e *engine) start(self sched.Addr, m *sched.Message) {
-	if e.world != nil && !e.world.mayStart(self, m) {
+	if e.world != nil && !e.world.checkStart(self, m) {
 		return
 	}
-	job := e.ids[m.Job]
+	job := e.jobIndex[m.Job]
 	i := e.runs.add(self)
 	r := &e.runs.slab[i]
 	r.msg, r.worker = *m, self
@@ -87,11 +87,11 @@ func (e *engine) start(self sched.Addr, m *sched.Message) {
 		*at = max(e.now, e.runs.ready[self.ID])
 	}
 	e.observe(m, m.First, "started", self)
-	e.run(i)
+	e.proceed(i)
 }
 
-// run lets a run go on as soon as its worker is free.
-func (e *engine) run(i int32) {
+// proceed starts or resumes a run as soon as its worker is free.
+func (e *engine) proceed(i int32) {
 	r := &e.runs.slab[i]
 	r.running, r.since = true, max(e.now, e.runs.ready[r.worker.ID])
 	r.version++
@@ -121,7 +121,7 @@ func (e *engine) resume(self sched.Addr, m *sched.Message) {
 	if i, r := e.runs.find(self, m.AttemptID()); r != nil && !r.running {
 		e.observe(m, m.First, "resumed", self)
 		e.occupy(self)
-		e.run(i)
+		e.proceed(i)
 	}
 }
 
@@ -149,7 +149,7 @@ func (e *engine) end(a alarm) {
 		return
 	}
 	if e.world != nil {
-		e.world.runEnded(a)
+		e.world.runDue(a)
 		return
 	}
 	e.halt(r)
@@ -163,7 +163,7 @@ func (e *engine) finish(i int32, o sched.Outcome) {
 	e.observe(&m, m.First, "ended", worker)
 	e.runs.remove(i)
 	if e.world != nil {
-		e.world.ended(worker, &m)
+		e.world.reportEnded(worker, &m)
 		return
 	}
 	e.deliver(sched.Addr{}, worker, &m)

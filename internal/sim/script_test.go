@@ -28,7 +28,7 @@ import (
 //	> drop notices                   all notices on their way are lost
 //	> snapshot                       every node tells its state, and repeats reports
 //	> cancel job
-//	> rest                           everything ends; all that must hold is checked
+//	> rest                           everything ends; all that must hold is validCore
 //
 // Lines that start with neither > nor four spaces are prose and are kept; lines that
 // start with four spaces are the output of an earlier play and are replaced.
@@ -46,7 +46,7 @@ func playScript(cfg Config, text string) (string, error) {
 		}
 		err := s.run(strings.Fields(command))
 		if err == nil {
-			b.WriteString(s.plain(s.print(s.shown)))
+			b.WriteString(s.plain(s.formatHistory(s.shown)))
 			s.shown = len(s.history)
 			err = s.check.err
 		}
@@ -58,7 +58,7 @@ func playScript(cfg Config, text string) (string, error) {
 }
 
 type script struct {
-	*World
+	*world
 	cfg   Config
 	named map[string]*job
 	names []string
@@ -78,10 +78,10 @@ func (s *script) plain(history string) string {
 }
 
 func (s *script) run(words []string) error {
-	if words[0] == "start" && s.World == nil {
+	if words[0] == "start" && s.world == nil {
 		return s.begin(words[1:])
 	}
-	if s.World == nil {
+	if s.world == nil {
 		return errors.New("the first command is start")
 	}
 	verb := words[0]
@@ -107,7 +107,7 @@ func (s *script) run(words []string) error {
 	case verb == "drop":
 		s.notices = nil
 	case verb == "snapshot":
-		s.snapshots()
+		s.sendSnapshots()
 	case verb == "cancel" && len(words) == 1 && s.named[words[0]] != nil:
 		s.cancel(s.named[words[0]])
 	case verb == "rest":
@@ -150,9 +150,9 @@ func (s *script) begin(words []string) error {
 			return err
 		}
 	}
-	s.World = newWorld(nil, cfg, f)
-	s.byHand = true
-	s.start()
+	s.world = newWorld(nil, cfg, f)
+	s.manual = true
+	s.startDaemons()
 	return nil
 }
 
@@ -175,11 +175,11 @@ func (s *script) submission(words []string) error {
 	if len(words) > 4 {
 		m.App = words[4]
 	}
-	s.ids[m.Job] = int32(len(s.work)) //nolint:gosec // small
+	s.jobIndex[m.Job] = int32(len(s.work)) //nolint:gosec // small
 	s.addJob(Job{Durations: slices.Repeat([]int64{int64(forever)}, tasks)})
 	s.arrivals = len(s.work)
 	s.names = append(s.names, words[1])
-	s.submit(f, m)
+	s.acceptJob(f, m)
 	s.named[words[1]] = s.check.byID[m.Job]
 	return nil
 }
@@ -202,7 +202,7 @@ func (s *script) endTask(word string) error {
 	for _, x := range s.workers() {
 		for _, i := range s.runs.byWorker[x.host.addr.ID] {
 			if r := &s.runs.slab[i]; r.running && r.msg.Job == s.named[name].id && int(r.msg.First) == first {
-				s.end(x, o)
+				s.endRunning(x, o)
 				return nil
 			}
 		}
