@@ -22,7 +22,7 @@ func (c *committer) gather(o *op) {
 	case o.kind == AppAt:
 		c.batch.Set(o.key, o.data)
 		return
-	case o.job == nil: // a record about a job that is not held
+	case o.job == nil: // the journal does not hold the job
 		return
 	}
 	at, ok := c.byJob[o.job]

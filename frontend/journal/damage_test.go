@@ -329,7 +329,7 @@ func TestHoleInTheMiddleIsRefused(t *testing.T) {
 			}
 			for _, n := range c.batches {
 				var b store.Batch
-				b.Delete(ringKey(n))
+				b.Delete(ringKey(nil, n))
 				must(t, j.store.Append(&b, true))
 			}
 			must(t, j.Close())
@@ -384,7 +384,7 @@ func TestNumbersGoRound(t *testing.T) {
 	j.commit.number += 10 * ringSize // as after many batches
 	var b store.Batch
 	for n := j.commit.number - ringSize + 1; n <= j.commit.number; n++ {
-		putNumber(&b, n)
+		b.Set(appendNumber(nil, nil, n))
 	}
 	must(t, j.store.Append(&b, true))
 	must(t, appendWait(j, accept("a", 1)))

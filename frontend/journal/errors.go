@@ -59,6 +59,16 @@ func lockedErr(dir, lock, holder string, err error) error {
 		Next:  "stop that process, or give this frontend a folder of its own; a lock ends with its process and is never to be deleted"}
 }
 
+// damage turns an error of reading into the refusal of the journal.
+func damage(dir string, err error, jobs []string) error {
+	file := ""
+	if d, ok := errors.AsType[*store.DamageError](err); ok {
+		file = d.File
+	}
+	what, _, _ := strings.Cut(err.Error(), "\n") // the store repeats itself on further lines
+	return damageErr(dir, file, what, jobs)
+}
+
 // damageErr is for bytes that had been written whole and are not any more.
 func damageErr(dir, file, what string, lost []string) error {
 	if file == "" {

@@ -65,8 +65,8 @@ func parseExpiry(k []byte) (at int64, id sched.JobID, ok bool) {
 
 func appKey(b []byte, app string) []byte { return append(append(b, prefixApp), app...) }
 
-func ringKey(n uint64) []byte {
-	return binary.BigEndian.AppendUint32([]byte{prefixRing}, uint32(n%ringSize))
+func ringKey(b []byte, n uint64) []byte {
+	return binary.BigEndian.AppendUint32(append(b, prefixRing), uint32(n%ringSize))
 }
 
 func metaKey(name string) []byte { return append([]byte{prefixMeta}, name...) }

@@ -2,135 +2,205 @@ package journal
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// ticket is one Append under way.
-type ticket struct {
-	ops  []op
-	size int
-	lazy bool // it may be acknowledged before it is on the disk
-	done func(error)
+// queue holds the tickets between Append and the committer, and the jobs that are
+// live once these tickets are written. Its methods may be called from any
+// goroutine, except next and written, which the committer alone calls.
+type queue struct {
+	dir   string
+	limit int           // of bytes, for new jobs; four times as many for other records
+	wake  chan struct{} // capacity 1: something is waiting, or closed is set
+
+	mu       sync.Mutex
+	live     map[sched.JobID]*liveJob
+	waiting  []ticket
+	inflight []ticket // in the batch that is being written, not yet answered
+	buffer   []ticket // the memory of inflight, reused
+	bytes    int      // in waiting and inflight
+	nextSeq  uint64   // of the next accepted job
+	broken   error    // never unset
+	closed   bool
 }
 
-// op is one record, encoded.
-type op struct {
-	kind Kind
-	id   sched.JobID
-	job  *liveJob // nil for AppAt, and for a job that is not held
-	data []byte
-	key  []byte // AppAt, JobEnded: where data is stored
-	at   int64  // JobEnded
+// liveJob is what the journal remembers of a job that it holds on the disk.
+type liveJob struct {
+	seq     uint64 // never changes
+	bundles uint32 // written by the committer: bundles of records on the disk
+	stored  bool   // written by the committer: the submission is on the disk
+	ending  bool   // guarded by the queue's mu: its JobEnded is queued
 }
 
-// opOverhead stands for the memory of an op besides its bytes.
-const opOverhead = 96
+func newQueue(dir string, limit int) *queue {
+	return &queue{dir: dir, limit: limit, wake: make(chan struct{}, 1), live: make(map[sched.JobID]*liveJob)}
+}
 
-// Append queues records and returns. It refuses, keeping nothing, when a bound
-// is reached or the journal is broken or closed; otherwise done, which may be
-// nil, is called once: with nil when all records are on the disk, or with the
-// reason why they are not. done runs on the committer and must not block. The
-// records are not kept after the return.
-func (j *Journal) Append(recs []Record, done func(error)) error {
-	t := ticket{ops: make([]op, len(recs)), lazy: true, done: done}
-	accepts := false
-	for i := range recs {
-		accepts = accepts || recs[i].Kind == Accepted
-		if err := t.encode(i, &recs[i]); err != nil {
-			return err
-		}
-	}
-	if accepts && j.Err() == nil { // a broken store may hold the locks that the check needs
-		if err := j.space.check(j); err != nil {
-			return err
-		}
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := j.refuse(&t, accepts); err != nil {
+// push queues a ticket, or returns why it is refused.
+func (q *queue) push(t *ticket) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.refuse(t); err != nil {
 		return err
 	}
-	if err := j.resolve(&t); err != nil {
+	if err := q.resolve(t); err != nil {
 		return err
 	}
-	j.queue, j.queued = append(j.queue, t), j.queued+t.size
-	j.wakeCommitter()
-	return nil
-}
-
-func (t *ticket) encode(i int, r *Record) error {
-	o := &t.ops[i]
-	o.kind, o.id = r.Kind, r.Job
-	switch r.Kind {
-	case Accepted:
-		o.id, o.data = r.Submission.Job, encodeSubmission(r.Submission)
-	case JobEnded:
-		o.key, o.data, o.at = endedKey(nil, r.Job), encodeEnded(r.Ended), r.Ended.At
-	case AppAt:
-		o.key, o.data = appKey(nil, r.App), []byte(r.Socket)
-	case Placed, Moved, Reclassed, NewAttempt, TaskEnded, Cancelled:
-		o.data = appendEvent(make([]byte, 0, 32), r)
-	default:
-		return &api.Error{Problem: api.Internal, Subject: "journal", What: fmt.Sprintf("a record of kind %d does not exist", r.Kind),
-			Tried: "keeping it", Next: "report this as a fault of the frontend"}
-	}
-	t.lazy = t.lazy && (r.Kind == Placed || r.Kind == Moved || r.Kind == Reclassed)
-	t.size += len(o.data) + opOverhead
+	q.waiting, q.bytes = append(q.waiting, *t), q.bytes+t.size
+	q.signal()
 	return nil
 }
 
 // refuse returns why nothing, or no new job, is accepted now.
-func (j *Journal) refuse(t *ticket, accepts bool) error {
-	limit, tried := 4*j.opts.MaxQueued, "keeping a record"
-	if accepts {
-		limit, tried = j.opts.MaxQueued, "accepting a job"
+func (q *queue) refuse(t *ticket) error {
+	limit, tried := 4*q.limit, "keeping a record"
+	if t.accepts {
+		limit, tried = q.limit, "accepting a job"
 	}
 	switch {
-	case j.broken != nil:
-		return j.broken
-	case j.closed:
+	case q.broken != nil:
+		return q.broken
+	case q.closed:
 		return errClosed
-	case j.queued > 0 && j.queued+t.size > limit:
-		return busy(fmt.Sprintf("%d bytes wait to be written, the limit is %d", j.queued, limit), tried, "try again when the disk has caught up")
+	case q.bytes > 0 && q.bytes+t.size > limit:
+		return busy(fmt.Sprintf("%d bytes wait to be written, the limit is %d", q.bytes, limit), tried, "try again when the disk has caught up")
 	}
 	return nil
 }
 
 // resolve finds the jobs of the records and numbers new ones.
-func (j *Journal) resolve(t *ticket) error {
+func (q *queue) resolve(t *ticket) error {
 	for i := range t.ops {
 		o := &t.ops[i]
 		if o.kind != Accepted {
 			continue
 		}
-		if _, twice := j.live[o.id]; twice {
-			j.unresolve(t.ops[:i])
+		if _, twice := q.live[o.id]; twice {
+			for _, earlier := range t.ops[:i] {
+				if earlier.kind == Accepted {
+					delete(q.live, earlier.id)
+				}
+			}
 			return &api.Error{Problem: api.Internal, Subject: "job " + o.id.String(), What: "it was accepted already",
 				Tried: "accepting it again; nothing was changed", Next: "answer with the known job"}
 		}
-		o.job = &liveJob{seq: j.nextSeq}
-		j.live[o.id] = o.job
-		j.nextSeq++
+		o.job = &liveJob{seq: q.nextSeq}
+		q.live[o.id] = o.job
+		q.nextSeq++
 	}
 	for i := range t.ops {
 		o := &t.ops[i]
 		if o.kind == AppAt {
 			continue
 		}
-		if job := j.live[o.id]; job != nil && !job.ending {
+		if job := q.live[o.id]; job != nil && !job.ending {
 			o.job, job.ending = job, o.kind == JobEnded
 		}
 	}
 	return nil
 }
 
-// unresolve forgets the jobs of an Append that is refused.
-func (j *Journal) unresolve(ops []op) {
-	for i := range ops {
-		if ops[i].kind == Accepted {
-			delete(j.live, ops[i].id)
+// next moves what the next batch holds from waiting to inflight and returns it,
+// empty when there is nothing to write.
+func (q *queue) next() []ticket {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.broken != nil || len(q.waiting) == 0 {
+		return nil
+	}
+	n, size := 0, 0
+	for n < len(q.waiting) && (n == 0 || size+q.waiting[n].size <= batchBytes) {
+		size += q.waiting[n].size
+		n++
+	}
+	q.buffer = append(q.buffer[:0], q.waiting[:n]...)
+	q.inflight = q.buffer
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return q.inflight
+}
+
+// written removes the tickets of a batch that is written, and the jobs that ended
+// in it. It returns false when the journal broke meanwhile: fail has answered the
+// tickets then.
+func (q *queue) written(tickets []ticket, ended []op) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.broken != nil {
+		return false
+	}
+	q.inflight = nil
+	for i := range tickets {
+		q.bytes -= tickets[i].size
+	}
+	for i := range ended {
+		delete(q.live, ended[i].id)
+	}
+	return true
+}
+
+// fail breaks the journal for good and answers every ticket with the reason. The
+// store may call it from any of its goroutines, while the committer is blocked in
+// an append.
+func (q *queue) fail(err error) {
+	q.mu.Lock()
+	if q.broken != nil {
+		q.mu.Unlock()
+		return
+	}
+	q.broken = brokenErr(q.dir, err)
+	broken := q.broken
+	tickets := slices.Concat(q.inflight, q.waiting)
+	q.inflight, q.waiting, q.bytes = nil, nil, 0
+	q.mu.Unlock()
+	answer(tickets, broken)
+}
+
+// answer calls what the callers of Append passed.
+func answer(tickets []ticket, err error) {
+	for i := range tickets {
+		if done := tickets[i].done; done != nil {
+			done(err)
 		}
+	}
+}
+
+// err returns why the journal is broken, nil while it works.
+func (q *queue) err() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.broken
+}
+
+// finished reports whether the committer has nothing more to do.
+func (q *queue) finished() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.broken != nil || q.closed && len(q.waiting) == 0
+}
+
+// close refuses every ticket from now on. It reports whether this was the first
+// call, and why the journal is broken.
+func (q *queue) close() (first bool, broken error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	first, q.closed = !q.closed, true
+	q.signal()
+	return first, q.broken
+}
+
+func (q *queue) isLive(id sched.JobID) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.live[id] != nil
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
 	}
 }

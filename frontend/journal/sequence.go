@@ -3,8 +3,6 @@ package journal
 import (
 	"encoding/binary"
 	"fmt"
-
-	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 )
 
 // Every batch that the journal appends has a number, one more than the batch
@@ -27,9 +25,9 @@ func (h *hole) String() string {
 	return fmt.Sprintf("the batches %d to %d", h.first, h.last)
 }
 
-// putNumber adds the number of a batch to it.
-func putNumber(b *store.Batch, n uint64) {
-	b.Set(ringKey(n), binary.BigEndian.AppendUint64(nil, n))
+// appendNumber appends the key and the value under which a batch holds its number.
+func appendNumber(key, value []byte, n uint64) (k, v []byte) {
+	return ringKey(key, n), binary.BigEndian.AppendUint64(value, n)
 }
 
 // readNumbers returns the number of the newest batch in the store, 0 when there is

@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -12,8 +14,8 @@ import (
 // witnessFile holds the numbers of the newest batches, outside of the store.
 const witnessFile = "ACKNOWLEDGED"
 
-// witnessEvery is the least time between two fsyncs of the witness. The process
-// may die at any moment without it; it bounds what a power cut takes from it.
+// witnessEvery is the least time between two fsyncs of the witness. The end of the
+// process loses nothing of it; the fsync bounds what a power cut loses.
 const witnessEvery = time.Second
 
 // progress is the content of the witness.
@@ -22,18 +24,16 @@ type progress struct {
 	acknowledged uint64 // the newest batch that was on the disk; never above the truth
 }
 
-// witness notes how far the journal has come, in a file that the store knows
-// nothing of. A store that ends before the acknowledged batch has lost it. The
-// file is overwritten in place and within one sector of the disk, without waiting
-// for the disk, so a note costs a system call and no fsync.
+// witness records the progress of the journal in a file outside of the store. A
+// store that ends before the acknowledged batch has lost it. The file is
+// overwritten in place and within one sector of the disk, without waiting for the
+// disk, so recording costs a system call and no fsync.
 type witness struct {
 	file   *os.File
 	now    progress
 	synced time.Time
 	line   []byte
 }
-
-const witnessFormat = "begun %020d acknowledged %020d\n"
 
 // readWitness returns what the witness of a folder holds.
 func readWitness(dir string) (p progress, err error) {
@@ -45,34 +45,50 @@ func readWitness(dir string) (p progress, err error) {
 	if err != nil {
 		return p, folderErr(dir, "reading "+path, err)
 	}
-	if _, err := fmt.Sscanf(string(data), witnessFormat, &p.begun, &p.acknowledged); err != nil || string(p.append(nil)) != string(data) {
+	if _, err := fmt.Sscanf(string(data), "begun %d acknowledged %d\n", &p.begun, &p.acknowledged); err != nil || string(p.append(nil)) != string(data) {
 		return progress{}, damageErr(dir, path, "it does not hold what was written", nil)
 	}
 	return p, nil
 }
 
-// append appends the content of the file: a line to read and its checksum.
+// append appends the content of the file: a line to read and its checksum. It
+// allocates nothing: it is called twice for each batch.
 func (p progress) append(b []byte) []byte {
 	start := len(b)
-	b = fmt.Appendf(b, witnessFormat, p.begun, p.acknowledged)
-	return fmt.Appendf(b, "checksum %08x\n", crc32.ChecksumIEEE(b[start:]))
+	b = appendPadded(append(b, "begun "...), p.begun)
+	b = appendPadded(append(b, " acknowledged "...), p.acknowledged)
+	b = append(b, '\n')
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], crc32.ChecksumIEEE(b[start:]))
+	return append(hex.AppendEncode(append(b, "checksum "...), sum[:]), '\n')
 }
 
-func openWitness(dir string) (*witness, error) {
+// appendPadded appends a number in 20 digits.
+func appendPadded(b []byte, n uint64) []byte {
+	b = append(b, "00000000000000000000"...)
+	for i := len(b) - 1; n > 0; i-- {
+		b[i] += byte(n % 10)
+		n /= 10
+	}
+	return b
+}
+
+// openWitness opens or makes the witness of a folder, which holds p.
+func openWitness(dir string, p progress) (*witness, error) {
 	f, err := os.OpenFile(filepath.Join(dir, witnessFile), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, folderErr(dir, "opening "+witnessFile, err)
 	}
-	return &witness{file: f}, nil
+	return &witness{file: f, now: p}, nil
 }
 
-// begin notes that a batch is handed to the store.
+// begin records that a batch is handed to the store.
 func (w *witness) begin(n uint64) error {
 	w.now.begun = n
 	return w.write()
 }
 
-// acknowledge notes that a batch and all before it are on the disk.
+// acknowledge records that a batch and all before it are on the disk.
 func (w *witness) acknowledge(n uint64, at time.Time) error {
 	w.now.acknowledged = n
 	err := w.write()
