@@ -27,6 +27,7 @@ const maxFiles = 4 << 30
 type Applications struct {
 	keeper   *executors.Keeper // nil before OpenExecutors
 	table    *grants.Table
+	holds    *grants.Holds
 	registry *app.Registry
 }
 
@@ -62,7 +63,7 @@ func (s *Set) OpenExecutors(c ExecutorsConfig) error {
 	s.apps.keeper, err = executors.New(executors.Config{
 		Node: s.cfg.Node, Incarnation: c.Incarnation, Host: c.Host, Address: c.Address, Web: c.Web,
 		Folder: folder, Slots: s.cfg.Slots, Memory: c.Memory, Runtimes: c.Runtimes, Lease: c.Lease,
-		Guard: s.guard, Files: store, Table: s.apps.table, Logger: s.cfg.Log,
+		Guard: s.guard, Files: store, Table: s.apps.table, Holds: s.apps.holds, Logger: s.cfg.Log,
 		Fetch: func(address string) (wire.FileKeeper, error) {
 			pool, err := c.Frontends.At(address)
 			if err != nil {
@@ -101,26 +102,31 @@ func (a *Applications) Grants() *grants.Table { return a.table }
 
 // Start starts the task in an executor of its application, or in a backend process.
 func (a *Applications) Start(t backend.Task, done func(backend.Result)) {
-	if a.table.Knows(t.App) {
+	switch {
+	case a.table.Knows(t.App):
 		a.table.Start(t, done)
-		return
+	case a.holds.Knows(t.App):
+		a.holds.Start(t, done)
+	default:
+		a.registry.Start(t, done)
 	}
-	a.registry.Start(t, done)
 }
 
 // Kill kills an attempt, wherever it runs.
 func (a *Applications) Kill(id sched.AttemptID) {
 	a.table.Kill(id)
+	a.holds.Kill(id)
 	a.registry.Kill(id)
 }
 
-// Close ends the executors, then what is left of grants and backend processes. It is
+// Close ends the executors, then what is left of grants, held slots and backend processes. It is
 // safe twice.
 func (a *Applications) Close() {
 	if a.keeper != nil {
 		a.keeper.Close()
 	}
 	a.table.Close()
+	a.holds.Close()
 	a.registry.Close()
 }
 

@@ -84,9 +84,10 @@ func Open(cfg Config) (s *Set, err error) {
 		Launch: s.launch, Events: registryEvents{cfg.Events}, Node: cfg.Node, FirstSlot: int32(cfg.Slots), //nolint:gosec // validated
 		MaxBackends: cfg.MaxBackends, Logger: cfg.Log,
 	})
-	s.apps = &Applications{registry: s.registry, table: grants.New(grants.Config{
-		Node: cfg.Node, Slots: cfg.Slots, Lease: cfg.GrantLease, Changed: cfg.Events.ServesChanged,
-	})}
+	s.apps = &Applications{
+		registry: s.registry, holds: grants.NewHolds(cfg.Node, cfg.Events.ServesChanged),
+		table: grants.New(grants.Config{Node: cfg.Node, Slots: cfg.Slots, Lease: cfg.GrantLease, Changed: cfg.Events.ServesChanged}),
+	}
 	s.byKind = map[api.Backend]backend.Backend{
 		api.BackendSleep: sleep.New(), api.BackendApp: s.apps,
 		api.BackendExec: process.New(process.Config{Guard: s.guard, Logs: s.logs, Node: cfg.Node, Grace: grace, Limit: cfg.OutputLimit, Logger: cfg.Log}),
@@ -115,10 +116,10 @@ func (s *Set) Logs() *logs.Store { return s.logs }
 // Applications returns the backend of the tasks of applications.
 func (s *Set) Applications() *Applications { return s.apps }
 
-// Serves returns, sorted, the applications with a resident backend, or with an executor
-// that has room.
+// Serves returns, sorted, the applications with a resident backend, with an executor that
+// has room, or with one that waits for its slots.
 func (s *Set) Serves() []string {
-	serves := slices.Concat(s.registry.Serves(), s.apps.table.Serving())
+	serves := slices.Concat(s.registry.Serves(), s.apps.table.Serving(), s.apps.holds.Serving())
 	slices.Sort(serves)
 	return slices.Compact(serves)
 }

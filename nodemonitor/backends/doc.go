@@ -3,6 +3,7 @@
 //
 //	slots ──sleep, exec──────────▶ sleep, process ──▶ guard, logs
 //	      ──tasks of applications─▶ [Applications] ─┬─▶ grants.Table ──▶ executors ◀── executors.Keeper ◀── frontends
+//	                                                ├─▶ grants.Holds ──▶ slots of executors without grants
 //	                                                └─▶ app.Registry ──▶ backend processes
 //	backend processes ──register, finished──▶ [Service] ──messages──▶ frontends
 //

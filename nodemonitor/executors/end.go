@@ -50,7 +50,7 @@ func (k *Keeper) ended(x *executor, e end) {
 	if x.app.Grants {
 		k.cfg.Table.Remove(x.app.ID, x.id, e.reason)
 	} else {
-		k.cfg.Table.Release(x.app.ID, x.id)
+		k.cfg.Holds.Release(x.app.ID, x.id)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -87,7 +87,7 @@ func (k *Keeper) heldExecutor(x *executor) wire.HeldExecutor {
 	if x.app.Grants {
 		h.Attached, _ = k.cfg.Table.Attached(x.app.ID, x.id)
 	} else {
-		h.Held = k.cfg.Table.Holding(x.app.ID, x.id)
+		h.Held = k.cfg.Holds.Holding(x.app.ID, x.id)
 	}
 	return h
 }

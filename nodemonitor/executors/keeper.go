@@ -20,7 +20,7 @@ const (
 	maxLogs         = 20  // of those, the folders that are kept
 )
 
-// Config is what a Keeper needs. Guard, Files and Table stay the caller's to
+// Config is what a Keeper needs. Guard, Files, Table and Holds stay the caller's to
 // close, after the keeper.
 type Config struct {
 	Node        string
@@ -39,21 +39,21 @@ type Config struct {
 	Guard  *guard.Client
 	Files  *files.Store
 	Table  Table
+	Holds  Holds
 	Fetch  func(address string) (wire.FileKeeper, error) // the frontend at the address
 	Logger *slog.Logger
 }
 
-// Table is what a keeper needs of the table of grants.
+// Table admits executors to grants; a *grants.Table does.
 type Table interface {
 	Admit(app, executor, token string)
 	Remove(app, executor, reason string)
 	Forget(app string)
 	Attached(app, executor string) (attached bool, held int)
-	Holder
 }
 
-// Holder waits for the slots of executors that take no grants.
-type Holder interface {
+// Holds waits for the slots of executors that take no grants; a *grants.Holds does.
+type Holds interface {
 	Hold(app, executor string, slots int, full func())
 	Holding(app, executor string) int
 	Release(app, executor string)

@@ -162,7 +162,7 @@ func TestHoldsSlots(t *testing.T) {
 	if !x.Refused || !strings.Contains(x.State.Reason, "(app 3 slots)") {
 		t.Errorf("%+v", x)
 	}
-	w.await("it is served", func(wire.Holdings) bool { return slices.Equal(w.table.Serving(), []string{"app/1"}) })
+	w.await("it is served", func(wire.Holdings) bool { return slices.Equal(w.holds.Serving(), []string{"app/1"}) })
 	w.await("it waits", func(h wire.Holdings) bool { return strings.Contains(state(h, "app", "1").State.Reason, "3 slots") })
 	done := w.offer("app/1", 3)
 	w.awaitState("app", "1", api.ExecutorRunning)

@@ -17,7 +17,7 @@ func (w *world) offer(app string, n int) <-chan backend.Result {
 	done := make(chan backend.Result, n)
 	for i := range n {
 		id := sched.AttemptID{Job: sched.NewJobID("f1", app), Task: int32(i), Attempt: 1} //nolint:gosec // small
-		w.table.Start(backend.Task{ID: id, App: app}, func(r backend.Result) { done <- r })
+		w.holds.Start(backend.Task{ID: id, App: app}, func(r backend.Result) { done <- r })
 	}
 	return done
 }

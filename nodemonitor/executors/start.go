@@ -191,7 +191,7 @@ func (k *Keeper) makeFolder(x *executor, list []api.File) *end {
 // hold waits until the executor has its slots.
 func (k *Keeper) hold(ctx context.Context, x *executor) *end {
 	full := make(chan struct{})
-	k.cfg.Table.Hold(x.app.ID, x.id, x.slots, func() { close(full) })
+	k.cfg.Holds.Hold(x.app.ID, x.id, x.slots, func() { close(full) })
 	k.mu.Lock()
 	x.state.Reason = fmt.Sprintf("it waits for %d slots of node %q", x.slots, k.cfg.Node)
 	k.changed()

@@ -27,12 +27,13 @@ type world struct {
 	t      *testing.T
 	cfg    executors.Config
 	table  *grants.Table
+	holds  *grants.Holds
 	orders int64
 }
 
 func newWorld(t *testing.T, change ...func(*executors.Config)) *world {
 	t.Helper()
-	w := &world{t: t, table: grants.New(grants.Config{Node: "n1"})}
+	w := &world{t: t, table: grants.New(grants.Config{Node: "n1"}), holds: grants.NewHolds("n1", func() {})}
 	dir := t.TempDir()
 	store, err := files.Open(filepath.Join(dir, "files"), 1<<20)
 	if err != nil {
@@ -41,7 +42,7 @@ func newWorld(t *testing.T, change ...func(*executors.Config)) *world {
 	g := guard.New(guard.Options{})
 	w.cfg = executors.Config{
 		Node: "n1", Incarnation: 7, Host: "host1", Address: "127.0.0.1:20501", Web: "http://127.0.0.1:8080", Folder: filepath.Join(dir, "applications"),
-		Slots: 4, Memory: 1000, Grace: time.Second, Guard: g, Files: store, Table: w.table,
+		Slots: 4, Memory: 1000, Grace: time.Second, Guard: g, Files: store, Table: w.table, Holds: w.holds,
 		Fetch: func(string) (wire.FileKeeper, error) { return oneFile(content), nil },
 	}
 	for _, c := range change {
@@ -50,7 +51,7 @@ func newWorld(t *testing.T, change ...func(*executors.Config)) *world {
 	if w.Keeper, err = executors.New(w.cfg); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.Close(); w.table.Close(); g.Close(0) })
+	t.Cleanup(func() { w.Close(); w.table.Close(); w.holds.Close(); g.Close(0) })
 	return w
 }
 

@@ -62,3 +62,17 @@ func (x *executor) wakeUp() {
 	close(x.wake)
 	x.wake = make(chan struct{})
 }
+
+// emptiest returns the executor for the next grant, nil when none has room.
+func (a *application) emptiest() *executor {
+	var best *executor
+	for _, x := range a.executors { // the order of attachment decides between equals
+		if x.room() == 0 {
+			continue
+		}
+		if best == nil || len(x.held) < len(best.held) || len(x.held) == len(best.held) && x.order < best.order {
+			best = x
+		}
+	}
+	return best
+}

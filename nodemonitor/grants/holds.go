@@ -1,110 +1,184 @@
 package grants
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
+var _ backend.Backend = (*Holds)(nil)
+
+// Holds is the backend of attempts that hold slots for executors without grants. It is
+// safe for concurrent use. Make one with [NewHolds].
+type Holds struct {
+	node string
+
+	guarded
+	byApp  map[string]*hold // by the application that its attempts name
+	closed bool
+}
+
 // hold is the slots that an executor without grants waits for, and then has.
 type hold struct {
 	slots   int
 	full    func()
-	held    map[sched.AttemptID]*grant
+	held    map[sched.AttemptID]*heldSlot
 	reached bool // full was called
 }
 
-// HoldName returns the application that attempts name which hold slots for an
-// executor: only its node serves it.
+// heldSlot is an attempt that holds a slot.
+type heldSlot struct {
+	done   func(backend.Result)
+	began  time.Time
+	killed bool
+}
+
+// NewHolds returns no holds; Close ends them. changed is called without a lock when
+// Serving has changed.
+func NewHolds(node string, changed func()) *Holds {
+	h := &Holds{node: node, byApp: map[string]*hold{}}
+	h.init(h.unfilled, changed)
+	return h
+}
+
+// HoldName returns the application that is named by attempts which hold slots for an
+// executor: only the executor's node serves it.
 func HoldName(app, executorID string) string { return app + "/" + executorID }
 
 // Hold waits for slots for an executor. full is called once, without a lock, when all
 // are held.
-func (t *Table) Hold(app, executorID string, slots int, full func()) {
-	t.update(func(e *ends) {
+func (h *Holds) Hold(app, executorID string, slots int, full func()) {
+	h.update(func(e *ends) {
 		name := HoldName(app, executorID)
-		if t.closed || t.holds[name] != nil {
+		if h.closed || h.byApp[name] != nil {
 			return
 		}
-		t.holds[name] = &hold{slots: slots, full: full, held: map[sched.AttemptID]*grant{}}
+		h.byApp[name] = &hold{slots: slots, full: full, held: map[sched.AttemptID]*heldSlot{}}
 		if slots == 0 {
-			t.holds[name].reached = true
+			h.byApp[name].reached = true
 			e.add(full)
 		}
 	})
 }
 
 // Holding returns how many slots are held for the executor.
-func (t *Table) Holding(app, executorID string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if h := t.holds[HoldName(app, executorID)]; h != nil {
-		return len(h.held)
+func (h *Holds) Holding(app, executorID string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if x := h.byApp[HoldName(app, executorID)]; x != nil {
+		return len(x.held)
 	}
 	return 0
 }
 
 // Release frees the slots of an executor that has ended, or never began.
-func (t *Table) Release(app, executorID string) {
-	t.update(func(e *ends) {
+func (h *Holds) Release(app, executorID string) {
+	h.update(func(e *ends) {
 		name := HoldName(app, executorID)
-		if h := t.holds[name]; h != nil {
-			t.release(e, h, sched.Done, "")
-			delete(t.holds, name)
+		if x := h.byApp[name]; x != nil {
+			x.release(e, sched.Done, "")
+			delete(h.byApp, name)
 		}
 	})
 }
 
-// hold adds an attempt to a hold; one too many ends at once. It needs the lock.
-func (t *Table) hold(e *ends, h *hold, g *grant) {
-	if h.held[g.task.ID] != nil {
-		e.add(func() {
-			g.done(backend.Result{ID: g.task.ID, Outcome: sched.Failed, Reason: t.reason(&g.task, "this attempt runs here already", "wait for its end")})
-		})
-		return
-	}
-	g.began = time.Now()
-	if len(h.held) >= h.slots {
-		e.add(func() {
-			g.done(backend.Result{ID: g.task.ID, Outcome: sched.Done, Reason: "the executor has its slots", Started: g.began, Finished: g.began})
-		})
-		return
-	}
-	h.held[g.task.ID] = g
-	if len(h.held) == h.slots && !h.reached {
-		h.reached = true
-		e.add(h.full)
-	}
+// Knows reports whether tasks of the application hold slots here.
+func (h *Holds) Knows(app string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.byApp[app] != nil
 }
 
-// killHold ends an attempt that holds a slot, unless its executor may run: then
-// the slot is not free before that has ended. It needs the lock.
-func (t *Table) killHold(e *ends, id sched.AttemptID) {
-	for _, h := range t.holds { // one of them at most
-		g := h.held[id]
-		switch {
-		case g == nil:
-			continue
-		case h.reached:
-			g.killed = true
-		default:
-			delete(h.held, id)
-			e.add(func() { g.done(backend.Result{ID: id, Outcome: sched.Killed}) })
+// Serving returns, sorted, the applications whose executors wait for slots.
+func (h *Holds) Serving() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.unfilled()
+}
+
+// unfilled needs the lock.
+func (h *Holds) unfilled() []string {
+	var list []string
+	for name, x := range h.byApp {
+		if len(x.held) < x.slots {
+			list = append(list, name)
 		}
-		return
 	}
+	slices.Sort(list)
+	return list
 }
 
-// release ends the attempts of a hold. It needs the lock.
-func (t *Table) release(e *ends, h *hold, o sched.Outcome, reason string) {
+// Start adds an attempt to the hold that it names; one too many ends at once.
+func (h *Holds) Start(task backend.Task, done func(backend.Result)) {
+	h.update(func(e *ends) {
+		end := func(o sched.Outcome, reason string) {
+			e.add(func() { done(backend.Result{ID: task.ID, Outcome: o, Reason: reason}) })
+		}
+		switch x := h.byApp[task.App]; {
+		case h.closed:
+			end(sched.Killed, backend.Stopping)
+		case x == nil:
+			end(sched.Lost, reason(h.node, &task, noExecutor, elsewhere))
+		case x.held[task.ID] != nil:
+			end(sched.Failed, reason(h.node, &task, runsAlready, awaitEnd))
+		case len(x.held) >= x.slots:
+			now := time.Now()
+			e.add(func() {
+				done(backend.Result{ID: task.ID, Outcome: sched.Done, Reason: "the executor has its slots", Started: now, Finished: now})
+			})
+		default:
+			x.held[task.ID] = &heldSlot{done: done, began: time.Now()}
+			if len(x.held) == x.slots && !x.reached {
+				x.reached = true
+				e.add(x.full)
+			}
+		}
+	})
+}
+
+// Kill ends an attempt that holds a slot, unless its executor may run: then the slot is
+// free only when the executor has ended.
+func (h *Holds) Kill(id sched.AttemptID) {
+	h.update(func(e *ends) {
+		for _, x := range h.byApp { // one of them at most
+			s := x.held[id]
+			switch {
+			case s == nil:
+				continue
+			case x.reached:
+				s.killed = true
+			default:
+				delete(x.held, id)
+				e.add(func() { s.done(backend.Result{ID: id, Outcome: sched.Killed}) })
+			}
+			return
+		}
+	})
+}
+
+// Close ends every hold as Killed and returns when every done has been called.
+func (h *Holds) Close() {
+	h.update(func(e *ends) {
+		h.closed = true
+		for _, x := range h.byApp { // they do not depend on each other
+			x.release(e, sched.Killed, backend.Stopping)
+		}
+		clear(h.byApp)
+	})
+	h.wait()
+}
+
+// release ends the attempts of a hold.
+func (x *hold) release(e *ends, o sched.Outcome, reason string) {
 	now := time.Now()
-	for id, g := range h.held { // they do not depend on each other
-		r := backend.Result{ID: id, Outcome: o, Reason: reason, Started: g.began, Finished: now}
-		if g.killed {
+	for id, s := range x.held { // they do not depend on each other
+		r := backend.Result{ID: id, Outcome: o, Reason: reason, Started: s.began, Finished: now}
+		if s.killed {
 			r.Outcome = sched.Killed
 		}
-		e.add(func() { g.done(r) })
+		e.add(func() { s.done(r) })
 	}
-	clear(h.held)
+	clear(x.held)
 }

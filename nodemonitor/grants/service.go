@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -33,13 +32,13 @@ func (t *Table) AttachExecutor(_ context.Context, id wire.ExecutorID, slots int)
 			err = t.bad(id, api.Invalid, fmt.Sprintf("it has %d slots", slots), "attaching it", fmt.Sprintf("give 1 to %d", api.MaxTasks))
 			return
 		}
-		a := t.apps[id.Application]
+		a := t.assignments.apps[id.Application]
 		if x.order == 0 {
 			a.attached++
 			x.order = a.attached
 		}
 		x.slots, x.unresponsive = slots, false
-		t.assign(a)
+		t.assignments.assign(a)
 	})
 	return err
 }
@@ -49,7 +48,7 @@ func (t *Table) find(id wire.ExecutorID, tried string) (*executor, error) {
 	if t.closed {
 		return nil, t.bad(id, api.NotReady, "the node monitor is stopping", tried, "end; a new executor is started elsewhere")
 	}
-	a := t.apps[id.Application]
+	a := t.assignments.apps[id.Application]
 	if a == nil || a.executors[id.Executor] == nil {
 		return nil, t.bad(id, api.NotFound, "no such executor was started here, or it was stopped", tried, "end; a new executor has a new id")
 	}
@@ -95,54 +94,18 @@ func (t *Table) poll(id wire.ExecutorID, after int64, out *api.Grants) (wake <-c
 		if err != nil {
 			return nil, err
 		}
-		return t.answer(x, after, out), nil
+		return t.assignments.answer(x, after, out), nil
 	}
 	t.mu.Unlock()
 	t.update(func(*ends) {
 		var x *executor
 		if x, err = t.find(id, "waiting for grants"); err == nil {
 			x.unresponsive = false // it polls again
-			t.assign(t.apps[id.Application])
-			wake = t.answer(x, after, out)
+			t.assignments.assign(t.assignments.apps[id.Application])
+			wake = t.assignments.answer(x, after, out)
 		}
 	})
 	return wake, err
-}
-
-// answer fills in the grants behind after. It needs the lock.
-func (t *Table) answer(x *executor, after int64, out *api.Grants) <-chan struct{} {
-	for len(x.queue) > 0 && x.queue[0].seq <= after {
-		x.queue[0] = nil
-		x.queue = x.queue[1:]
-	}
-	*out = api.Grants{UpTo: max(after, 0)}
-	for _, g := range x.queue {
-		if !g.answered {
-			g.answered = true
-			t.stats.Granted++
-		}
-		out.UpTo = g.seq
-		out.Grants = append(out.Grants, t.offer(g))
-	}
-	if x.giveBack || len(out.Grants) > 0 {
-		x.giveBack = false
-		for _, g := range x.inOrder() {
-			if g.over() && len(out.GiveBack) < maxGiveBack {
-				out.GiveBack = append(out.GiveBack, g.task.ID.String())
-			}
-		}
-	}
-	if len(out.Grants) > 0 || len(out.GiveBack) > 0 {
-		return nil
-	}
-	return x.wake
-}
-
-func classOf(short bool) sched.Class {
-	if short {
-		return sched.Short
-	}
-	return sched.Long
 }
 
 // EndGrants frees the slots of grants. Grants that are not held are ignored: they have
@@ -163,25 +126,10 @@ func (t *Table) EndGrants(_ context.Context, id wire.ExecutorID, list []api.Gran
 		for _, end := range list {
 			if g := byName[end.ID]; g != nil && g.answered {
 				delete(byName, end.ID)
-				t.ended(e, g, end)
+				t.assignments.ended(e, g, end)
 			}
 		}
-		t.assign(t.apps[id.Application])
+		t.assignments.assign(t.assignments.apps[id.Application])
 	})
 	return err
-}
-
-// ended ends a grant as its executor reports. It needs the lock.
-func (t *Table) ended(e *ends, g *grant, end api.GrantEnd) {
-	switch end.How {
-	case api.GrantUsed:
-		t.stats.Used++
-		t.end(e, g, sched.Done, "")
-	case api.GrantDeclined:
-		t.stats.Declined++
-		t.end(e, g, sched.Done, "declined")
-	default:
-		t.stats.Unfit++
-		t.end(e, g, sched.Failed, t.reason(&g.task, fmt.Sprintf("executor %s could not use it: %.256s", g.executor.id, end.Reason), "nothing; the application asks for another"))
-	}
 }

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Serving returns, sorted, the applications with room for a grant, and those whose
-// executors wait for slots.
+// Serving returns, sorted, the applications with room for a grant.
 func (t *Table) Serving() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -16,13 +15,8 @@ func (t *Table) Serving() []string {
 // serving needs the lock.
 func (t *Table) serving() []string {
 	var list []string
-	for id, a := range t.apps {
+	for id, a := range t.assignments.apps {
 		if t.serves(a) {
-			list = append(list, id)
-		}
-	}
-	for id, h := range t.holds {
-		if len(h.held) < h.slots {
 			list = append(list, id)
 		}
 	}
@@ -48,17 +42,7 @@ func (t *Table) serves(a *application) bool {
 		return true
 	case a.full.IsZero():
 		a.full = time.Now()
-		time.AfterFunc(fullFor, t.recheck)
+		time.AfterFunc(fullFor, func() { t.update(func(*ends) {}) }) // calls Changed when the time has passed
 	}
 	return time.Since(a.full) < fullFor
-}
-
-// recheck calls Changed when Serving has changed by the passing of time.
-func (t *Table) recheck() {
-	t.mu.Lock()
-	closed := t.closed
-	t.mu.Unlock()
-	if !closed {
-		t.update(func(*ends) {})
-	}
 }

@@ -18,11 +18,11 @@ type Stats struct {
 func (t *Table) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.stats
-	for _, a := range t.apps {
+	s := t.assignments.stats
+	for _, a := range t.assignments.apps {
 		s.Waiting += len(a.waiting)
 	}
-	s.Held = len(t.grants) - s.Waiting
+	s.Held = len(t.assignments.grants) - s.Waiting
 	return s
 }
 
@@ -30,7 +30,7 @@ func (t *Table) Stats() Stats {
 func (t *Table) Attached(app, executorID string) (attached bool, held int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := t.apps[app]
+	a := t.assignments.apps[app]
 	if a == nil || a.executors[executorID] == nil {
 		return false, 0
 	}

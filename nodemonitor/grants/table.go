@@ -1,15 +1,13 @@
 package grants
 
 import (
-	"fmt"
-	"slices"
-	"sync"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
+
+var _ backend.Backend = (*Table)(nil)
 
 // Config is what a Table needs.
 type Config struct {
@@ -23,33 +21,13 @@ type Config struct {
 // Table is the backend of grants. One goroutine of its own, sweep, ends grants that
 // are not fetched, from New to Close. Make one with [New].
 type Table struct {
-	cfg  Config
-	stop chan struct{}
-	gone chan struct{} // closed when sweep has ended
+	cfg   Config
+	stop  chan struct{}
+	swept chan struct{} // closed when sweep has ended
 
-	mu         sync.Mutex
-	fewer      *sync.Cond // grants and calls became fewer
-	apps       map[string]*application
-	grants     map[sched.AttemptID]*grant
-	holds      map[string]*hold // by the application its attempts name
-	calls      int              // of done that are under way
-	served     []string         // Serving when Changed was called last
-	stats      Stats
-	closed     bool
-	hasNotices bool // the master's notices can arrive
-}
-
-// grant is one attempt.
-type grant struct {
-	task     backend.Task
-	done     func(backend.Result)
-	began    time.Time
-	executor *executor // nil while waiting
-	seq      int64     // at its executor
-	answered bool      // it may have reached the executor
-	offered  bool      // it was answered with a lease
-	leased   bool      // and the lease is not over
-	killed   bool
+	guarded
+	assignments *assignments
+	closed      bool
 }
 
 // New returns an empty table; Close ends it.
@@ -60,53 +38,88 @@ func New(cfg Config) *Table {
 	if cfg.Changed == nil {
 		cfg.Changed = func() {}
 	}
-	t := &Table{
-		cfg: cfg, stop: make(chan struct{}), gone: make(chan struct{}),
-		apps: map[string]*application{}, grants: map[sched.AttemptID]*grant{}, holds: map[string]*hold{},
-	}
-	t.fewer = sync.NewCond(&t.mu)
+	t := &Table{cfg: cfg, stop: make(chan struct{}), swept: make(chan struct{}), assignments: newAssignments(&cfg)}
+	t.init(t.serving, cfg.Changed)
 	go t.sweep()
 	return t
 }
-
-// update changes the table and then, without the lock, makes the calls that
-// follow from it: the ends of attempts, and Changed.
-func (t *Table) update(change func(e *ends)) {
-	t.mu.Lock()
-	var e ends
-	change(&e)
-	changed := false
-	if now := t.serving(); !slices.Equal(now, t.served) {
-		t.served, changed = now, true
-	}
-	t.calls++
-	t.mu.Unlock()
-	for _, f := range e.calls {
-		f()
-	}
-	if changed {
-		t.cfg.Changed()
-	}
-	t.mu.Lock()
-	t.calls--
-	t.mu.Unlock()
-	t.fewer.Broadcast()
-}
-
-// ends collects calls that must be made without the lock.
-type ends struct{ calls []func() }
-
-func (e *ends) add(f func()) { e.calls = append(e.calls, f) }
 
 // Knows reports whether tasks of the application are grants here.
 func (t *Table) Knows(app string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.apps[app] != nil || t.holds[app] != nil
+	return t.assignments.apps[app] != nil
 }
 
-// Close ends every grant and hold as Killed, answers every executor that waits, and
-// returns when every done has been called.
+// Start assigns a grant to an executor of its application, or has it wait for one with
+// room.
+func (t *Table) Start(task backend.Task, done func(backend.Result)) {
+	t.update(func(e *ends) {
+		refuse := func(o sched.Outcome, reason string) {
+			e.add(func() { done(backend.Result{ID: task.ID, Outcome: o, Reason: reason}) })
+		}
+		a := t.assignments.apps[task.App]
+		switch {
+		case t.closed:
+			refuse(sched.Killed, backend.Stopping)
+		case t.assignments.grants[task.ID] != nil:
+			refuse(sched.Failed, reason(t.cfg.Node, &task, runsAlready, awaitEnd))
+		case a == nil:
+			refuse(sched.Lost, reason(t.cfg.Node, &task, noExecutor, elsewhere))
+		default:
+			t.assignments.start(a, &grant{task: task, done: done, began: time.Now()})
+		}
+	})
+}
+
+// Kill ends a grant that has not reached its executor. One that has ends, as Killed,
+// when its executor returns it.
+func (t *Table) Kill(id sched.AttemptID) {
+	t.update(func(e *ends) {
+		if g := t.assignments.grants[id]; g != nil {
+			t.assignments.kill(e, g)
+		}
+	})
+}
+
+// SetNotices sets whether the master's notices of tasks that wait can reach this node;
+// at first they cannot. While they cannot, new leases are short, and the others are
+// over.
+func (t *Table) SetNotices(yes bool) {
+	t.update(func(*ends) {
+		l := &t.assignments.leases
+		if l.hasNotices && !yes {
+			l.recall(t.assignments.grants, sched.Short, func(*grant) bool { return false })
+		}
+		l.hasNotices = yes
+	})
+}
+
+// OthersWait is called when tasks of an application and class wait at the master: it
+// ends the leases of other applications that are not more urgent.
+func (t *Table) OthersWait(app string, c sched.Class) {
+	t.update(func(*ends) {
+		t.assignments.leases.recall(t.assignments.grants, c, func(g *grant) bool { return g.task.App == app })
+	})
+}
+
+// sweep ends, until Close, the grants that were not fetched in time.
+func (t *Table) sweep() {
+	defer close(t.swept)
+	tick := time.NewTicker(t.cfg.Fetch / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			t.update(func(e *ends) { t.assignments.expire(e, now) })
+		case <-t.stop:
+			return
+		}
+	}
+}
+
+// Close ends every grant as Killed, answers every executor that waits, and returns when
+// every done has been called.
 func (t *Table) Close() {
 	t.mu.Lock()
 	first := !t.closed
@@ -115,30 +128,7 @@ func (t *Table) Close() {
 	if first {
 		close(t.stop)
 	}
-	<-t.gone
-	t.update(func(e *ends) {
-		for _, g := range t.grants { // they do not depend on each other
-			t.end(e, g, sched.Killed, backend.Stopping)
-		}
-		for _, h := range t.holds {
-			t.release(e, h, sched.Killed, backend.Stopping)
-		}
-		for _, a := range t.apps {
-			for _, x := range a.executors {
-				x.wakeUp()
-			}
-		}
-		clear(t.apps)
-		clear(t.holds)
-	})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for t.calls > 0 {
-		t.fewer.Wait()
-	}
-}
-
-// reason returns a reason of four parts.
-func (t *Table) reason(task *backend.Task, what, next string) string {
-	return (&api.Error{What: what, Subject: fmt.Sprintf("grant %s of application %q", task.ID, task.App), Tried: fmt.Sprintf("offering a slot of node %q", t.cfg.Node), Next: next}).Error()
+	<-t.swept
+	t.update(t.assignments.close)
+	t.wait()
 }

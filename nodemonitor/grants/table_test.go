@@ -222,10 +222,12 @@ func TestClose(t *testing.T) {
 	w.start(1)
 	w.await("1", 0)
 	w.start(2)
-	w.Hold("c", "1", 2, func() {})
-	w.startFor("c/1", 3)
-	w.Close()
-	w.Close()
+	w.holds.Hold("c", "1", 2, func() {})
+	w.startAt(w.holds, "c/1", 3)
+	for range 2 {
+		w.Close()
+		w.holds.Close()
+	}
 	w.wantOutcomes(sched.Killed, sched.Killed, sched.Killed)
 	w.start(4)
 	w.wantOutcomes(sched.Killed, sched.Killed, sched.Killed, sched.Killed)
@@ -264,23 +266,23 @@ func TestRefusals(t *testing.T) {
 func TestHold(t *testing.T) {
 	inBubble(t, func(w *world) {
 		full := 0
-		w.Hold("c", "7", 2, func() { full++ })
+		w.holds.Hold("c", "7", 2, func() { full++ })
 		w.wantServing("c/7")
-		w.startFor("c/7", 1)
-		w.Kill(attempt(1))
-		w.startFor("c/7", 2)
-		if full != 0 || w.Holding("c", "7") != 1 {
-			t.Fatal(full, w.Holding("c", "7"))
+		w.startAt(w.holds, "c/7", 1)
+		w.holds.Kill(attempt(1))
+		w.startAt(w.holds, "c/7", 2)
+		if full != 0 || w.holds.Holding("c", "7") != 1 {
+			t.Fatal(full, w.holds.Holding("c", "7"))
 		}
-		w.startFor("c/7", 3)
+		w.startAt(w.holds, "c/7", 3)
 		w.wantServing()
-		w.startFor("c/7", 4) // one too many
-		w.Kill(attempt(2))   // its executor runs
+		w.startAt(w.holds, "c/7", 4) // one too many
+		w.holds.Kill(attempt(2))     // its executor runs
 		if full != 1 {
 			t.Fatal("full was called", full, "times")
 		}
 		w.wantOutcomes(sched.Killed, 0, 0, sched.Done)
-		w.Release("c", "7")
+		w.holds.Release("c", "7")
 		w.wantOutcomes(sched.Killed, sched.Killed, sched.Done, sched.Done)
 	})
 }

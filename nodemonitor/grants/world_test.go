@@ -15,10 +15,11 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// world is a table with the ends and changes that it reported.
+// world is a table and holds, with the ends and changes that they reported.
 type world struct {
 	*grants.Table
-	t testing.TB
+	holds *grants.Holds
+	t     testing.TB
 
 	mu      sync.Mutex
 	changes int
@@ -35,7 +36,7 @@ func newWorld(t testing.TB, change ...func(*grants.Config)) *world {
 	for _, c := range change {
 		c(&cfg)
 	}
-	w.Table = grants.New(cfg)
+	w.Table, w.holds = grants.New(cfg), grants.NewHolds(cfg.Node, cfg.Changed)
 	return w
 }
 
@@ -48,8 +49,13 @@ func attempt(task int) sched.AttemptID {
 func (w *world) start(task int) { w.startFor("a", task) }
 
 func (w *world) startFor(app string, task int) {
+	w.startAt(w.Table, app, task)
+}
+
+// startAt starts an attempt in one of the backends.
+func (w *world) startAt(b backend.Backend, app string, task int) {
 	id := attempt(task)
-	w.Start(backend.Task{ID: id, App: app, HT: true, Payload: api.Payload{Message: []byte("level")}}, func(r backend.Result) {
+	b.Start(backend.Task{ID: id, App: app, HT: true, Payload: api.Payload{Message: []byte("level")}}, func(r backend.Result) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if _, twice := w.results[r.ID.Task]; twice || r.ID != id {
@@ -128,7 +134,7 @@ func (w *world) finish(id string, how int, tasks ...int) {
 
 func (w *world) wantServing(apps ...string) {
 	w.t.Helper()
-	if got := w.Serving(); !slices.Equal(got, apps) {
+	if got := slices.Concat(w.Serving(), w.holds.Serving()); !slices.Equal(got, apps) {
 		w.t.Errorf("serving %v, want %v", got, apps)
 	}
 }
