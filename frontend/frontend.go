@@ -76,12 +76,20 @@ func (f *Frontend) assemble() error {
 	f.life.OnClose(f.listeners.Close)
 	f.metrics.watchListeners(f.listeners.Stats)
 	o.listeners = f.listeners
+	policy, params, err := f.cfg.Configure(0)
+	if err != nil {
+		return err
+	}
+	f.policy = policy
 	clock, names := runloop.NewClock(), addrmap.New()
+	if policy.SingleMaster() {
+		names = addrmap.NewNumbered()
+	}
 	f.codec = wire.NewCodec(names, clock.Now)
 	if err := f.newJobs(clock); err != nil {
 		return err
 	}
-	if err := f.newDispatcher(clock, names); err != nil {
+	if err := f.newDispatcher(params, clock, names); err != nil {
 		return err
 	}
 	if err := f.listen(); err != nil {
@@ -107,19 +115,14 @@ func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
 }
 
 // newDispatcher makes the core and what steps it.
-func (f *Frontend) newDispatcher(clock runloop.Clock, names *addrmap.Map) error {
-	policy, params, err := f.cfg.Configure(0)
-	if err != nil {
-		return err
-	}
-	f.policy = policy
+func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names *addrmap.Map) error {
 	record, err := f.life.Record(f.cfg.Record, f.cfg.ID)
 	if err != nil {
 		return err
 	}
 	self := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	f.owner.dispatch, err = dispatch.New(dispatch.Options{
-		Self: self, Policy: policy, Core: policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params}),
+		Self: self, Policy: f.policy, Core: f.policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params}),
 		Masters: f.cfg.Masters, MasterLost: f.cfg.MasterLost, ReprobeAfter: reprobeAfter,
 		Addrs: names, Clock: clock, Codec: f.codec, Recorder: record, Log: f.log, Metrics: f.metrics.dispatch,
 		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,

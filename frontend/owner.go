@@ -35,12 +35,12 @@ type effects struct {
 	replies []func(error)                // answers to Reports calls
 }
 
-// acknowledge adds the acknowledgement of a result.
-func (e *effects) acknowledge(node string, id sched.AttemptID) {
+// acknowledge adds acknowledgements of the results that a node reported.
+func (e *effects) acknowledge(node string, attempts []sched.AttemptID) {
 	if e.acks == nil {
 		e.acks = map[string][]sched.AttemptID{}
 	}
-	e.acks[node] = append(e.acks[node], id)
+	e.acks[node] = append(e.acks[node], attempts...)
 }
 
 // coreJobs is the table of jobs as the core's shell needs it.

@@ -20,29 +20,39 @@ func (f *Frontend) notice(data []byte) {
 		f.log.Warn("a report notice could not be read", "error", err)
 		return
 	}
-	if err := f.post(func() { f.reported(b, true) }); err != nil {
+	if err := f.post(func() {
+		if attempts := f.stepReports(b); len(attempts) > 0 {
+			f.owner.outbox.Effects().acknowledge(b.Sender.Name, attempts)
+		}
+	}); err != nil {
 		f.metrics.unread.Inc() // the node repeats it by Thrift
 	}
 }
 
-// reported steps the reports of a node. With ack they are acknowledged by notice
-// when what they changed is on the disk, also those that changed nothing.
-func (f *Frontend) reported(b *wire.Batch, ack bool) (unknown []sched.JobID) {
-	o := f.owner
+// stepReports steps the reports of a node's batch and returns their attempts, which are
+// to be acknowledged when what the reports changed is on the disk. It includes the
+// reports that changed nothing.
+func (f *Frontend) stepReports(b *wire.Batch) []sched.AttemptID {
+	o, attempts := f.owner, make([]sched.AttemptID, 0, len(b.Items))
 	for i := range b.Items {
 		it := &b.Items[i]
 		if it.Msg.Kind != sched.Report {
 			continue
 		}
-		if o.jobs.Known(it.Msg.Job) == nil {
-			unknown = append(unknown, it.Msg.Job)
-		}
 		o.report = it
 		o.dispatch.StepReport(it)
-		o.report = nil
-		f.metrics.reports.Inc()
-		if ack {
-			o.outbox.Effects().acknowledge(b.Sender.Name, it.Msg.AttemptID())
+		attempts = append(attempts, it.Msg.AttemptID())
+	}
+	o.report = nil
+	f.metrics.reports.Add(float64(len(attempts)))
+	return attempts
+}
+
+// unknownJobs returns the jobs of a batch's reports that this frontend does not have.
+func (o *owner) unknownJobs(b *wire.Batch) (unknown []sched.JobID) {
+	for i := range b.Items {
+		if m := &b.Items[i].Msg; m.Kind == sched.Report && o.jobs.Known(m.Job) == nil {
+			unknown = append(unknown, m.Job)
 		}
 	}
 	return unknown
@@ -58,7 +68,8 @@ func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsRepl
 	tried := "journaling results of node " + b.Sender.Name
 	done := make(chan answer, 1)
 	if err := f.post(func() {
-		reply := wire.ReportsReply{Incarnation: f.process.Incarnation, Unknown: f.reported(b, false)}
+		reply := wire.ReportsReply{Incarnation: f.process.Incarnation, Unknown: f.owner.unknownJobs(b)}
+		f.stepReports(b)
 		for i := range b.Items {
 			reply.Acknowledged = append(reply.Acknowledged, b.Items[i].Msg.AttemptID())
 		}

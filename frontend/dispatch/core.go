@@ -37,20 +37,10 @@ func newCore(o Options) *core {
 func (c *core) Step(m *sched.Message) { c.stepFrom(sched.Addr{}, m) }
 
 // StepReport steps a message of a worker.
-func (c *core) StepReport(it *wire.Item) { c.stepFrom(c.addrOf(it.From), &it.Msg) }
+func (c *core) StepReport(it *wire.Item) { c.stepFrom(c.opts.Addrs.Addr(it.From), &it.Msg) }
 
 func (c *core) stepFrom(from sched.Addr, m *sched.Message) {
 	c.steps.Step(c.opts.Core, c.addr, c.opts.Clock.Now(), from, m)
-}
-
-// addrOf returns the number of a node's slot or of a frontend; a worker that the
-// membership does not name has none.
-func (c *core) addrOf(peer wire.Ref) sched.Addr {
-	if peer.Role == sched.Worker && c.opts.Policy.SingleMaster() {
-		a, _ := c.opts.Addrs.Find(peer)
-		return a
-	}
-	return c.opts.Addrs.Addr(peer)
 }
 
 // Messages returns how many messages the core has sent, as runloop.Stepper counts

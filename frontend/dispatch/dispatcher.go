@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -19,11 +20,12 @@ import (
 type Jobs interface {
 	// Persist is called for each record of the core, in order.
 	Persist(m *sched.Message)
-	// AddPayloads puts the payloads of count tasks beside a message, from its First
-	// on.
-	AddPayloads(it *wire.Item, count int32)
-	// Launching is called for each task that is launched without a master.
-	Launching(it *wire.Item)
+	// Payloads returns the payloads of count tasks of a message, from its First on, and
+	// what else is sent beside them.
+	Payloads(m *sched.Message, count int32) wire.Extra
+	// Launching is called for each task that is launched at a worker without a master,
+	// and returns the trace context of its attempt.
+	Launching(m *sched.Message, at wire.Ref) api.Trace
 	// Name returns a job as its user names it.
 	Name(job sched.JobID) string
 }

@@ -40,7 +40,7 @@ func (d *Dispatcher) deliverPeer(b *wire.Batch) {
 	}
 	for i := range b.Items {
 		it := &b.Items[i]
-		from := d.addrOf(it.From)
+		from := d.opts.Addrs.Addr(it.From)
 		if from.Role != b.Sender.Role || !sends(from.Role, it.Msg.Kind) {
 			d.opts.Metrics.ignored.Inc()
 			continue

@@ -33,7 +33,7 @@ type fataler interface {
 
 func newApplying(t fataler) *applying {
 	e := &applying{t: t}
-	names := addrmap.New()
+	names := addrmap.NewNumbered()
 	clock := runloop.NewClock()
 	d, err := New(Options{
 		Self: frontendRef("f"), Policy: sparrow.Policy(sparrow.Defaults()), Core: e, Masters: []string{"127.0.0.1:1"}, MasterLost: time.Minute,

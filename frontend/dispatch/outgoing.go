@@ -29,7 +29,7 @@ func (d *Dispatcher) sendMaster(a *sched.Action) {
 	}
 	it := wire.Item{From: d.opts.Self, To: addrmap.MasterRef(int(a.To.ID)), Msg: a.Msg}
 	if a.Msg.Kind == sched.Tasks {
-		d.load(&it, a.Msg.Count)
+		it.Extra = d.payloads(&a.Msg, a.Msg.Count)
 	}
 	if len(m.pending) == 0 {
 		d.masters.dirty = append(d.masters.dirty, m)
@@ -48,8 +48,8 @@ func (d *Dispatcher) sendWorker(a *sched.Action) {
 	it := wire.Item{From: d.opts.Self, To: to, Msg: a.Msg}
 	switch a.Msg.Kind {
 	case sched.Launch:
-		d.load(&it, 1)
-		d.opts.Jobs.Launching(&it)
+		it.Extra = d.payloads(&a.Msg, 1)
+		it.Trace = d.opts.Jobs.Launching(&a.Msg, to)
 	case sched.Probe:
 		d.reservations.sent(a.Msg.Job)
 	}
@@ -67,8 +67,9 @@ func (d *Dispatcher) sendFrontends(a *sched.Action) {
 	d.steps.Spread(&a.Msg, copies)
 }
 
-// load puts the payloads of so many tasks beside a message, from its first on.
-func (d *Dispatcher) load(it *wire.Item, count int32) {
-	it.OwnerAddress, it.SchedulerAddress = d.process.Internal, d.process.Scheduler
-	d.opts.Jobs.AddPayloads(it, count)
+// payloads returns what is sent beside a message that has count tasks, from its First on.
+func (d *Dispatcher) payloads(m *sched.Message, count int32) wire.Extra {
+	x := d.opts.Jobs.Payloads(m, count)
+	x.OwnerAddress, x.SchedulerAddress = d.process.Internal, d.process.Scheduler
+	return x
 }

@@ -45,7 +45,7 @@ type taskReport struct {
 type jobTrace struct {
 	carrier api.Trace
 	began   time.Time           // the span of this process
-	again   map[int32]time.Time // when a task got its last attempt, of those that have had others
+	retries map[int32]time.Time // by task: when it got its last attempt, for tasks that have had several
 	end     func(api.Status)
 }
 

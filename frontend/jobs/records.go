@@ -46,7 +46,7 @@ func (t *Table) Record(j *Job, m *sched.Message, report *wire.Item, effects *Eff
 		j.Status.Attempts++
 		t.opts.Metrics.retried(m.Outcome)
 		t.addLife(effects, j, m.First, m.Attempt-1, m.Outcome.String())
-		t.spans.again(j, report, m)
+		t.spans.retried(j, report, m)
 	case sched.TaskEnded:
 		r.Kind, r.At = journal.TaskEnded, time.Now().UnixNano()
 		t.taskEnded(j, m, report, &r, effects)

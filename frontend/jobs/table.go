@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -120,20 +121,24 @@ func (t *Table) Name(id sched.JobID) string {
 	return id.String()
 }
 
-// AddPayloads puts the payloads of count tasks beside a message, from its First on.
-func (t *Table) AddPayloads(it *wire.Item, count int32) {
-	j := t.jobs[it.Msg.Job]
+// Payloads returns the payloads of count tasks of a message, from its First on, with
+// their job's name, user and trace.
+func (t *Table) Payloads(m *sched.Message, count int32) (x wire.Extra) {
+	j := t.jobs[m.Job]
 	if j == nil || j.Submission == nil {
-		return
+		return x
 	}
-	it.JobName, it.User = j.Status.Job, j.Submission.Request.User
-	it.Trace = j.trace.carrier
-	it.Payloads, it.TaskIDs = j.payloads(it.Msg.First, count)
+	x.JobName, x.User, x.Trace = j.Status.Job, j.Submission.Request.User, j.trace.carrier
+	x.Payloads, x.TaskIDs = j.payloads(m.First, count)
+	return x
 }
 
-// Launching records the stage before a launch without a master.
-func (t *Table) Launching(it *wire.Item) {
-	if j := t.jobs[it.Msg.Job]; j != nil {
-		t.spans.bound(j, it)
+// Launching records the stage before a launch at a worker without a master, and returns
+// the trace context of the attempt.
+func (t *Table) Launching(m *sched.Message, at wire.Ref) api.Trace {
+	j := t.jobs[m.Job]
+	if j == nil || j.Submission == nil {
+		return api.Trace{}
 	}
+	return t.spans.bound(j, m, at)
 }

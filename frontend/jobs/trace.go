@@ -49,41 +49,42 @@ func (s *spans) began(j *Job) {
 }
 
 // bound records the stage of a task that no master queues, "queued", from the
-// beginning of its job's span, or of this attempt, to the launch, and makes it the parent of what follows.
-func (s *spans) bound(j *Job, it *wire.Item) {
-	parent := telemetry.Carrier(it.Trace)
+// beginning of its job's span, or of this attempt, to the launch. It returns the context
+// that makes it the parent of the attempt's other spans.
+func (s *spans) bound(j *Job, m *sched.Message, at wire.Ref) api.Trace {
+	parent := telemetry.Carrier(j.trace.carrier)
 	if !parent.Sampled() {
-		return
+		return j.trace.carrier
 	}
-	since, again := j.trace.again[it.Msg.First]
-	if !again {
+	since, retried := j.trace.retries[m.First]
+	if !retried {
 		since = j.trace.began
 	}
 	ctx, span := s.tracing.Start(parent.Context(context.Background()), "queued",
 		trace.WithTimestamp(since),
-		trace.WithAttributes(attribute.String("job", j.Status.Job), attribute.Int("task", int(it.Msg.First)), attribute.Int("attempt", int(it.Msg.Attempt)),
-			attribute.String("class", j.Submission.Class.String()), attribute.String("node", it.To.Name), attribute.Int("slot", int(it.To.Slot))))
-	it.Trace = api.Trace(telemetry.Inject(ctx))
-	span.End()
+		trace.WithAttributes(attribute.String("job", j.Status.Job), attribute.Int("task", int(m.First)), attribute.Int("attempt", int(m.Attempt)),
+			attribute.String("class", j.Submission.Class.String()), attribute.String("node", at.Name), attribute.Int("slot", int(at.Slot))))
+	defer span.End()
+	return api.Trace(telemetry.Inject(ctx))
 }
 
-// reported records the taking of a report that ended an attempt.
+// reported records the receipt of a report that ended an attempt.
 func (s *spans) reported(j *Job, it *wire.Item) {
 	if j.trace.end != nil {
 		s.mark(it.Trace, "reported", j, &it.Msg)
 	}
 }
 
-// again records why a task has a new attempt: the report of the one before, or
-// its loss without one.
-func (s *spans) again(j *Job, it *wire.Item, m *sched.Message) {
+// retried records why a task has a new attempt: the report of the previous one, or
+// its loss without a report.
+func (s *spans) retried(j *Job, it *wire.Item, m *sched.Message) {
 	if j.trace.end == nil {
 		return
 	}
-	if j.trace.again == nil {
-		j.trace.again = map[int32]time.Time{}
+	if j.trace.retries == nil {
+		j.trace.retries = map[int32]time.Time{}
 	}
-	j.trace.again[m.First] = time.Now()
+	j.trace.retries[m.First] = time.Now()
 	if it != nil {
 		s.mark(it.Trace, "reported", j, &it.Msg)
 		return
