@@ -66,3 +66,23 @@ func (a *Actions) Send(to Addr, kind Kind) *Message {
 func (a *Actions) Timer(at Time, token uint64) {
 	a.list = append(a.list, Action{Kind: Timer, At: at, Token: token})
 }
+
+// SendReturned returns tasks to their owner; full is set when there is only no
+// room for them now.
+func (a *Actions) SendReturned(owner Addr, job JobID, first, count, attempt int32, full bool) *Message {
+	m := a.Send(owner, Returned)
+	m.Job, m.First, m.Count, m.Attempt, m.Full = job, first, count, attempt, full
+	return m
+}
+
+// SendLost reports the loss of an attempt to its owner.
+func (a *Actions) SendLost(owner Addr, id AttemptID, reason string) {
+	m := a.Send(owner, AttemptLost)
+	m.Job, m.First, m.Attempt, m.Reason = id.Job, id.Task, id.Attempt, reason
+}
+
+// SendHolding asks the owner of an attempt whether it is still wanted.
+func (a *Actions) SendHolding(owner Addr, id AttemptID) {
+	m := a.Send(owner, Holding)
+	m.Job, m.First, m.Attempt = id.Job, id.Task, id.Attempt
+}

@@ -98,7 +98,7 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 	switch {
 	case m.Attempt < 1 || m.Count < 1:
 	case full || s.service == nil || m.App != "":
-		s.giveBack(m.Owner, m.Job, m.First, m.Count, m.Attempt, full, out)
+		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, full)
 		s.forget(s.jobs[m.Job], m.Job, out)
 	case m.Resent && !s.recovery.Over():
 		s.recovery.Add(m)
@@ -211,11 +211,6 @@ func (s *Master) kill(j *job, first, count int32, out *sched.Actions) {
 			}
 		}
 	}
-}
-
-func (s *Master) giveBack(owner sched.Addr, job sched.JobID, first, count, attempt int32, full bool, out *sched.Actions) {
-	r := out.Send(owner, sched.Returned)
-	r.Job, r.First, r.Count, r.Attempt, r.Full = job, first, count, attempt, full
 }
 
 // forget drops a job of which no task waits or is at a node any more.

@@ -180,8 +180,7 @@ func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
 	}
 	s.attach(n, &placed{job: j, task: m.First, attempt: m.Attempt, number: n.launched})
 	s.removeQueued(m.AttemptID(), out)
-	h := out.Send(m.Owner, sched.Holding)
-	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
+	out.SendHolding(m.Owner, m.AttemptID())
 }
 
 // removeQueued removes a task from the queue because a node holds, or has ended, this
@@ -211,10 +210,10 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	for len(n.tasks) > 0 {
 		p := n.tasks[0]
 		s.lost++
-		sendLost(p.job.Owner(), p.id(), m.Reason, out)
+		out.SendLost(p.job.Owner(), p.id(), m.Reason)
 		s.detach(n, p, out)
 	}
-	n.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { sendLost(owner, id, m.Reason, out) })
+	n.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, m.Reason) })
 	service := s.service
 	if s.alive == 0 {
 		s.service = nil
@@ -226,14 +225,9 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 // returnAll returns the waiting tasks to their owners when no node is left.
 func (s *Master) returnAll(a *queue.App, out *sched.Actions) {
 	s.index.TakeAll(a, func(r *queue.Run) {
-		s.giveBack(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false, out)
+		out.SendReturned(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false)
 		s.forget(s.jobs[r.Job.ID], r.Job.ID, out)
 	})
-}
-
-func sendLost(owner sched.Addr, id sched.AttemptID, reason string, out *sched.Actions) {
-	l := out.Send(owner, sched.AttemptLost)
-	l.Job, l.First, l.Attempt, l.Reason = id.Job, id.Task, id.Attempt, reason
 }
 
 func (s *Master) announce(out *sched.Actions) {

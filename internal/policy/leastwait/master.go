@@ -15,12 +15,11 @@ type Master struct {
 	workers []*worker // by id; nil when lost
 	alive   int
 	divided bool // each worker's partition is that of the workers alive
-	within  heap // general workers whose task is within its estimate, by when their work is done
-	others  heap // all other general workers, by the work assigned
+	ranking ranking
 	tasks   map[sched.AttemptID]*task
 	jobs    map[sched.JobID]int // tasks here
 	serves  []string            // as announced
-	view    []uint64            // bitmap of the workers with long work
+	view    bitmap              // of the workers with long work
 
 	recovery recovery.Recovery
 
@@ -88,18 +87,13 @@ func (s *Master) tasksReceived(now sched.Time, m *sched.Message, out *sched.Acti
 	switch full := s.cfg.MaxTasks > 0 && len(s.tasks)+s.recovery.Tasks()+int(m.Count) > s.cfg.MaxTasks; {
 	case m.Attempt < 1 || m.Count < 1:
 	case full:
-		s.giveBack(m, true, out)
+		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true)
 		s.forgetJob(m.Job, out)
 	case m.Resent && !s.recovery.Over():
 		s.recovery.Add(m)
 	default:
 		s.accept(now, m, out)
 	}
-}
-
-func (s *Master) giveBack(m *sched.Message, full bool, out *sched.Actions) {
-	r := out.Send(m.Owner, sched.Returned)
-	r.Job, r.First, r.Count, r.Attempt, r.Full = m.Job, m.First, m.Count, m.Attempt, full
 }
 
 // accept places the tasks of a message one by one.
@@ -124,13 +118,13 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Actions) {
 	w := s.least(now)
 	if t.at = w; w == nil {
-		s.giveBack(&t.msg, false, out)
+		out.SendReturned(t.msg.Owner, t.msg.Job, t.msg.First, 1, t.msg.Attempt, false)
 		s.forget(t, out)
 		return
 	}
 	w.assigned = append(w.assigned, t)
 	w.waiting += t.msg.Estimate
-	s.rank(now, w)
+	s.ranking.update(now, w)
 	s.mark(w)
 	s.launches++
 	l := out.Send(w.addr, sched.Launch)
@@ -142,34 +136,7 @@ func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Act
 // least returns the general worker with the least waiting time, nil without one.
 func (s *Master) least(now sched.Time) *worker {
 	s.sendPartitions(now)
-	for w := s.within.top(); w != nil && w.done <= now; w = s.within.top() {
-		s.rank(now, w)
-	}
-	a, b := s.within.top(), s.others.top()
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	case a.key-now < b.key || (a.key-now == b.key && a.addr.ID < b.addr.ID):
-		return a
-	default:
-		return b
-	}
-}
-
-// rank moves a worker to the heap and place of its waiting time.
-func (s *Master) rank(now sched.Time, w *worker) {
-	if w.in != nil {
-		w.in.remove(w)
-	}
-	switch {
-	case !w.general:
-	case w.running != nil && w.done > now:
-		s.within.push(w, w.done+w.waiting)
-	default:
-		s.others.push(w, w.waiting)
-	}
+	return s.ranking.least(now)
 }
 
 // started moves a task from assigned to running.
@@ -181,7 +148,7 @@ func (s *Master) started(now sched.Time, from sched.Addr, m *sched.Message) {
 	w := t.at
 	s.unassign(w, t)
 	w.running, w.done = t, now+t.msg.Estimate
-	s.rank(now, w)
+	s.ranking.update(now, w)
 	s.mark(w)
 }
 
@@ -208,7 +175,7 @@ func (s *Master) remove(now sched.Time, t *task, out *sched.Actions) {
 	if w.running == t {
 		w.running = nil
 	}
-	s.rank(now, w)
+	s.ranking.update(now, w)
 	s.mark(w)
 	s.forget(t, out)
 }

@@ -33,7 +33,7 @@ func (s *Master) Valid() error {
 		if waiting != w.waiting {
 			return fmt.Errorf("worker %d: work of %d ns waits, counted as %d", id, waiting, w.waiting)
 		}
-		if s.share && s.seen(w) != (len(held) > 0) {
+		if s.share && s.view.has(w.addr.ID) != (len(held) > 0) {
 			return fmt.Errorf("worker %d holds %d tasks, and its bit in the view does not match", id, len(held))
 		}
 	}
@@ -46,9 +46,4 @@ func (s *Master) Valid() error {
 		return fmt.Errorf("%d workers with %d tasks, counted as %d and %d", alive, tasks, s.alive, len(s.tasks))
 	}
 	return nil
-}
-
-func (s *Master) seen(w *worker) bool {
-	word := int(w.addr.ID) / 64
-	return word < len(s.view) && s.view[word]>>(w.addr.ID%64)&1 > 0
 }

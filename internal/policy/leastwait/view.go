@@ -42,11 +42,12 @@ func (s *Master) Serving(app string) int {
 // WorkerView returns what is known of a worker.
 func (s *Master) WorkerView(a sched.Addr) sched.WorkerView {
 	v := sched.WorkerView{Tasks: sched.Unknown}
-	if a.ID < 0 || int(a.ID) >= len(s.workers) || s.workers[a.ID] == nil {
+	w := s.worker(a.ID)
+	if w == nil {
 		return v
 	}
 	if s.divided {
-		v.Reserved = !s.workers[a.ID].general
+		v.Reserved = !w.general
 		return v
 	}
 	before := 0

@@ -69,11 +69,10 @@ func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, o
 		w.assigned = append(w.assigned, t)
 		w.waiting += t.msg.Estimate
 	}
-	s.rank(now, w)
+	s.ranking.update(now, w)
 	s.mark(w)
 	s.removeWaiting(m.AttemptID(), out)
-	h := out.Send(m.Owner, sched.Holding)
-	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
+	out.SendHolding(m.Owner, m.AttemptID())
 }
 
 // attained returns how long the task of a registering slot has run, 0 if that is not
@@ -101,19 +100,17 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	if m.Peer.Role != sched.Worker || w == nil {
 		return
 	}
-	if w.in != nil {
-		w.in.remove(w)
-	}
+	s.ranking.remove(w)
 	s.workers[m.Peer.ID] = nil
 	s.alive--
 	s.divided = false
 	if s.alive == s.reserved() {
 		s.announce(nil, out)
 	}
-	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { sendLost(id, owner, m.Reason, out) })
+	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, m.Reason) })
 	if t := w.running; t != nil {
 		s.lost++
-		sendLost(t.msg.AttemptID(), t.msg.Owner, m.Reason, out)
+		out.SendLost(t.msg.Owner, t.msg.AttemptID(), m.Reason)
 		s.forget(t, out)
 	}
 	assigned := w.assigned
@@ -123,11 +120,6 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	for _, t := range assigned {
 		s.place(now, t, more, out)
 	}
-}
-
-func sendLost(id sched.AttemptID, owner sched.Addr, reason string, out *sched.Actions) {
-	l := out.Send(owner, sched.AttemptLost)
-	l.Job, l.First, l.Attempt, l.Reason = id.Job, id.Task, id.Attempt, reason
 }
 
 func (s *Master) announce(serves []string, out *sched.Actions) {
@@ -153,23 +145,14 @@ func (s *Master) sendPartitions(now sched.Time) {
 		}
 		w.general = seen >= reserved
 		seen++
-		s.rank(now, w)
+		s.ranking.update(now, w)
 	}
 }
 
 // mark records in the view whether the worker has long work.
 func (s *Master) mark(w *worker) {
-	if !s.share {
-		return
-	}
-	word, bit := int(w.addr.ID)/64, uint64(1)<<(w.addr.ID%64)
-	if grow := word + 1 - len(s.view); grow > 0 {
-		s.view = append(s.view, make([]uint64, grow)...)
-	}
-	if w.running != nil || len(w.assigned) > 0 {
-		s.view[word] |= bit
-	} else {
-		s.view[word] &^= bit
+	if s.share {
+		s.view.set(w.addr.ID, w.running != nil || len(w.assigned) > 0)
 	}
 }
 

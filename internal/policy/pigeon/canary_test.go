@@ -45,14 +45,14 @@ func TestCanaryIsTriedAsShort(t *testing.T) {
 	expect(t, "over a long task", r.declaredLong(2, 3, anyway), []string{"0:Preempt 2/0"})
 	expect(t, "it is no victim", r.arrives(3, sched.Short, 1, 1), nil)
 	expect(t, "nor for another canary", r.declaredLong(4, 1, anyway), nil)
-	if short, long := r.master.Index().Queued(sched.Short), r.master.Index().Queued(sched.Long); short != 2 || long != 2 {
+	if short, long := r.master.Totals().Queued[sched.Short], r.master.Totals().Queued[sched.Long]; short != 2 || long != 2 {
 		t.Errorf("%d tasks wait as short and %d as long, want 2 and 2", short, long)
 	}
 	expect(t, "short", r.over(0, 2, 3), []string{"0:Launch 3/0"})
 	expect(t, "the canary that waited", r.over(0, 3, 2), []string{"0:Launch 4/0"})
 	expect(t, "what is suspended", r.over(0, 4, 2), []string{"0:Continue 1/0"})
 	expect(t, "long", r.over(0, 1, 2), []string{"0:Launch 2/1"})
-	if without := newSorted(t, suspending(), general(1)); len(without.declaredLong(1, 2, anyway)) != 1 || without.master.Index().Queued(sched.Short) != 0 {
+	if without := newSorted(t, suspending(), general(1)); len(without.declaredLong(1, 2, anyway)) != 1 || without.master.Totals().Queued[sched.Short] != 0 {
 		t.Error("a canary without the option")
 	}
 }
@@ -135,12 +135,12 @@ func TestCanaryEndsEarlier(t *testing.T) {
 	if sent := fmt.Sprint(classes(got)); sent != "[1 short]" {
 		t.Errorf("sent %s", sent)
 	}
-	if long := r.master.Index().Queued(sched.Long); long != 3 {
+	if long := r.master.Totals().Queued[sched.Long]; long != 3 {
 		t.Fatalf("%d long tasks wait, want 3", long)
 	}
 	for range 2 { // the second says nothing new
 		r.step(owner, &sched.Message{Kind: sched.Reclass, Job: jobOne, Class: sched.Short})
-		if short, long := r.master.Index().Queued(sched.Short), r.master.Index().Queued(sched.Long); short != 2 || long != 1 {
+		if short, long := r.master.Totals().Queued[sched.Short], r.master.Totals().Queued[sched.Long]; short != 2 || long != 1 {
 			t.Errorf("%d tasks wait as short and %d as long, want 2 and 1", short, long)
 		}
 	}
@@ -170,7 +170,7 @@ func TestShortTaskRunsPastTheCutoff(t *testing.T) {
 	for range 2 { // the second says nothing new
 		r.step(owner, &sched.Message{Kind: sched.Reclass, Job: jobOne, Class: sched.Long})
 		r.step(owner, &sched.Message{Kind: sched.Tasks, Job: jobOne, Class: sched.Long, First: 3, Count: 1, Attempt: 1, Owner: owner, Marks: sched.Stoppable})
-		if short, long := r.master.Index().Queued(sched.Short), r.master.Index().Queued(sched.Long); short != 0 || long != 2 {
+		if short, long := r.master.Totals().Queued[sched.Short], r.master.Totals().Queued[sched.Long]; short != 0 || long != 2 {
 			t.Errorf("%d tasks wait as short and %d as long, want 0 and 2", short, long)
 		}
 	}

@@ -50,21 +50,25 @@ func (s *Master) choose(w *worker) *queue.Run {
 	}
 	long := s.index.First(w.service, sched.Long)
 	switch {
-	case short == nil || (long != nil && s.longIsDue()):
+	case short == nil || (long != nil && s.weight.longIsDue()):
 		if long != nil {
-			s.passed = 0
+			s.weight.passed = 0
 		}
 		return long
 	case s.index.Queued(sched.Long) > 0:
-		s.passed++
+		s.weight.passed++
 	}
 	return short
 }
 
-// longIsDue reports whether by the weight the next task of a general worker is long.
-func (s *Master) longIsDue() bool {
-	return s.cfg.Params.Weight > 0 && s.passed >= s.cfg.Params.Weight-1
+// weight is the rule by which a long task is served although short ones wait.
+type weight struct {
+	every  int // of so many tasks one is long; 0: none by this rule
+	passed int // short tasks that general workers took since, while long ones waited
 }
+
+// longIsDue reports whether the next task of a general worker must be long.
+func (w *weight) longIsDue() bool { return w.every > 0 && w.passed >= w.every-1 }
 
 // refused puts a task that its slot did not take back at the head of its queue.
 // The slot's own Idle makes it usable again. Where that notice was faster, the
@@ -85,13 +89,13 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 	if !ok {
 		if owner, ok := w.ended.Remove(id); ok {
 			s.counts.Refused++
-			s.sendReturned(owner, m.Job, m.First, 1, m.Attempt, false, out)
+			out.SendReturned(owner, m.Job, m.First, 1, m.Attempt, false)
 		}
 		return
 	}
 	s.counts.Refused++
 	if j := x.job; j.App.Workers == 0 {
-		s.sendReturned(j.Owner(), j.ID, x.task, 1, x.attempt, false, out)
+		out.SendReturned(j.Owner(), j.ID, x.task, 1, x.attempt, false)
 	} else {
 		if !x.trial {
 			x.class = j.Class

@@ -123,7 +123,7 @@ func (e *extension) jobRepeated(j *queue.Job, arrival sched.Time, total int32, m
 	}
 	if marks = lasting(marks); marks != j.Marks {
 		j.Marks = marks
-		for w := e.firstOf(j); w != nil; w = w.next {
+		for w := e.workers.running(j); w != nil; w = w.next {
 			e.changed(w, j)
 		}
 	}

@@ -21,11 +21,9 @@ type Master struct {
 	cfg       sched.MasterConfig
 	index     *queue.Index
 	jobs      map[sched.JobID]*queue.Job
-	workers   []*worker // by id; nil when lost
-	nodes     []*node   // by node id
-	slots     int       // whose kind the master chooses
-	reserved  int       // of those
-	passed    int       // short tasks that general workers took while long ones waited
+	workers   workers
+	slots     slots
+	weight    weight
 	epoch     uint64
 	kindsSent uint64 // SetReserved messages sent
 	recovery  recovery
@@ -77,7 +75,10 @@ func (w *worker) kind() sched.WorkerKind {
 
 // NewMaster returns a master without workers.
 func NewMaster(cfg sched.MasterConfig) *Master {
-	return &Master{cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), recovery: recovery{over: !cfg.Recover}, hooks: noHooks{}}
+	return &Master{
+		cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), slots: slots{share: cfg.Params.Reserved},
+		weight: weight{every: cfg.Params.Weight}, recovery: recovery{over: !cfg.Recover}, hooks: noHooks{},
+	}
 }
 
 // NewMasterWith returns a master with options.
@@ -143,7 +144,7 @@ func (s *Master) sender(from sched.Addr) *worker {
 	if from.Role != sched.Worker {
 		return nil
 	}
-	return s.worker(from.ID)
+	return s.workers.get(from.ID)
 }
 
 // tasks accepts tasks, or hands them back when there is no room for them.
@@ -152,7 +153,7 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 	switch {
 	case m.Attempt < 1 || m.Count < 1:
 	case s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks+int(m.Count) > s.cfg.MaxTasks:
-		s.sendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true, out)
+		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true)
 		s.forget(m.Job, out)
 	case m.Resent && !s.recovery.over:
 		s.recovery.add(m)
@@ -172,7 +173,7 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 		return
 	}
 	if app := s.index.Find(m.App); app == nil || app.Workers == 0 {
-		s.sendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, false, out)
+		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, false)
 		s.forget(m.Job, out)
 		return
 	}
@@ -208,7 +209,7 @@ func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out 
 			latest[i-m.First] = max(latest[i-m.First], r.Attempt)
 		}
 	})
-	for w := s.firstOf(j); w != nil; w = w.next {
+	for w := s.workers.running(j); w != nil; w = w.next {
 		if i := w.task - m.First; i >= 0 && i < m.Count {
 			latest[i] = max(latest[i], w.attempt)
 		}
@@ -229,7 +230,7 @@ func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out 
 		}
 		s.index.Remove(j, m.First+first, i-first)
 		if j.App.Workers == 0 {
-			s.sendReturned(m.Owner, j.ID, m.First+first, i-first, m.Attempt, false, out)
+			out.SendReturned(m.Owner, j.ID, m.First+first, i-first, m.Attempt, false)
 			continue
 		}
 		s.admit(now, j, m.First+first, i-first, m, out)
@@ -249,7 +250,7 @@ func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 		return
 	}
 	s.index.Remove(j, first, count)
-	for w := s.firstOf(j); w != nil; w = w.next {
+	for w := s.workers.running(j); w != nil; w = w.next {
 		if w.task >= first && w.task-first < count {
 			s.kill(w, w.id(), out)
 		}
@@ -261,12 +262,6 @@ func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 func (s *Master) kill(w *worker, id sched.AttemptID, out *sched.Actions) {
 	k := out.Send(w.addr, sched.Kill)
 	k.Job, k.First, k.Attempt, k.Epoch = id.Job, id.Task, id.Attempt, s.epoch
-}
-
-func (s *Master) sendReturned(owner sched.Addr, job sched.JobID, first, count, attempt int32, full bool, out *sched.Actions) *sched.Message {
-	r := out.Send(owner, sched.Returned)
-	r.Job, r.First, r.Count, r.Attempt, r.Full = job, first, count, attempt, full
-	return r
 }
 
 // forget drops a job of which nothing is queued or running here any more.

@@ -72,7 +72,7 @@ func (e *extension) nextFor(serves []string, reserved bool) *queue.Run {
 	if reserved {
 		return short
 	}
-	if long := e.index.FirstOf(serves, sched.Long); short == nil || (long != nil && e.longIsDue()) {
+	if long := e.index.FirstOf(serves, sched.Long); short == nil || (long != nil && e.weight.longIsDue()) {
 		return long
 	}
 	return short
@@ -96,5 +96,5 @@ func (e *extension) overflow(t work, out *sched.Actions) bool {
 // move hands a task back to its distributor, for the group of another master.
 func (e *extension) move(x work, to int32, out *sched.Actions) {
 	e.counts.Moved++
-	e.sendReturned(x.job.Owner(), x.job.ID, x.task, 1, x.attempt, false, out).Peer = sched.Addr{Role: sched.Master, ID: to}
+	out.SendReturned(x.job.Owner(), x.job.ID, x.task, 1, x.attempt, false).Peer = sched.Addr{Role: sched.Master, ID: to}
 }

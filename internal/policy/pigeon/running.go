@@ -5,43 +5,52 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// worker returns the live worker of that id, nil when there is none.
-func (s *Master) worker(id int32) *worker {
-	if id < 0 || int(id) >= len(s.workers) {
+// workers are the live workers of a group by id, nil where one was lost. Those that run
+// tasks of one job form a list, in order of launch.
+type workers []*worker
+
+// get returns the worker of that id, nil when there is none.
+func (l workers) get(id int32) *worker {
+	if id < 0 || int(id) >= len(l) {
 		return nil
 	}
-	return s.workers[id]
+	return l[id]
 }
 
-// firstOf returns the first of the workers that run the job, in order of launch.
-func (s *Master) firstOf(j *queue.Job) *worker {
+// add adds a worker under its id.
+func (l *workers) add(w *worker) {
+	if grow := int(w.addr.ID) + 1 - len(*l); grow > 0 {
+		*l = append(*l, make([]*worker, grow)...)
+	}
+	(*l)[w.addr.ID] = w
+}
+
+// running returns the first of the workers that run the job.
+func (l workers) running(j *queue.Job) *worker {
 	if j.Running == 0 {
 		return nil
 	}
-	return s.workers[j.RunningFirst]
+	return l[j.RunningFirst]
 }
 
-// occupy notes that the worker runs the task.
-func (s *Master) occupy(w *worker, x work) {
+// occupy records that the worker runs the task.
+func (l workers) occupy(w *worker, x work) {
 	j := x.job
 	w.work = x
 	w.prev, w.next = nil, nil
 	if j.Running == 0 {
 		j.RunningFirst = w.addr.ID
 	} else {
-		last := s.workers[j.RunningLast]
+		last := l[j.RunningLast]
 		last.next, w.prev = w, last
 	}
 	j.RunningLast = w.addr.ID
 	j.Running++
 }
 
-// unlink notes that the worker does not run its task any more.
-func (s *Master) unlink(w *worker) {
+// release records that the worker no longer runs its task.
+func (w *worker) release() {
 	j := w.job
-	if j == nil {
-		return
-	}
 	if w.prev != nil {
 		w.prev.next = w.next
 	} else if w.next != nil {
@@ -54,10 +63,17 @@ func (s *Master) unlink(w *worker) {
 	}
 	j.Running--
 	w.work, w.prev, w.next = work{}, nil, nil
-	s.hooks.released(w, j)
 }
 
-// vacate is unlink, and forgets the job when that was the last of it.
+// unlink records that the worker no longer runs its task, if it has one.
+func (s *Master) unlink(w *worker) {
+	if j := w.job; j != nil {
+		w.release()
+		s.hooks.released(w, j)
+	}
+}
+
+// vacate is unlink, and forgets the job when that was its last task here.
 func (s *Master) vacate(w *worker, out *sched.Actions) {
 	if j := w.job; j != nil {
 		if s.unlink(w); j.Queued+j.Running == 0 {

@@ -150,7 +150,7 @@ func (e *extension) preemptRefused(w *worker, out *sched.Actions) {
 	}
 	h := e.release(w)
 	w.overtook, w.firm = false, true
-	e.occupy(w, h.work)
+	e.workers.occupy(w, h.work)
 	e.changed(w, h.job)
 	e.begin(w, h.stint.attained, out)
 }
@@ -159,7 +159,7 @@ func (e *extension) preemptRefused(w *worker, out *sched.Actions) {
 func (e *extension) resume(w *worker, out *sched.Actions) {
 	h := e.release(w)
 	w.resumed = true
-	e.occupy(w, h.work)
+	e.workers.occupy(w, h.work)
 	e.changed(w, h.job)
 	e.begin(w, h.stint.attained, out)
 	e.sendContinue(w, out)
@@ -206,7 +206,7 @@ func (e *extension) adopt(w *worker, x work) {
 func (e *extension) lost(w *worker, reason string, out *sched.Actions) {
 	if h := e.release(w); h != nil {
 		e.counts.Lost++
-		e.sendLost(h.job.Owner(), h.id(), reason, out)
+		out.SendLost(h.job.Owner(), h.id(), reason)
 		e.forget(h.job.ID, out)
 	}
 }

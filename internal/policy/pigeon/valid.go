@@ -37,9 +37,9 @@ func (s *Master) Valid() error {
 			return fmt.Errorf("%d workers of kind %d are idle, the index counts %d", idle[k], k, got)
 		}
 	}
-	if slots != s.slots || reserved != s.reserved || reserved != s.wantReserved() {
+	if slots != s.slots.chosen || reserved != s.slots.reserved || reserved != s.slots.want() {
 		return fmt.Errorf("%d of %d slots are reserved, counted as %d of %d; round(share x slots) is %d",
-			reserved, slots, s.reserved, s.slots, s.wantReserved())
+			reserved, slots, s.slots.reserved, s.slots.chosen, s.slots.want())
 	}
 	if err := s.hooks.valid(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Master) validJobs() error {
 			waiting += r.Count
 			queued[r.Class] += int(r.Count)
 		})
-		for w := s.firstOf(j); w != nil; w = w.next {
+		for w := s.workers.running(j); w != nil; w = w.next {
 			if w.job != j {
 				return fmt.Errorf("job %s: worker %d is listed as running it", id, w.addr.ID)
 			}

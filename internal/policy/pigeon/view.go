@@ -1,7 +1,6 @@
 package pigeon
 
 import (
-	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -11,9 +10,6 @@ import (
 func (s *Master) Queued() int {
 	return s.index.Queued(sched.Short) + s.index.Queued(sched.Long)
 }
-
-// Index returns the queues and idle lists.
-func (s *Master) Index() *queue.Index { return s.index }
 
 // Job returns how many tasks of the job wait, and run or are suspended here.
 func (s *Master) Job(id sched.JobID) (queued, running int) {
@@ -41,8 +37,8 @@ func (s *Master) Totals() sched.GroupTotals {
 	for k := range t.Idle {
 		t.Idle[k] = s.index.Idle(sched.WorkerKind(k))
 	}
-	for _, n := range s.nodes {
-		for _, w := range n.slots {
+	for _, w := range s.workers {
+		if w != nil {
 			t.Workers[w.kind()]++
 		}
 	}
@@ -67,7 +63,7 @@ func (s *Master) Contended(app string, c sched.Class) bool { return s.index.Othe
 // WorkerView returns what is known of a worker; one that is not idle has a task, or is
 // about to report that it has none.
 func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
-	w := s.worker(a.ID)
+	w := s.workers.get(a.ID)
 	if w == nil {
 		return v
 	}
@@ -89,7 +85,7 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	if j == nil {
 		return v
 	}
-	for w := s.firstOf(j); w != nil && len(v.Tasks) < most; w = w.next {
+	for w := s.workers.running(j); w != nil && len(v.Tasks) < most; w = w.next {
 		v.Tasks = append(v.Tasks, sched.TaskView{Task: w.task, Attempt: w.attempt, Worker: w.addr})
 	}
 	return v

@@ -82,7 +82,7 @@ func TestWeightUnderRandomInputs(t *testing.T) {
 		}
 		var history []taken
 		feed := func(id int32) {
-			waiting := r.master.Index().Queued(sched.Long) > 0
+			waiting := r.master.Totals().Queued[sched.Long] > 0
 			r.seq[id] += 2
 			for _, a := range r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id]}) {
 				if a.Msg.Kind == sched.Launch && !kinds[id] {

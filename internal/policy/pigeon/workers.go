@@ -1,34 +1,22 @@
 package pigeon
 
 import (
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// node is a machine of the group.
-type node struct {
-	id       string
-	slots    []*worker // in order of registration
-	reserved int       // of the slots whose kind the master chooses
-}
-
 // workerUp records a slot: free, or running a task that an earlier master launched.
 func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) {
-	if w := s.worker(m.Peer.ID); w != nil {
+	if w := s.workers.get(m.Peer.ID); w != nil {
 		s.adoptSuspended(w, m, out)
 		return
 	}
-	if grow := int(m.Peer.ID) + 1 - len(s.workers); grow > 0 {
-		s.workers = append(s.workers, make([]*worker, grow)...)
-	}
 	w := &worker{addr: m.Peer, seq: m.Seq, reserved: m.Reserved && m.Fixed, fixed: m.Fixed}
 	w.Owner = m.Peer.ID
-	s.workers[m.Peer.ID] = w
-	s.joinNode(w, m.Node)
+	s.workers.add(w)
+	s.slots.add(w, m.Node)
 	s.join(w, m.Serves, out)
 	for _, kept := range m.Kept {
 		w.ended.Add(now, kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
@@ -50,7 +38,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 // already.
 func (s *Master) adopt(w *worker, m *sched.Message, out *sched.Actions) {
 	w.seq -= min(w.seq, 1)
-	s.occupy(w, s.workOf(m))
+	s.workers.occupy(w, s.workOf(m))
 	s.hooks.started(w, out)
 	s.sendHolding(m, out)
 }
@@ -82,8 +70,7 @@ func (s *Master) workOf(m *sched.Message) work {
 // attempt waits here, it does so no longer.
 func (s *Master) sendHolding(m *sched.Message, out *sched.Actions) {
 	s.removeQueued(m.AttemptID(), out)
-	h := out.Send(m.Owner, sched.Holding)
-	h.Job, h.First, h.Attempt = m.Job, m.First, m.Attempt
+	out.SendHolding(m.Owner, m.AttemptID())
 }
 
 // removeQueued takes a task out of the queue of which a node has run, or runs, this
@@ -100,32 +87,27 @@ func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
 // of what ended there last: a node repeats a report until it is acknowledged,
 // and dies with those that were not.
 func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
-	w := s.worker(m.Peer.ID)
+	w := s.workers.get(m.Peer.ID)
 	if w == nil {
 		return
 	}
 	s.index.RemoveIdle(&w.Idler)
 	if j := w.job; j != nil {
 		s.counts.Lost++
-		s.sendLost(j.Owner(), sched.AttemptID{Job: j.ID, Task: w.task, Attempt: w.attempt}, m.Reason, out)
+		out.SendLost(j.Owner(), w.id(), m.Reason)
 		s.vacate(w, out)
 	}
 	s.hooks.lost(w, m.Reason, out)
-	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { s.sendLost(owner, id, m.Reason, out) })
-	s.leaveNode(w)
+	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, m.Reason) })
+	s.slots.remove(w)
 	s.leave(w.service, out)
 	s.workers[m.Peer.ID] = nil
 	s.balanceReserved(out)
 }
 
-func (s *Master) sendLost(owner sched.Addr, id sched.AttemptID, reason string, out *sched.Actions) {
-	l := out.Send(owner, sched.AttemptLost)
-	l.Job, l.First, l.Attempt, l.Reason = id.Job, id.Task, id.Attempt, reason
-}
-
 // workerServes notes that a slot serves other applications than before.
 func (s *Master) workerServes(m *sched.Message, out *sched.Actions) {
-	w := s.worker(m.Peer.ID)
+	w := s.workers.get(m.Peer.ID)
 	if w == nil || slices.Equal(w.service.Names, m.Serves) {
 		return
 	}
@@ -159,7 +141,7 @@ func (s *Master) leave(service *queue.Service, out *sched.Actions) {
 			s.announce(out)
 		}
 		s.index.TakeAll(a, func(r *queue.Run) {
-			s.sendReturned(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false, out)
+			out.SendReturned(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false)
 			s.forget(r.Job.ID, out)
 		})
 	})
@@ -169,65 +151,11 @@ func (s *Master) announce(out *sched.Actions) {
 	out.Send(sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, sched.Serves).Serves = s.index.Served()
 }
 
-func (s *Master) joinNode(w *worker, id string) {
-	at, found := slices.BinarySearchFunc(s.nodes, id, func(n *node, id string) int { return strings.Compare(n.id, id) })
-	if !found {
-		s.nodes = slices.Insert(s.nodes, at, &node{id: id})
-	}
-	w.node = s.nodes[at]
-	w.node.slots = append(w.node.slots, w)
-	if !w.fixed {
-		s.slots++
-	}
-}
-
-func (s *Master) leaveNode(w *worker) {
-	n := w.node
-	n.slots = slices.DeleteFunc(n.slots, func(o *worker) bool { return o == w })
-	if !w.fixed {
-		s.slots--
-		if w.reserved {
-			n.reserved--
-			s.reserved--
-		}
-	}
-	if len(n.slots) == 0 {
-		s.nodes = slices.DeleteFunc(s.nodes, func(o *node) bool { return o == n })
-	}
-}
-
-// wantReserved is round(share x slots), of the slots whose kind the master
-// chooses.
-func (s *Master) wantReserved() int {
-	return min(s.slots, int(math.Floor(float64(s.cfg.Params.Reserved*float64(s.slots))+0.5)))
-}
-
-// balanceReserved keeps wantReserved slots of the group reserved, each on the node
-// with the fewest so far, then the lowest id (docs/design.md, section 3).
+// balanceReserved changes the kinds of slots until as many are reserved as should be.
 func (s *Master) balanceReserved(out *sched.Actions) {
-	want := s.wantReserved()
-	for s.reserved < want {
-		w := s.nextReserved(func(n *node, w *worker) (int, bool) { return n.reserved, !w.reserved })
-		s.setReserved(w, true, out)
+	for w := s.slots.nextChange(); w != nil; w = s.slots.nextChange() {
+		s.setReserved(w, !w.reserved, out)
 	}
-	for s.reserved > want {
-		w := s.nextReserved(func(n *node, w *worker) (int, bool) { return -n.reserved, w.reserved })
-		s.setReserved(w, false, out)
-	}
-}
-
-// nextReserved returns the first suitable slot of the node with the lowest rank.
-func (s *Master) nextReserved(rank func(*node, *worker) (int, bool)) *worker {
-	var best *worker
-	lowest := math.MaxInt
-	for _, n := range s.nodes {
-		for _, w := range n.slots {
-			if r, suits := rank(n, w); suits && !w.fixed && r < lowest {
-				best, lowest = w, r
-			}
-		}
-	}
-	return best
 }
 
 // setReserved changes the kind of a slot and sends it. An idle one that becomes
@@ -235,13 +163,7 @@ func (s *Master) nextReserved(rank func(*node, *worker) (int, bool)) *worker {
 func (s *Master) setReserved(w *worker, reserved bool, out *sched.Actions) {
 	idle := w.Listed()
 	s.index.RemoveIdle(&w.Idler)
-	w.reserved = reserved
-	by := -1
-	if reserved {
-		by = +1
-	}
-	w.node.reserved += by
-	s.reserved += by
+	s.slots.setReserved(w, reserved)
 	s.sendReserved(w, out)
 	if idle {
 		s.feed(w, out)
