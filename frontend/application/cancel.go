@@ -7,14 +7,14 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// Cancelled applications are remembered, so that their processes get that as an
-// error instead of registering again.
+// Cancelled applications are remembered, so that their processes receive an error
+// instead of registering again.
 const (
 	cancelledFor = time.Hour
 	maxCancelled = 1000
 )
 
-// cancelled is an application that was ended by someone else than its process.
+// cancelled is an application that was not ended by its own process.
 type cancelled struct {
 	id          string
 	incarnation int64
@@ -22,37 +22,45 @@ type cancelled struct {
 	at          time.Time
 }
 
-// cancel ends an application; its process gets the reason at its next call.
-func (reg *registry) cancel(id, why string, now time.Time) (View, bool) {
-	a := reg.apps[id]
-	if a == nil || a.ended != "" {
-		return View{}, false
+// cancellations lists the applications that were cancelled, the oldest first.
+type cancellations []cancelled
+
+// add appends an application, and removes what is too old or too much.
+func (l *cancellations) add(c cancelled) {
+	list := slices.DeleteFunc(*l, func(o cancelled) bool { return o.id == c.id || c.at.Sub(o.at) > cancelledFor })
+	if n := len(list) - maxCancelled + 1; n > 0 {
+		list = slices.Delete(list, 0, n)
 	}
-	v := a.view(now)
-	reg.cancelled = slices.DeleteFunc(reg.cancelled, func(c cancelled) bool { return c.id == id || now.Sub(c.at) > cancelledFor })
-	if n := len(reg.cancelled) - maxCancelled + 1; n > 0 {
-		reg.cancelled = slices.Delete(reg.cancelled, 0, n) // the oldest come first
-	}
-	reg.cancelled = append(reg.cancelled, cancelled{id, a.Incarnation, why, now})
-	reg.end(a, why)
-	return v, true
+	*l = append(list, c)
 }
 
-// cancelledError returns the error for a process whose application was cancelled,
-// nil for others. A new process with the same id is another application.
-func (reg *registry) cancelledError(id string, incarnation int64) error {
-	for _, c := range reg.cancelled {
+// find returns the error for a process whose application was cancelled at this
+// frontend, nil for others. A new process with the same id is another application.
+func (l cancellations) find(id string, incarnation int64, frontend string) error {
+	for _, c := range l {
 		if c.id == id && c.incarnation == incarnation {
-			return &api.Error{Problem: api.Invalid, What: "it was stopped: " + c.why, Subject: subject(id), Tried: "serving it at frontend " + reg.frontend,
+			return &api.Error{Problem: api.Invalid, What: "it was stopped: " + c.why, Subject: subject(id), Tried: "serving it at frontend " + frontend,
 				Next: "start it again if that was an error"}
 		}
 	}
 	return nil
 }
 
+// cancel ends an application; its process receives the reason at its next call.
+func (reg *registry) cancel(id, why string, now time.Time) (View, bool) {
+	a := reg.apps[id]
+	if a == nil || a.ended != "" {
+		return View{}, false
+	}
+	v := a.view(now)
+	reg.cancelled.add(cancelled{id, a.Incarnation, why, now})
+	reg.end(a, why)
+	return v, true
+}
+
 // Cancel ends an application: its executors are stopped, its waiting grants are
-// withdrawn, and its process gets the reason. It returns the last view of it; false
-// when it is not registered here.
+// withdrawn, and its process receives the reason. It returns the last view of the
+// application; false when it is not registered here.
 func (s *Service) Cancel(id, why string) (v View, found bool) {
 	s.update(func(reg *registry, now time.Time) { v, found = reg.cancel(id, why, now) })
 	if found {

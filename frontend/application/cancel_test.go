@@ -75,7 +75,7 @@ func TestRivals(t *testing.T) {
 	d.serve(1)
 	d.wants(1, api.Level{Name: "x", Total: 3}, api.Level{Name: "y", Total: 1, Class: "long"})
 	for id, total := range map[string]int64{"small": 1, "large": 9, "idle": 0} {
-		a := &application{Application: api.Application{ID: id}, levels: map[string]*level{"l": {Level: api.Level{Total: total}}}}
+		a := &application{Application: api.Application{ID: id}, jobs: grantJobs{levels: map[string]*level{"l": {Level: api.Level{Total: total}}}}}
 		d.apps[id] = a
 	}
 	list := d.competitors("small")

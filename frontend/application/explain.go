@@ -48,19 +48,19 @@ func (s *Service) Views() []View {
 }
 
 func (a *application) view(now time.Time) View {
-	v := View{ID: a.ID, Name: a.Name, User: a.User, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.restarts.failures,
+	v := View{ID: a.ID, Name: a.Name, User: a.User, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.executors.restarts.failures,
 		Executors: []api.ExecutorState{}, Levels: []LevelView{}}
 	if a.ended != "" {
 		v.State = "ending: " + a.ended
 	}
-	for _, p := range a.executors {
+	for _, p := range a.executors.byID {
 		v.Executors = append(v.Executors, p.state)
 	}
 	slices.SortFunc(v.Executors, func(x, y api.ExecutorState) int {
 		return cmp.Or(cmp.Compare(number(x.ID), number(y.ID)), strings.Compare(x.ID, y.ID))
 	})
-	for _, name := range slices.Sorted(maps.Keys(a.levels)) {
-		l := a.levels[name]
+	for _, name := range slices.Sorted(maps.Keys(a.jobs.levels)) {
+		l := a.jobs.levels[name]
 		w := LevelView{Level: name, Title: l.Title, Class: l.class.String(), Why: l.classReason, Wanted: l.wanted(), Had: l.Had}
 		if w.Wanted > 0 {
 			w.Seconds = now.Sub(l.since).Seconds()
@@ -167,7 +167,7 @@ func (l *LevelView) sentence() string {
 func (reg *registry) competitors(id string) (list []competitor) {
 	for _, a := range reg.apps {
 		r := competitor{id: a.ID}
-		for _, l := range a.levels {
+		for _, l := range a.jobs.levels {
 			r.waits[l.class] += l.wanted()
 		}
 		if a.ID != id && r.all() > 0 {

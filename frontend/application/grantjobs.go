@@ -24,19 +24,26 @@ type Job struct {
 // classify returns the class of a level and the reason.
 type classify func(*api.Level) (sched.Class, string)
 
-// wantLevels makes the jobs of an application's levels match what it wants.
-func (reg *registry) wantLevels(a *application, class classify, now time.Time) {
-	if !a.Grants {
-		return
-	}
-	stated := make(map[string]bool, len(a.wants.Levels))
-	for i := range a.wants.Levels {
-		t := &a.wants.Levels[i]
+// grantJobs is the jobs of one application: those of its levels, and those that hold
+// the slots of executors without grants.
+type grantJobs struct {
+	app, user string
+	began     time.Time // when the application was registered here
+	count     int       // of jobs submitted
+	levels    map[string]*level
+	effects   *effects
+}
+
+// want makes the jobs match the levels that the application wants now.
+func (g *grantJobs) want(levels []api.Level, class classify, now time.Time) {
+	stated := make(map[string]bool, len(levels))
+	for i := range levels {
+		t := &levels[i]
 		stated[t.Name] = true
-		l := a.levels[t.Name]
+		l := g.levels[t.Name]
 		if l == nil {
 			l = &level{base: t.Had, since: now}
-			a.levels[t.Name] = l
+			g.levels[t.Name] = l
 		}
 		if t.Had > l.Had || l.wanted() == 0 {
 			l.since, l.lastReplaced = now, 0
@@ -46,87 +53,80 @@ func (reg *registry) wantLevels(a *application, class classify, now time.Time) {
 		if t.Why != "" {
 			l.classReason = t.Why
 		}
-		reg.balance(a, l)
+		g.balance(l)
 	}
-	for name := range a.levels {
+	for name := range g.levels {
 		if !stated[name] {
-			reg.dropLevel(a, name)
+			g.drop(name)
 		}
 	}
 }
 
-// replaceOverdue places again what has waited for too long, if there is more than
-// one group to place it in.
-func (reg *registry) replaceOverdue(a *application, now time.Time) {
-	if reg.groups < 2 {
-		return
-	}
-	for _, l := range a.levels { // in any order
+// replaceOverdue withdraws the tasks that have waited for too long and submits them
+// again.
+func (g *grantJobs) replaceOverdue(now time.Time) {
+	for _, l := range g.levels { // in any order
 		if l.overdue(now) {
-			reg.effects.withdraw = append(reg.effects.withdraw, l.retract()...)
-			reg.balance(a, l)
+			g.effects.withdraw = append(g.effects.withdraw, l.withdrawWaiting()...)
+			g.balance(l)
 		}
 	}
 }
 
-func (reg *registry) balance(a *application, l *level) {
-	more, cuts := l.balance()
-	reg.effects.withdraw = append(reg.effects.withdraw, cuts...)
-	if more == 0 {
+func (g *grantJobs) balance(l *level) {
+	missing, cuts := l.balance()
+	g.effects.withdraw = append(g.effects.withdraw, cuts...)
+	if missing == 0 {
 		return
 	}
-	j := &levelJob{key: a.jobKey("grants"), class: l.class, tasks: int(more)}
+	j := &levelJob{key: g.key("grants"), class: l.class, tasks: int(missing)}
 	l.submitted(j)
-	reg.effects.submit = append(reg.effects.submit, Job{
-		Key: j.key, App: a.ID, User: a.User, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.classReason, Estimate: int64(l.Estimate),
+	g.effects.submit = append(g.effects.submit, Job{
+		Key: j.key, App: g.app, User: g.user, Level: l.Name, Tasks: j.tasks, Class: l.class, Why: l.classReason, Estimate: int64(l.Estimate),
 	})
 }
 
-// jobKey returns the key of the next job of an application. The frontend remembers
-// the jobs of its earlier processes, so no key is used twice.
-func (a *application) jobKey(what string) string {
-	a.jobs++
-	return fmt.Sprintf("%s/%s-%d-%d", a.ID, what, a.began.UnixNano(), a.jobs)
+// key returns the key of the next job. The frontend remembers the jobs of its earlier
+// processes, so no key is used twice.
+func (g *grantJobs) key(what string) string {
+	g.count++
+	return fmt.Sprintf("%s/%s-%d-%d", g.app, what, g.began.UnixNano(), g.count)
 }
 
-// dropLevel cancels the jobs of a level that wants nothing more.
-func (reg *registry) dropLevel(a *application, name string) {
-	for _, j := range a.levels[name].jobs {
-		reg.effects.withdraw = append(reg.effects.withdraw, withdrawal{key: j.key})
+// drop cancels the jobs of a level that the application no longer wants.
+func (g *grantJobs) drop(name string) {
+	for _, j := range g.levels[name].jobs {
+		g.effects.withdraw = append(g.effects.withdraw, withdrawal{key: j.key})
 	}
-	delete(a.levels, name)
+	delete(g.levels, name)
 }
 
-// taskEnded applies the end of a grant. missed means that it may not have reached
-// the application.
-func (reg *registry) taskEnded(app, level, key string, missed bool) {
-	a := reg.apps[app]
-	if a == nil || a.levels[level] == nil {
+// taskEnded applies the end of a grant. missed means that the grant may not have
+// reached the application.
+func (g *grantJobs) taskEnded(level, key string, missed bool) {
+	l := g.levels[level]
+	if l == nil {
 		return
 	}
-	l := a.levels[level]
 	l.taskEnded(key, missed)
 	if missed {
-		reg.balance(a, l)
+		g.balance(l)
 	}
 }
 
-// holdSlots submits the job that holds the slots of an executor that takes no
-// grants. It is of the short class: its user has chosen slots of their own over
-// shared ones, and waits for them.
-func (reg *registry) holdSlots(a *application, p *executor, slots int) {
-	if a.Grants || p.holds != "" || p.stop || slots <= 0 {
-		return
-	}
-	p.holds = a.jobKey("slots")
-	reg.effects.submit = append(reg.effects.submit, Job{
-		Key: p.holds, App: a.ID + "/" + p.id, User: a.User, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
+// hold submits the job that holds the slots of an executor. It is of the short class:
+// its user has chosen exclusive slots over shared ones, and waits for them.
+func (g *grantJobs) hold(p *executor, slots int) {
+	p.holds = g.key("slots")
+	g.effects.submit = append(g.effects.submit, Job{
+		Key: p.holds, App: g.app + "/" + p.id, User: g.user, Tasks: slots, Class: sched.Short, Why: "an executor that takes no grants holds its slots",
 	})
 }
 
-func (reg *registry) freeSlots(p *executor) {
+// free cancels the job that holds the slots of an executor, if there is one.
+func (g *grantJobs) free(p *executor) {
 	if p.holds != "" {
-		reg.effects.withdraw = append(reg.effects.withdraw, withdrawal{key: p.holds})
+		g.effects.withdraw = append(g.effects.withdraw, withdrawal{key: p.holds})
 		p.holds = ""
 	}
 }

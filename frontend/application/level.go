@@ -27,7 +27,7 @@ type level struct {
 	base        int64  // Had when this frontend first saw the level
 	offered     int64  // tasks of its jobs, except those that did not reach the application
 	jobs        []*levelJob
-	since       time.Time // of the last grant that reached the application, or of the first demand
+	since       time.Time // when the last grant reached the application, or the level first wanted one
 	// lastReplaced is how long after since the waiting tasks were last placed again.
 	lastReplaced time.Duration
 }
@@ -38,7 +38,7 @@ type levelJob struct {
 	class     sched.Class
 	tasks     int
 	ended     int
-	withdrawn int // taken back; their ends are not reported
+	withdrawn int // their ends are not reported
 }
 
 func (j *levelJob) live() int64 { return int64(j.tasks - j.ended - j.withdrawn) }
@@ -75,30 +75,30 @@ func (l *level) outstanding() int64 {
 // more tasks are to be submitted, or which of the waiting ones are to be withdrawn,
 // those of the newest job first; the others keep their places in the queue. Jobs of
 // another class than the level now has are withdrawn whole.
-func (l *level) balance() (more int64, cuts []withdrawal) {
+func (l *level) balance() (missing int64, cuts []withdrawal) {
 	outstanding := l.outstanding()
 	waiting := l.waiting(outstanding)
 	for i, j := range slices.Backward(l.jobs) {
 		surplus := outstanding - l.wanted()
-		take := min(max(0, surplus), waiting[i])
+		cut := min(max(0, surplus), waiting[i])
 		if j.class != l.class {
-			take = waiting[i]
+			cut = waiting[i]
 		}
-		if take > 0 || j.class != l.class {
-			cuts = append(cuts, l.withdraw(i, take))
-			outstanding -= take
+		if cut > 0 || j.class != l.class {
+			cuts = append(cuts, l.withdraw(i, cut))
+			outstanding -= cut
 		}
 	}
 	return max(0, l.wanted()-l.outstanding()), cuts
 }
 
-// withdraw takes back so many waiting tasks of a job; a job of another class than
-// the level's, or of which no task stays, is withdrawn whole.
+// withdraw withdraws so many waiting tasks of job i. A job of another class than the
+// level's, or of which no task would remain, is withdrawn whole.
 func (l *level) withdraw(i int, tasks int64) withdrawal {
 	j := l.jobs[i]
 	l.offered -= tasks
 	if j.class != l.class || tasks == j.live() {
-		l.jobs = append(l.jobs[:i:i], l.jobs[i+1:]...)
+		l.jobs = slices.Delete(slices.Clone(l.jobs), i, i+1)
 		return withdrawal{key: j.key}
 	}
 	j.withdrawn += int(tasks)
@@ -118,8 +118,8 @@ func (l *level) overdue(now time.Time) bool {
 	return true
 }
 
-// withdrawAll takes back all waiting tasks.
-func (l *level) retract() (cuts []withdrawal) {
+// withdrawWaiting withdraws all waiting tasks.
+func (l *level) withdrawWaiting() (cuts []withdrawal) {
 	waiting := l.waiting(l.outstanding())
 	for i, n := range slices.Backward(waiting) {
 		if n > 0 {
@@ -133,8 +133,8 @@ func (l *level) retract() (cuts []withdrawal) {
 // are first placed again.
 const replaceAfter = time.Second
 
-// waiting divides the outstanding tasks among the jobs: the oldest are served first,
-// so that the bound ones are theirs.
+// waiting divides the outstanding tasks among the jobs. The oldest jobs are served
+// first, so the bound tasks are theirs.
 func (l *level) waiting(outstanding int64) []int64 {
 	bound := l.live() - outstanding
 	list := make([]int64, len(l.jobs))
@@ -153,7 +153,7 @@ func (l *level) submitted(j *levelJob) {
 }
 
 // taskEnded counts the end of a task of a job; missed means that, as far as is
-// known, the application has not had it.
+// known, the grant did not reach the application.
 func (l *level) taskEnded(key string, missed bool) {
 	for i, j := range l.jobs {
 		if j.key != key {
@@ -164,7 +164,7 @@ func (l *level) taskEnded(key string, missed bool) {
 			l.offered--
 		}
 		if j.live() <= 0 {
-			l.jobs = append(l.jobs[:i:i], l.jobs[i+1:]...)
+			l.jobs = slices.Delete(slices.Clone(l.jobs), i, i+1)
 		}
 		return
 	}

@@ -259,7 +259,7 @@ func TestWaitingIsPlacedAnew(t *testing.T) {
 	first := d.effects.submit[0].Key
 	x.Had = 1
 	d.wants(1, x) // one of three runs
-	began := a.levels["x"].since
+	began := a.jobs.levels["x"].since
 	d.now = began
 	var at []time.Duration
 	for gave := len(d.effects.submit); d.now.Sub(began) < 20*time.Second; d.now = d.now.Add(100 * time.Millisecond) {
@@ -275,7 +275,7 @@ func TestWaitingIsPlacedAnew(t *testing.T) {
 	if c := d.effects.withdraw; len(c) != 5 || c[0] != (withdrawal{first, 2}) || c[1].tasks != 0 {
 		t.Errorf("taken back: %v", c)
 	}
-	l := a.levels["x"]
+	l := a.jobs.levels["x"]
 	if l.outstanding() != 2 || l.live() != 3 {
 		t.Errorf("%d wait of %d: %+v", l.outstanding(), l.live(), l)
 	}

@@ -1,7 +1,6 @@
 package application
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,40 +16,25 @@ func (reg *registry) want(a *application, w *api.Wants, class classify, now time
 		return
 	}
 	a.wants = *w
-	a.next = max(a.next, w.LastExecutor+1)
+	a.executors.next = max(a.executors.next, w.LastExecutor+1)
 	for _, id := range w.Stop {
-		if p := a.executors[id]; p != nil && !p.stop {
-			p.stop = true
-			reg.freeSlots(p)
-			reg.orderDue(a, p.node)
+		if p := a.executors.byID[id]; p != nil && !p.stop {
+			a.stopExecutor(p)
 		}
 	}
-	reg.wantLevels(a, class, now)
+	if a.Grants {
+		a.jobs.want(w.Levels, class, now)
+	}
 	reg.place(a, now)
 }
 
-// countExecutors counts the executors that are not to be stopped, and those of them
-// that run.
-func (a *application) countExecutors() (all, running int) {
-	for _, p := range a.executors {
-		if p.stop {
-			continue
-		}
-		all++
-		if p.state.State == api.ExecutorRunning {
-			running++
-		}
-	}
-	return all, running
-}
-
-// place starts the executors that one application is missing, and stops those that
-// are too many.
+// place starts the executors that one application is missing, and stops surplus ones.
 func (reg *registry) place(a *application, now time.Time) { reg.newPlacement(now).place(a) }
 
-// placeAll does so for every application. The use of memory is counted once for all
-// of them: for some hundreds of applications on a hundred nodes that is a hundredth
-// of the work. When memory is short, applications are served in the order of ids.
+// placeAll does the same for every application. The memory in use is counted once for
+// all of them: for some hundreds of applications on a hundred nodes that is a
+// hundredth of the work. When memory is short, applications are served in the order
+// of their ids.
 func (reg *registry) placeAll(now time.Time) {
 	pl := reg.newPlacement(now)
 	for _, id := range slices.Sorted(maps.Keys(reg.apps)) {
@@ -58,8 +42,7 @@ func (reg *registry) placeAll(now time.Time) {
 	}
 }
 
-// placement is one pass over applications that gives them the executors that they
-// want, with the memory in use counted once.
+// placement is one pass over applications that starts the executors that they want.
 type placement struct {
 	reg     *registry
 	now     time.Time
@@ -70,7 +53,7 @@ type placement struct {
 func (reg *registry) newPlacement(now time.Time) *placement {
 	pl := &placement{reg: reg, now: now, ordered: map[string]int64{}, users: map[string]string{}}
 	for _, a := range reg.apps {
-		for _, p := range a.executors {
+		for _, p := range a.executors.byID {
 			if !p.seen {
 				pl.ordered[p.node] += a.Template.Memory
 			}
@@ -79,31 +62,31 @@ func (reg *registry) newPlacement(now time.Time) *placement {
 	return pl
 }
 
-// place starts the executors that are missing, and stops those that are too many and
-// do not run yet.
+// place starts the executors that are missing, and stops surplus ones that do not run
+// yet.
 func (pl *placement) place(a *application) {
 	if a.ended != "" || !a.filesReady || !pl.mayPlace(a) {
 		return
 	}
 	missing := pl.missing(a)
 	if missing < 0 {
-		pl.reg.stopStarting(a, -missing)
+		a.stopStarting(-missing)
 	}
 	if missing <= 0 {
 		a.updates.removeState("")
 		return
 	}
-	if a.final != "" || pl.now.Before(a.restarts.notBefore) {
+	if a.executors.final != "" || pl.now.Before(a.executors.restarts.notBefore) {
 		return
 	}
 	nodes := chooseNodes(pl.candidates(a), missing, a.Template.Memory)
 	for _, name := range nodes {
-		id := strconv.Itoa(a.next)
-		a.next++
-		a.executors[id] = &executor{id: id, node: name, incarnation: pl.reg.nodes[name].incarnation, state: api.ExecutorState{ID: id, Node: name, Host: pl.reg.nodes[name].host, State: api.ExecutorStarting}}
+		id := strconv.Itoa(a.executors.next)
+		a.executors.next++
+		a.executors.byID[id] = &executor{id: id, node: name, incarnation: pl.reg.nodes[name].incarnation, state: api.ExecutorState{ID: id, Node: name, Host: pl.reg.nodes[name].host, State: api.ExecutorStarting}}
 		pl.ordered[name] += a.Template.Memory
 		delete(pl.users, name)
-		pl.reg.orderDue(a, name)
+		a.orders.due(name)
 	}
 	if len(nodes) < missing {
 		pl.reportWaiting(a, missing-len(nodes))
@@ -112,11 +95,11 @@ func (pl *placement) place(a *application) {
 	a.updates.removeState("")
 }
 
-// missing returns how many more executors are wanted, below zero when
-// there are too many. An application that wants one on every node misses one for
-// each node that has none and has memory for it, and at least one when it has none.
+// missing returns how many more executors are wanted, a negative number when there
+// are too many. An application that wants one on every node misses one for each node
+// that has none and has memory for it, and at least one when it has none at all.
 func (pl *placement) missing(a *application) int {
-	all, _ := a.countExecutors()
+	all, _ := a.executors.count()
 	if a.wants.Executors != api.EveryNode {
 		return a.wants.Executors - all
 	}
@@ -146,37 +129,16 @@ func (pl *placement) mayPlace(a *application) bool {
 	return a.placeable
 }
 
-// stopStarting stops so many executors that do not run yet, the newest first.
-func (reg *registry) stopStarting(a *application, n int) {
-	var starting []*executor
-	for _, p := range a.executors {
-		if !p.stop && p.state.State != api.ExecutorRunning {
-			starting = append(starting, p)
-		}
-	}
-	slices.SortFunc(starting, func(x, y *executor) int { return cmp.Compare(number(y.id), number(x.id)) })
-	for _, p := range starting[:min(n, len(starting))] {
-		p.stop = true
-		reg.freeSlots(p)
-		reg.orderDue(a, p.node)
-	}
-}
-
-func number(id string) int {
-	n, _ := strconv.Atoi(id) // 0 for an id that is no number
-	return n
-}
-
 // candidates returns the nodes on which executors of the application may start.
 func (pl *placement) candidates(a *application) []candidate {
-	own := make(map[string]int, len(a.executors))
-	for _, p := range a.executors {
+	own := make(map[string]int, len(a.executors.byID))
+	for _, p := range a.executors.byID {
 		own[p.node]++
 	}
 	list := make([]candidate, 0, len(pl.reg.nodes))
 	for _, name := range slices.Sorted(maps.Keys(pl.reg.nodes)) {
 		n := pl.reg.nodes[name]
-		if s := a.deliveries[name]; !n.holdingsKnown || !n.missingSince.IsZero() || s != nil && pl.now.Before(s.refused) {
+		if s := a.orders.deliveries[name]; !n.holdingsKnown || !n.missingSince.IsZero() || s != nil && pl.now.Before(s.refused) {
 			continue
 		}
 		list = append(list, candidate{node: name, free: n.memory - n.used - pl.ordered[name], own: own[name]})
@@ -184,14 +146,14 @@ func (pl *placement) candidates(a *application) []candidate {
 	return list
 }
 
-// reportWaiting reports that executors fit nowhere, with the reason of each node.
+// reportWaiting reports that n executors fit on no node, with the reason of each.
 func (pl *placement) reportWaiting(a *application, n int) {
 	reason := pl.refusal(a, n)
-	all, running := a.countExecutors()
+	all, running := a.executors.count()
 	if pl.refusedEverywhere(a) && all == 0 && running == 0 {
-		a.final = reason
-		a.updates.setState(api.ExecutorState{ID: strconv.Itoa(a.next), State: api.ExecutorExited, Reason: reason, Final: true})
-		a.next++
+		a.executors.final = reason
+		a.updates.setState(api.ExecutorState{ID: strconv.Itoa(a.executors.next), State: api.ExecutorExited, Reason: reason, Final: true})
+		a.executors.next++
 		return
 	}
 	a.updates.setState(api.ExecutorState{State: api.ExecutorWaiting, Reason: reason}) // it has no number yet
@@ -199,9 +161,8 @@ func (pl *placement) reportWaiting(a *application, n int) {
 
 // refusedEverywhere reports whether every node has refused for a reason that will not pass.
 func (pl *placement) refusedEverywhere(a *application) bool {
-	some := false
 	for name, n := range pl.reg.nodes {
-		s := a.deliveries[name]
+		s := a.orders.deliveries[name]
 		if !n.holdingsKnown {
 			return false
 		}
@@ -209,7 +170,6 @@ func (pl *placement) refusedEverywhere(a *application) bool {
 		if !never && (s == nil || s.memoryFull || !pl.now.Before(s.refused)) {
 			return false
 		}
-		some = true
 	}
-	return some
+	return len(pl.reg.nodes) > 0
 }

@@ -25,7 +25,7 @@ func (pl *placement) countUsers(node string, used int64) string {
 	var list []api.Share
 	for id, a := range pl.reg.apps { // Shares sorts them
 		s := api.Share{Who: id}
-		for _, p := range a.executors {
+		for _, p := range a.executors.byID {
 			if p.node == node {
 				s.Amount += a.Template.Memory
 			}
@@ -45,7 +45,7 @@ func (pl *placement) refusal(a *application, n int) string {
 			parts = append(parts, fmt.Sprintf("and %d nodes more", len(pl.reg.nodes)-most))
 			break
 		}
-		v, s := pl.reg.nodes[name], a.deliveries[name]
+		v, s := pl.reg.nodes[name], a.orders.deliveries[name]
 		switch {
 		case s != nil && pl.now.Before(s.refused):
 			parts = append(parts, s.reason)

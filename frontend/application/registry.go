@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // Times of the service.
@@ -22,20 +21,20 @@ const (
 	memoryFullFor = 2 * time.Second
 )
 
-// registry is the state of the service. Its service's lock guards it. Time is an
-// argument, and what follows from a change is left in effects.
+// registry is the state of the service, which its service's lock guards. Time is an
+// argument, and a change leaves what is to be done in effects.
 type registry struct {
 	frontend  string
 	address   string        // where nodes fetch files
 	lease     time.Duration // for which an application may be silent
 	nodes     map[string]*node
 	apps      map[string]*application
-	cancelled []cancelled // the oldest first
-	groups    int         // of the cluster
+	cancelled cancellations
+	groups    int // of the cluster
 	effects   effects
 }
 
-// effects is what follows from a change, for the service to carry out.
+// effects is what the service has to do after a change.
 type effects struct {
 	orders   map[string]bool // nodes for which an order is due
 	submit   []Job
@@ -57,51 +56,6 @@ type node struct {
 	stop          func()        // ends its goroutines
 }
 
-// application is one that is served, or that has ended and whose nodes have not all
-// accepted that yet.
-type application struct {
-	api.Application
-	tenure      int64
-	accepted    bool  // by a node
-	sequence    int64 // of its orders
-	began       time.Time
-	lastContact time.Time
-	wants       api.Wants
-	placeable   bool
-	filesReady  bool   // its files have arrived
-	ended       string // why, "" while it is not
-	conflict    string // the other user of its id, "" for none
-	next        int    // number of the next executor
-	executors   map[string]*executor
-	deliveries  map[string]*delivery
-	levels      map[string]*level
-	jobs        int // that were submitted
-	restarts    restarts
-	final       string // why nothing more is started, "" while executors are
-	updates     updates
-}
-
-// executor is one that was ordered from a node or found there.
-type executor struct {
-	id          string
-	node        string
-	incarnation int64 // of the node
-	state       api.ExecutorState
-	seen        bool   // in the node's holdings
-	stop        bool   // it is to be stopped, and is not replaced
-	holds       string // key of the job that holds its slots, "" for none
-}
-
-// delivery is the state of an application's orders to one node.
-type delivery struct {
-	due        int64     // sequence of the last change for it
-	done       int64     // sequence that it has accepted
-	since      time.Time // of that
-	refused    time.Time // until then no executor is ordered from it
-	reason     string    // of its refusal
-	memoryFull bool      // it only had no memory free
-}
-
 func newRegistry(frontend, address string, lease time.Duration) *registry {
 	return &registry{frontend: frontend, address: address, lease: lease, nodes: map[string]*node{}, apps: map[string]*application{}, effects: effects{orders: map[string]bool{}}}
 }
@@ -112,7 +66,7 @@ func (reg *registry) register(r *api.Application, now time.Time) error {
 	bad := func(p api.Problem, what, next string, after time.Duration) error {
 		return &api.Error{Problem: p, What: what, Subject: subject(r.ID), Tried: "registering it", Next: next, RetryAfter: after}
 	}
-	if err := reg.cancelledError(r.ID, r.Incarnation); err != nil {
+	if err := reg.cancelled.find(r.ID, r.Incarnation, reg.frontend); err != nil {
 		return err
 	}
 	switch {
@@ -126,10 +80,7 @@ func (reg *registry) register(r *api.Application, now time.Time) error {
 		a.lastContact = now
 		return nil
 	}
-	reg.apps[r.ID] = &application{
-		Application: *r, tenure: 1, began: now, lastContact: now, next: 1, executors: map[string]*executor{}, deliveries: map[string]*delivery{},
-		levels: map[string]*level{}, updates: newUpdates(),
-	}
+	reg.apps[r.ID] = newApplication(r, now, &reg.effects)
 	return nil
 }
 
@@ -140,7 +91,7 @@ const maxApplications = 1000
 
 // lookup returns an application that is served, and renews its lease.
 func (reg *registry) lookup(id string, incarnation int64, now time.Time) (*application, error) {
-	if err := reg.cancelledError(id, incarnation); err != nil {
+	if err := reg.cancelled.find(id, incarnation, reg.frontend); err != nil {
 		return nil, err
 	}
 	a := reg.apps[id]
@@ -155,23 +106,6 @@ func (reg *registry) lookup(id string, incarnation int64, now time.Time) (*appli
 	return a, nil
 }
 
-// deliveryTo returns the state of an application's orders to a node.
-func (a *application) deliveryTo(node string) *delivery {
-	s := a.deliveries[node]
-	if s == nil {
-		s = &delivery{}
-		a.deliveries[node] = s
-	}
-	return s
-}
-
-// orderDue marks an order to a node as due.
-func (reg *registry) orderDue(a *application, node string) {
-	a.sequence++
-	a.deliveryTo(node).due = a.sequence
-	reg.effects.orders[node] = true
-}
-
 // end ends an application: its grants are withdrawn and its nodes are ordered to
 // stop its executors.
 func (reg *registry) end(a *application, why string) {
@@ -179,28 +113,15 @@ func (reg *registry) end(a *application, why string) {
 		return
 	}
 	a.ended = why
-	reg.cancelJobs(a)
-	for name := range a.deliveries {
-		reg.orderDue(a, name)
-	}
+	a.cancelJobs()
+	a.orders.allDue()
 	reg.forgetEnded(a)
-}
-
-// cancelJobs cancels all jobs of an application.
-func (reg *registry) cancelJobs(a *application) {
-	for name := range a.levels {
-		reg.dropLevel(a, name)
-	}
-	for _, p := range a.executors {
-		reg.freeSlots(p)
-	}
-	a.updates.next() // wakes a caller that waits for news
 }
 
 // supersede forgets an application that another frontend serves.
 func (reg *registry) supersede(a *application) {
 	a.ended = "another frontend serves it"
-	reg.cancelJobs(a)
+	a.cancelJobs()
 	delete(reg.apps, a.ID)
 }
 
@@ -210,25 +131,10 @@ func (reg *registry) forgetEnded(a *application) {
 	if a.ended == "" {
 		return
 	}
-	for name, s := range a.deliveries {
+	for name, s := range a.orders.deliveries {
 		if s.done < s.due && reg.nodes[name] != nil {
 			return
 		}
 	}
 	delete(reg.apps, a.ID)
-}
-
-// order returns the order that is due to a node, nil when none is.
-func (reg *registry) order(a *application, node string) *wire.Order {
-	s := a.deliveries[node]
-	if s == nil || s.done >= s.due {
-		return nil
-	}
-	o := &wire.Order{Frontend: reg.frontend, Address: reg.address, Tenure: a.tenure, Sequence: a.sequence, Application: a.Application, Over: a.ended != ""}
-	for _, p := range a.executors {
-		if p.node == node && !p.stop && a.ended == "" {
-			o.Executors = append(o.Executors, p.id)
-		}
-	}
-	return o
 }

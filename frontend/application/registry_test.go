@@ -181,8 +181,8 @@ func TestFootprint(t *testing.T) {
 	d.wantShown(a, "1@a exited, 2@b running, 3@a running")
 	d.want(a, &api.Wants{Sequence: 98, Executors: 9}, nil, d.now) // an older state
 	d.round()
-	if len(a.executors) != 2 {
-		t.Errorf("%d executors", len(a.executors))
+	if len(a.executors.byID) != 2 {
+		t.Errorf("%d executors", len(a.executors.byID))
 	}
 }
 
@@ -241,7 +241,7 @@ func TestReplaced(t *testing.T) {
 		a.lastContact = d.now
 	}
 	last := a.updates.states[len(a.updates.states)-1]
-	if last.ID != "10" || !last.Final || len(a.executors) != 0 || !strings.Contains(a.updates.notes[0].text, "10 executors in a row") {
+	if last.ID != "10" || !last.Final || len(a.executors.byID) != 0 || !strings.Contains(a.updates.notes[0].text, "10 executors in a row") {
 		t.Errorf("%+v, notes %v", last, a.updates.notes)
 	}
 }
@@ -253,7 +253,7 @@ func TestNodeAnew(t *testing.T) {
 	d.join("a", 2)
 	d.round()
 	d.wantShown(a, "1@a exited, 2@b running, 3@a running")
-	if a.restarts.failures != 0 {
+	if a.executors.restarts.failures != 0 {
 		t.Error("it counts as its own failure")
 	}
 	d.nodeLost("b", d.now)
@@ -297,8 +297,8 @@ func TestTakenOver(t *testing.T) {
 	}}}
 	a := d.serve(2)
 	d.wantShown(a, "10@b running, 9@a running")
-	if a.tenure != 5 || d.holds["a"].Applications[0].Frontend != "f1" {
-		t.Errorf("tenure %d; the node has %+v", a.tenure, d.holds["a"].Applications[0])
+	if a.orders.tenure != 5 || d.holds["a"].Applications[0].Frontend != "f1" {
+		t.Errorf("tenure %d; the node has %+v", a.orders.tenure, d.holds["a"].Applications[0])
 	}
 	// Another one takes it over in turn: this one gives it up, and stops nothing.
 	d.wants(2, api.Level{Name: "l", Total: 3})
@@ -362,7 +362,7 @@ func TestRefused(t *testing.T) {
 	refuse := func(name string) {
 		d.t.Helper()
 		h := d.holds[name]
-		for _, p := range a.executors {
+		for _, p := range a.executors.byID {
 			h.Applications = []wire.HeldApplication{{ID: "app", Incarnation: 7, Frontend: "f1", Tenure: 1, Executors: []wire.HeldExecutor{
 				{Refused: true, State: api.ExecutorState{ID: p.id, Node: name, State: api.ExecutorExited, Reason: "no Java on " + name}},
 			}}}
@@ -387,12 +387,12 @@ func TestLevels(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	x := d.effects.submit[0].Key
-	d.taskEnded("app", "x", x, true) // it never reached the application: another
+	d.apps["app"].jobs.taskEnded("x", x, true) // it never reached the application: another
 	if g := d.effects.submit; len(g) != 3 || g[2].Tasks != 1 || g[2].Level != "x" {
 		t.Errorf("%+v", g)
 	}
 	d.wants(1, api.Level{Name: "y", Total: 2})
-	if c := d.effects.withdraw; len(c) != 2 || !slices.Contains(c, withdrawal{key: x}) || a.levels["x"] != nil {
+	if c := d.effects.withdraw; len(c) != 2 || !slices.Contains(c, withdrawal{key: x}) || a.jobs.levels["x"] != nil {
 		t.Errorf("%v", c)
 	}
 	d.end(a, "test")

@@ -138,7 +138,11 @@ func (s *Service) News(ctx context.Context, app string, incarnation, version int
 // TaskEnded records the end of a task of a job that was submitted: its application
 // and level, its key, and whether the grant may not have reached the application.
 func (s *Service) TaskEnded(app, level, key string, missed bool) {
-	s.update(func(reg *registry, _ time.Time) { reg.taskEnded(app, level, key, missed) })
+	s.update(func(reg *registry, _ time.Time) {
+		if a := reg.apps[app]; a != nil {
+			a.jobs.taskEnded(level, key, missed)
+		}
+	})
 }
 
 // Serves reports whether an application of that id is registered here.
