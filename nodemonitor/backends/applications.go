@@ -25,16 +25,16 @@ const maxFiles = 4 << 30
 // Applications is the backend of the tasks of applications: of grants, and of tasks in
 // backend processes.
 type Applications struct {
-	keeper   *executors.Keeper // nil before OpenExecutors
-	table    *grants.Table
-	holds    *grants.Holds
-	registry *app.Registry
+	executors *executors.Manager // nil before OpenExecutors
+	table     *grants.Table
+	holds     *grants.Holds
+	registry  *app.Registry
 }
 
 var (
-	_ backend.Backend     = (*Applications)(nil)
-	_ wire.ExecutorKeeper = (*Applications)(nil)
-	_ wire.Granter        = (*Applications)(nil)
+	_ backend.Backend      = (*Applications)(nil)
+	_ wire.ExecutorManager = (*Applications)(nil)
+	_ wire.Granter         = (*Applications)(nil)
 )
 
 // ExecutorsConfig is what the executors of applications need.
@@ -60,7 +60,7 @@ func (s *Set) OpenExecutors(c ExecutorsConfig) error {
 	if err != nil {
 		return err
 	}
-	s.apps.keeper, err = executors.New(executors.Config{
+	s.apps.executors, err = executors.New(executors.Config{
 		Node: s.cfg.Node, Incarnation: c.Incarnation, Host: c.Host, Address: c.Address, Web: c.Web,
 		Folder: folder, Slots: s.cfg.Slots, Memory: c.Memory, Runtimes: c.Runtimes, Lease: c.Lease,
 		Guard: s.guard, Files: store, Table: s.apps.table, Holds: s.apps.holds, Logger: s.cfg.Log,
@@ -92,10 +92,10 @@ func ParseRuntimes(list []string) (map[string]string, error) {
 }
 
 // Held returns the executors here.
-func (a *Applications) Held() wire.Holdings { return a.keeper.Held() }
+func (a *Applications) Held() wire.Holdings { return a.executors.Held() }
 
 // Logs serves the outputs of executors.
-func (a *Applications) Logs() http.Handler { return a.keeper.Logs() }
+func (a *Applications) Logs() http.Handler { return a.executors.Logs() }
 
 // Grants returns the table of grants.
 func (a *Applications) Grants() *grants.Table { return a.table }
@@ -122,22 +122,22 @@ func (a *Applications) Kill(id sched.AttemptID) {
 // Close ends the executors, then what is left of grants, held slots and backend processes. It is
 // safe twice.
 func (a *Applications) Close() {
-	if a.keeper != nil {
-		a.keeper.Close()
+	if a.executors != nil {
+		a.executors.Close()
 	}
 	a.table.Close()
 	a.holds.Close()
 	a.registry.Close()
 }
 
-// OrderExecutors implements wire.ExecutorKeeper.
+// OrderExecutors implements wire.ExecutorManager.
 func (a *Applications) OrderExecutors(ctx context.Context, o *wire.Order) (wire.OrderReply, error) {
-	return a.keeper.OrderExecutors(ctx, o)
+	return a.executors.OrderExecutors(ctx, o)
 }
 
-// Holdings implements wire.ExecutorKeeper.
+// Holdings implements wire.ExecutorManager.
 func (a *Applications) Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (wire.Holdings, error) {
-	return a.keeper.Holdings(ctx, frontend, incarnation, version, wait)
+	return a.executors.Holdings(ctx, frontend, incarnation, version, wait)
 }
 
 // AttachExecutor implements wire.Granter.

@@ -2,7 +2,7 @@
 // it.
 //
 //	slots ──sleep, exec──────────▶ sleep, process ──▶ guard, logs
-//	      ──tasks of applications─▶ [Applications] ─┬─▶ grants.Table ──▶ executors ◀── executors.Keeper ◀── frontends
+//	      ──tasks of applications─▶ [Applications] ─┬─▶ grants.Table ──▶ executors ◀── executors.Manager ◀── frontends
 //	                                                ├─▶ grants.Holds ──▶ slots of executors without grants
 //	                                                └─▶ app.Registry ──▶ backend processes
 //	backend processes ──register, finished──▶ [Service] ──messages──▶ frontends

@@ -1,7 +1,7 @@
 // Package executors runs the executors of applications: processes that stay on the
 // node between pieces of work, children of the guard like every real process here.
 //
-//	frontend ──order: these executors live──▶ Keeper ──start, kill──▶ guard ──▶ executor
+//	frontend ──order: these executors live─▶ Manager ──start, kill──▶ guard ──▶ executor
 //	         ◀──holdings: their states──────   │  ▲                             │
 //	                                            │  └──────── ended ◀─────────────┘
 //	                                            └─▶ grants.Table: who may attach; slots held

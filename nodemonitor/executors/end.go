@@ -2,7 +2,6 @@ package executors
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -24,36 +23,36 @@ type end struct {
 
 // end stops the executors of an application and lets nothing more of it start.
 // It needs the lock.
-func (k *Keeper) end(a *application, reason string) {
+func (m *Manager) end(a *application, reason string) {
 	a.over = true
 	for _, x := range a.executors {
 		x.blameless = true
-		k.stopExecutor(x, reason)
+		m.stopExecutor(x, reason)
 	}
-	k.forgetIfOver(a)
+	m.forgetIfOver(a)
 }
 
 // stopExecutor has an executor ended. It needs the lock.
-func (k *Keeper) stopExecutor(x *executor, reason string) {
+func (m *Manager) stopExecutor(x *executor, reason string) {
 	if x.stopping != "" {
 		return
 	}
 	x.stopping = reason
 	x.cancel()
 	if x.process {
-		k.cfg.Guard.Kill(x.handle, k.cfg.Grace)
+		m.cfg.Guard.Kill(x.handle, m.cfg.Grace)
 	}
 }
 
 // ended removes an executor of which nothing is left.
-func (k *Keeper) ended(x *executor, e end) {
+func (m *Manager) ended(x *executor, e end) {
 	if x.app.Grants {
-		k.cfg.Table.Remove(x.app.ID, x.id, e.reason)
+		m.cfg.Table.Remove(x.app.ID, x.id, e.reason)
 	} else {
-		k.cfg.Holds.Release(x.app.ID, x.id)
+		m.cfg.Holds.Release(x.app.ID, x.id)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	x.cancel()
 	if x.stopping != "" {
 		e.reason, e.refused = "it was stopped: "+x.stopping, false
@@ -61,18 +60,18 @@ func (k *Keeper) ended(x *executor, e end) {
 			e.status = -1
 		}
 	}
-	k.cfg.Logger.Info("an executor has ended", "application", x.app.ID, "executor", x.id, "status", e.status, "reason", e.reason, "ran", e.ran)
+	m.cfg.Logger.Info("an executor has ended", "application", x.app.ID, "executor", x.id, "status", e.status, "reason", e.reason, "ran", e.ran)
 	delete(x.app.executors, x.id)
-	k.keepEnd(x, e)
-	k.changed()
-	k.forgetIfOver(x.app)
-	if k.living--; k.living == 0 {
-		k.none.Broadcast()
+	m.keepEnd(x, e)
+	m.changed()
+	m.forgetIfOver(x.app)
+	if m.living--; m.living == 0 {
+		m.none.Broadcast()
 	}
 }
 
 // keepEnd keeps the end of an executor for the frontend. It needs the lock.
-func (k *Keeper) keepEnd(x *executor, e end) {
+func (m *Manager) keepEnd(x *executor, e end) {
 	a := x.app
 	s := x.state
 	s.State, s.ExitStatus, s.Reason = api.ExecutorExited, e.status, e.reason
@@ -81,7 +80,7 @@ func (k *Keeper) keepEnd(x *executor, e end) {
 	}
 	a.ended = append(a.ended, wire.HeldExecutor{State: s, Slots: x.slots, Ran: e.ran, Refused: e.refused})
 	if n := len(a.ended) - maxLogs; n > 0 {
-		k.remove(a.folder + "/" + a.ended[n-1].State.ID)
+		m.folders.remove(a.folder + "/" + a.ended[n-1].State.ID)
 	}
 	if len(a.ended) > maxEnded {
 		delete(a.known, a.ended[0].State.ID) // no order that still counts names it
@@ -91,69 +90,50 @@ func (k *Keeper) keepEnd(x *executor, e end) {
 
 // forgetIfOver forgets an application that is over when its last executor is gone. It
 // needs the lock.
-func (k *Keeper) forgetIfOver(a *application) {
-	if !a.over || len(a.executors) > 0 || k.apps[a.ID] != a {
+func (m *Manager) forgetIfOver(a *application) {
+	if !a.over || len(a.executors) > 0 || m.apps[a.ID] != a {
 		return
 	}
-	delete(k.apps, a.ID)
-	k.changed()
-	k.cfg.Table.Forget(a.ID)
-	k.gone++
-	aside := filepath.Join(k.cfg.Folder, fmt.Sprintf(".over-%d", k.gone)) // the application may come again at once
-	if err := os.Rename(a.folder, aside); err == nil {
-		k.remove(aside)
-	}
-	k.trim()
-}
-
-// remove removes a folder that is not made again, without the lock.
-func (k *Keeper) remove(folder string) {
-	k.work.Go(func() {
-		if err := os.RemoveAll(folder); err != nil {
-			k.cfg.Logger.Warn("the folder of an executor could not be removed; remove it by hand", "folder", folder, "error", err)
-		}
-	})
+	delete(m.apps, a.ID)
+	m.changed()
+	m.cfg.Table.Forget(a.ID)
+	m.folders.retire(a.folder)
+	m.trim()
 }
 
 // trim removes files that no application needs. It needs the lock.
-func (k *Keeper) trim() {
-	used := map[string]bool{}
-	for _, a := range k.apps {
-		for _, f := range a.Template.Files {
-			used[f.SHA256] = true
-		}
-	}
-	if err := k.cfg.Files.Trim(func(sha string) bool { return used[sha] }); err != nil {
-		k.cfg.Logger.Warn("files of applications could not be removed; remove them by hand", "error", err)
+func (m *Manager) trim() {
+	if err := m.cfg.Files.Trim(m.apps.use()); err != nil {
+		m.cfg.Logger.Warn("files of applications could not be removed; remove them by hand", "error", err)
 	}
 }
 
 // event handles an event of an executor's process.
-func (k *Keeper) event(x *executor, e guard.Event) {
+func (m *Manager) event(x *executor, e guard.Event) {
 	switch e.Kind {
 	case guard.Started:
-		k.mu.Lock()
-		defer k.mu.Unlock()
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		x.state.State, x.state.Reason = api.ExecutorRunning, ""
-		k.changed()
-		k.cfg.Logger.Info("an executor runs", "application", x.app.ID, "executor", x.id, "pid", e.Pid, "folder", x.folder)
+		m.changed()
+		m.cfg.Logger.Info("an executor runs", "application", x.app.ID, "executor", x.id, "pid", e.Pid, "folder", x.folder)
 	case guard.Ended:
 		if e.Never {
-			k.ended(x, end{reason: "it was stopped before it began"})
+			m.ended(x, end{reason: "it was stopped before it began"})
 			return
 		}
-		k.ended(x, end{status: exitStatus(e.Status), reason: describe(e.Status) + lastLines(e.Tail), ran: e.Ran})
+		m.ended(x, end{status: exitStatus(e.Status), reason: describe(e.Status) + lastLines(e.Tail), ran: e.Ran})
 	case guard.Refused:
-		k.ended(x, k.refusal(x, e.Fault.What, "starting its process", e.Fault.Next))
+		m.ended(x, *x.refusal(e.Fault.What, "starting its process", e.Fault.Next))
 	case guard.Lost:
-		k.ended(x, end{status: -1, reason: e.Fault.What})
+		m.ended(x, end{status: -1, reason: e.Fault.What})
 	}
 }
 
 // refusal returns the end of an executor that cannot run here.
-func (k *Keeper) refusal(x *executor, what, tried, next string) end {
-	return end{refused: true, reason: (&api.Error{
-		What: what, Subject: fmt.Sprintf("executor %s of application %q on node %q", x.id, x.app.ID, k.cfg.Node), Tried: tried, Next: next,
+func (x *executor) refusal(what, tried, next string) *end {
+	return &end{refused: true, reason: (&api.Error{
+		What: what, Subject: fmt.Sprintf("executor %s of application %q on node %q", x.id, x.app.ID, x.state.Node), Tried: tried, Next: next,
 	}).Error()}
 }
 

@@ -15,16 +15,20 @@ import (
 // shownBytes is how much of an output is shown unless the request names another length.
 const shownBytes = 1 << 20
 
-// Logs serves GET /applications/{application}/{executor}/{stream}: the end of
-// what an executor wrote, the whole of what is kept with ?tail=0. Executors that
-// have ended are there too until their application is over.
-func (k *Keeper) Logs() http.Handler {
+// Logs serves GET /applications/{application}/{executor}/{stream}: the end of an
+// executor's output, or with ?tail=0 all that is kept of it. The outputs of executors that
+// have ended are served until their application is over.
+func (m *Manager) Logs() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /applications/{application}/{executor}/{stream}", k.serveLog)
+	mux.Handle("GET /applications/{application}/{executor}/{stream}", outputs{m.cfg.Node, m.cfg.Folder})
 	return mux
 }
 
-func (k *Keeper) serveLog(w http.ResponseWriter, r *http.Request) {
+// outputs serves the outputs in the folders of executors.
+type outputs struct{ node, folder string }
+
+// ServeHTTP serves one output.
+func (o outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	app, id, stream := r.PathValue("application"), r.PathValue("executor"), r.PathValue("stream")
 	if !api.IsApplicationID(app) || !api.IsApplicationID(id) || stream != "stdout" && stream != "stderr" {
 		http.Error(w, "there is no such output: use /applications/APPLICATION/EXECUTOR/stdout, or stderr", http.StatusNotFound)
@@ -34,14 +38,14 @@ func (k *Keeper) serveLog(w http.ResponseWriter, r *http.Request) {
 	if t := r.URL.Query().Get("tail"); t != "" {
 		n, err := strconv.ParseInt(t, 10, 64)
 		if err != nil || n < 0 {
-			http.Error(w, fmt.Sprintf("tail is %q: give a number of bytes, 0 for all", t), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("tail is %q: use a number of bytes, 0 for all", t), http.StatusBadRequest)
 			return
 		}
 		tail = n
 	}
-	folder := filepath.Join(k.cfg.Folder, app, id)
+	folder := filepath.Join(o.folder, app, id)
 	if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
-		http.Error(w, fmt.Sprintf("executor %s of application %s has no log on node %s: it was never here, or its application is over", id, app, k.cfg.Node), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("executor %s of application %s has no log on node %s: it was never here, or its application is over", id, app, o.node), http.StatusNotFound)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -49,7 +53,7 @@ func (k *Keeper) serveLog(w http.ResponseWriter, r *http.Request) {
 	copyTail(w, filepath.Join(folder, stream), tail)
 }
 
-// copyTail writes the last bytes of an output over all its files, 0 for all. What
+// copyTail writes the last bytes of an output over all its files, 0 for all. A file that
 // is rotated away meanwhile is left out.
 func copyTail(w io.Writer, path string, tail int64) {
 	var open []*os.File
@@ -86,7 +90,7 @@ func copyTail(w io.Writer, path string, tail int64) {
 		from := min(skip, sizes[i])
 		skip -= from
 		if _, err := io.Copy(w, io.NewSectionReader(f, from, sizes[i]-from)); err != nil {
-			return // the reader is gone
+			return // the client has disconnected
 		}
 	}
 }

@@ -6,19 +6,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// runtime finds the home that the executor runs from: the one configured under
-// its name, else the application's own when it is here too, each only if it holds
-// what it must.
-func (k *Keeper) runtime(x *executor, r *api.Runtime) (home string, refused *end) {
+// findRuntime finds the home that the executor runs from: the one configured under its
+// name, otherwise the application's own when it is here too, each only if it has the
+// files that it must have.
+func (p *preparation) findRuntime() *end {
+	r := p.x.app.Template.Runtime
 	if r == nil {
-		return "", nil
+		return nil
 	}
 	var tried []string
-	configured := k.cfg.Runtimes[r.Name]
+	configured := p.cfg.Runtimes[r.Name]
 	for _, c := range []struct{ home, whose string }{
 		{configured, "the node's own (runtimes)"}, {r.Path, "the application's"},
 	} {
@@ -26,7 +25,8 @@ func (k *Keeper) runtime(x *executor, r *api.Runtime) (home string, refused *end
 		case c.home == "":
 			tried = append(tried, fmt.Sprintf("%s: none is given", c.whose))
 		case lacks == "":
-			return c.home, nil
+			p.home = c.home
+			return nil
 		default:
 			tried = append(tried, fmt.Sprintf("%s: %s has no %s%s", c.whose, c.home, lacks, contents(c.home, r.Shows)))
 		}
@@ -35,8 +35,7 @@ func (k *Keeper) runtime(x *executor, r *api.Runtime) (home string, refused *end
 	if r.Setting != "" {
 		next += ", or set " + r.Setting
 	}
-	e := k.refusal(x, fmt.Sprintf("it needs %s %s, which the node does not have; %s", r.Name, r.Version, strings.Join(tried, "; ")), "looking for what it runs from", next)
-	return "", &e
+	return p.x.refusal(fmt.Sprintf("it needs %s %s, which the node does not have; %s", r.Name, r.Version, strings.Join(tried, "; ")), "looking for what it runs from", next)
 }
 
 // missing returns the first file that a home lacks, "" when it has all.
@@ -59,7 +58,7 @@ func contents(home string, patterns []string) string {
 	for _, p := range patterns {
 		list, err := filepath.Glob(filepath.Join(home, filepath.FromSlash(p)))
 		if err != nil {
-			continue // a pattern of the application's that is none
+			continue // the application's pattern is malformed
 		}
 		for _, path := range list {
 			if rel, err := filepath.Rel(home, path); err == nil && len(found) < most {
@@ -73,11 +72,15 @@ func contents(home string, patterns []string) string {
 	return " (there is " + strings.Join(found, ", ") + ")"
 }
 
-// java finds the home of Java: by the environment of the application, by that of the
-// node monitor, or where the program in its PATH is.
-func (k *Keeper) java(x *executor, env []string) (string, *end) {
+// findJava finds the home of Java when the template uses it: by the environment of the
+// application, by that of the node monitor, or where the program in its PATH is.
+func (p *preparation) findJava() *end {
+	t := &p.x.app.Template
+	if !t.Uses("JAVA_HOME") {
+		return nil
+	}
 	var looked []string
-	for _, kv := range env {
+	for _, kv := range t.Env {
 		if home, ok := strings.CutPrefix(kv, "JAVA_HOME="); ok && !strings.Contains(home, "{{") {
 			looked = append(looked, home)
 		}
@@ -92,13 +95,13 @@ func (k *Keeper) java(x *executor, env []string) (string, *end) {
 	}
 	for _, home := range looked {
 		if missing(home, []string{"bin/java"}) == "" {
-			return home, nil
+			p.java = home
+			return nil
 		}
 	}
 	what := "there is no Java on the node: neither JAVA_HOME nor the PATH of the node monitor has one"
 	if len(looked) > 0 {
 		what = "there is no bin/java in " + strings.Join(looked, ", nor in ")
 	}
-	e := k.refusal(x, what, "looking for Java", "install Java on the node, or set JAVA_HOME in the node monitor's environment or in the application's")
-	return "", &e
+	return p.x.refusal(what, "looking for Java", "install Java on the node, or set JAVA_HOME in the node monitor's environment or in the application's")
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// world is a keeper with real processes, and a frontend that has the files of
+// world is a manager with real processes, and a frontend that has the files of
 // content.
 type world struct {
-	*executors.Keeper
+	*executors.Manager
 	t      *testing.T
 	cfg    executors.Config
 	table  *grants.Table
@@ -48,7 +48,7 @@ func newWorld(t *testing.T, change ...func(*executors.Config)) *world {
 	for _, c := range change {
 		c(&w.cfg)
 	}
-	if w.Keeper, err = executors.New(w.cfg); err != nil {
+	if w.Manager, err = executors.New(w.cfg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close(); w.table.Close(); w.holds.Close(); g.Close(0) })

@@ -10,9 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
-// ExecutorKeeper runs executors of applications by the orders of frontends; a node
+// ExecutorManager runs executors of applications by the orders of frontends; a node
 // monitor is one.
-type ExecutorKeeper interface {
+type ExecutorManager interface {
 	OrderExecutors(ctx context.Context, o *Order) (OrderReply, error)
 	// Holdings answers when they differ from those named by incarnation and version, or after the wait with the same. It renews the leases of the
 	// applications that the node follows this frontend for.
@@ -108,7 +108,7 @@ func (h peerHandler) FilePiece(ctx context.Context, sha256 string, offset int64,
 }
 
 var (
-	_ ExecutorKeeper = (*PeerClient)(nil)
+	_ ExecutorManager = (*PeerClient)(nil)
 	_ FileKeeper     = (*PeerClient)(nil)
 )
 

@@ -78,7 +78,7 @@ type PeerPorts struct {
 	Group      GroupViewer
 	Membership MembershipSource
 	Logs       LogReader
-	Executors  ExecutorKeeper
+	Executors  ExecutorManager
 	Files      FileKeeper
 }
 

@@ -20,8 +20,8 @@ const (
 	maxLogs         = 20  // of those, the folders that are kept
 )
 
-// Config is what a Keeper needs. Guard, Files, Table and Holds stay the caller's to
-// close, after the keeper.
+// Config is what a Manager needs. Guard, Files, Table and Holds stay the caller's to
+// close, after the manager.
 type Config struct {
 	Node        string
 	Incarnation int64  // of the node monitor
@@ -59,41 +59,26 @@ type Holds interface {
 	Release(app, executor string)
 }
 
-// Keeper runs the executors of the applications of a node. One goroutine of its own, watch, ends
+// Manager runs the executors of the applications of a node. One goroutine of its own, watch, ends
 // leases, and each executor has one until its process runs.
-type Keeper struct {
+type Manager struct {
 	cfg  Config
 	ctx  context.Context // ends the preparations
 	stop context.CancelFunc
-	work sync.WaitGroup // watch, preparations, removals of folders
+	work sync.WaitGroup // watch, preparations
+
+	folders folders
 
 	mu      sync.Mutex
-	apps    map[string]*application
+	apps    applications
 	version int64
 	wake    chan struct{} // closed and replaced with each version
 	living  int           // executors that have not ended
-	gone    int           // applications that are over
 	none    *sync.Cond    // living became 0
 	closed  bool
 }
 
-// application is an application that has executors here. The keeper's lock guards it.
-type application struct {
-	api.Application
-	frontend    string
-	address     string // of the frontend
-	tenure      int64
-	sequence    int64
-	lastContact time.Time // with its frontend
-	executors   map[string]*executor
-	ended       []wire.HeldExecutor // the oldest first
-	known       map[string]bool     // ids in ended and executors
-	last        int
-	over        bool // its executors are stopped and nothing more starts
-	folder      string
-}
-
-// executor is an executor that has not ended. The keeper's lock guards it.
+// executor is an executor that has not ended. The manager's lock guards it.
 type executor struct {
 	app       *application
 	id        string
@@ -109,8 +94,8 @@ type executor struct {
 	began     time.Time
 }
 
-// New returns a keeper without executors.
-func New(cfg Config) (*Keeper, error) {
+// New returns a manager without executors.
+func New(cfg Config) (*Manager, error) {
 	if cfg.Lease == 0 {
 		cfg.Lease = 30 * time.Second
 	}
@@ -126,58 +111,59 @@ func New(cfg Config) (*Keeper, error) {
 	if err := os.RemoveAll(cfg.Folder); err != nil {
 		return nil, &api.Error{Problem: api.Internal, What: "what an earlier process left cannot be removed: " + err.Error(), Subject: "folder " + cfg.Folder, Tried: "making room for executors", Next: "remove it, or give the node another work_dir"}
 	}
-	k := &Keeper{cfg: cfg, apps: map[string]*application{}, version: 1, wake: make(chan struct{})}
-	k.none = sync.NewCond(&k.mu)
-	k.ctx, k.stop = context.WithCancel(context.Background())
-	k.work.Go(k.watch)
-	return k, nil
+	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, log: cfg.Logger}, version: 1, wake: make(chan struct{})}
+	m.none = sync.NewCond(&m.mu)
+	m.ctx, m.stop = context.WithCancel(context.Background())
+	m.work.Go(m.watch)
+	return m, nil
 }
 
 // changed answers the calls that wait for holdings. It needs the lock.
-func (k *Keeper) changed() {
-	k.version++
-	close(k.wake)
-	k.wake = make(chan struct{})
+func (m *Manager) changed() {
+	m.version++
+	close(m.wake)
+	m.wake = make(chan struct{})
 }
 
 // watch ends the applications whose frontend is silent, until Close.
-func (k *Keeper) watch() {
-	tick := time.NewTicker(k.cfg.Lease / 10)
+func (m *Manager) watch() {
+	tick := time.NewTicker(m.cfg.Lease / 10)
 	defer tick.Stop()
 	for {
 		select {
 		case now := <-tick.C:
-			k.expire(now)
-		case <-k.ctx.Done():
+			m.expire(now)
+		case <-m.ctx.Done():
 			return
 		}
 	}
 }
 
-func (k *Keeper) expire(now time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, a := range k.apps { // they do not depend on each other
-		if silent := now.Sub(a.lastContact); silent > k.cfg.Lease && !a.over {
-			k.cfg.Logger.Warn("the frontend of an application is silent; its executors are stopped", "application", a.ID, "frontend", a.frontend, "silent", silent, "executors", len(a.executors))
-			k.end(a, "its frontend "+a.frontend+" was silent for "+k.cfg.Lease.String())
+func (m *Manager) expire(now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.apps { // they do not depend on each other
+		if silent := now.Sub(a.lastContact); silent > m.cfg.Lease && !a.over {
+			m.cfg.Logger.Warn("the frontend of an application is silent; its executors are stopped", "application", a.ID, "frontend", a.frontend, "silent", silent, "executors", len(a.executors))
+			m.end(a, "its frontend "+a.frontend+" was silent for "+m.cfg.Lease.String())
 		}
 	}
 }
 
 // Close stops every executor and returns when all are gone with their folders.
 // It is safe twice.
-func (k *Keeper) Close() {
-	k.mu.Lock()
-	k.closed = true
-	k.changed() // answers the calls that wait for holdings
-	for _, a := range k.apps {
-		k.end(a, "its node monitor is stopping")
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.changed() // answers the calls that wait for holdings
+	for _, a := range m.apps {
+		m.end(a, "its node monitor is stopping")
 	}
-	for k.living > 0 {
-		k.none.Wait()
+	for m.living > 0 {
+		m.none.Wait()
 	}
-	k.mu.Unlock()
-	k.stop()
-	k.work.Wait()
+	m.mu.Unlock()
+	m.stop()
+	m.work.Wait()
+	m.folders.work.Wait()
 }

@@ -1,0 +1,87 @@
+package executors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// application is an application that has executors here. The manager's lock guards it.
+type application struct {
+	api.Application
+	frontend    string
+	address     string // of the frontend
+	tenure      int64
+	sequence    int64
+	lastContact time.Time // with its frontend
+	executors   map[string]*executor
+	ended       []wire.HeldExecutor // the oldest first
+	known       map[string]bool     // ids in ended and executors
+	last        int
+	over        bool // its executors are stopped and nothing more starts
+	folder      string
+}
+
+// applications are the applications of a node by their ids. The manager's lock guards
+// them.
+type applications map[string]*application
+
+// use returns a function that reports whether an application needs the file with that
+// SHA-256 sum.
+func (l applications) use() func(sha256 string) bool {
+	used := map[string]bool{}
+	for _, a := range l {
+		for _, f := range a.Template.Files {
+			used[f.SHA256] = true
+		}
+	}
+	return func(sha256 string) bool { return used[sha256] }
+}
+
+// checkRoom returns why the node cannot run the executor beside those it has, nil when
+// it can.
+func (l applications) checkRoom(cfg *Config, a *application, x *executor) error {
+	var memory, slots int64
+	for _, b := range l {
+		memory += b.memory()
+		slots += b.slots()
+	}
+	bad := func(what, next string) error {
+		return &api.Error{Problem: api.Busy, What: what, Subject: fmt.Sprintf("executor %s of application %q", x.id, a.ID), Tried: fmt.Sprintf("finding room for it on node %q", cfg.Node), Next: next}
+	}
+	switch {
+	case memory+a.Template.Memory > cfg.Memory:
+		return bad(fmt.Sprintf("it needs %d MB, and the node has %d MB for executors (memory), of which %d MB are taken%s", a.Template.Memory, cfg.Memory, memory, l.holders((*application).memory, "MB")),
+			"give executors less memory, wait for other applications to end, or raise the node's memory")
+	case !a.Grants && slots+int64(x.slots) > int64(cfg.Slots):
+		return bad(fmt.Sprintf("it holds %d slots for as long as it lives, and the node has %d, of which %d are held so%s", x.slots, cfg.Slots, slots, l.holders((*application).slots, "slots")),
+			"give executors fewer slots, wait for other applications to end, or let it take grants")
+	}
+	return nil
+}
+
+// memory returns what the executors of the application take, in MB.
+func (a *application) memory() int64 { return int64(len(a.executors)) * a.Template.Memory }
+
+// slots returns how many slots its executors hold for as long as they live.
+func (a *application) slots() (n int64) {
+	if a.Grants {
+		return 0
+	}
+	for _, x := range a.executors {
+		n += int64(x.slots)
+	}
+	return n
+}
+
+// holders lists the applications that hold a part of something, the largest part first;
+// it returns "" when none does.
+func (l applications) holders(of func(*application) int64, unit string) string {
+	var list []api.Share
+	for _, a := range l { // Shares sorts them
+		list = append(list, api.Share{Who: a.ID, Amount: of(a)})
+	}
+	return api.Shares(list, unit)
+}
