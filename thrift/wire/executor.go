@@ -109,7 +109,7 @@ func (h peerHandler) FilePiece(ctx context.Context, sha256 string, offset int64,
 
 var (
 	_ ExecutorManager = (*PeerClient)(nil)
-	_ FileKeeper     = (*PeerClient)(nil)
+	_ FileKeeper      = (*PeerClient)(nil)
 )
 
 // OrderExecutors sends a node the order for an application.
