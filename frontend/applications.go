@@ -34,7 +34,7 @@ func (f *Frontend) serveApplications() error {
 	// To nodes another process of this frontend is another one, which takes over what
 	// this one had.
 	cfg := application.Config{
-		Frontend: fmt.Sprintf("%s.%08x", f.cfg.ID, uint32(f.process.Incarnation)), Address: f.process.Internal, Scheduler: f.process.Scheduler, Cutoff: f.cfg.Cutoff, DefaultClass: f.defaultClass(),
+		Frontend: fmt.Sprintf("%s.%08x", f.cfg.ID, uint32(f.process.Incarnation)), Address: f.process.Internal, Scheduler: f.process.Scheduler, Cutoff: f.cfg.Cutoff, DefaultClass: f.cfg.defaultClass(),
 		Lease: f.cfg.ApplicationLease,
 		Files: store, Jobs: f.owner.grants, Dial: f.dialNode, Logger: f.log,
 	}

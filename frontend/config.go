@@ -7,6 +7,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Config is the settings of a frontend.
@@ -80,3 +81,10 @@ func (c Config) mastersFault() string {
 }
 
 func isNoAddress(s string) bool { return !daemon.IsAddress(s) }
+
+func (c Config) defaultClass() sched.Class {
+	if c.DefaultClass == sched.Long.String() {
+		return sched.Long
+	}
+	return sched.Short
+}

@@ -11,20 +11,20 @@ import (
 
 // Explain returns why a job waits, or why it ended as it did, with counts and what
 // would change it.
-func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, error) {
-	if e, ok := f.applications.Explain(name); ok {
-		for _, v := range f.owner.dispatch.JobViews(ctx, sched.NewJobID(f.cfg.ID, name), name) {
+func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Explanation, error) {
+	if e, ok := srv.applications.Explain(name); ok {
+		for _, v := range srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.cfg.ID, name), name) {
 			e.Groups = append(e.Groups, v.Share)
 		}
 		return e, nil
 	}
-	s, err := f.look(ctx, "explaining", name)
+	s, err := srv.look(ctx, "explaining", name)
 	if err != nil {
 		return nil, err
 	}
-	views := f.running(ctx, &s)
-	id := sched.NewJobID(f.cfg.ID, name)
-	e, err := ask(ctx, f, fmt.Sprintf("explaining job %q", name), func(o *owner) *api.Explanation { return o.reasons(id) })
+	views := srv.running(ctx, &s)
+	id := sched.NewJobID(srv.cfg.ID, name)
+	e, err := ask(ctx, srv, fmt.Sprintf("explaining job %q", name), func(o *owner) *api.Explanation { return o.reasons(id) })
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (f *Frontend) Explain(ctx context.Context, name string) (*api.Explanation, 
 		e.Why = append([]string{jobs.EndSentence(&s.status)}, e.Why...)
 		return e, nil
 	}
-	e.Why = append(f.owner.dispatch.WaitSentences(&s.status, views), e.Why...)
+	e.Why = append(srv.owner.dispatch.WaitSentences(&s.status, views), e.Why...)
 	return e, nil
 }
 

@@ -7,11 +7,15 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/application"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // CloseJournal takes the journal away from a frontend that runs, as a disk that
 // fails does.
-func (f *Frontend) CloseJournal() error { return f.journal.Close() }
+func (f *Frontend) CloseJournal() error { return f.service.journal.Close() }
+
+// Scheduler returns the service for users and applications.
+func (f *Frontend) Scheduler() wire.Scheduler { return f.service }
 
 // Applications is the service for applications with executors of their own.
 func (f *Frontend) Applications() *application.Service { return f.applications.Service }

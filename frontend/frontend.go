@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,8 +20,6 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-var _ wire.Scheduler = (*Frontend)(nil)
-
 // Frontend is the daemon. New makes it, reads its journal and opens its
 // listeners; Run serves until its context ends.
 type Frontend struct {
@@ -38,14 +35,13 @@ type Frontend struct {
 	metrics *metrics
 
 	owner        *owner
-	submissions  *submissions
-	journal      *journal.Journal
+	service      *schedulerService
 	listeners    *listeners.Listeners
 	applications applications
 
-	scheduler *server.Server
-	internal  *server.Server
-	web       *telemetry.Server // nil when off
+	schedulerServer *server.Server
+	internalServer  *server.Server
+	web             *telemetry.Server // nil when off
 }
 
 // reprobeAfter is shortened by tests.
@@ -91,6 +87,10 @@ func (f *Frontend) assemble() error {
 	}
 	if err := f.newDispatcher(params, clock, names); err != nil {
 		return err
+	}
+	f.service = &schedulerService{
+		cfg: &f.cfg, policy: &f.policy, codec: f.codec, mailbox: f.mailbox, postUnbounded: f.postUnbounded, stopping: f.life.Stopping(),
+		owner: o, listeners: f.listeners, applications: &f.applications,
 	}
 	if err := f.listen(); err != nil {
 		return err
@@ -145,18 +145,18 @@ func incarnation(rep *journal.Report) int64 {
 // to know which process this is.
 func (f *Frontend) resume() error {
 	o := f.owner
-	f.submissions = &submissions{
+	f.service.submissions = &submissions{
 		frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, jobs: o.jobs, dispatch: o.dispatch, refused: f.metrics.refused,
 		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail,
 	}
-	o.grants = &grants{frontend: f.cfg.ID, jobs: o.jobs, dispatch: o.dispatch, room: f.submissions.room, post: f.postUnbounded}
+	o.grants = &grants{frontend: f.cfg.ID, jobs: o.jobs, dispatch: o.dispatch, room: f.service.submissions.room, post: f.postUnbounded}
 	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, Logger: f.log}, f.restore)
 	if err != nil {
 		return err
 	}
-	f.journal, f.submissions.journal, o.outbox.Journal = j, j, j
+	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	f.life.OnClose(j.Close)
-	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internal.Addr().String(), Scheduler: f.scheduler.Addr().String()}
+	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalServer.Addr().String(), Scheduler: f.schedulerServer.Addr().String()}
 	f.inbox = link.NewInbox(f.process.Incarnation)
 	o.scheduler = f.process.Scheduler
 	o.acker = &acker{log: f.log, self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, address: f.process.Internal, number: f.process.Incarnation, codec: f.codec}
@@ -165,12 +165,6 @@ func (f *Frontend) resume() error {
 	}
 	f.restored(rep)
 	return f.serveApplications()
-}
-
-// ask runs a question on the owner goroutine and waits for its answer; tried is its
-// purpose, for errors.
-func ask[T any](ctx context.Context, f *Frontend, tried string, question func(*owner) T) (T, error) {
-	return daemon.Ask(ctx, f.mailbox, tried, func() T { return question(f.owner) })
 }
 
 func (f *Frontend) post(do func()) error { return f.loop.Post(do) }
@@ -187,10 +181,10 @@ func (f *Frontend) Ready() <-chan struct{} { return f.life.Ready() }
 func (f *Frontend) Close() error { return f.life.Close() }
 
 // Addr is where applications reach it, host:port.
-func (f *Frontend) Addr() string { return f.scheduler.Addr().String() }
+func (f *Frontend) Addr() string { return f.schedulerServer.Addr().String() }
 
 // InternalAddr is where the other daemons reach it.
-func (f *Frontend) InternalAddr() string { return f.internal.Addr().String() }
+func (f *Frontend) InternalAddr() string { return f.internalServer.Addr().String() }
 
 // HTTP is where its status is served, "" when off.
 func (f *Frontend) HTTP() string {

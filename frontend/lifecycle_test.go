@@ -145,12 +145,12 @@ func TestJournalFails(t *testing.T) {
 	}
 	p := daemontest.Begin(t, f)
 	<-f.Ready()
-	if _, _, err := f.Submit(t.Context(), sleeps("job", 1, 100*time.Millisecond)); err != nil {
+	if _, _, err := f.Scheduler().Submit(t.Context(), sleeps("job", 1, 100*time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	waited := make(chan error, 1)
 	go func() {
-		s, err := f.Wait(t.Context(), "job", time.Minute)
+		s, err := f.Scheduler().Wait(t.Context(), "job", time.Minute)
 		if err == nil && s.State.Ended() {
 			err = fmt.Errorf("told that %+v", s)
 		} else if err != nil {
@@ -161,7 +161,7 @@ func TestJournalFails(t *testing.T) {
 	if err := f.CloseJournal(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := f.Submit(t.Context(), sleeps("other", 1, 0)); err == nil {
+	if _, _, err := f.Scheduler().Submit(t.Context(), sleeps("other", 1, 0)); err == nil {
 		t.Error("a job was accepted without a journal")
 	}
 	if err := p.End(); err == nil || !strings.Contains(err.Error(), "journal") {

@@ -12,13 +12,13 @@ import (
 )
 
 // TaskLog returns a piece of what a task wrote, from the node that ran it.
-func (f *Frontend) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChunk, error) {
-	id := sched.NewJobID(f.cfg.ID, r.Job)
-	where, err := f.whereRan(ctx, id, &r)
+func (srv *schedulerService) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChunk, error) {
+	id := sched.NewJobID(srv.cfg.ID, r.Job)
+	where, err := srv.whereRan(ctx, id, &r)
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
-	address, err := f.nodeAddress(ctx, where)
+	address, err := srv.nodeAddress(ctx, where)
 	if err != nil {
 		return wire.LogChunk{}, err
 	}
@@ -27,7 +27,7 @@ func (f *Frontend) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChun
 		return wire.LogChunk{}, err
 	}
 	defer func() { _ = pool.Close() }()
-	return wire.NewPeerClient(pool, f.codec).AttemptLog(ctx, wire.AttemptLogRequest{
+	return wire.NewPeerClient(pool, srv.codec).AttemptLog(ctx, wire.AttemptLogRequest{
 		Attempt: sched.AttemptID{Job: id, Task: int32(r.Task), Attempt: int32(r.Attempt)}, //nolint:gosec // checked by the edge
 		Stream:  r.Stream, Offset: r.Offset, Limit: r.Limit,
 	})
@@ -56,8 +56,8 @@ func (o *owner) ran(id sched.JobID, task int) ran {
 }
 
 // whereRan returns the node that runs or ran the task.
-func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequest) (node string, err error) {
-	at, err := ask(ctx, f, fmt.Sprintf("finding the node of task %d of job %q", r.Task, r.Job), func(o *owner) ran { return o.ran(id, r.Task) })
+func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequest) (node string, err error) {
+	at, err := ask(ctx, srv, fmt.Sprintf("finding the node of task %d of job %q", r.Task, r.Job), func(o *owner) ran { return o.ran(id, r.Task) })
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +72,7 @@ func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequ
 		return "", &api.Error{Problem: api.NotFound, What: "its result is older than the last start of this frontend, which does not know where it ran any more", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "look into the work folders of the nodes"}
 	}
-	for _, v := range f.owner.dispatch.JobViews(ctx, id, at.app) {
+	for _, v := range srv.owner.dispatch.JobViews(ctx, id, at.app) {
 		for _, t := range v.Tasks {
 			if t.Task == r.Task {
 				node, _, _ = strings.Cut(t.Node, "/")
@@ -84,12 +84,12 @@ func (f *Frontend) whereRan(ctx context.Context, id sched.JobID, r *wire.LogRequ
 }
 
 // nodeAddress returns where a node serves, by the membership or else by the masters.
-func (f *Frontend) nodeAddress(ctx context.Context, node string) (string, error) {
-	address, err := ask(ctx, f, "finding the address of node "+node, func(o *owner) string { return o.dispatch.NodeAddress(node) })
+func (srv *schedulerService) nodeAddress(ctx context.Context, node string) (string, error) {
+	address, err := ask(ctx, srv, "finding the address of node "+node, func(o *owner) string { return o.dispatch.NodeAddress(node) })
 	if err != nil || address != "" {
 		return address, err
 	}
-	states := f.owner.dispatch.MasterStates(ctx)
+	states := srv.owner.dispatch.MasterStates(ctx)
 	for i := range states {
 		for _, n := range states[i].Nodes {
 			if n.ID == node {

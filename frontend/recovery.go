@@ -50,7 +50,7 @@ func (f *Frontend) restored(rep *journal.Report) {
 func (f *Frontend) cancelUnfit() {
 	var unfit []*jobs.Job
 	for _, j := range f.owner.jobs.All() {
-		if _, unfinished := f.owner.dispatch.JobView(j.ID, 0); unfinished && j.Submission != nil && f.refuses(&j.Submission.Request) != nil {
+		if _, unfinished := f.owner.dispatch.JobView(j.ID, 0); unfinished && j.Submission != nil && unfitReason(&f.policy, &j.Submission.Request) != nil {
 			unfit = append(unfit, j)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 
 // RegisterFrontend notes where an application listens for messages; the answer means
 // that a restarted frontend will know it too.
-func (f *Frontend) RegisterFrontend(ctx context.Context, app, address string) error {
+func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address string) error {
 	if app == "" || len(app) > api.MaxKeyBytes {
 		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its name is empty or longer than %d bytes", api.MaxKeyBytes), Subject: fmt.Sprintf("application at %s", address), Next: "give it a name"}
 	}
-	forgotten, err := f.listeners.Register(app, address)
+	forgotten, err := srv.listeners.Register(app, address)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (f *Frontend) RegisterFrontend(ctx context.Context, app, address string) er
 		records = append(records, journal.Record{Kind: journal.AppAt, App: forgotten})
 	}
 	done := make(chan error, 1)
-	if err := f.journal.Append(records, func(err error) { done <- err }); err != nil {
+	if err := srv.journal.Append(records, func(err error) { done <- err }); err != nil {
 		return err
 	}
 	select {
@@ -37,6 +37,6 @@ func (f *Frontend) RegisterFrontend(ctx context.Context, app, address string) er
 }
 
 // FrontendMessage passes a backend's message on to its application.
-func (f *Frontend) FrontendMessage(_ context.Context, app string, task wire.TaskRef, status int32, message []byte) error {
-	return f.listeners.Send(app, listeners.Message{Task: task, Status: status, Body: message})
+func (srv *schedulerService) FrontendMessage(_ context.Context, app string, task wire.TaskRef, status int32, message []byte) error {
+	return srv.listeners.Send(app, listeners.Message{Task: task, Status: status, Body: message})
 }

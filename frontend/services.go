@@ -3,27 +3,55 @@ package frontend
 import (
 	"context"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/listeners"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
+// schedulerService is the service for users and applications. It may be called from
+// anywhere.
+type schedulerService struct {
+	cfg           *Config
+	policy        *sched.Policy
+	codec         *wire.Codec
+	mailbox       daemon.Mailbox
+	postUnbounded func(do func())
+	stopping      <-chan struct{}
+	owner         *owner // for the owner goroutine, but for queries to the masters
+	submissions   *submissions
+	journal       *journal.Journal
+	listeners     *listeners.Listeners
+	applications  *applications
+}
+
+var _ wire.Scheduler = (*schedulerService)(nil)
+
+// ask runs a question on the owner goroutine and waits for its answer; tried is its
+// purpose, for errors.
+func ask[T any](ctx context.Context, srv *schedulerService, tried string, question func(*owner) T) (T, error) {
+	return daemon.Ask(ctx, srv.mailbox, tried, func() T { return question(srv.owner) })
+}
+
 // listen opens the ports; callers are answered once Run runs.
 func (f *Frontend) listen() (err error) {
-	f.scheduler, err = f.life.Listen(wire.WithApplications(wire.SchedulerProcessor(f), &f.applications), server.Options{
+	f.schedulerServer, err = f.life.Listen(wire.WithApplications(wire.SchedulerProcessor(f.service), &f.applications), server.Options{
 		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.SubmitMaxFrame,
 	})
 	if err != nil {
 		return err
 	}
-	f.internal, err = f.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Files: &f.applications}, f.codec), server.Options{
+	f.internalServer, err = f.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Files: &f.applications}, f.codec), server.Options{
 		Name: "internal service of " + f.cfg.ID, Address: f.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes,
 	})
 	if err != nil {
 		return err
 	}
 	f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, nil, func(s *telemetry.Server) {
-		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) { return f.List(ctx, 0) }))
+		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) { return f.service.List(ctx, 0) }))
 	})
 	return err
 }

@@ -47,32 +47,32 @@ func (o *owner) see(id sched.JobID) seen {
 }
 
 // look returns what is known of a job, in memory or in the journal.
-func (f *Frontend) look(ctx context.Context, tried, name string) (seen, error) {
-	id := sched.NewJobID(f.cfg.ID, name)
-	s, err := ask(ctx, f, fmt.Sprintf("%s job %q", tried, name), func(o *owner) seen { return o.see(id) })
+func (srv *schedulerService) look(ctx context.Context, tried, name string) (seen, error) {
+	id := sched.NewJobID(srv.cfg.ID, name)
+	s, err := ask(ctx, srv, fmt.Sprintf("%s job %q", tried, name), func(o *owner) seen { return o.see(id) })
 	if err == nil && !s.known {
-		s.status, err = f.endedStatus(id, name)
+		s.status, err = srv.endedStatus(id, name)
 	}
 	return s, err
 }
 
 // Status returns the status of a job; the masters are queried for its running tasks.
-func (f *Frontend) Status(ctx context.Context, name string) (api.Status, error) {
-	s, err := f.look(ctx, "looking up", name)
+func (srv *schedulerService) Status(ctx context.Context, name string) (api.Status, error) {
+	s, err := srv.look(ctx, "looking up", name)
 	if err == nil {
-		f.running(ctx, &s)
+		srv.running(ctx, &s)
 	}
 	return s.status, err
 }
 
 // running completes the status of an unfinished job with its running tasks: those that
 // are bound from here, and those of the masters' answers.
-func (f *Frontend) running(ctx context.Context, s *seen) []wire.JobView {
+func (srv *schedulerService) running(ctx context.Context, s *seen) []wire.JobView {
 	if s.status.State.Ended() {
 		return nil
 	}
 	s.status.Running = s.bound
-	views := f.owner.dispatch.JobViews(ctx, sched.NewJobID(f.cfg.ID, s.status.Job), s.app)
+	views := srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.cfg.ID, s.status.Job), s.app)
 	for i := range views {
 		s.status.Running += views[i].Share.Running
 	}
@@ -84,11 +84,11 @@ func (f *Frontend) running(ctx context.Context, s *seen) []wire.JobView {
 
 // List returns the newest jobs first. All masters together are queried for no longer
 // than dispatch.QueryTimeout; what one does not answer in time is shown as not running.
-func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
+func (srv *schedulerService) List(ctx context.Context, limit int) ([]api.Status, error) {
 	if limit <= 0 {
 		limit = listDefault
 	}
-	list, err := ask(ctx, f, "listing jobs", (*owner).seeAll)
+	list, err := ask(ctx, srv, "listing jobs", (*owner).seeAll)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (f *Frontend) List(ctx context.Context, limit int) ([]api.Status, error) {
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
-			f.running(ctx, &list[i])
+			srv.running(ctx, &list[i])
 		})
 	}
 	all.Wait()
@@ -125,12 +125,12 @@ func (o *owner) seeAll() []seen {
 }
 
 // Wait answers when the job has ended or the time is up.
-func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration) (api.Status, error) {
-	id, tried := sched.NewJobID(f.cfg.ID, name), fmt.Sprintf("waiting for the end of job %q", name)
+func (srv *schedulerService) Wait(ctx context.Context, name string, timeout time.Duration) (api.Status, error) {
+	id, tried := sched.NewJobID(srv.cfg.ID, name), fmt.Sprintf("waiting for the end of job %q", name)
 	done := make(chan api.Status, 1)
 	unknown := make(chan struct{})
-	if err := f.post(func() {
-		switch j := f.owner.jobs.Known(id); {
+	if err := srv.mailbox.Post(func() {
+		switch j := srv.owner.jobs.Known(id); {
 		case j == nil:
 			close(unknown)
 		case j.Ended:
@@ -139,7 +139,7 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 			j.WaitEnd(done)
 		}
 	}); err != nil {
-		return api.Status{}, f.mailbox.Refusal(err, tried)
+		return api.Status{}, srv.mailbox.Refusal(err, tried)
 	}
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -147,20 +147,20 @@ func (f *Frontend) Wait(ctx context.Context, name string, timeout time.Duration)
 	case s := <-done:
 		return s, nil
 	case <-unknown:
-		return f.endedStatus(id, name)
+		return srv.endedStatus(id, name)
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-f.life.Stopping():
-		return api.Status{}, f.mailbox.Stopping(tried)
+	case <-srv.stopping:
+		return api.Status{}, srv.mailbox.Stopping(tried)
 	}
-	f.leaveEnd(id, done)
-	return f.Status(context.WithoutCancel(ctx), name)
+	srv.leaveEnd(id, done)
+	return srv.Status(context.WithoutCancel(ctx), name)
 }
 
 // leaveEnd removes a caller that has waited long enough for the end of a job.
-func (f *Frontend) leaveEnd(id sched.JobID, done chan api.Status) {
-	f.postUnbounded(func() {
-		if j := f.owner.jobs.Get(id); j != nil {
+func (srv *schedulerService) leaveEnd(id sched.JobID, done chan api.Status) {
+	srv.postUnbounded(func() {
+		if j := srv.owner.jobs.Get(id); j != nil {
 			j.LeaveEnd(done)
 		}
 	})
@@ -168,14 +168,14 @@ func (f *Frontend) leaveEnd(id sched.JobID, done chan api.Status) {
 
 // Cancel ends a job at once; what is queued of it is dropped and what runs is
 // killed. Cancelling a job that has ended changes nothing.
-func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) {
-	if v, ok := f.applications.Cancel(name, "cancelled by its user"); ok {
+func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Status, error) {
+	if v, ok := srv.applications.Cancel(name, "cancelled by its user"); ok {
 		return api.Status{Job: name, App: name, State: api.StateCancelled, Running: len(v.Executors)}, nil
 	}
-	id, tried := sched.NewJobID(f.cfg.ID, name), fmt.Sprintf("cancelling job %q", name)
+	id, tried := sched.NewJobID(srv.cfg.ID, name), fmt.Sprintf("cancelling job %q", name)
 	done := make(chan api.Status, 1)
-	if err := f.post(func() {
-		j := f.owner.jobs.Known(id)
+	if err := srv.mailbox.Post(func() {
+		j := srv.owner.jobs.Known(id)
 		switch {
 		case j == nil:
 			close(done)
@@ -183,37 +183,37 @@ func (f *Frontend) Cancel(ctx context.Context, name string) (api.Status, error) 
 			done <- j.Status
 		default:
 			j.WaitEnd(done)
-			f.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "cancelled by its user"})
+			srv.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Reason: "cancelled by its user"})
 		}
 	}); err != nil {
-		return api.Status{}, f.mailbox.Refusal(err, tried)
+		return api.Status{}, srv.mailbox.Refusal(err, tried)
 	}
 	select {
 	case s, known := <-done:
 		if !known {
-			return f.endedStatus(id, name)
+			return srv.endedStatus(id, name)
 		}
 		return s, nil
 	case <-ctx.Done():
-		return api.Status{}, f.mailbox.Late(tried)
+		return api.Status{}, srv.mailbox.Late(tried)
 	}
 }
 
 // endedStatus looks for a job among those that ended longer ago.
-func (f *Frontend) endedStatus(id sched.JobID, name string) (api.Status, error) {
-	known, err := f.journal.Lookup(id)
+func (srv *schedulerService) endedStatus(id sched.JobID, name string) (api.Status, error) {
+	known, err := srv.journal.Lookup(id)
 	if err != nil {
 		return api.Status{}, err
 	}
 	if known.Ended == nil {
-		return api.Status{}, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no such job, or it ended more than %v ago", f.cfg.Retention), Subject: fmt.Sprintf("job %q", name),
-			Tried: "looking it up at frontend " + f.cfg.ID, Next: "check the id, and ask the frontend that accepted it"}
+		return api.Status{}, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no such job, or it ended more than %v ago", srv.cfg.Retention), Subject: fmt.Sprintf("job %q", name),
+			Tried: "looking it up at frontend " + srv.cfg.ID, Next: "check the id, and ask the frontend that accepted it"}
 	}
 	return known.Ended.Status, nil
 }
 
 // Nodes returns every group with its nodes; one whose master is away is shown
 // empty.
-func (f *Frontend) Nodes(ctx context.Context) ([]api.MasterState, error) {
-	return f.owner.dispatch.MasterStates(ctx), nil
+func (srv *schedulerService) Nodes(ctx context.Context) ([]api.MasterState, error) {
+	return srv.owner.dispatch.MasterStates(ctx), nil
 }

@@ -20,13 +20,13 @@ import (
 
 // Submit accepts a job: it answers when the job is on the disk, while the core
 // distributes it already. The same key again is the same job.
-func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
-	sub, err := f.prepare(r)
+func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
+	sub, err := srv.prepare(r)
 	if err != nil {
-		f.metrics.refused.Inc()
+		srv.submissions.refused.Inc()
 		return "", false, err
 	}
-	known, err := f.journal.Lookup(sub.Job)
+	known, err := srv.journal.Lookup(sub.Job)
 	if err != nil {
 		return "", false, err
 	}
@@ -38,10 +38,10 @@ func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, dupli
 		err       error
 	}
 	done := make(chan answer, 1)
-	if err := f.post(func() {
-		f.submissions.accept(sub, func(duplicate bool, err error) { done <- answer{duplicate, err} })
+	if err := srv.mailbox.Post(func() {
+		srv.submissions.accept(sub, func(duplicate bool, err error) { done <- answer{duplicate, err} })
 	}); err != nil {
-		return "", false, f.mailbox.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
+		return "", false, srv.mailbox.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
 	}
 	select {
 	case a := <-done:
@@ -53,7 +53,7 @@ func (f *Frontend) Submit(ctx context.Context, r *api.Request) (id string, dupli
 }
 
 // prepare completes a request, and refuses what can never run here.
-func (f *Frontend) prepare(r *api.Request) (*journal.Submission, error) {
+func (srv *schedulerService) prepare(r *api.Request) (*journal.Submission, error) {
 	if r.Key == "" {
 		r.Key = ulid.Make().String()
 	}
@@ -65,29 +65,22 @@ func (f *Frontend) prepare(r *api.Request) (*journal.Submission, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	if err := f.refuses(r); err != nil {
+	if err := unfitReason(srv.policy, r); err != nil {
 		return nil, err
 	}
-	sub := &journal.Submission{Job: sched.NewJobID(f.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
-	sub.Class, sub.Why = api.ClassOf(r, f.cfg.Cutoff, f.defaultClass())
+	sub := &journal.Submission{Job: sched.NewJobID(srv.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
+	sub.Class, sub.Why = api.ClassOf(r, srv.cfg.Cutoff, srv.cfg.defaultClass())
 	return sub, nil
 }
 
-func (f *Frontend) defaultClass() sched.Class {
-	if f.cfg.DefaultClass == sched.Long.String() {
-		return sched.Long
-	}
-	return sched.Short
-}
-
-// refuses returns why the policy cannot run a job, nil when it can. Processes of
+// unfitReason returns why the policy cannot run a job, nil when it can. Processes of
 // applications serve the workers of groups only: under the other policies any
 // worker runs any task, and kairos stops tasks in the middle.
-func (f *Frontend) refuses(r *api.Request) error {
-	if !f.policy.SingleMaster() || jobs.Needs(r) == "" {
+func unfitReason(p *sched.Policy, r *api.Request) error {
+	if !p.SingleMaster() || jobs.Needs(r) == "" {
 		return nil
 	}
-	return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only, its tasks are for a backend of application %q", f.policy.Name, r.App),
+	return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only, its tasks are for a backend of application %q", p.Name, r.App),
 		Subject: fmt.Sprintf("job %q", r.Key), Tried: "accepting it; nothing was accepted", Next: fmt.Sprintf("run the cluster under one of the policies %s, or make them exec tasks", strings.Join(policy.Grouped(), ", "))}
 }
 

@@ -111,6 +111,7 @@ func (w *world) node(group, slots int, change ...func(*nodemonitor.Config)) *nod
 // frontOf is a frontend that runs.
 type frontOf struct {
 	*frontend.Frontend
+	wire.Scheduler
 	cfg     frontend.Config
 	process *daemontest.Process
 }
@@ -139,7 +140,7 @@ func (w *world) runFrontend(cfg frontend.Config) *frontOf {
 		w.t.Fatal(err)
 	}
 	cfg.Listen, cfg.InternalListen = f.Addr(), f.InternalAddr()
-	return &frontOf{f, cfg, daemontest.Run(w.t, f)}
+	return &frontOf{f, f.Scheduler(), cfg, daemontest.Run(w.t, f)}
 }
 
 // againFrontend starts a frontend anew, with its data and where it was.

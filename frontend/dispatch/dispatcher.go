@@ -58,6 +58,8 @@ type Options struct {
 // follow.
 type Dispatcher struct {
 	*core
+	*queries
+	*explanations
 	masters      *masters
 	peers        *peers
 	reservations *reservations
@@ -66,11 +68,12 @@ type Dispatcher struct {
 
 // New returns a dispatcher without links: what its core sends is dropped.
 func New(o Options) (*Dispatcher, error) {
-	d := &Dispatcher{core: newCore(o)}
-	d.steps = runloop.NewStepper(d.act, o.Recorder)
-	d.reservations = newReservations(d.core)
-	d.peers = newPeers(d.core)
-	d.masters = &masters{core: d.core, peers: d.peers}
+	c := newCore(o)
+	d := &Dispatcher{core: c, reservations: newReservations(c), peers: newPeers(c)}
+	d.masters = &masters{core: c, peers: d.peers}
+	d.queries = &queries{d.masters}
+	d.explanations = &explanations{core: c, peers: d.peers, reservations: d.reservations}
+	c.steps = runloop.NewStepper((&actions{c, d.masters, d.peers, d.reservations}).act, o.Recorder)
 	if err := d.masters.connect(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -105,21 +108,6 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	<-ctx.Done()
 	announce.Stop()
 	all.Wait()
-}
-
-// act carries out one action of the core.
-func (d *Dispatcher) act(self sched.Addr, a *sched.Action) {
-	switch a.Kind {
-	case sched.Send:
-		d.send(a)
-	case sched.Timer:
-		d.timers.Set(self, a.At, a.Token)
-	case sched.Persist:
-		if a.Msg.Kind == sched.JobEnded {
-			d.reservations.remove(a.Msg.Job)
-		}
-		d.opts.Jobs.Persist(&a.Msg)
-	}
 }
 
 // Flush sends what the batch of the owner goroutine decided.

@@ -9,52 +9,60 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
+// explanations are what users read about jobs that wait. All but WaitSentences belongs
+// to the owner goroutine.
+type explanations struct {
+	*core
+	peers        *peers
+	reservations *reservations
+}
+
 // Explain returns why the tasks of a job that are at no worker are not, and lists those
 // that were launched without a master, at most so many.
-func (d *Dispatcher) Explain(job sched.JobID, most int) (why []string, tasks []api.TaskStatus) {
-	v, _ := d.JobView(job, most)
+func (e *explanations) Explain(job sched.JobID, most int) (why []string, tasks []api.TaskStatus) {
+	v, _ := e.JobView(job, most)
 	switch {
 	case v.Late:
-		return d.bindingSentences(d.Reservations(job), &v), d.boundTasks(&v)
+		return e.bindingSentences(e.reservations.of(job), &v), e.boundTasks(&v)
 	case v.Unbound > 0:
-		why = []string{fmt.Sprintf("%d of its tasks are held at frontend %s: %s They go out as soon as one has.", v.Unbound, d.opts.Self.Name, d.heldBecause(v.App))}
+		why = []string{fmt.Sprintf("%d of its tasks are held at frontend %s: %s They go out as soon as one has.", v.Unbound, e.opts.Self.Name, e.heldBecause(v.App))}
 	}
 	return why, nil
 }
 
 // BoundTo returns the node that was sent a task from here, "" for none.
-func (d *Dispatcher) BoundTo(job sched.JobID, task int32) string {
-	v, _ := d.JobView(job, int(sched.MaxTasks))
+func (e *explanations) BoundTo(job sched.JobID, task int32) string {
+	v, _ := e.JobView(job, int(sched.MaxTasks))
 	i := slices.IndexFunc(v.Tasks, func(b sched.TaskView) bool { return b.Task == task })
 	if i < 0 {
 		return ""
 	}
-	at, _ := d.opts.Addrs.Ref(v.Tasks[i].Worker)
+	at, _ := e.opts.Addrs.Ref(v.Tasks[i].Worker)
 	return at.Name
 }
 
 // heldBecause returns why the tasks of a job are placed nowhere.
-func (d *Dispatcher) heldBecause(app string) string {
+func (e *explanations) heldBecause(app string) string {
 	work := "the built-in backends"
 	if app != "" {
 		work = fmt.Sprintf("application %q", app)
 	}
-	if d.opts.Policy.SingleMaster() {
+	if e.opts.Policy.SingleMaster() {
 		return "the central master cannot be reached, or has no live worker."
 	}
 	return fmt.Sprintf("no group that can be reached has a live worker for %s.", work)
 }
 
 // bindingSentences returns what late binding has come to for a job.
-func (d *Dispatcher) bindingSentences(r Reservations, v *sched.JobView) []string {
+func (e *explanations) bindingSentences(r Reservations, v *sched.JobView) []string {
 	switch {
 	case v.Unbound == 0:
 		return []string{fmt.Sprintf("All of its %d unfinished tasks are at workers.", v.Bound)}
 	case v.NoWorker:
-		return []string{fmt.Sprintf("%d of its tasks wait at frontend %s: no worker is registered. Workers are asked as soon as one is.", v.Unbound, d.opts.Self.Name)}
+		return []string{fmt.Sprintf("%d of its tasks wait at frontend %s: no worker is registered. Workers are asked as soon as one is.", v.Unbound, e.opts.Self.Name)}
 	}
 	probes := fmt.Sprintf("%d of its tasks are bound to no worker yet: %d reservations went out to %d live workers, and %d questions for a task have come back.",
-		v.Unbound, r.Sent, d.Workers(), r.Asked)
+		v.Unbound, r.Sent, len(e.peers.members), r.Asked)
 	if r.Rejected > 0 {
 		probes += fmt.Sprintf(" %d were turned away by workers with long work and went on to others.", r.Rejected)
 	}
@@ -65,11 +73,11 @@ func (d *Dispatcher) bindingSentences(r Reservations, v *sched.JobView) []string
 }
 
 // boundTasks lists the tasks that are at workers.
-func (d *Dispatcher) boundTasks(v *sched.JobView) []api.TaskStatus {
+func (e *explanations) boundTasks(v *sched.JobView) []api.TaskStatus {
 	tasks := make([]api.TaskStatus, 0, len(v.Tasks))
 	for _, b := range v.Tasks {
 		t := api.TaskStatus{Task: int(b.Task), Attempt: int(b.Attempt), State: "running"}
-		if at, ok := d.opts.Addrs.Ref(b.Worker); ok {
+		if at, ok := e.opts.Addrs.Ref(b.Worker); ok {
 			t.Node = fmt.Sprintf("%s/%d", at.Name, at.Slot)
 		}
 		tasks = append(tasks, t)
@@ -81,25 +89,25 @@ func (d *Dispatcher) boundTasks(v *sched.JobView) []api.TaskStatus {
 // for there.
 //
 // It may be called from anywhere.
-func (d *Dispatcher) WaitSentences(s *api.Status, views []wire.JobView) []string {
+func (e *explanations) WaitSentences(s *api.Status, views []wire.JobView) []string {
 	queued := 0
 	for i := range views {
 		queued += views[i].Share.Queued
 	}
 	counts := fmt.Sprintf("%d of %d tasks have ended, %d run, %d wait in queues.", s.Completed+s.Failed, s.Tasks, s.Running, queued)
-	if d.opts.Policy.NewMaster == nil {
+	if e.opts.Policy.NewMaster == nil {
 		counts = fmt.Sprintf("%d of %d tasks have ended, %d are at workers.", s.Completed+s.Failed, s.Tasks, s.Running)
 	}
 	why := []string{counts}
 	for i := range views {
 		g := &views[i].Share
 		switch {
-		case !g.Reachable && d.opts.Policy.Central:
+		case !g.Reachable && e.opts.Policy.Central:
 			why = append(why, "The central master cannot be reached; what it held is sent to it again when it is back.")
 		case !g.Reachable:
 			why = append(why, fmt.Sprintf("The master of group %d cannot be reached; what it held is distributed again when it stays away.", g.Group))
 		case g.Queued > 0:
-			why = append(why, d.queueSentence(s.Class, g))
+			why = append(why, e.queueSentence(s.Class, g))
 		}
 	}
 	return why
@@ -107,16 +115,16 @@ func (d *Dispatcher) WaitSentences(s *api.Status, views []wire.JobView) []string
 
 // queueSentence returns in which order the tasks of a job wait that a master holds, and
 // what would start them sooner, in the words of the policy.
-func (d *Dispatcher) queueSentence(class string, g *api.GroupShare) string {
+func (e *explanations) queueSentence(class string, g *api.GroupShare) string {
 	w := sched.Waiting{
 		Place: fmt.Sprintf("Group %d", g.Group), Queued: g.Queued, QueuedAll: [...]int{sched.Short: g.AheadShort, sched.Long: g.AheadLong},
 		Workers: g.Serving, OldestWait: g.OldestWait,
 	}
-	if d.opts.Policy.Central {
+	if e.opts.Policy.Central {
 		w.Place = "The central master"
 	}
 	if class == sched.Long.String() {
 		w.Class = sched.Long
 	}
-	return d.opts.Policy.Explain(&w)
+	return e.opts.Policy.Explain(&w)
 }

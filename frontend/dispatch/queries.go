@@ -14,13 +14,18 @@ import (
 // shown as not reachable.
 const QueryTimeout = 500 * time.Millisecond
 
+// queries are questions to the masters. They may be called from anywhere.
+type queries struct {
+	masters *masters // only what never changes
+}
+
 // JobViews returns what every master holds of a job, by group; none under a policy
-// without masters. It may be called from anywhere.
-func (d *Dispatcher) JobViews(ctx context.Context, job sched.JobID, app string) []wire.JobView {
-	if d.opts.Policy.NewMaster == nil {
+// without masters.
+func (q *queries) JobViews(ctx context.Context, job sched.JobID, app string) []wire.JobView {
+	if q.masters.opts.Policy.NewMaster == nil {
 		return nil
 	}
-	return query(ctx, d.masters, func(ctx context.Context, m *master) wire.JobView {
+	return query(ctx, q.masters, func(ctx context.Context, m *master) wire.JobView {
 		v, err := m.peer.JobView(ctx, job, app)
 		if err != nil {
 			v = wire.JobView{}
@@ -31,9 +36,9 @@ func (d *Dispatcher) JobViews(ctx context.Context, job sched.JobID, app string) 
 }
 
 // MasterStates returns every group with its nodes; one whose master does not answer
-// is empty. It may be called from anywhere.
-func (d *Dispatcher) MasterStates(ctx context.Context) []api.MasterState {
-	return query(ctx, d.masters, func(ctx context.Context, m *master) api.MasterState {
+// is empty.
+func (q *queries) MasterStates(ctx context.Context) []api.MasterState {
+	return query(ctx, q.masters, func(ctx context.Context, m *master) api.MasterState {
 		s, err := m.peer.MasterState(ctx)
 		if err != nil {
 			s = api.MasterState{}
@@ -56,11 +61,10 @@ func query[T any](ctx context.Context, s *masters, ask func(context.Context, *ma
 	return answers
 }
 
-// Peers returns the connections to the masters, by group. It may be called from
-// anywhere.
-func (d *Dispatcher) Peers() []*wire.PeerClient {
-	peers := make([]*wire.PeerClient, len(d.masters.list))
-	for g, m := range d.masters.list {
+// Peers returns the connections to the masters, by group.
+func (q *queries) Peers() []*wire.PeerClient {
+	peers := make([]*wire.PeerClient, len(q.masters.list))
+	for g, m := range q.masters.list {
 		peers[g] = m.peer
 	}
 	return peers

@@ -136,10 +136,13 @@ func (r *reservations) reprobeOverdue() {
 	}
 }
 
-// Reservations returns those of a job.
-func (d *Dispatcher) Reservations(job sched.JobID) Reservations {
-	if j := d.reservations.jobs[job]; j != nil {
+// of returns those of a job.
+func (r *reservations) of(job sched.JobID) Reservations {
+	if j := r.jobs[job]; j != nil {
 		return *j
 	}
 	return Reservations{}
 }
+
+// Reservations returns those of a job.
+func (d *Dispatcher) Reservations(job sched.JobID) Reservations { return d.reservations.of(job) }

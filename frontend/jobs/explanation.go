@@ -28,7 +28,7 @@ func EndSentence(s *api.Status) string {
 }
 
 // FailedTasks returns the tasks of a job that have failed, at most so many.
-func (t *Table) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
+func (t *records) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
 	for i := range j.reports {
 		if r := &j.reports[i]; r.failed && len(tasks) < most {
 			tasks = append(tasks, api.TaskStatus{Task: i, Attempt: int(r.attempt), State: "failed", Node: t.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Exit: int(r.exit)})
@@ -48,7 +48,7 @@ func (j *Job) App() string {
 
 // Reporter returns the node that reported the result of a task. ended is false while
 // there is no result; a result that is older than this process has no node.
-func (t *Table) Reporter(j *Job, task int) (node string, ended bool) {
+func (t *records) Reporter(j *Job, task int) (node string, ended bool) {
 	r := &j.reports[task]
 	return t.nodes.name(r.node), r.attempt > 0
 }

@@ -25,10 +25,17 @@ type TaskEnd struct {
 	Failed bool
 }
 
+// records apply what the core records to the jobs, and collect what that means to others.
+type records struct {
+	opts  Options
+	spans spans
+	nodes nodeNames
+}
+
 // Record applies a record of the core to the status of its job, adds what it means to
 // others, and returns it as the journal keeps it. report is the report that was being
 // stepped, nil for none.
-func (t *Table) Record(j *Job, m *sched.Message, report *wire.Item, effects *Effects) journal.Record {
+func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *Effects) journal.Record {
 	if report != nil && (report.Msg.Job != m.Job || report.Msg.First != m.First) {
 		report = nil // of another task
 	}
@@ -62,7 +69,7 @@ func (t *Table) Record(j *Job, m *sched.Message, report *wire.Item, effects *Eff
 }
 
 // taskEnded applies an accepted result.
-func (t *Table) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *journal.Record, effects *Effects) {
+func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *journal.Record, effects *Effects) {
 	rep := &j.reports[m.First]
 	rep.attempt, rep.failed = m.Attempt, m.Outcome == sched.Failed
 	if report != nil {
@@ -89,7 +96,7 @@ func (j *Job) countResult(failed bool) {
 }
 
 // jobEnded decides on the final status of a job, which is shown when it is on the disk.
-func (t *Table) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.Ended {
+func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.Ended {
 	now := time.Now()
 	s := j.Status
 	s.State = map[sched.Outcome]api.State{sched.Done: api.StateCompleted, sched.Failed: api.StateFailed, sched.Killed: api.StateCancelled}[m.Outcome]
@@ -102,14 +109,14 @@ func (t *Table) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.En
 }
 
 // addLife adds an event to the history.
-func (t *Table) addLife(effects *Effects, j *Job, task, attempt int32, event string) {
+func (t *records) addLife(effects *Effects, j *Job, task, attempt int32, event string) {
 	if t.opts.History != nil {
 		effects.life = append(effects.life, lifeEvent{at: t.opts.Clock.Now(), job: j.Status.Job, task: task, attempt: attempt, event: event})
 	}
 }
 
 // addResult adds the start and the end of a task whose result was accepted.
-func (t *Table) addResult(effects *Effects, j *Job, m *sched.Message, report *wire.Item) {
+func (t *records) addResult(effects *Effects, j *Job, m *sched.Message, report *wire.Item) {
 	if t.opts.History == nil {
 		return
 	}

@@ -27,16 +27,14 @@ type Options struct {
 //	        (its submission is                             (its end is          (in the
 //	        being written)                                 being written)       journal for longer)
 type Table struct {
-	opts  Options
-	spans spans
+	records
 	jobs  map[sched.JobID]*Job
 	ended endedJobs
-	nodes nodeNames
 }
 
 // New returns an empty table.
 func New(o Options) *Table {
-	return &Table{opts: o, spans: spans{o.Tracing}, jobs: map[sched.JobID]*Job{}, nodes: newNodeNames()}
+	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}}
 }
 
 // Start returns a job for a submission, and begins its trace: what is journaled of it
