@@ -21,7 +21,7 @@ func TestSim(t *testing.T) {
 		{"sim --trace gen:ec2,jobs=50 --seed 4 --seeds 2", exitDone, "pigeon, seed 5", ""},
 		{"sim --trace gen:ec2,jobs=50 --clairvoyant -o json", exitDone, `"clairvoyant":{"short":`, ""},
 		{"sim --faults 7 --workers 12 --policy pigeon --policy kairos", exitDone, "ok        every accepted job ends, once (30)", ""},
-		{"sim --faults 7 --workers 12 --jobs 5 --fault-kinds crash-node --fault-time 9s", exitDone, "dies, and comes back after", ""},
+		{"sim --faults 7 --workers 12 --jobs 5 --fault-kinds crash-node --fault-time 9s", exitDone, "dies and restarts after", ""},
 		{"sim --faults x", exitUsage, "", `--faults "x"`},
 		{"sim --faults 1 --policy nonesuch", exitUsage, "", "nonesuch"},
 		{"sim --faults 1 --fault-kinds crush-node", exitUsage, "", `did you mean "crash-node"`},

@@ -121,10 +121,10 @@ func printChecks(out io.Writer, r *sim.Report) {
 		switch {
 		case c.Violated != nil:
 			fmt.Fprintf(out, "  VIOLATED  %s\n", c.Name)
-		case c.Looked == 0:
+		case c.Evaluated == 0:
 			fmt.Fprintf(out, "  --        %s (nothing to check)\n", c.Name)
 		default:
-			fmt.Fprintf(out, "  ok        %s (%d)\n", c.Name, c.Looked)
+			fmt.Fprintf(out, "  ok        %s (%d)\n", c.Name, c.Evaluated)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// deliver steps the core and carries its actions out.
+// deliver steps a core and carries out its actions.
 func (e *engine) deliver(from, to sched.Addr, m *sched.Message) {
 	e.out.Reset()
 	e.cores[to.Role][to.ID].Step(e.now, from, m, &e.out)
@@ -24,7 +24,7 @@ func (e *engine) deliver(from, to sched.Addr, m *sched.Message) {
 	}
 }
 
-// act carries one action out. It is the only place that does.
+// act carries out one action. Every action passes through it.
 func (e *engine) act(self sched.Addr, a *sched.Action) {
 	switch a.Kind {
 	case sched.Send:
@@ -86,7 +86,7 @@ func (e *engine) post(from, to sched.Addr, m *sched.Message) {
 	}
 }
 
-// persist sees what the distributors enter into their books.
+// persist derives the outcome of jobs and tasks from what distributors persist.
 func (e *engine) persist(self sched.Addr, m *sched.Message) {
 	switch m.Kind {
 	case sched.TaskEnded:

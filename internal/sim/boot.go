@@ -6,9 +6,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// boot registers workers with masters and masters with distributors, and tells
-// those who speak to workers which there are, at time 0 and without delay,
-// before anything is counted.
+// boot registers workers with masters and masters with distributors, and sends the
+// membership to the cores that address workers themselves. All of this happens at time
+// 0, without delay, and before messages are counted.
 func (e *engine) boot() {
 	delay := e.cfg.Delay
 	e.cfg.Delay = 0
@@ -39,7 +39,8 @@ func (e *engine) boot() {
 	e.counting = true
 }
 
-// announceMasters tells the masters of each other, where they hand each other tasks.
+// announceMasters makes the masters known to each other under policies whose masters
+// exchange tasks.
 func (e *engine) announceMasters() {
 	if !e.cfg.Policy.CrossGroup {
 		return
@@ -54,8 +55,8 @@ func (e *engine) announceMasters() {
 	}
 }
 
-// announceWorkers tells those who speak to workers themselves which there are. All get
-// one list.
+// announceWorkers sends one list of all workers to the cores that address workers
+// themselves.
 func (e *engine) announceWorkers() {
 	p := &e.cfg.Policy
 	if p.NewMaster != nil && !p.Central {

@@ -6,14 +6,14 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Check is one of the things that must hold, with how often it was looked at.
+// Check is one condition that must hold, and how often it was evaluated.
 type Check struct {
-	Name     string
-	Looked   int
-	Violated error // nil when it held
+	Name      string
+	Evaluated int
+	Violated  error // nil if it held
 }
 
-// The checks, in the order in which they are shown.
+// The checks, in the order of the report.
 const (
 	checkJobs = iota
 	checkResults
@@ -31,28 +31,28 @@ const (
 var checkNames = [numChecks]string{
 	checkJobs:     "every accepted job ends, once",
 	checkResults:  "every task has one accepted result, of an attempt that ran to its end",
-	checkRoom:     "a worker starts what it has room for, and suspends and continues what is there",
-	checkGone:     "a master launches nothing at a worker that is gone, and nothing of a job that it has forgotten",
+	checkRoom:     "a worker starts only tasks that it has room for, and suspends and resumes only tasks that it holds",
+	checkGone:     "a master launches nothing at a lost worker, and no task of a job that it has forgotten",
 	checkReserved: "reserved workers run no long task",
-	checkWeight:   "of any W tasks that general workers take from the queues one is long while long ones wait",
-	checkMarks:    "only what can be is suspended, or started anew",
+	checkWeight:   "of any W tasks that general workers take from the queues, one is long while long ones wait",
+	checkMarks:    "only tasks that allow it are suspended or restarted",
 	checkCores:    "every core keeps its own invariants, after each step",
 	checkRest:     "at rest nothing runs, every worker is idle, no master holds a job, every result is acknowledged",
 	checkSame:     "the same inputs give the same actions",
 }
 
-// job is what the frontends' journals hold of a job.
+// job is what the frontends' journals contain about a job.
 type job struct {
 	id       sched.JobID
 	owner    int
 	marks    sched.Marks
 	accepted bool
-	results  []int // accepted, per task
+	results  []int // number of accepted results, per task
 	ended    int
 	outcome  sched.Outcome
 }
 
-// checker keeps what the checks need.
+// checker holds the state of the checks.
 type checker struct {
 	jobs   []*job
 	byID   map[sched.JobID]*job
@@ -76,16 +76,17 @@ func (c *checker) newJob(m *sched.Message, owner int) *job {
 	return j
 }
 
-// mustf notes that a check was looked at, and the violation if it does not hold.
+// mustf counts an evaluation of a check, and records a violation if the condition does
+// not hold.
 func (c *checker) mustf(check int, holds bool, format string, args ...any) {
-	c.checks[check].Looked++
+	c.checks[check].Evaluated++
 	if !holds && c.err == nil {
 		c.err = fmt.Errorf(format, args...)
 		c.checks[check].Violated = c.err
 	}
 }
 
-// countRecord enters a record into what is known of its job.
+// countRecord applies a journal record to the checker's account of its job.
 func (w *world) countRecord(f *daemon, m *sched.Message) {
 	c := &w.check
 	j := c.byID[m.Job]
@@ -103,8 +104,8 @@ func (w *world) countRecord(f *daemon, m *sched.Message) {
 	}
 }
 
-// recount counts the results of a frontend's jobs after its journal was cut. A job that
-// was not accepted may be lost.
+// recount recomputes the results of a frontend's jobs after its journal was truncated.
+// Only a job that was not accepted may be missing.
 func (w *world) recount(f *daemon) {
 	for _, j := range w.check.jobs {
 		if j.owner == f.id {
@@ -120,7 +121,7 @@ func (w *world) recount(f *daemon) {
 	}
 }
 
-// checkStep checks a core after a step.
+// checkStep checks the invariants of a core after a step.
 func (w *world) checkStep(h *host, m *sched.Message, out []sched.Action) {
 	err := h.core.Valid()
 	w.check.mustf(checkCores, err == nil, "%s, after %s: %w", h.p.daemonID, sched.Describe(m), err)
@@ -138,9 +139,10 @@ func (w *world) checkStep(h *host, m *sched.Message, out []sched.Action) {
 	}
 }
 
-// checkWeight counts the short tasks in a row that general workers took from a master's
-// queues while long ones waited. Tasks that come in, or in again, may find a worker idle;
-// all other launches are taken from the queues.
+// checkWeight counts the consecutive short tasks that general workers took from a
+// master's queues while long tasks waited. A task that arrives or returns may be
+// launched at an idle worker without passing through a queue, so launches of such steps
+// do not count.
 func (w *world) checkWeight(d *daemon, core sched.MasterCore, in *sched.Message, out []sched.Action) {
 	arrived := in.Kind == sched.Tasks || in.Kind == sched.Refused || in.Kind == sched.Timeout
 	reserved := map[int32]bool{}
@@ -160,7 +162,7 @@ func (w *world) checkWeight(d *daemon, core sched.MasterCore, in *sched.Message,
 }
 
 func (d *daemon) isReserved(worker int32, now map[int32]bool) bool {
-	if r, told := now[worker]; told {
+	if r, set := now[worker]; set {
 		return r
 	}
 	return int(worker) < len(d.members) && d.members[worker].reserved
@@ -178,21 +180,22 @@ func (w *world) checkLaunch(d *daemon, a *sched.Action) {
 	case sched.SetReserved:
 		x.reserved = a.Msg.Reserved
 	case sched.Launch, sched.Preempt:
-		c.mustf(checkGone, !x.gone, "%s launches at a worker that is gone: %s", d.daemonID, sched.DescribeAction(a))
+		c.mustf(checkGone, !x.gone, "%s launches at a lost worker: %s", d.daemonID, sched.DescribeAction(a))
 		c.mustf(checkReserved, !x.reserved || a.Msg.Class != sched.Long, "%s launches a long task at a reserved worker: %s", d.daemonID, sched.DescribeAction(a))
 		c.mustf(checkGone, d.payloads[a.Msg.Job], "%s launches a task of a job that it has forgotten: %s", d.daemonID, sched.DescribeAction(a))
 	}
 }
 
-// checkYield checks that what is to be started anew can be.
+// checkYield checks that only restartable tasks are stopped in order to be started
+// again.
 func (w *world) checkYield(x *worker, m *sched.Message) {
 	if m.Kind == sched.Yield {
 		j := w.check.byID[m.Job]
-		w.check.mustf(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is to start anew what cannot be: %s", x.node.daemonID, sched.Describe(m))
+		w.check.mustf(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is told to restart a task that does not allow it: %s", x.node.daemonID, sched.Describe(m))
 	}
 }
 
-// checkStart checks that a worker has room for what it starts.
+// checkStart reports whether a worker has room for the task that it starts.
 func (w *world) checkStart(self sched.Addr, m *sched.Message) bool {
 	h, running := w.hostOf(self), 0
 	for _, i := range w.runs.byWorker[self.ID] {
@@ -209,5 +212,5 @@ func (w *world) checkStart(self sched.Addr, m *sched.Message) bool {
 	return room
 }
 
-// seconds prints a time for people.
+// seconds formats a time for people.
 func seconds(t sched.Time) string { return fmt.Sprintf("%.3f s", float64(t)/1e9) }

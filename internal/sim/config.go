@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Config is one simulated cluster and how it is watched.
+// Config describes one simulated cluster and how it is observed.
 type Config struct {
 	Policy    sched.Policy
 	Params    sched.Params
@@ -17,56 +17,56 @@ type Config struct {
 	Seed      uint64
 	Observer  Observer  // nil for none
 	Inspector Inspector // nil for none
-	Actions   io.Writer // where the cores' actions are written as text, nil for nowhere
+	Actions   io.Writer // receives the cores' actions as text; nil for none
 }
 
-// Observer sees the life of every task.
+// Observer is notified of every event in the life of a task.
 type Observer interface {
-	// Event tells that at the given instant something happened to a task of the
-	// job with the given index in the workload (task -1: to the job itself). The
-	// address is where.
+	// Event is called for an event of a task of the job with the given index in the
+	// workload; task -1 stands for the job itself. The event happened at the core
+	// with the address where.
 	Event(at sched.Time, job int, task, attempt int32, what string, where sched.Addr)
 }
 
-// Inspector may look at the cores between two events; it changes nothing.
+// Inspector examines the cores between two events. It must not change them.
 type Inspector interface {
-	// Arrived tells that so many jobs have arrived, the last one just now.
+	// Arrived is called when a job has arrived, with the number of jobs so far.
 	Arrived(jobs int, cores func(sched.Role) []sched.Core)
 }
 
-// Job is one job of a workload. Its key is its line: what is drawn for a job is drawn
-// from (seed, key), simulated and live alike.
+// Job is one job of a workload. Its line is its key: every draw for a job depends on
+// (seed, key) alone, in simulation as in live runs.
 type Job struct {
 	Line      int
 	Arrival   sched.Time
 	Estimate  sched.Time // of one task, as the submitter states it
-	Long      bool       // the class that the scheduler is told
+	Long      bool       // the declared class
 	Durations []int64    // of each task, in nanoseconds; read, never written
 }
 
-// Outcome is what a run gave.
+// Outcome is the result of a run.
 type Outcome struct {
 	Jobs        []JobOutcome
-	Starts      []sched.Time // first start of every task, jobs one after another
+	Starts      []sched.Time // first start of every task, in the order of jobs
 	Completed   int
 	Failed      int
 	Attempts    int
-	Messages    uint64    // between cores; a batch of k tasks counts k
+	Messages    uint64    // between cores; a message with k tasks counts k times
 	Sent        [4]uint64 // of these, by the role that sent them
 	Suspensions uint64
 	Makespan    sched.Time // from time 0 to the last report
-	Busy        sched.Time // sum of the time workers ran tasks
+	Busy        sched.Time // total time that workers ran tasks
 	Events      uint64
 }
 
-// JobOutcome is how one job fared.
+// JobOutcome is the result of one job.
 type JobOutcome struct {
 	Completion sched.Time // from its arrival to the report of its last task
 	FirstTask  int        // index of its first task in Outcome.Starts
 	Ended      bool
 }
 
-// Valid refuses a cluster that cannot be, or not under its policy.
+// Valid returns an error if the cluster is impossible, or impossible under its policy.
 func (c *Config) Valid() error {
 	switch {
 	case c.Policy.NewDistributor == nil || c.Policy.NewWorker == nil:
@@ -86,10 +86,10 @@ func (c *Config) Valid() error {
 	return c.whole()
 }
 
-// cores is how many workers (slots) one worker core stands for.
+// cores returns the number of slots that one worker core stands for.
 func (c *Config) cores() int { return c.Policy.SlotsPerWorker() }
 
-// whole says that the workers make up whole nodes.
+// whole returns an error unless the workers divide evenly into nodes.
 func (c *Config) whole() error {
 	n := c.cores()
 	if c.Policy.Central {

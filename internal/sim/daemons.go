@@ -2,7 +2,7 @@ package sim
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// startMaster starts the master of a group: the first one, or one that follows another.
+// startMaster starts the master of a group: the first one, or a successor.
 func (w *world) startMaster(g int) {
 	m := w.masters[g]
 	m.life++
@@ -47,7 +47,7 @@ func (w *world) startMaster(g int) {
 	w.startHeartbeat(&m.process, func() { w.masterHeartbeat(m) })
 }
 
-// announceMaster has a frontend, or another master, reach a master.
+// announceMaster makes a master reachable for a frontend or for another master.
 func (w *world) announceMaster(m, to *daemon) {
 	if m.alive && to.alive && m.host != nil {
 		up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(m.id)}, Serves: m.serves} //nolint:gosec // groups are few
@@ -55,13 +55,15 @@ func (w *world) announceMaster(m, to *daemon) {
 	}
 }
 
-// killMaster ends a master; the first messages of each of its links may still arrive.
+// killMaster ends a master. The first keep messages on each of its links may still
+// arrive.
 func (w *world) killMaster(g, keep int) {
 	w.masters[g].alive = false
 	w.dropTraffic(w.masters[g].daemonID, keep)
 }
 
-// loseMaster has a frontend, or another master, take a master for lost, be it so or not.
+// loseMaster makes a frontend, or another master, declare a master lost, whether or not
+// it is.
 func (w *world) loseMaster(by *daemon, g int) {
 	if by.alive && by.host != nil && !(by.role == sched.Master && by.id == g) {
 		by.lost[g] = true
@@ -69,7 +71,7 @@ func (w *world) loseMaster(by *daemon, g int) {
 	}
 }
 
-// startFrontend starts a frontend, which reads its journal.
+// startFrontend starts a frontend, which restores its journal.
 func (w *world) startFrontend(i int) {
 	f := w.frontends[i]
 	f.life++
@@ -98,8 +100,8 @@ func (w *world) startFrontend(i int) {
 	w.startHeartbeat(&f.process, func() { w.frontendHeartbeat(f) })
 }
 
-// killFrontend ends a frontend; the first messages of each of its links may still
-// arrive. Its journal loses up to so many records that are not on its disk.
+// killFrontend ends a frontend. The first keep messages on each of its links may still
+// arrive; its journal loses at most unwritten records, none of which is on its disk.
 func (w *world) killFrontend(i, keep, unwritten int) {
 	f := w.frontends[i]
 	f.alive = false
@@ -108,7 +110,7 @@ func (w *world) killFrontend(i, keep, unwritten int) {
 	w.recount(f)
 }
 
-// sendFrom puts what a core sends on its way.
+// sendFrom sends a message of a core.
 func (w *world) sendFrom(self sched.Addr, a *sched.Action) {
 	h := w.hostOf(self)
 	switch {
@@ -137,8 +139,8 @@ func (w *world) daemonsOf(r sched.Role) []*daemon {
 	return w.frontends
 }
 
-// sendToWorker sends what a master or a frontend has for a worker, which it names by its
-// number.
+// sendToWorker sends a message of a master or a frontend to a worker, which the message
+// names by number.
 func (w *world) sendToWorker(d *daemon, a *sched.Action) {
 	to := w.workerByNumber(d, a.To.ID)
 	if d.role == sched.Master {
@@ -152,7 +154,7 @@ func (w *world) sendToWorker(d *daemon, a *sched.Action) {
 	w.sendOnLink(e)
 }
 
-// workerByNumber returns the worker that has the number, nil for none.
+// workerByNumber returns the worker that a sender means by a number, or nil.
 func (w *world) workerByNumber(by *daemon, number int32) *worker {
 	list := w.byNumber
 	if by != nil && by.role == sched.Master && !w.cfg.Policy.SingleMaster() {
@@ -216,7 +218,7 @@ func (w *world) deliverToMaster(m *daemon, e *envelope, msg *sched.Message) {
 	w.stepCore(m.host, from, msg)
 }
 
-// forget is called when a core holds nothing of a job any more.
+// forget is called when a core holds nothing of a job any longer.
 func (w *world) forget(self sched.Addr, job sched.JobID) {
 	if d := w.hostOf(self).daemon; d != nil {
 		delete(d.payloads, job)

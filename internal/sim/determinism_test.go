@@ -13,8 +13,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// drawn is a workload of both classes made of whole numbers only, so that it is
-// the same on every machine.
+// drawn returns a workload of both classes. It is made of integers only, so that it is the
+// same on every machine.
 func drawn() *workload.Workload {
 	r := sched.Rand(5, 0)
 	w := &workload.Workload{Name: "drawn"}
@@ -36,42 +36,39 @@ func drawn() *workload.Workload {
 	return w
 }
 
-// actions runs it on unequal groups and gives all that the cores did.
+// actions runs the drawn workload on unequal groups and returns the actions of all cores.
 func actions(t *testing.T, spec string, seed uint64) []byte {
 	t.Helper()
-	p, params, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second, Weight: 5, Reserved: 0.1})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b bytes.Buffer
-	run(t, drawn(), sim.Config{
-		Policy: p, Params: params, Groups: []int{12, 10, 8}, Frontends: 4, Delay: 500 * sched.Microsecond, Seed: seed, Actions: &b,
-	})
+	run(t, drawn(), under(t, spec, sim.Config{
+		Params: sched.Params{Cutoff: sched.Second, Weight: 5, Reserved: 0.1},
+		Groups: []int{12, 10, 8}, Frontends: 4, Delay: 500 * sched.Microsecond, Seed: seed, Actions: &b,
+	}))
 	return b.Bytes()
 }
 
-// drawless are the policies that leave nothing to chance: a central scheduler
-// sees all workers.
+// drawless lists the policies that draw nothing: their central scheduler knows all
+// workers.
 var drawless = []string{"fifo", "priority", "kairos"}
 
-// The same seed gives the same actions, byte for byte; another seed gives others
-// where a policy draws.
+// The same seed produces the same actions, byte for byte; another seed produces others if
+// the policy draws.
 func TestSameSeedSameActions(t *testing.T) {
 	for _, name := range policy.Names() {
 		first := actions(t, name, 1)
 		for range 3 {
 			if !bytes.Equal(first, actions(t, name, 1)) {
-				t.Fatalf("%s: the same seed gave other actions", name)
+				t.Fatalf("%s: the same seed produced other actions", name)
 			}
 		}
 		if same := bytes.Equal(first, actions(t, name, 2)); same != slices.Contains(drawless, name) {
-			t.Errorf("%s: another seed gave the same actions: %v", name, same)
+			t.Errorf("%s: another seed produced the same actions: %v", name, same)
 		}
 	}
 }
 
-// The actions are the same on every machine: this is their SHA-256. It changes when
-// a decision, its order, or the text form of an action changes, and then only.
+// The actions are the same on every machine: this is their SHA-256. It changes only when a
+// decision, its order, or the text form of an action changes.
 func TestSameActionsOnEveryMachine(t *testing.T) {
 	for name, want := range map[string]string{
 		"pigeon":              "e9a04982d936e63271a480257f27238fb38815d3c3deb5c51b14ec694846499d",
@@ -79,6 +76,11 @@ func TestSameActionsOnEveryMachine(t *testing.T) {
 		"pigeon-x":            "bc25336dee3d6189cd0ed44777e2da88b83b00f83a1530305b09c1a69f95d306",
 		"pigeon-sort:tail=no": "a5972200f348319c1c1e2eb3fdf9409563a27397ad07c4317feb15afc29ba7a7",
 		"pigeon-x:tail=no":    "143dd79aec85e48ba74b4090af41b67d0edd72cfbe292be92af781320a5eb219",
+		"sparrow":             "d51a9cadccdadb825a42cccd7f9414c7da8c0097df2e268700e86632e65e64c5",
+		"hawk":                "163a32bd136630fc2204c49bb85b5a679cf1993732058075c4c873e9fda197aa",
+		"eagle":               "77ea5ac4ae5e647b76da058e5b69e0f7ff178b4b6a9e6122bf02b4d889f0c47f",
+		"fifo":                "0f4c839df0645de30039dd0bde7f3d897722ff48fcfbc5ac68e87cab2bb16fe3",
+		"priority":            "ca3852e0a5e4a3508a797fb2c6ec3a8073f8e6007670287c4c3ff88ea82172b6",
 		"peacock":             "e2a8c86f4e0dd9cb5dc8c298a455554ab90c98b5e61f1871bec16d24b625ef5f",
 		"kairos":              "782e21e2fb26ed7ad1b5bebbdcc7b2d07b30cadcac6e48d9c2334207f4670395",
 	} {

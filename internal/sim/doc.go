@@ -1,39 +1,40 @@
-// Package sim runs the scheduling cores in virtual time: the very cores that the daemons
-// run, on an event heap, with a workload instead of backends.
+// Package sim runs the scheduling cores of the daemons in virtual time, on an event heap,
+// with a workload instead of backends.
 //
 //	jobs ──Submit──▶ distributors ⇄ masters ⇄ workers ──Start──▶ end at now + duration
 //	                      └──────── each message takes Delay ────────┘
 //
-// It has two uses, with one event loop and one place that carries out actions:
+// It has two uses, which share the event loop and the code that carries out actions:
 //
 //	Run              faults off, for measuring: the engine alone
-//	RunWithFaults    faults on, for checking: a World of imitated daemons around the engine
+//	RunWithFaults    faults on, for checking: a world of imitated daemons around the engine
 //
 // # Faults off
 //
-// Real are every scheduling decision, its order, its messages and timers. Left out are the
-// journal, the wire, batching, heartbeats, leases, retransmission and the cost of all of
-// these; a message is neither lost nor repeated.
+// Every scheduling decision, its order, its messages and its timers are real. The journal,
+// the wire, batching, heartbeats, leases, retransmission and their cost are left out; no
+// message is lost or repeated.
 //
 // # Faults on
 //
-// Cores know of a failure by its outcome (WorkerLost, MasterLost, Members, Resent), which
-// the shells around them find out. [world] imitates the shells as far as that needs, each
+// Shells detect failures and inform their cores of the outcome (WorkerLost, MasterLost,
+// Members, Resent). The type world imitates the shells as far as that requires, each
 // subject in one file:
 //
-//	network.go       links that keep the order and send again; notices that may be lost,
-//	                 repeated and reordered; partitions
-//	heartbeat.go     who is taken for lost after how long; what is sent again, asked again
+//	network.go       ordered, retransmitting links; notices that may be lost, repeated
+//	                 and reordered; partitions
+//	heartbeat.go     timeouts after which a daemon is declared lost or a request repeated
 //	registration.go  nodes at their master
-//	membership.go    workers and frontends that everybody knows, under a single master
+//	membership.go    workers and frontends known to all daemons, under a single master
 //	journal.go       a frontend's journal, its disk, its restart; submit and acknowledge
-//	daemons.go, nodes.go   starts, deaths, and how a message finds its core
+//	daemons.go, nodes.go   starts, deaths, and the delivery of messages to cores
 //
-// [Faults] says what may happen; plan.go draws what does, and when, from one seed; check.go
-// and faulty.go hold what must be true after every step and at the end. Not imitated: the
-// wire's format, batches as such, flow control and full queues of links, backends that
-// register, and two masters of one group at once.
+// [Faults] configures the faults; plan.go draws them and their times from one seed;
+// check.go and faultrun.go check what must hold after every step and at the end. Not
+// imitated are the wire's format, batches as such, flow control and full queues of links,
+// backends that register, and two masters of one group at once.
 //
-// Events of equal time run in the order in which they were made, so one seed gives one
-// history, on every machine.
+// Events of equal time run in the order in which they were created, so a seed produces the
+// same history on every machine.
+
 package sim

@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// engine runs cores in virtual time: messages, timers and the slots in which tasks run.
-// With faults off it is all there is, and a message reaches its core as it was sent.
+// engine runs cores in virtual time: messages, timers, and the slots in which tasks run.
+// With faults off there is nothing else, and a message reaches its core as it was sent.
 type engine struct {
 	cfg      Config
 	work     []Job
@@ -24,9 +24,9 @@ type engine struct {
 	now      sched.Time
 	counting bool
 	out      sched.Actions
-	stopped  []int32 // runs that were stopped in this step: their ends are the next steps
+	stopped  []int32 // runs that this step stopped; their ends are the next steps
 	calls    calls
-	world    *world // what stands around the cores, nil while faults are off
+	world    *world // imitates the daemons around the cores; nil with faults off
 	result   Outcome
 	actions  *bufio.Writer
 }
@@ -106,7 +106,7 @@ func (e *engine) addGroup(g int32, size int) {
 	}
 }
 
-// step takes the next event; false when there is none.
+// step processes the next event. It reports whether there was one.
 func (e *engine) step() bool {
 	const arrival, message, due, none = 0, 1, 2, 3
 	next, best := none, stamp{}

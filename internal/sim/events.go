@@ -2,12 +2,11 @@ package sim
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// An event comes from one of three sources, each ordered in itself: arrivals
-// (by the workload), messages (all take the same delay, so a ring keeps their
-// order), and timers with task ends (a heap). The next event is the smallest
-// (time, number) of the three heads.
+// Events come from three ordered sources: arrivals (ordered by the workload), messages
+// (all have the same delay, so a ring keeps their order), and timers with the ends of
+// tasks (a heap). The next event is the smallest (time, number) of the three heads.
 
-// stamp orders events: by time, then by the order in which they were made.
+// stamp orders events by time, then by the order in which they were created.
 type stamp struct {
 	at  sched.Time
 	num uint64
@@ -17,7 +16,7 @@ func (a stamp) before(b stamp) bool {
 	return a.at < b.at || (a.at == b.at && a.num < b.num)
 }
 
-// mail is a message on its way.
+// mail is a message in flight.
 type mail struct {
 	stamp
 	from, to sched.Addr
@@ -50,22 +49,23 @@ func (r *ring) pop() {
 	r.size--
 }
 
-// alarm is a timer of a core, the end of a task at a worker, or, with faults, a call.
+// alarm is a core's timer, the end of a task at a worker or, with faults, a function
+// call.
 type alarm struct {
 	stamp
 	core    sched.Addr
-	token   uint64 // of the timer; of a call its index
-	run     int32  // index of the run that ends, or one of those below
-	version uint32 // of the run: an end that was postponed has an older one
+	token   uint64 // of the timer; the index of a call
+	run     int32  // index of the run that ends, isTimer or isCall
+	version uint32 // of the run; the alarm is void if it has a newer one
 }
 
-// Values of alarm.run that are no index.
+// Values of alarm.run other than an index.
 const (
 	isTimer int32 = -1
 	isCall  int32 = -2
 )
 
-// calls are functions to be called at an instant, by the index in their alarm.
+// calls holds functions that are due at an instant, by the index in their alarm.
 type calls struct {
 	list []func()
 	free []uint64

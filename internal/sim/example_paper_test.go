@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// jobs makes a workload of jobs that arrive together, in order, with the given
-// keys; durations are in seconds.
+// jobs returns a workload of jobs that arrive together, in order, with the given keys and
+// durations in seconds.
 func jobs(keys []int, durations ...[]int64) *workload.Workload {
 	w := &workload.Workload{Name: "example"}
 	for i, list := range durations {
@@ -64,8 +64,8 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-// Unequal groups get equal shares of each job, as the paper's distributor knows
-// nothing of their sizes: under a load that a small group cannot carry the jobs
+// Unequal groups receive equal shares of each job, because the paper's distributor does
+// not know their sizes: under a load that exceeds the capacity of a small group, jobs
 // wait for it.
 func TestUnequalGroups(t *testing.T) {
 	w, err := workload.Open("gen:uniform,jobs=400,load=0.9,workers=12,fanout=12,spread=0,mean=100ms")

@@ -10,25 +10,25 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Faults are the settings that exist only in simulation. A run with faults is for
-// checking, not for measuring: around the cores stand shells that send heartbeats,
-// register again, send again and keep a journal.
+// Faults holds the settings of a run with faults. Such a run checks; it does not
+// measure: the cores are surrounded by daemons that send heartbeats, register again,
+// retransmit and keep a journal.
 type Faults struct {
-	Seed  uint64     // of everything that is drawn
-	Kinds Kinds      // what may happen
-	Until sched.Time // no fault happens later, and everything heals
+	Seed  uint64     // of all draws
+	Kinds Kinds      // the kinds of faults that may happen
+	Until sched.Time // no fault happens later, and the cluster heals
 	Only  []int      // the numbers of the planned faults that happen; nil for all
-	Log   io.Writer  // a line for each fault, as it happens; nil for nowhere
+	Log   io.Writer  // receives a line for each fault as it happens; nil for none
 
-	Nodes    [][]Node // of each group; nil: two workers each, which serve everything
+	Nodes    [][]Node // of each group; nil: two workers per node, which serve the built-in backends
 	Apps     []string // from which the jobs' applications are drawn; nil: the built-in backends
-	Defects  bool     // cause also what finds defects that are known and not mended yet
+	Defects  bool     // include the faults that expose known defects (defects.go)
 	MaxTasks int      // queued at a master, 0 for no limit
-	// Weight is W where it must hold: of any W tasks that general workers take from
-	// the queues one is long while long ones wait. 0 for no check.
+	// Weight is W if it is to be checked: of any W tasks that general workers take
+	// from the queues, one is long while long ones wait. 0 for no check.
 	Weight int
-	// Observe sees every step of a master, before its actions are carried out; nil for
-	// no observer.
+	// Observe is called after every step of a master, before the actions are carried
+	// out; nil for no observer.
 	Observe func(m sched.MasterCore, in *sched.Message, out []sched.Action) error
 }
 
@@ -36,8 +36,8 @@ type Faults struct {
 type Node struct {
 	Slots    int
 	Serves   []string // applications, sorted
-	Fixed    bool     // the owner of its slots chose whether they are reserved
-	Reserved bool     // with Fixed: what was chosen
+	Fixed    bool     // the owner of the slots chose whether they are reserved
+	Reserved bool     // with Fixed: the owner's choice
 }
 
 // Kinds is a set of kinds of faults.
@@ -45,18 +45,18 @@ type Kinds uint16
 
 // The kinds of faults.
 const (
-	Loss          Kinds = 1 << iota // a notice or an acknowledgement is lost; what is sent in order is sent again, late
+	Loss          Kinds = 1 << iota // a notice or an acknowledgement is lost; a message on a link is retransmitted late
 	Repeat                          // a notice, or a batch of messages, arrives twice
-	Reorder                         // notices overtake each other, messages of different links too
+	Reorder                         // notices overtake each other, and so do messages of different links
 	Partition                       // one daemon cannot reach another, in one direction or both, for a while
-	CrashNode                       // a node monitor dies, with what it runs, and comes back
-	CrashMaster                     // a master dies, and comes back
-	CrashFrontend                   // a frontend dies, perhaps between two records of one step, loses records that are not on its disk, and comes back
-	Pause                           // a daemon stands still for a while
+	CrashNode                       // a node monitor dies, with its tasks, and restarts
+	CrashMaster                     // a master dies and restarts
+	CrashFrontend                   // a frontend dies, perhaps between two records of one step, loses records that are not on its disk, and restarts
+	Pause                           // a daemon is paused
 	Drift                           // clocks start at different instants and run at different speeds
-	Suspect                         // a daemon takes another for lost that lives
+	Suspect                         // a daemon declares a live one lost
 	Cancel                          // a job is cancelled
-	Fail                            // a task fails by itself
+	Fail                            // a task fails
 	AllKinds      Kinds = 1<<iota - 1
 )
 
@@ -87,7 +87,7 @@ func (k Kinds) Each() (list []Kinds) {
 	return list
 }
 
-// ParseKinds reads what String writes; "all" is all of them.
+// ParseKinds parses the format of String; "all" stands for all kinds.
 func ParseKinds(text string) (k Kinds, err error) {
 	switch text {
 	case "all":

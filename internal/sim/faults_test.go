@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// faulty runs drawn jobs under pigeon-x with faults, and returns the lines about them.
+// faulty runs jobs under pigeon-x with faults, and returns the report and the log of faults.
 func faulty(t *testing.T, f sim.Faults) (*sim.Report, string) {
 	t.Helper()
 	var log bytes.Buffer
@@ -24,7 +24,7 @@ func faulty(t *testing.T, f sim.Faults) (*sim.Report, string) {
 	return r, log.String()
 }
 
-// One seed gives one history; another seed another one.
+// The same seed produces the same history; another seed produces another.
 func TestSameSeedSameHistory(t *testing.T) {
 	run := func(seed uint64) string {
 		r, log := faulty(t, sim.Faults{Seed: seed, Kinds: sim.AllKinds, Until: 10 * sched.Second})
@@ -35,19 +35,19 @@ func TestSameSeedSameHistory(t *testing.T) {
 	}
 	first := run(1)
 	if again := run(1); again != first {
-		t.Error("one seed gave two histories")
+		t.Error("the same seed produced two histories")
 	}
 	if first == run(2) {
-		t.Error("two seeds gave one history")
+		t.Error("two seeds produced the same history")
 	}
 }
 
-// Every kind of fault that is planned happens, alone; without any, all jobs are done
-// with one attempt for each task.
+// Each kind of fault happens when it is the only one enabled. Without faults all jobs are
+// done.
 func TestKindsHappenAlone(t *testing.T) {
 	words := map[sim.Kinds]string{
 		sim.Partition: "cannot reach", sim.CrashNode: "node", sim.CrashMaster: "master", sim.CrashFrontend: "distributor",
-		sim.Pause: "stands still", sim.Suspect: "for lost", sim.Cancel: "is cancelled",
+		sim.Pause: "is paused", sim.Suspect: "declares", sim.Cancel: "is cancelled",
 	}
 	for _, kind := range append(sim.AllKinds.Each(), 0) {
 		r, log := faulty(t, sim.Faults{Seed: 4, Kinds: kind, Until: 10 * sched.Second})
@@ -55,7 +55,7 @@ func TestKindsHappenAlone(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 		if !strings.Contains(log, words[kind]) || (words[kind] == "" && strings.Contains(log, "#")) {
-			t.Errorf("%s: it happens that\n%s", kind, log)
+			t.Errorf("%s: the log is\n%s", kind, log)
 		}
 		if kind == 0 && (r.Done != 30 || r.Cancelled+r.Failed != 0) {
 			t.Errorf("without faults %d of %d jobs are done", r.Done, r.Jobs)
@@ -66,7 +66,7 @@ func TestKindsHappenAlone(t *testing.T) {
 	}
 }
 
-// A violation that needs one fault is found with that fault and few jobs.
+// A violation that needs one fault is reduced to that fault and one job.
 func TestShrink(t *testing.T) {
 	cfg := under(t, "pigeon", sim.Config{Params: sched.Params{Cutoff: sched.Second}, Groups: []int{4, 4}, Frontends: 2, Delay: sched.Millisecond, Seed: 1})
 	f := sim.Faults{Seed: 3, Kinds: sim.AllKinds, Until: 10 * sched.Second, Observe: func(_ sched.MasterCore, in *sched.Message, _ []sched.Action) error {
@@ -88,7 +88,7 @@ func TestShrink(t *testing.T) {
 func TestParseKinds(t *testing.T) {
 	for _, k := range append(sim.AllKinds.Each(), 0, sim.AllKinds, sim.Loss|sim.Fail) {
 		if got, err := sim.ParseKinds(k.String()); err != nil || got != k {
-			t.Errorf("%s is read as %s, %v", k, got, err)
+			t.Errorf("%s is parsed as %s, %v", k, got, err)
 		}
 	}
 	if _, err := sim.ParseKinds("loss,paws"); err == nil || !strings.Contains(err.Error(), `did you mean "pause"`) {

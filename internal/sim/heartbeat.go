@@ -2,17 +2,17 @@ package sim
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Heartbeats: every second a node sends an account of its workers, a master a sign of
-// life, and each looks for whom it has not heard of for too long.
+// Every second a node sends a snapshot and a master a heartbeat, and each daemon declares
+// those lost that have been silent for too long.
 const (
 	heartbeat       = sched.Second
-	nodeLost        = 2 * sched.Second // without an account of a node
-	masterLost      = 5 * sched.Second // without a sign of a master
-	requestRetry    = 4 * heartbeat    // without an answer to a worker's question, the first time
+	nodeLost        = 2 * sched.Second // without a snapshot of the node
+	masterLost      = 5 * sched.Second // without a heartbeat of the master
+	requestRetry    = 4 * heartbeat    // without an answer to a worker's request; doubles with each repetition
 	maxRequestRetry = 64 * heartbeat
 )
 
-// startHeartbeat has a daemon's heart beat as long as it lives.
+// startHeartbeat calls beat every second while the daemon lives.
 func (w *world) startHeartbeat(p *process, beat func()) {
 	if w.manual {
 		return
@@ -29,8 +29,8 @@ func (w *world) nodeHeartbeat(n *node) {
 	w.sendSnapshot(n)
 	w.readMembership(&n.process)
 	for _, x := range n.workers {
-		if q := &x.pending; q.to != (sched.Addr{}) && w.now-q.since >= max(q.patience, requestRetry) {
-			q.since, q.patience = w.now, min(2*max(q.patience, requestRetry), maxRequestRetry)
+		if q := &x.pending; q.to != (sched.Addr{}) && w.now-q.since >= max(q.timeout, requestRetry) {
+			q.since, q.timeout = w.now, min(2*max(q.timeout, requestRetry), maxRequestRetry)
 			w.sendOnLink(w.workerEnvelope(x, daemonID{q.to.Role, int(q.to.ID)}, &q.msg))
 		}
 	}
@@ -44,7 +44,7 @@ func (w *world) frontendHeartbeat(f *daemon) {
 func (w *world) masterHeartbeat(m *daemon) {
 	for _, n := range w.nodes {
 		if known, ok := m.registered[n.id]; ok && w.now-known.lastHeard > nodeLost {
-			w.logf("%s takes %s for lost, of which it has not heard for %s", m.daemonID, n.daemonID, seconds(w.now-known.lastHeard))
+			w.logf("%s declares %s lost, which has been silent for %s", m.daemonID, n.daemonID, seconds(w.now-known.lastHeard))
 			w.loseNode(n.id)
 		}
 	}
@@ -61,17 +61,18 @@ func (w *world) masterHeartbeat(m *daemon) {
 	}
 }
 
-// loseSilentMasters takes masters for lost that have been silent for too long.
+// loseSilentMasters declares masters lost that have been silent for too long.
 func (w *world) loseSilentMasters(d *daemon) {
 	for g := range w.masters {
 		if at, heard := d.lastHeard[g]; heard && !d.lost[g] && w.now-at > masterLost {
-			w.logf("%s takes master %d for lost, of which it has not heard for %s", d.daemonID, g, seconds(w.now-at))
+			w.logf("%s declares master %d lost, which has been silent for %s", d.daemonID, g, seconds(w.now-at))
 			w.loseMaster(d, g)
 		}
 	}
 }
 
-// masterResponded notes that a master lives; one that was taken for lost is reached again.
+// masterResponded records that a master lives. A master that was declared lost becomes
+// reachable again.
 func (w *world) masterResponded(d *daemon, g int) {
 	d.lastHeard[g] = w.now
 	if d.lost[g] && !w.manual {

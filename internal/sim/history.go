@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// step is one step of a core: what came, and what it decided.
+// step is one step of a core: its input and its actions.
 type step struct {
 	h    *host
 	now  sched.Time
@@ -17,13 +17,13 @@ type step struct {
 	out  []sched.Action
 }
 
-// recordStep enters a step into the history.
+// recordStep appends a step to the history.
 func (w *world) recordStep(h *host, now sched.Time, from sched.Addr, m *sched.Message, out []sched.Action) {
 	w.history = append(w.history, step{h, now, from, *m, slices.Clone(out)})
 }
 
-// formatHistory writes the steps from the given one on: what came to each core, and below it what
-// it decided.
+// formatHistory returns the steps from the given one on as text: the input of each core,
+// and below it the actions.
 func (w *world) formatHistory(from int) string {
 	var b strings.Builder
 	for i := range w.history[from:] {
@@ -40,7 +40,7 @@ func (w *world) formatHistory(from int) string {
 	return b.String()
 }
 
-// replay feeds fresh cores the same inputs; they must decide the same.
+// replay steps fresh cores with the recorded inputs. Their actions must be the same.
 func (w *world) replay() {
 	fresh := map[*host]sched.Core{}
 	var out sched.Actions

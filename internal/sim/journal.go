@@ -2,13 +2,13 @@ package sim
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// A frontend's Persist actions are its journal. Records reach the disk together, a while
-// after they were written; what waits for them is done then: a job is accepted, a result
-// is acknowledged. A frontend may die between any two records.
+// A frontend's Persist actions are its journal. Records reach the disk together, some time
+// after they were appended; only then are jobs accepted and results acknowledged. A
+// frontend may die between any two records.
 
 const syncWithin = 20 * sched.Millisecond
 
-// appendRecord adds a record to a frontend's journal.
+// appendRecord appends a record to a frontend's journal.
 func (w *world) appendRecord(f *daemon, m *sched.Message) {
 	f.journal = append(f.journal, *m)
 	if w.manual {
@@ -17,7 +17,7 @@ func (w *world) appendRecord(f *daemon, m *sched.Message) {
 	w.sync(f)
 }
 
-// sync has the records so far reach the disk soon.
+// sync schedules the instant at which the records so far are on the disk.
 func (w *world) sync(f *daemon) {
 	if f.syncing {
 		return
@@ -32,7 +32,7 @@ func (w *world) sync(f *daemon) {
 	})
 }
 
-// onDisk calls f when all records so far are on the disk; not if the frontend dies
+// onDisk calls f when all records so far are on the disk, unless the frontend dies
 // before.
 func (w *world) onDisk(d *daemon, f func()) {
 	if w.manual {
@@ -44,15 +44,16 @@ func (w *world) onDisk(d *daemon, f func()) {
 	w.sync(d)
 }
 
-// persistRecord enters what a core has decided into its frontend's journal.
+// persistRecord appends a core's Persist action to its frontend's journal.
 func (w *world) persistRecord(self sched.Addr, m *sched.Message) {
 	f := w.hostOf(self).daemon
 	w.appendRecord(f, m)
 	w.countRecord(f, m)
 }
 
-// crashInStep ends a frontend inside its step: the first records are in its journal, and nothing
-// has left it. It does not come to that when the step has fewer.
+// crashInStep ends a frontend within its step: the first tornAfter records are in its
+// journal, and none of its messages has been sent. It reports false if the step has too
+// few records.
 func (w *world) crashInStep(f *daemon, out []sched.Action) bool {
 	if w.tornAfter < 0 {
 		return false
@@ -79,7 +80,8 @@ func (w *world) crashInStep(f *daemon, out []sched.Action) bool {
 	return true
 }
 
-// restore feeds a frontend's journal to its new core: the jobs that have not ended.
+// restore steps a frontend's new core with its journal, without the jobs that have
+// ended.
 func (w *world) restore(f *daemon) {
 	ended := map[sched.JobID]bool{}
 	for k := range f.journal {
@@ -105,8 +107,8 @@ func (w *world) restore(f *daemon) {
 	}
 }
 
-// acceptJob hands a frontend a new job. It is accepted when it is on the disk; tasks are
-// sent to masters meanwhile.
+// acceptJob submits a job to a frontend. The job counts as accepted when its record is
+// on the disk; its tasks are sent to masters without waiting for that.
 func (w *world) acceptJob(i int, m sched.Message) {
 	f := w.frontends[i]
 	j := w.check.newJob(&m, i)
@@ -115,7 +117,8 @@ func (w *world) acceptJob(i int, m sched.Message) {
 	w.stepCore(f.host, sched.Addr{}, &m)
 }
 
-// jobArrives is called when a job arrives: the application tries until its frontend answers.
+// jobArrives is called when a job arrives. The application retries until its frontend
+// accepts the job.
 func (w *world) jobArrives(i int, m sched.Message) {
 	f := w.frontends[i]
 	if !f.alive || f.resumes > w.now {
@@ -137,14 +140,15 @@ func (w *world) jobArrives(i int, m sched.Message) {
 	w.acceptJob(i, m)
 }
 
-// cancel has a job's frontend learn that the job is not wanted any more.
+// cancel informs a job's frontend that the job is cancelled.
 func (w *world) cancel(j *job) {
 	if f := w.frontends[j.owner]; f.alive {
 		w.stepCore(f.host, sched.Addr{}, &sched.Message{Kind: sched.Cancel, Job: j.id, Reason: "cancelled"})
 	}
 }
 
-// acknowledge answers a report when what it led to is on the disk.
+// acknowledge confirms a report to its node once the records that it caused are on the
+// disk.
 func (w *world) acknowledge(f *daemon, e *envelope) {
 	n, id := w.nodes[e.from.id], e.msg.AttemptID()
 	if n.life != e.fromLife {

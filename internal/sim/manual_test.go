@@ -6,13 +6,11 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// What a script does with a world in which nothing happens by itself.
-
-// maxDeliveries bounds what one command can lead to.
+// maxDeliveries bounds the deliveries of one command.
 const maxDeliveries = 20_000
 
-// deliverAll delivers everything that is on its way, and what that leads to, in the order
-// in which it was sent.
+// deliverAll delivers all messages in flight, and those that they cause, in the order in
+// which they were sent.
 func (w *world) deliverAll() {
 	for range maxDeliveries {
 		if w.check.err != nil {
@@ -36,10 +34,10 @@ func (w *world) deliverAll() {
 			return
 		}
 	}
-	w.check.mustf(checkRest, false, "%d messages, and there is no end", maxDeliveries)
+	w.check.mustf(checkRest, false, "more messages are in flight after %d deliveries", maxDeliveries)
 }
 
-// advance lets time pass: timers that are due fire, in order.
+// advance moves time forward and fires the timers that are due, in order.
 func (w *world) advance(by sched.Time) {
 	until := w.now + by
 	for w.check.err == nil && len(w.alarms) > 0 && w.alarms[0].at <= until {
@@ -54,12 +52,12 @@ func (w *world) sendSnapshots() {
 	}
 }
 
-// maxRounds bounds the healing of a cluster. A round lasts a second, delivers all, and
-// ends all that runs.
+// maxRounds bounds the rounds until the cluster is at rest. A round lasts a second,
+// delivers all messages, and ends all running tasks.
 const maxRounds = 2000
 
-// rest starts what is dead, loses nothing more, and waits until the cluster has nothing
-// to do. Then everything that must hold at the end is checked.
+// rest starts the daemons that are down, waits until the cluster is at rest, and runs the
+// final checks.
 func (w *world) rest() {
 	for range maxRounds {
 		w.startAll()
@@ -101,7 +99,7 @@ func (w *world) startAll() {
 	}
 }
 
-// endAll ends everything that runs; false when nothing did.
+// endAll ends all running tasks. It reports whether there were any.
 func (w *world) endAll() (some bool) {
 	for _, n := range w.nodes {
 		for _, x := range n.workers {
@@ -111,8 +109,8 @@ func (w *world) endAll() (some bool) {
 	return some
 }
 
-// atRest reports whether all jobs have ended, and nothing is on its way or waits for a
-// timer.
+// atRest reports whether all jobs have ended, no message is in flight, and no timer is
+// set.
 func (w *world) atRest() bool {
 	for _, j := range w.check.jobs {
 		if j.ended == 0 {
@@ -123,7 +121,7 @@ func (w *world) atRest() bool {
 		!slices.ContainsFunc(w.alarms, func(a alarm) bool { return a.run == isTimer })
 }
 
-// endRunning ends what a worker runs; false when it runs nothing.
+// endRunning ends a worker's running task. It reports whether there was one.
 func (w *world) endRunning(x *worker, o sched.Outcome) bool {
 	if !x.node.alive {
 		return false

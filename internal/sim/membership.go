@@ -6,29 +6,29 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Under a policy with a single master everybody talks to workers, by the membership
-// that the master publishes: the workers that are registered with it. Each daemon reads
-// it in its own time, so one may know a worker that another has not met yet, or has
-// taken for lost (docs/adr/0008-single-master.md).
+// Under a policy with a single master, every daemon addresses workers by the membership
+// that the master publishes: the workers that are registered with it. Daemons read it at
+// different times, so one may know a worker that another has not discovered yet, or has
+// declared lost (docs/adr/0008-single-master.md).
 
 const (
-	publishAfter = 2 * sched.Second        // a master that follows another one waits for the nodes
-	readWithin   = 500 * sched.Millisecond // a daemon reads a change
+	publishAfter = 2 * sched.Second        // a successor waits for the nodes
+	readWithin   = 500 * sched.Millisecond // of a change
 )
 
-// membership is the membership that a daemon has read.
+// membership is the version of the membership that a daemon has read.
 type membership struct {
 	life    int // of the master
 	version uint64
 	list    []sched.Member
 }
 
-// taskRequest is what a worker asked a frontend: a task for a reservation.
+// taskRequest is a worker's request to a frontend for the task of a reservation.
 type taskRequest struct {
-	to       sched.Addr // the zero address: none is open
-	msg      sched.Message
-	since    sched.Time
-	patience sched.Time // it is asked again after that
+	to      sched.Addr // the zero address: no request is pending
+	msg     sched.Message
+	since   sched.Time
+	timeout sched.Time // after which it is repeated
 }
 
 func (q *taskRequest) answeredBy(from sched.Addr, m *sched.Message) bool {
@@ -56,7 +56,8 @@ func (w *world) followers() (list []*process) {
 	return list
 }
 
-// readMembership reads the membership, if there is a new one and its master can be reached.
+// readMembership applies the master's membership to a daemon, if there is a new version
+// and the master can be reached.
 func (w *world) readMembership(p *process) {
 	m := w.masters[0]
 	now := membership{life: m.life, version: m.version}
@@ -68,7 +69,7 @@ func (w *world) readMembership(p *process) {
 	w.applyMembership(p, now)
 }
 
-// membersWithout are the workers on the membership without those of a node.
+// membersWithout returns the members except the workers of n.
 func (w *world) membersWithout(n *node) (list []sched.Member) {
 	m := w.masters[0]
 	for id := range m.members {
@@ -83,8 +84,8 @@ func (w *world) membersWithout(n *node) (list []sched.Member) {
 	return list
 }
 
-// applyMembership has a daemon go by a membership: what is on its way to and from nodes that are
-// not on it any more is dropped, but for results.
+// applyMembership replaces a daemon's membership. Messages to and from nodes that have
+// left it are dropped, except reports.
 func (w *world) applyMembership(p *process, now membership) {
 	before := p.membership.list
 	p.membership = now
@@ -112,8 +113,8 @@ func (p *process) lists(number int32) bool {
 	return found
 }
 
-// senderUnknown reports whether a message has to wait because its receiver does not know the
-// sender yet. What a dead sender has left is not waited for.
+// senderUnknown reports whether a message must wait because its receiver does not know
+// the sender yet. Messages of a dead sender do not wait.
 func (w *world) senderUnknown(e *envelope) bool {
 	if !w.cfg.Policy.SingleMaster() || e.from.role != sched.Worker || e.to.role == sched.Master || e.from == e.to || e.msg.Kind == sched.Report {
 		return false
@@ -122,8 +123,9 @@ func (w *world) senderUnknown(e *envelope) bool {
 	return from.alive && from.life == e.fromLife && !w.process(e.to).lists(e.by.number)
 }
 
-// suspectNode has a daemon take a node for lost that lives and knows nothing of it, and meet
-// it again. No other daemon need notice, since memberships are read now and then.
+// suspectNode makes a daemon declare a live node lost and then discover it again. The
+// node does not notice, and no other daemon needs to, since memberships are read at
+// intervals.
 func (w *world) suspectNode(p *process, n *node) {
 	if p.membership.list == nil || !p.alive {
 		return
@@ -135,7 +137,8 @@ func (w *world) suspectNode(p *process, n *node) {
 	w.applyMembership(p, now)
 }
 
-// announceFrontend has every node learn, in its own time, that a frontend has been started.
+// announceFrontend informs every node, within readWithin, that a frontend has been
+// started.
 func (w *world) announceFrontend(f *daemon) {
 	if w.cfg.Policy.SingleMaster() {
 		for _, n := range w.nodes {
@@ -144,7 +147,8 @@ func (w *world) announceFrontend(f *daemon) {
 	}
 }
 
-// denyRequests has a node find a frontend gone: what its workers asked there they are denied.
+// denyRequests answers the requests of a node's workers to a frontend that is gone:
+// there is no task.
 func (w *world) denyRequests(n *node, f *daemon) {
 	for _, x := range n.workers {
 		if q := x.pending; q.to.Role == sched.Distributor && int(q.to.ID) == f.id {
@@ -154,8 +158,9 @@ func (w *world) denyRequests(n *node, f *daemon) {
 	}
 }
 
-// suspectFrontend has a node find a frontend gone that lives, and back: what it has said last is
-// dropped, but for results, and the frontend, when it notices, probes once more.
+// suspectFrontend makes a node declare a live frontend gone and then discover it again.
+// The node's latest messages to it are dropped, except reports; the frontend notices,
+// and probes once more.
 func (w *world) suspectFrontend(n *node, f *daemon) {
 	w.dropQueued(route{n.daemonID, f.daemonID}, func(e *envelope) bool { return e.msg.Kind != sched.Report })
 	w.denyRequests(n, f)

@@ -6,53 +6,53 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// The network between daemons. On a link, from one daemon to another, messages keep
-// their order and are sent again until they arrive, so that a loss is a delay; a batch
-// may arrive twice in a row. Idle, Report and a node's account of its slots are notices:
-// each goes its own way, and may be lost, come twice, or overtake others.
+// A link carries messages from one daemon to another in order and retransmits them until
+// they arrive, so a loss shows as a delay; a batch may arrive twice in a row. Idle, Report
+// and snapshots are notices: each travels alone and may be lost, be repeated, or overtake
+// others.
 
-// ends names a link from one daemon to another.
+// route names a link by its two daemons.
 type route struct{ from, to daemonID }
 
 // link carries the messages of one daemon to another.
 type link struct {
 	route
 	queue   []*envelope
-	last    []*envelope // the latest that arrived, for a batch that comes twice
+	last    []*envelope // the latest that arrived, to be repeated
 	lastDue sched.Time
 	pumping bool // its next arrival is scheduled
 }
 
-// maxRepeated is how many messages a repeated batch can have.
+// maxRepeated is the largest number of messages in a repeated batch.
 const maxRepeated = 3
 
-// What the network does, where faults of the kind happen.
+// What the network does while the kind of fault is enabled.
 const (
-	lossIn      = 25 // one notice in so many is lost, one message is sent again
+	lossIn      = 25 // one notice in so many is lost, one message is retransmitted
 	repeatIn    = 25
-	slowIn      = 8 // one in so many takes up to slowest
+	slowIn      = 8 // one message in so many is delayed by up to slowest
 	slowest     = 300 * sched.Millisecond
 	resendAfter = 250 * sched.Millisecond // after a loss
-	retryAfter  = 20 * sched.Millisecond  // a link that is cut, or whose receiver does not know the sender
+	retryAfter  = 20 * sched.Millisecond  // on a link that is partitioned or whose receiver does not know the sender
 	usualDelay  = 500 * sched.Microsecond
 )
 
-// envelope is a message on its way, a node's account of its slots, or a heartbeat.
+// envelope is a message in flight, a node's snapshot, or a heartbeat.
 type envelope struct {
 	route
 	num              uint64
 	fromLife, toLife int
-	by               *worker // that sends it, nil when it is the daemon
-	slot             int     // of the node's worker that it is for
+	by               *worker // the sender, nil if the daemon itself sends
+	slot             int     // of the receiving worker in its node
 	due              sched.Time
 	sent             sched.Time // by the sender's clock
 	msg              sched.Message
-	slots            []slotState // set in an account of a node
-	hello            bool        // of which it registers
+	slots            []slotState // set in a snapshot
+	hello            bool        // the snapshot registers the node
 	beat             bool
 }
 
-// newEnvelope addresses a message between two daemons as they are now.
+// newEnvelope addresses a message from one process to another as both are now.
 func (w *world) newEnvelope(from, to daemonID, m *sched.Message) *envelope {
 	w.num++
 	f, t := w.process(from), w.process(to)
@@ -63,8 +63,8 @@ func (w *world) newEnvelope(from, to daemonID, m *sched.Message) *envelope {
 	return e
 }
 
-// sendOnLink puts an envelope on the link between its ends. What is sent to a daemon that is
-// not there is lost.
+// sendOnLink enqueues an envelope on the link of its route. A message to a daemon that
+// is down is lost.
 func (w *world) sendOnLink(e *envelope) {
 	if !w.process(e.to).alive {
 		return
@@ -88,7 +88,7 @@ func (w *world) sendOnLink(e *envelope) {
 	w.pumpAt(l, e.due)
 }
 
-// drawDelay draws how long a message is on its way.
+// drawDelay draws how long a message is in flight.
 func (w *world) drawDelay() sched.Time {
 	d := w.cfg.Delay
 	if w.chance(Reorder, 1) {
@@ -143,7 +143,7 @@ func (w *world) deliverHead(l *link) {
 	w.receive(e)
 }
 
-// repeat delivers the latest messages of a link once more.
+// repeat delivers the latest messages of a link a second time.
 func (w *world) repeat(l *link, count int) {
 	for _, e := range l.last[max(0, len(l.last)-count):] {
 		w.receive(e)
@@ -172,8 +172,8 @@ func (w *world) sendNotice(e *envelope) {
 	}
 }
 
-// dropTraffic drops what is on its way to a daemon that dies, and all but the first few
-// messages on each of its links to others.
+// dropTraffic drops the messages in flight to a daemon that dies, and all but the first
+// keep messages on each of its links to others.
 func (w *world) dropTraffic(p daemonID, keep int) {
 	for _, l := range w.links {
 		if l.to == p {
@@ -185,7 +185,7 @@ func (w *world) dropTraffic(p daemonID, keep int) {
 	}
 }
 
-// dropQueued removes from a link what must not arrive any more.
+// dropQueued removes the doomed messages from a link.
 func (w *world) dropQueued(r route, doomed func(*envelope) bool) {
 	l := w.byRoute[r]
 	if l == nil {
@@ -194,7 +194,7 @@ func (w *world) dropQueued(r route, doomed func(*envelope) bool) {
 	l.queue, l.last = slices.DeleteFunc(l.queue, doomed), nil
 }
 
-// receive hands an envelope to its receiver, unless that has died since.
+// receive delivers an envelope, unless its receiver has died in the meantime.
 func (w *world) receive(e *envelope) {
 	to := w.process(e.to)
 	if w.check.err != nil || !to.alive || to.life != e.toLife {
@@ -214,8 +214,8 @@ func (w *world) receive(e *envelope) {
 	}
 }
 
-// translateTimes translates the instants in a message from the sender's clock to the receiver's,
-// as the wire does: they travel as ages.
+// translateTimes translates the instants in a message from the sender's clock to the
+// receiver's, as the wire does by sending ages.
 func translateTimes(m *sched.Message, by sched.Time) {
 	if m.Arrival != 0 {
 		m.Arrival += by

@@ -14,24 +14,24 @@ type node struct {
 	workers []*worker
 }
 
-// worker is one worker core of a node, with what the node monitor keeps beside it.
+// worker is one worker core of a node, with what the node monitor stores beside it.
 type worker struct {
 	node     *node
 	life     int // of the node
 	slot     int // its place in the node
 	host     *host
 	core     sched.WorkerCore
-	number   int32           // by which its master knows it; under a single master everybody does
-	launched []sched.Message // launches of what it holds
-	kept     []sched.Message // reports that are not acknowledged
+	number   int32           // assigned by its master; under a single master all daemons use it
+	launched []sched.Message // launches of the attempts that it holds
+	kept     []sched.Message // unacknowledged reports
 	pending  taskRequest
-	input    *sched.Message // that it is stepped with
+	input    *sched.Message // of the current step
 }
 
-// noNumber is the number of a worker that has none.
+// noNumber is the number of a worker that has not been assigned one.
 const noNumber = -1
 
-// slotState is what a node tells its master about a worker.
+// slotState is the part of a node's snapshot about one worker.
 type slotState struct {
 	worker   *worker
 	seq      uint64
@@ -41,13 +41,13 @@ type slotState struct {
 	kept     []sched.AttemptID
 }
 
-// heldAttempt is what a worker holds beside the attempt that runs.
+// heldAttempt is an attempt that a worker holds in addition to the running one.
 type heldAttempt struct {
 	launch    sched.Message
 	suspended bool
 }
 
-// startNode starts a node monitor, whose former attempts are void.
+// startNode starts a node monitor. The attempts of its former life are void.
 func (w *world) startNode(i int) {
 	n := w.nodes[i]
 	n.life++
@@ -83,8 +83,8 @@ func (w *world) newWorker(n *node, slot int) *worker {
 	return x
 }
 
-// killNode ends a node monitor with what it runs and the results it keeps; the first
-// messages of each of its links may still arrive.
+// killNode ends a node monitor, its tasks, and the results that it keeps. The first keep
+// messages on each of its links may still arrive.
 func (w *world) killNode(i, keep int) {
 	n := w.nodes[i]
 	n.alive = false
@@ -104,8 +104,8 @@ func (w *world) hello(n *node) {
 	w.sendOnLink(e)
 }
 
-// sendSnapshot has a node tell its master about its workers, and send the reports again
-// that were not acknowledged.
+// sendSnapshot sends a node's snapshot to its master, and repeats the reports that were
+// not acknowledged.
 func (w *world) sendSnapshot(n *node) {
 	if !n.alive {
 		return
@@ -133,8 +133,8 @@ func (w *world) workerEnvelope(x *worker, to daemonID, m *sched.Message) *envelo
 	return e
 }
 
-// state returns a worker's account of itself: of the attempts that it holds, one is told
-// as the one that runs, the others as held beside it.
+// state returns a worker's part of its node's snapshot: one of its attempts as running,
+// the others as held.
 func (w *world) state(x *worker) slotState {
 	slot := x.core.Slot()
 	s := slotState{worker: x, seq: slot.Seq, reserved: slot.Reserved}
@@ -158,7 +158,7 @@ func (w *world) state(x *worker) slotState {
 	return s
 }
 
-// deliverToNode steps a worker with what has come for it.
+// deliverToNode steps the worker that a message is for.
 func (w *world) deliverToNode(n *node, e *envelope, m *sched.Message) {
 	x := n.workers[e.slot]
 	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
@@ -181,9 +181,10 @@ func (w *world) deliverToNode(n *node, e *envelope, m *sched.Message) {
 	}
 }
 
-// sendFromWorker puts on its way what a worker sends: reports as notices, which are kept
-// until they are acknowledged, and Idle too where it has a sequence number. A task that is sent back to a frontend is
-// a result that counts for nothing, since results are repeated.
+// sendFromWorker sends a message of a worker. A report travels as a notice and is kept
+// until it is acknowledged; Idle travels as a notice if it has a sequence number. A task
+// that is returned to a frontend becomes a report without effect on the job, because
+// reports are repeated.
 func (w *world) sendFromWorker(x *worker, a *sched.Action) {
 	m := a.Msg
 	if m.Kind == sched.Refused && a.To.Role == sched.Distributor {
@@ -213,7 +214,7 @@ func (w *world) sendFromWorker(x *worker, a *sched.Action) {
 	}
 }
 
-// sendToPeer sends what a worker has for another one.
+// sendToPeer sends a message of a worker to another worker.
 func (w *world) sendToPeer(x *worker, a *sched.Action) {
 	to := w.workerByNumber(nil, a.To.ID)
 	if to == nil || to.node.life != to.life || !to.node.alive {
@@ -224,7 +225,7 @@ func (w *world) sendToPeer(x *worker, a *sched.Action) {
 	w.sendOnLink(e)
 }
 
-// runDue is called when a task has run for its time.
+// runDue is called when a task has run for its duration.
 func (w *world) runDue(a alarm) {
 	r := &w.runs.slab[a.run]
 	if p := w.hostOf(r.worker).p; p.resumes > w.now {
@@ -239,7 +240,8 @@ func (w *world) runDue(a alarm) {
 	w.finish(a.run, o)
 }
 
-// reportEnded tells a worker that a run of it has ended. What was stopped is told in its time.
+// reportEnded informs a worker that its run has ended. The end of a stopped run arrives
+// as a message.
 func (w *world) reportEnded(at sched.Addr, m *sched.Message) {
 	h := w.hostOf(at)
 	switch m.Outcome {

@@ -79,7 +79,7 @@ func TestNGO90WithOneGroupIsExact(t *testing.T) {
 	w := trace(t, "ngo_90.tr")
 	o := run(t, w, ec2(120))
 	c := completions(w, o)
-	for i, p := range []float64{0.5, 0.9, 0.99} {
+	for i, p := range percentiles {
 		within(t, "short", quantile(c[sched.Short], p), []float64{0.466, 1.690, 3.258}[i], 0.0005)
 		within(t, "long", quantile(c[sched.Long], p), []float64{197.6, 252.0, 287.5}[i], 0.05)
 	}
@@ -95,7 +95,6 @@ func TestNGO90WithThreeGroups(t *testing.T) {
 	const seeds = 21
 	w := trace(t, "ngo_90.tr")
 	var short, long [3][]float64
-	percentiles := []float64{0.5, 0.9, 0.99}
 	for seed := uint64(1); seed <= seeds; seed++ {
 		cfg := ec2(40, 40, 40)
 		cfg.Seed = seed

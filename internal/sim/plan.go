@@ -7,34 +7,34 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// What happens to daemons, and for how long.
+// How often faults happen to daemons, and for how long.
 const (
-	faultEvery  = 300 * sched.Millisecond // one fault, up to twice this apart
+	faultEvery  = 300 * sched.Millisecond // mean time between two faults
 	downAtMost  = 4 * sched.Second        // a dead daemon
 	pauseAtMost = 7 * sched.Second
 	cutAtMost   = 8 * sched.Second // a partition
-	failIn      = 8                // one task in so many fails by itself
-	maxTorn     = 3                // records before a frontend dies within a step
-	maxUnsynced = 6                // records that a frontend loses
-	maxKept     = 3                // messages of a link that outlive their sender
+	failIn      = 8                // one task in so many fails
+	maxTorn     = 3                // records before a frontend dies within a step, exclusive
+	maxUnsynced = 6                // records that a frontend loses, exclusive
+	maxKept     = 3                // messages of a link that outlive their sender, exclusive
 )
 
-// logf writes a line about something that happened.
+// logf writes a line to the log of faults.
 func (w *world) logf(format string, args ...any) {
 	if w.faults.Log != nil {
 		fmt.Fprintf(w.faults.Log, "%10s  %s\n", seconds(w.now), fmt.Sprintf(format, args...))
 	}
 }
 
-// fault is something that can happen to daemons, and how often in proportion.
+// fault is something that can happen to a daemon, with its relative frequency.
 type fault struct {
 	kind   Kinds
 	weight int
 	happen func()
 }
 
-// planFaults has one fault happen after another. What a fault is depends on the seed and
-// its number alone, so that the others stay what they are where one is left out.
+// planFaults makes one fault happen after another. A fault depends on the seed and its
+// own number alone, so that leaving one out does not change the others.
 func (w *world) planFaults() {
 	var deck []fault
 	for _, f := range []fault{
@@ -60,20 +60,21 @@ func (w *world) planFaults() {
 	next()
 }
 
-// logFaultf notes that the fault whose turn it is happens.
+// logFaultf records that the current fault happens.
 func (w *world) logFaultf(format string, args ...any) {
 	w.happened = append(w.happened, w.planned)
 	w.logf("#%-3d %s", w.planned, fmt.Sprintf(format, args...))
 }
 
-// The streams of random numbers, by what is drawn from them.
+// The streams of random numbers, by their use.
 const (
 	messageStream = 1
-	planStream    = 1 << 20 // and the number of the fault
-	jobStream     = 1 << 40 // and the line of the job
+	planStream    = 1 << 20 // plus the number of the fault
+	jobStream     = 1 << 40 // plus the line of the job
 )
 
-// heal ends what still goes on; what is dead comes back in its time.
+// heal ends the faults in progress. Daemons that are down start again when their time
+// comes.
 func (w *world) heal() {
 	w.healed = true
 	w.tornAfter = -1
@@ -102,7 +103,7 @@ func (w *world) pickAny() daemonID {
 func (w *world) crashNode() {
 	i, down := w.pick(sched.Worker), drawSpan(w.plan, downAtMost)
 	if n := w.nodes[i]; n.alive {
-		w.logFaultf("%s dies, and comes back after %s", n.daemonID, seconds(down))
+		w.logFaultf("%s dies and restarts after %s", n.daemonID, seconds(down))
 		w.killNode(i, w.plan.IntN(maxKept))
 		w.callAt(w.now+down, func() { w.startNode(i) })
 	}
@@ -111,7 +112,7 @@ func (w *world) crashNode() {
 func (w *world) crashMaster() {
 	g, down := w.pick(sched.Master), drawSpan(w.plan, downAtMost+masterLost)
 	if m := w.masters[g]; m.alive {
-		w.logFaultf("%s dies, and comes back after %s", m.daemonID, seconds(down))
+		w.logFaultf("%s dies and restarts after %s", m.daemonID, seconds(down))
 		w.killMaster(g, w.plan.IntN(maxKept))
 		w.callAt(w.now+down, func() { w.startMaster(g) })
 	}
@@ -120,22 +121,22 @@ func (w *world) crashMaster() {
 func (w *world) crashFrontend() {
 	i, down := w.pick(sched.Distributor), drawSpan(w.plan, downAtMost)
 	if f := w.frontends[i]; f.alive {
-		w.logFaultf("%s dies, and comes back after %s", f.daemonID, seconds(down))
+		w.logFaultf("%s dies and restarts after %s", f.daemonID, seconds(down))
 		w.killFrontend(i, w.plan.IntN(maxKept), w.plan.IntN(maxUnsynced))
 		w.callAt(w.now+down, func() { w.startFrontend(i) })
 	}
 }
 
-// armCrashInStep has a frontend die within a step.
+// armCrashInStep makes a frontend die within one of its next steps.
 func (w *world) armCrashInStep() {
 	w.tornAfter = w.plan.IntN(maxTorn)
-	w.logFaultf("a frontend is to die within a step, after %d records", w.tornAfter)
+	w.logFaultf("the next frontend to write more than %d records in a step dies within that step", w.tornAfter)
 }
 
 func (w *world) pauseDaemon() {
 	p, d := w.process(w.pickAny()), drawSpan(w.plan, pauseAtMost)
 	if p.alive && p.resumes <= w.now {
-		w.logFaultf("%s stands still for %s", p.daemonID, seconds(d))
+		w.logFaultf("%s is paused for %s", p.daemonID, seconds(d))
 		p.resumes = w.now + d
 	}
 }
@@ -155,22 +156,22 @@ func (w *world) partition() {
 	w.logFaultf("%s cannot reach %s for %s, %s", a, b, seconds(d), directions)
 }
 
-// suspect has a daemon take another one for lost that may live.
+// suspect makes a daemon declare another one lost that may be alive.
 func (w *world) suspect() {
 	f, n, g := w.frontends[w.pick(sched.Distributor)], w.nodes[w.pick(sched.Worker)], w.pick(sched.Master)
 	choice := w.plan.IntN(4)
 	switch {
 	case choice == 0:
-		w.logFaultf("%s takes %s for lost", w.masters[n.group].daemonID, n.daemonID)
+		w.logFaultf("%s declares %s lost", w.masters[n.group].daemonID, n.daemonID)
 		w.loseNode(n.id)
 	case w.cfg.Policy.SingleMaster():
 		w.suspectPeer(choice, f, n)
 	case choice == 1 && w.cfg.Policy.CrossGroup:
 		by := w.masters[w.pick(sched.Master)]
-		w.logFaultf("%s takes master %d for lost", by.daemonID, g)
+		w.logFaultf("%s declares master %d lost", by.daemonID, g)
 		w.loseMaster(by, g)
 	default:
-		w.logFaultf("%s takes master %d for lost", f.daemonID, g)
+		w.logFaultf("%s declares master %d lost", f.daemonID, g)
 		w.loseMaster(f, g)
 	}
 }
@@ -182,10 +183,10 @@ func (w *world) suspectPeer(choice int, f *daemon, n *node) {
 	}
 	switch {
 	case choice == 1 && f.alive && n.alive:
-		w.logFaultf("%s takes %s for lost, and meets it again", n.daemonID, f.daemonID)
+		w.logFaultf("%s declares %s lost and discovers it again", n.daemonID, f.daemonID)
 		w.suspectFrontend(n, f)
 	case by != &n.process && by.alive:
-		w.logFaultf("%s takes %s for lost, and meets it again", by.daemonID, n.daemonID)
+		w.logFaultf("%s declares %s lost and discovers it again", by.daemonID, n.daemonID)
 		w.suspectNode(by, n)
 	}
 }

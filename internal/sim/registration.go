@@ -2,14 +2,15 @@ package sim
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// receiveSnapshot takes a node's account of its workers at its master: the node registers, or
-// what notices lost is healed.
+// receiveSnapshot processes a node's snapshot at its master: the node registers, or the
+// master catches up on lost notices.
 func (w *world) receiveSnapshot(m *daemon, e *envelope) {
 	n := w.nodes[e.from.id]
 	known, ok := m.registered[n.id]
 	switch {
 	case !ok && !e.hello && !w.manual && !w.cfg.Policy.Sequenced:
-		// An account may be out of date. Where nothing tells, the node says hello.
+		// The snapshot may be out of date, and without sequence numbers the master
+		// cannot tell. The node says hello instead.
 		if n.alive && n.life == e.fromLife {
 			w.after(&n.process, w.drawDelay(), func() { w.hello(n) })
 		}
@@ -27,7 +28,7 @@ func (w *world) receiveSnapshot(m *daemon, e *envelope) {
 	}
 }
 
-// reportIdle has the core learn of a worker that is free.
+// reportIdle informs the core of a worker that is idle.
 func (w *world) reportIdle(m *daemon, s *slotState) {
 	if s.running != nil || !m.hasWorker(s.worker) {
 		return
@@ -41,8 +42,8 @@ func (w *world) reportIdle(m *daemon, s *slotState) {
 	w.stepCore(m.host, sched.Addr{Role: sched.Worker, ID: s.worker.number}, &free)
 }
 
-// register takes a node's workers in. Each is a new one to the master of a group; under
-// a single master it keeps its number.
+// register adds a node's workers to the master's. Each gets a new number from the master
+// of a group; under a single master it keeps its number.
 func (w *world) register(m *daemon, n *node, e *envelope) {
 	m.registered[n.id] = registration{e.fromLife, w.now}
 	for k := range e.slots {
@@ -73,8 +74,8 @@ func (w *world) register(m *daemon, n *node, e *envelope) {
 	w.publish(m)
 }
 
-// recordAttempt enters the attempt of a launch into the registration of the worker that has it, whose
-// payload the master keeps from then on.
+// recordAttempt adds the attempt of a launch to the registration of its worker. The
+// master keeps the payload from then on.
 func (d *daemon) recordAttempt(up, launch *sched.Message) {
 	up.Job, up.First, up.Attempt = launch.Job, launch.First, launch.Attempt
 	up.Owner, up.Class, up.App, up.Estimate = launch.Owner, launch.Class, launch.App, launch.Estimate
@@ -90,7 +91,7 @@ func (d *daemon) hasWorker(x *worker) bool {
 	return known.worker == x && !known.gone
 }
 
-// loseNode has the master of a node take it for lost, dead or alive.
+// loseNode makes the master of a node declare it lost, whether or not it is.
 func (w *world) loseNode(i int) {
 	m := w.masters[w.nodes[i].group]
 	if _, known := m.registered[i]; !known || !m.alive {
@@ -101,7 +102,7 @@ func (w *world) loseNode(i int) {
 		return
 	}
 	delete(m.registered, i)
-	if !w.manual && !w.cfg.Policy.Sequenced { // else launches tell what they were made for, and may arrive late
+	if !w.manual && !w.cfg.Policy.Sequenced { // sequenced launches may arrive late, since they name the state they were made for
 		w.dropQueued(route{m.daemonID, w.nodes[i].daemonID}, func(*envelope) bool { return true })
 	}
 	for id := range m.members {

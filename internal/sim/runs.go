@@ -6,28 +6,28 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 type run struct {
 	msg     sched.Message // as started
 	worker  sched.Addr
-	since   sched.Time // it runs since, when running
-	left    sched.Time // work left at since
+	since   sched.Time // start of the current stretch, while running
+	left    sched.Time // remaining work at since
 	running bool
-	version uint32 // grows whenever its end is put off or comes
+	version uint32 // incremented whenever its end is deferred or processed
 }
 
-// runTable holds the runs of all workers: a slab with a list per worker, which
-// holds one entry unless the policy suspends.
+// runTable holds the runs of all workers in a slab, with a list for each worker. A list
+// has one entry unless the policy suspends tasks.
 type runTable struct {
 	slab     []run
 	free     []int32
 	byWorker [][]int32
-	ready    []sched.Time // by worker: until then it is stopping or continuing a task
+	ready    []sched.Time // by worker: until then it suspends or resumes a task
 }
 
-// grow makes room for so many workers.
+// grow makes room for the given number of workers.
 func (t *runTable) grow(workers int) {
 	t.byWorker = append(t.byWorker, make([][]int32, workers-len(t.byWorker))...)
 	t.ready = append(t.ready, make([]sched.Time, workers-len(t.ready))...)
 }
 
-// switchCost is what stopping a task, and continuing one, take of a worker's time.
+// switchCost returns how long a worker is busy when it suspends or resumes a task.
 func (c *Config) switchCost() sched.Time {
 	if !c.Policy.Suspending {
 		return 0
@@ -48,7 +48,7 @@ func (t *runTable) add(worker sched.Addr) int32 {
 	return i
 }
 
-// find returns the worker's run of that attempt, nil when it has none.
+// find returns the worker's run of an attempt, or nil.
 func (t *runTable) find(worker sched.Addr, id sched.AttemptID) (int32, *run) {
 	for _, i := range t.byWorker[worker.ID] {
 		if r := &t.slab[i]; r.msg.AttemptID() == id {
@@ -99,7 +99,7 @@ func (e *engine) proceed(i int32) {
 	e.alarms.push(alarm{stamp: stamp{r.since + r.left, e.num}, core: r.worker, run: i, version: r.version})
 }
 
-// halt stops a running run and books what it did.
+// halt stops a running run and accounts for the work that it has done.
 func (e *engine) halt(r *run) {
 	did := max(0, e.now-r.since)
 	e.result.Busy += did
@@ -125,7 +125,7 @@ func (e *engine) resume(self sched.Addr, m *sched.Message) {
 	}
 }
 
-// occupy keeps the worker busy with stopping or continuing a task.
+// occupy keeps the worker busy while it suspends or resumes a task.
 func (e *engine) occupy(worker sched.Addr) {
 	ready := &e.runs.ready[worker.ID]
 	*ready = max(*ready, e.now) + e.cfg.switchCost()
@@ -142,7 +142,7 @@ func (e *engine) stop(self sched.Addr, m *sched.Message) {
 	e.stopped = append(e.stopped, i)
 }
 
-// end takes the end of a run, unless it was suspended or stopped since.
+// end ends a run, unless the run was suspended or stopped after the alarm was set.
 func (e *engine) end(a alarm) {
 	r := &e.runs.slab[a.run]
 	if r.version != a.version {

@@ -11,27 +11,27 @@ import (
 )
 
 // playScript plays a scenario and returns it with what happened written below each command.
-// Its text is prose and commands:
+// The text consists of prose and commands:
 //
 //	> start 1 W=2 reserved=0.5 nodes="" nodes="",app   one frontend, W, share, and a
 //	                                 group for each nodes=: per node a list of the
 //	                                 applications it serves, nodes separated by /
 //	> submit f job tasks class app   at frontend f; class short or long; where tasks
 //	                                 are suspended, they can be stopped and run again
-//	> deliver                        everything on its way, and what follows
+//	> deliver                        all messages in flight, and those that they cause
 //	> end job/task ...               the backend ends these tasks; =failed fails one
-//	> pass 1000ms                    time
+//	> pass 1000ms                    time passes
 //	> kill|start node|master|distributor N
-//	> lose node N                    its master takes it for lost
-//	> lose master N at f             frontend f takes the master of group N for lost
-//	> repeat N                       the last N messages of every link come again
-//	> drop notices                   all notices on their way are lost
-//	> snapshot                       every node tells its state, and repeats reports
+//	> lose node N                    its master declares it lost
+//	> lose master N at f             frontend f declares the master of group N lost
+//	> repeat N                       the last N messages of every link arrive again
+//	> drop notices                   all notices in flight are lost
+//	> snapshot                       every node sends its snapshot, and repeats reports
 //	> cancel job
-//	> rest                           everything ends; all that must hold is validCore
+//	> rest                           all tasks end; the final checks run
 //
-// Lines that start with neither > nor four spaces are prose and are kept; lines that
-// start with four spaces are the output of an earlier play and are replaced.
+// Lines that start with > are commands, and the lines that start with four spaces are the
+// output of an earlier run, which is replaced. All other lines are prose and are kept.
 func playScript(cfg Config, text string) (string, error) {
 	s := &script{cfg: cfg, named: map[string]*job{}}
 	var b strings.Builder
@@ -46,8 +46,8 @@ func playScript(cfg Config, text string) (string, error) {
 		}
 		err := s.run(strings.Fields(command))
 		if err == nil {
-			b.WriteString(s.plain(s.formatHistory(s.shown)))
-			s.shown = len(s.history)
+			b.WriteString(s.plain(s.formatHistory(s.printed)))
+			s.printed = len(s.history)
 			err = s.check.err
 		}
 		if err != nil {
@@ -59,10 +59,10 @@ func playScript(cfg Config, text string) (string, error) {
 
 type script struct {
 	*world
-	cfg   Config
-	named map[string]*job
-	names []string
-	shown int // steps that were printed
+	cfg     Config
+	named   map[string]*job
+	names   []string
+	printed int // steps that are in the output
 }
 
 // plain indents a history and puts jobs' names in the place of their ids.
@@ -184,7 +184,7 @@ func (s *script) submission(words []string) error {
 	return nil
 }
 
-// forever is how long a task runs that ends when the script says.
+// forever is the duration of a task, which the script ends.
 const forever = sched.Time(1) << 60
 
 // endTask ends job/task, or job/task=failed, wherever it runs.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Shrink looks for a smaller run that violates a check too: with fewer kinds of faults,
-// fewer of the planned faults, and fewer of the jobs, of which it keeps the first ones.
+// Shrink searches for a smaller run that still violates a check: with fewer kinds of
+// faults, fewer planned faults, and fewer jobs, of which it keeps the first ones.
 func Shrink(ctx context.Context, jobs []Job, cfg Config, f Faults) ([]Job, Faults) {
 	f.Log = nil
 	violates := func(jobs []Job, f Faults) *Report {
@@ -40,7 +40,8 @@ func Shrink(ctx context.Context, jobs []Job, cfg Config, f Faults) ([]Job, Fault
 	return jobs, f
 }
 
-// fewer leaves out parts of the list, large ones first, as long as what is left will do.
+// fewer removes parts of the list, large ones first, while does still reports true for
+// the rest.
 func fewer(list []int, does func([]int) bool) []int {
 	for part := max(1, len(list)/2); ; part /= 2 {
 		for at := 0; at < len(list); {

@@ -14,9 +14,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// witness sees every start, suspension and move, and tells the first thing that
-// must not be.
-type witness struct {
+// monitor counts starts, suspensions and moves, and records the first violation.
+type monitor struct {
 	started   map[[2]int]int
 	held      map[sched.Addr]int
 	moved     map[[2]uint64]int // by job and task
@@ -26,7 +25,7 @@ type witness struct {
 	fault     error
 }
 
-func (w *witness) Event(_ sched.Time, job int, task, _ int32, what string, where sched.Addr) {
+func (w *monitor) Event(_ sched.Time, job int, task, _ int32, what string, where sched.Addr) {
 	switch what {
 	case "started":
 		w.started[[2]int{job, int(task)}]++
@@ -41,30 +40,30 @@ func (w *witness) Event(_ sched.Time, job int, task, _ int32, what string, where
 	}
 }
 
-func (w *witness) note(err error) {
+func (w *monitor) note(err error) {
 	if w.fault == nil {
 		w.fault = err
 	}
 }
 
-// watched is a master whose moves and invariants are seen.
-type watched struct {
+// monitored is a master whose moves and invariants are checked.
+type monitored struct {
 	*pigeon.Master
-	by *witness
+	by *monitor
 }
 
-func (m watched) Step(now sched.Time, from sched.Addr, msg *sched.Message, out *sched.Actions) {
+func (m monitored) Step(now sched.Time, from sched.Addr, msg *sched.Message, out *sched.Actions) {
 	m.Master.Step(now, from, msg, out)
 	for i := range out.List() {
-		m.by.saw(&out.List()[i].Msg)
+		m.by.sent(&out.List()[i].Msg)
 	}
 	if err := m.Valid(); err != nil {
 		m.by.note(fmt.Errorf("after %s: %w", sched.Describe(msg), err))
 	}
 }
 
-// saw sees what a master says.
-func (w *witness) saw(m *sched.Message) {
+// sent is called for each message of a master.
+func (w *monitor) sent(m *sched.Message) {
 	switch {
 	case m.Kind == sched.Returned && m.Peer.Role == sched.Master:
 		id := [2]uint64{m.Job.Lo, uint64(m.First)}
@@ -82,7 +81,7 @@ func (w *witness) saw(m *sched.Message) {
 	}
 }
 
-// drawWorkload draws jobs that keep few workers busy, classes often wrong.
+// drawWorkload draws a workload for few workers, in which classes are often wrong.
 func drawWorkload(t *rapid.T) *workload.Workload {
 	w := &workload.Workload{Name: "drawn"}
 	at := int64(0)
@@ -99,16 +98,15 @@ func drawWorkload(t *rapid.T) *workload.Workload {
 	return w
 }
 
-// jobOf returns the id that the simulator gives to the job at the index.
+// jobOf returns the id of a job in the simulator.
 func jobOf(w *workload.Workload, index int) sched.JobID {
 	line := w.Jobs[index].Line
 	return sched.NewJobID(fmt.Sprintf("frontend-%d", line%2), fmt.Sprint(line))
 }
 
-// Nothing is lost, each task is run once, but for a canary that is stopped, which is
-// one task of a job at most; a worker holds one suspended task at most, a task moves
-// once at most, a job is promoted once at most, and the masters' invariants hold
-// after each step.
+// All jobs complete. Each task runs once, except a stopped canary, of which a job has at
+// most one; a worker holds at most one suspended task, a task moves at most once, a job is
+// promoted at most once, and the masters' invariants hold after each step.
 func TestVariantsKeepTheirInvariants(t *testing.T) {
 	moved, suspended, stopped, turns := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -119,9 +117,9 @@ func TestVariantsKeepTheirInvariants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		by := &witness{started: map[[2]int]int{}, held: map[sched.Addr]int{}, moved: map[[2]uint64]int{}, stopped: map[sched.JobID]int{}, turns: map[sched.JobID]int{}}
+		by := &monitor{started: map[[2]int]int{}, held: map[sched.Addr]int{}, moved: map[[2]uint64]int{}, stopped: map[sched.JobID]int{}, turns: map[sched.JobID]int{}}
 		master := p.NewMaster
-		p.NewMaster = func(c sched.MasterConfig) sched.MasterCore { return watched{master(c).(*pigeon.Master), by} }
+		p.NewMaster = func(c sched.MasterConfig) sched.MasterCore { return monitored{master(c).(*pigeon.Master), by} }
 		w := drawWorkload(t)
 		o, err := sim.Run(context.Background(), w.Simulated(), sim.Config{
 			Policy: p, Params: params, Groups: rapid.SliceOfN(rapid.IntRange(1, 4), 1, 4).Draw(t, "groups"), Frontends: 2,
@@ -144,6 +142,6 @@ func TestVariantsKeepTheirInvariants(t *testing.T) {
 		turns += len(by.turns)
 	})
 	if moved == 0 || suspended == 0 || stopped == 0 || turns == 0 {
-		t.Errorf("%d moves, %d suspensions, %d canaries stopped, %d jobs promoted: the test shows little", moved, suspended, stopped, turns)
+		t.Errorf("%d moves, %d suspensions, %d canaries stopped, %d jobs promoted: too little for this test", moved, suspended, stopped, turns)
 	}
 }

@@ -8,25 +8,15 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/workload"
-	"github.com/pigeon-sched/pigeon/internal/policy"
+
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-// figures are what a row of docs/policies.md's table holds of one run: mean and p99 of
-// each class in seconds, and messages a task.
+// figures holds the columns of the table in docs/policies.md for one run: mean and p99 of
+// each class in seconds, and messages per task.
 type figures struct {
 	shortMean, shortP99, longMean, longP99, messages float64
-}
-
-// with returns the cluster under the policy.
-func with(t testing.TB, cfg sim.Config, spec string) sim.Config {
-	t.Helper()
-	var err error
-	if cfg.Policy, cfg.Params, err = policy.Configure(spec, cfg.Params); err != nil {
-		t.Fatal(err)
-	}
-	return cfg
 }
 
 func measured(t testing.TB, w *workload.Workload, cfg sim.Config) figures {
@@ -65,22 +55,23 @@ func steady(t testing.TB, name string, load float64, seed uint64) *workload.Work
 	return w
 }
 
-// row is a row of the table: a policy over pigeon, steady.
+// row is a row of the table: the figures of a policy divided by pigeon's, on a steady
+// workload.
 type row struct {
 	spec, trace string
 	load        float64
 	want        [4]float64 // short mean, p99; long mean, p99
 }
 
-// over returns the means over seeds of the policy's figures over pigeon's, and the
-// most messages a task.
+// over returns the means over seeds of the policy's figures divided by pigeon's, and the
+// largest number of messages per task.
 func (r row) over(t testing.TB, seeds uint64) (ratio [4]float64, messages float64) {
 	t.Helper()
 	for seed := uint64(1); seed <= seeds; seed++ {
 		w := steady(t, r.trace, r.load, seed)
 		cfg := ec2(40, 40, 40)
 		cfg.Seed = seed
-		a, b := measured(t, w, with(t, cfg, r.spec)), measured(t, w, cfg)
+		a, b := measured(t, w, under(t, r.spec, cfg)), measured(t, w, cfg)
 		for i, x := range []float64{a.shortMean / b.shortMean, a.shortP99 / b.shortP99, a.longMean / b.longMean, a.longP99 / b.longP99} {
 			ratio[i] += x / float64(seeds)
 		}
@@ -89,9 +80,9 @@ func (r row) over(t testing.TB, seeds uint64) (ratio [4]float64, messages float6
 	return ratio, messages
 }
 
-// seeds is how many seeds a row takes. The table needs many, for the short p99 of
-// one seed can be twice that of the next; with few the suite is quick and looks
-// for large faults only.
+// seeds is the number of seeds for each row. The table needs many, because the short p99
+// of one seed can be twice that of the next; with few seeds the suite is quick and finds
+// large errors only.
 var seeds = flag.Uint64("seeds", 2, "seeds for each row of the table of policies; 15 for the table's figures")
 
 // tolerances are shares of a row's values.
@@ -110,8 +101,9 @@ func chosen(rows []row) []row {
 	return rows
 }
 
-// bothOrders adds each row that asks for no order of long jobs with the one of
-// docs/policies.md, by age: its figures hold for that, and for the tail, the default.
+// bothOrders adds to each row that configures nothing the same row with long jobs ordered
+// by age, for which docs/policies.md states its figures; they also hold for the default,
+// the tail.
 func bothOrders(rows []row) (both []row) {
 	both = slices.Clone(rows)
 	for _, r := range rows {
@@ -148,12 +140,13 @@ func TestPigeonSortOverPigeon(t *testing.T) {
 	}
 }
 
-// The limit of 5.5 messages a task holds in the bursts of the file, too, and for
-// pigeon-x. A task that moves takes two of them, by way of its distributor.
+// The limit of 5.5 messages per task also holds in the bursts of the file, and for
+// pigeon-x. A task that moves costs two messages, because it passes through its
+// distributor.
 func TestVariantsMessagesOnNGO90(t *testing.T) {
 	w := trace(t, "ngo_90.tr")
 	for _, spec := range []string{"pigeon-sort", "pigeon-x", "pigeon-x:canary=no"} {
-		messages := measured(t, w, with(t, ec2(40, 40, 40), spec)).messages
+		messages := measured(t, w, under(t, spec, ec2(40, 40, 40))).messages
 		t.Logf("%s: %.2f messages a task", spec, messages)
 		if messages > 5.5 {
 			t.Errorf("%s: %.2f messages a task", spec, messages)
@@ -196,7 +189,7 @@ func TestPigeonXNearTheBound(t *testing.T) {
 	for _, name := range []string{"ngo_90.tr", "nyh_70.tr"} {
 		for seed := uint64(1); seed <= *seeds; seed++ {
 			w := steady(t, name, 0.95, seed)
-			cfg := with(t, ec2(40, 40, 40), "pigeon-x")
+			cfg := under(t, "pigeon-x", ec2(40, 40, 40))
 			cfg.Seed = seed
 			got := measured(t, w, cfg).shortMean / noQueueing(w)
 			t.Logf("%s, seed %d: short mean %.4f of the bound", name, seed, got)
@@ -234,11 +227,11 @@ func TestVariantsOnUnequalGroups(t *testing.T) {
 		equal += measured(t, w, even).longMean
 		unequal += measured(t, w, uneven).longMean
 		for spec := range ours {
-			ours[spec] += measured(t, w, with(t, uneven, spec)).longMean
+			ours[spec] += measured(t, w, under(t, spec, uneven)).longMean
 		}
 	}
 	if unequal < 5*equal {
-		t.Errorf("pigeon's long mean is %.2f of that in equal groups: the test shows little", unequal/equal)
+		t.Errorf("pigeon's long mean is %.2f of that in equal groups: too little for this test", unequal/equal)
 	}
 	for spec, sum := range ours {
 		t.Logf("%s: %.3f of equal-group pigeon, pigeon itself %.1f", spec, sum/equal, unequal/equal)
@@ -258,8 +251,8 @@ func TestVariantsWithWrongClasses(t *testing.T) {
 			cfg := ec2(40, 40, 40)
 			cfg.Seed = seed
 			wrong = wrong.plus(measured(t, w, cfg))
-			right = right.plus(measured(t, w, with(t, cfg, "pigeon-x")))
-			without = without.plus(measured(t, w, with(t, cfg, "pigeon-x:canary=no")))
+			right = right.plus(measured(t, w, under(t, "pigeon-x", cfg)))
+			without = without.plus(measured(t, w, under(t, "pigeon-x:canary=no", cfg)))
 		}
 		t.Logf("%s: short p99 %.4f, short mean %.3f, long mean %.3f, long p99 %.3f of pigeon's; without canary %.4f, %.3f, %.3f, %.3f", name,
 			right.shortP99/wrong.shortP99, right.shortMean/wrong.shortMean, right.longMean/wrong.longMean, right.longP99/wrong.longP99,
@@ -279,7 +272,7 @@ func TestTailOfPigeonX(t *testing.T) {
 		w := steady(t, "nyh_70.tr", 0.9, seed)
 		cfg := ec2(40, 40, 40)
 		cfg.Seed = seed
-		tail, age := measured(t, w, with(t, cfg, "pigeon-x")), measured(t, w, with(t, cfg, "pigeon-x:tail=no"))
+		tail, age := measured(t, w, under(t, "pigeon-x", cfg)), measured(t, w, under(t, "pigeon-x:tail=no", cfg))
 		mean += tail.longMean / age.longMean / float64(*seeds)
 		p99 += tail.longP99 / age.longP99 / float64(*seeds)
 		if x := tail.shortMean / age.shortMean; x < 0.995 || x > 1.005 {

@@ -7,18 +7,18 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// world is a cluster with faults: the engine, and around its cores what the daemons do.
+// world is a cluster with faults: the engine, and imitated daemons around its cores.
 //
 //	engine ──actions──▶ world ──envelopes──▶ links, notices ──▶ world ──inputs──▶ engine
 //	                      └── journal, registrations, heartbeats, memberships
 //
-// A core keeps its address in the engine for life: one that is started again is another
-// one. What cores know each other by, the numbers of daemons and workers, is translated
-// where messages are sent and received.
+// A core keeps its address in the engine for life; a restarted daemon has a new core with
+// a new address. The numbers by which cores know daemons and workers are translated where
+// messages are sent and received.
 type world struct {
 	engine
 	faults    Faults
-	manual    bool // nothing happens by itself: messages wait to be delivered, time to be advanced
+	manual    bool // set by tests that deliver messages and advance time themselves
 	frontends []*daemon
 	masters   []*daemon
 	nodes     []*node
@@ -26,12 +26,12 @@ type world struct {
 	byNumber  []*worker  // workers by their number, under a policy with a single master
 	links     []*link
 	byRoute   map[route]*link
-	notices   []*envelope          // that wait, by hand
+	notices   []*envelope          // undelivered, with manual
 	cuts      map[route]sched.Time // partitions
-	random    *rand.Rand           // of messages
-	plan      *rand.Rand           // of the fault whose turn it is
-	planned   int                  // its number
-	happened  []int                // numbers of those that happened
+	random    *rand.Rand           // draws what happens to messages
+	plan      *rand.Rand           // draws the current fault
+	planned   int                  // number of the current fault
+	happened  []int                // numbers of the faults that happened
 	tornAfter int                  // records after which a frontend crashes within its next step; -1: none does
 	healed    bool                 // the faults are over
 	finished  bool
@@ -39,7 +39,7 @@ type world struct {
 	history   []step
 }
 
-// place names a daemon: a frontend, a master or (Worker) a node.
+// daemonID names a daemon: a frontend, a master or (Worker) a node.
 type daemonID struct {
 	role sched.Role
 	id   int
@@ -60,18 +60,18 @@ type process struct {
 	alive      bool
 	life       int // counts its starts
 	started    sched.Time
-	resumes    sched.Time // it stands still until then
+	resumes    sched.Time // it is paused until then
 	clock      clock
-	membership membership // the membership that it has read
+	membership membership // as it has read it
 }
 
 // daemon is a frontend or a master.
 type daemon struct {
 	process
-	host *host // of its core; its core is nil at a master that only keeps the membership
+	host *host // of its core; nil at a registrar
 
-	lost      map[int]bool       // masters that it takes for lost
-	lastHeard map[int]sched.Time // when it heard of a master last
+	lost      map[int]bool       // masters that it has declared lost
+	lastHeard map[int]sched.Time // by master
 
 	journal []sched.Message // of a frontend
 	synced  int             // records that are on its disk
@@ -81,7 +81,7 @@ type daemon struct {
 	core        sched.MasterCore // of a master; nil under a policy without masters
 	epoch       uint64           // of a master
 	serves      []string
-	members     []member // workers by the numbers that it knows them by
+	members     []member // of a master: its workers, by number
 	registered  map[int]registration
 	payloads    map[sched.JobID]bool
 	shortInRow  int    // short tasks in a row that general workers took from its queues
@@ -89,14 +89,14 @@ type daemon struct {
 	publishFrom sched.Time
 }
 
-// member is a worker as a master knows it.
+// member is a worker from its master's point of view.
 type member struct {
 	worker   *worker // nil: never registered
 	gone     bool
-	reserved bool // as the master told it
+	reserved bool // as the master last set it
 }
 
-// registration is a node as a master knows it.
+// registration is a node from its master's point of view.
 type registration struct {
 	life      int
 	lastHeard sched.Time
@@ -114,12 +114,12 @@ type host struct {
 	p       *process
 	life    int // of the daemon
 	core    validCore
-	newCore func() validCore // makes another one like it
+	newCore func() validCore // returns a new core with the same configuration
 	daemon  *daemon
 	worker  *worker
 }
 
-// dead reports whether the core's daemon has ended, or is another process by now.
+// dead reports whether the process of the core has ended.
 func (h *host) dead() bool { return !h.p.alive || h.life != h.p.life }
 
 func newWorld(jobs []Job, cfg Config, f Faults) *world {
@@ -175,7 +175,7 @@ func (w *world) process(p daemonID) *process {
 	}
 }
 
-// addHost gives a core its address in the engine.
+// addHost assigns a core its address in the engine.
 func (w *world) addHost(role sched.Role, p *process, newCore func() validCore) *host {
 	h := &host{addr: sched.Addr{Role: role, ID: int32(len(w.hosts[role]))}, p: p, life: p.life, core: newCore(), newCore: newCore} //nolint:gosec // cores are few
 	w.hosts[role] = append(w.hosts[role], h)
@@ -189,7 +189,7 @@ func (w *world) addHost(role sched.Role, p *process, newCore func() validCore) *
 // hostOf returns the host of a core.
 func (w *world) hostOf(a sched.Addr) *host { return w.hosts[a.Role][a.ID] }
 
-// stepCore steps a core and carries out what it decides.
+// stepCore steps a core and carries out its actions.
 func (w *world) stepCore(h *host, from sched.Addr, m *sched.Message) {
 	if w.check.err != nil || h == nil || h.dead() {
 		return
@@ -226,19 +226,20 @@ func (w *world) timeout(a alarm) {
 	w.stepCore(h, sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: a.token})
 }
 
-// postpone puts an alarm off.
+// postpone defers an alarm.
 func (w *world) postpone(a alarm, to sched.Time) {
 	w.num++
 	a.stamp = stamp{to, w.num}
 	w.alarms.push(a)
 }
 
-// timerDue returns when a timer of a core is due.
+// timerDue converts the instant of a core's timer from the clock of its process.
 func (w *world) timerDue(self sched.Addr, at sched.Time) sched.Time {
 	return max(w.now, w.hostOf(self).p.clock.instant(at))
 }
 
-// whenResumed calls f now, or when the daemon goes on, unless that has died by then.
+// whenResumed calls f now or, if the daemon is paused, when it resumes, unless it dies
+// before.
 func (w *world) whenResumed(p *process, f func()) {
 	life := p.life
 	switch {
@@ -253,8 +254,8 @@ func (w *world) whenResumed(p *process, f func()) {
 	}
 }
 
-// after calls f after a time, unless the daemon has died by then; when it stands still,
-// later.
+// after calls f after a delay, or later if the daemon is paused then, unless the daemon
+// dies before.
 func (w *world) after(p *process, d sched.Time, f func()) {
 	life := p.life
 	w.callAt(w.now+d, func() {
@@ -264,7 +265,7 @@ func (w *world) after(p *process, d sched.Time, f func()) {
 	})
 }
 
-// chance reports true once in n times, if the kind of fault happens.
+// chance reports true once in n times, if the kind of fault is enabled.
 func (w *world) chance(k Kinds, n int) bool {
 	return !w.healed && w.faults.Kinds.Has(k) && w.random.IntN(n) == 0
 }
@@ -274,13 +275,13 @@ func drawSpan(r *rand.Rand, d sched.Time) sched.Time { return sched.Time(r.Int64
 
 // clock is the clock of one process.
 type clock struct {
-	start sched.Time // what it shows at time 0
-	ppm   sched.Time // by how much it is fast, in millionths
+	start sched.Time // its reading at time 0
+	ppm   sched.Time // its drift, in millionths
 }
 
 func (c clock) read(now sched.Time) sched.Time { return c.start + now + now/1_000_000*c.ppm }
 
-// instant returns the first instant at which the clock shows the time.
+// instant returns the first instant at which the clock shows the given time.
 func (c clock) instant(shown sched.Time) sched.Time {
 	at := (shown - c.start) / (1_000_000 + c.ppm) * 1_000_000
 	at = max(0, at-1_000_000)

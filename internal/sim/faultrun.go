@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Report is what a run with faults gave.
+// Report is the result of a run with faults.
 type Report struct {
 	Jobs, Done, Failed, Cancelled int // accepted jobs, and how they ended
 	Attempts, Suspensions         int
@@ -17,11 +17,11 @@ type Report struct {
 	history                       func(steps int) string
 }
 
-// History returns the last steps of the cores as text: what came to each, and below it
-// what it decided.
+// History returns the last steps of the cores as text: the input of each, and below it
+// the actions.
 func (r *Report) History(steps int) string { return r.history(steps) }
 
-// Violated returns the first violation, nil when everything held.
+// Violated returns the first violation, or nil if every check held.
 func (r *Report) Violated() error {
 	for i := range r.Checks {
 		if err := r.Checks[i].Violated; err != nil {
@@ -31,12 +31,12 @@ func (r *Report) Violated() error {
 	return nil
 }
 
-// patience is how long the last jobs may take once the faults are over, in virtual time
-// without a job that ends.
+// patience is the virtual time, counted from the end of the faults, within which another
+// job must end.
 const patience = 1000 * sched.Second
 
-// RunWithFaults simulates the jobs in a cluster to which faults happen, lets it heal, and
-// checks what must hold. An error says that there is no report.
+// RunWithFaults simulates the jobs in a cluster with faults, lets the cluster heal, and
+// checks what must hold. It returns an error only if there is no report.
 func RunWithFaults(ctx context.Context, jobs []Job, cfg Config, f Faults) (*Report, error) {
 	if err := cfg.Valid(); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func RunWithFaults(ctx context.Context, jobs []Job, cfg Config, f Faults) (*Repo
 	return w.report(), nil
 }
 
-// awaitRest looks every second whether the cluster has come to rest, and twice more: then
-// what must hold at the end is checked.
+// awaitRest examines the cluster every second. Once the cluster has been at rest three
+// times in a row, the final checks run.
 func (w *world) awaitRest(still, ended int, since sched.Time) {
 	w.callAt(w.now+sched.Second, func() {
 		open := 0
@@ -86,7 +86,8 @@ func (w *world) awaitRest(still, ended int, since sched.Time) {
 	})
 }
 
-// busy reports whether something runs, is dead, or is on its way.
+// busy reports whether a task runs, a daemon is down or paused, or a message is in
+// flight.
 func (w *world) busy() bool {
 	for _, l := range w.links {
 		if len(l.queue) > 0 {
@@ -138,7 +139,7 @@ func (w *world) checkEnd() {
 	}
 }
 
-// checkMaster checks a master that has nothing to do.
+// checkMaster checks that a master at rest holds nothing.
 func (w *world) checkMaster(m *daemon) {
 	if m.host == nil || m.host.dead() {
 		return
