@@ -30,19 +30,17 @@ func boundsOf(w *workload.Workload, workers int) *bounds {
 	var took [2][2][]int64
 	var changes []change
 	for i := range w.Jobs {
-		j, class := &w.Jobs[i], 0
-		if j.TrueLong {
-			class = 1
-		}
+		j := &w.Jobs[i]
+		class := j.TrueClass()
 		took[0][class] = append(took[0][class], j.Longest())
 		took[1][class] = append(took[1][class], clairvoyant[i])
 		changes = append(changes, during(UnfinishedShort+class, j.Arrival, clairvoyant[i])...)
 	}
 	b.timelines[1].replay(changes)
 	for bound, into := range []*measure.ByClass{&b.longest, &b.clairvoyant} {
-		into.Short, into.Long = measure.Describe(took[bound][0], 1e-9), measure.Describe(took[bound][1], 1e-9)
-		for class := range 2 {
-			b.curves[bound][class] = quantiles(took[bound][class])
+		for class, sample := range took[bound] {
+			*into.Class(class) = measure.Describe(sample, 1e-9) // which sorts it
+			b.curves[bound][class] = spread(sample, 1e-9)
 		}
 	}
 	return b
@@ -61,10 +59,7 @@ type holdings struct {
 
 // Holds implements measure.ScheduleWatcher.
 func (h *holdings) Holds(at int64, job, workers, unstarted int) {
-	waiting, had := WaitingShort, &h.jobs[job]
-	if h.work.Jobs[job].TrueLong {
-		waiting = WaitingLong
-	}
+	waiting, had := WaitingShort+h.work.Jobs[job].TrueClass(), &h.jobs[job]
 	if d := workers - had.workers; d != 0 {
 		h.add(Busy, at, float64(d))
 	}
@@ -79,10 +74,8 @@ func (h *holdings) Holds(at int64, job, workers, unstarted int) {
 func unqueued(w *workload.Workload, workers int) *Timeline {
 	var changes []change
 	for i := range w.Jobs {
-		j, class := &w.Jobs[i], 0
-		if j.TrueLong {
-			class = 1
-		}
+		j := &w.Jobs[i]
+		class := j.TrueClass()
 		changes = append(changes, during(UnfinishedShort+class, j.Arrival, j.Longest())...)
 		for _, d := range j.Durations {
 			changes = append(changes, during(Busy, j.Arrival, d)...)
@@ -117,14 +110,8 @@ func (t *Timeline) replay(changes []change) {
 // curvePoints bounds the points of a distribution that are kept for figures.
 const curvePoints = 500
 
-// quantiles returns up to curvePoints evenly spread order statistics of a sample of
-// ns, in seconds. It sorts the sample.
-func quantiles(sample []int64) []float64 {
-	slices.Sort(sample)
-	return spread(sample, 1e-9)
-}
-
-// spread takes evenly spread values of a sorted sample, the last among them.
+// spread returns up to curvePoints evenly spaced values of a sorted sample, the last
+// one included, each multiplied by unit.
 func spread[T ~int64 | ~float64](sorted []T, unit float64) (points []float64) {
 	n := len(sorted)
 	count := min(n, curvePoints)

@@ -190,7 +190,7 @@ func TestTimelinesAgreeWithResults(t *testing.T) {
 		if math.Abs(sent-float64(r.MessagesPerTask)) > 1e-9 {
 			t.Errorf("%s: the roles send %g messages a task, the result has %g", policy, sent, float64(r.MessagesPerTask))
 		}
-		w, err := cell.Cell.workload(0)
+		w, err := cell.Cell.runs[0][0].Workload()
 		if err != nil {
 			t.Fatal(err)
 		}

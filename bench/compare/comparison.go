@@ -1,8 +1,6 @@
 package compare
 
-import (
-	"github.com/pigeon-sched/pigeon/bench/measure"
-)
+import "github.com/pigeon-sched/pigeon/bench/measure"
 
 // Comparison is the outcome of a plan.
 type Comparison struct {
@@ -59,22 +57,3 @@ type PolicyResult struct {
 	liveCurves [2][]float64
 	timeline   *Timeline // of the first seed
 }
-
-// class returns the distributions of a class, 0 short and 1 long.
-func class(d *measure.ByClass, c int) *measure.Distribution {
-	if c == 0 {
-		return &d.Short
-	}
-	return &d.Long
-}
-
-// summary likewise of a result.
-func summary(r *measure.Result, c int) *measure.Summary {
-	if c == 0 {
-		return &r.Short
-	}
-	return &r.Long
-}
-
-// classNames are those of classes 0 and 1.
-func classNames() [2]string { return [2]string{"short", "long"} }

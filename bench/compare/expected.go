@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/markdown"
+	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
 // expectation is the measurement of a policy in a setting by an independent simulator
@@ -150,7 +151,7 @@ func (e *expectation) best(all []*Comparison) (best *Comparison) {
 }
 
 func (e *expectation) name(c *Cell) string {
-	name := TraceName(c.Trace) + ", " + c.Label()
+	name := c.Title()
 	if e.drawn {
 		name += ", steady"
 	}
@@ -168,7 +169,7 @@ func (e *expectation) of() string {
 	if e.what[0] == messages {
 		return "both"
 	}
-	return classNames()[e.class]
+	return measure.ClassNames()[e.class]
 }
 
 func (e *expectation) expected(k int) string {
@@ -221,7 +222,13 @@ func (c *Comparison) figure(cell int, e *expectation, what string, all []*Compar
 
 // completion finds a row: times, and over pigeon's.
 func (c *Comparison) completion(cell int, policy string, class int, what string) (value, relative Interval) {
-	for _, r := range c.Cells[cell].rows(cell, class) {
+	return completionIn(c.Cells[cell].rows(cell, class), policy, what)
+}
+
+// completionIn finds the completion times of a simulated policy, or of a bound, among
+// rows; both values are missing when there are none.
+func completionIn(rows []Row, policy, what string) (value, relative Interval) {
+	for _, r := range rows {
 		if r.Mode != ModeLive && r.Policy == policy && r.Of == "completion" && r.What == what {
 			return r.Value, r.Relative
 		}

@@ -2,11 +2,11 @@ package compare
 
 import (
 	"errors"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/plot"
 )
 
@@ -63,9 +63,8 @@ func (c *Comparison) figureList() (list []Figure) {
 		list = append(list, Figure{"percentiles-" + title, "Completion times on " + title + " relative to those of " + c.Manifest.Policies[0], -1})
 		for _, i := range cells {
 			cell := &c.Cells[i].Cell
-			where := TraceName(cell.Trace) + ", " + cell.Label()
-			list = append(list, Figure{cell.file("completion"), "Distribution of completion times, " + where, i},
-				Figure{cell.file("time"), "Busy workers, waiting tasks and unfinished jobs over time, " + where, i})
+			list = append(list, Figure{cell.file("completion"), "Distribution of completion times, " + cell.Title(), i},
+				Figure{cell.file("time"), "Busy workers, waiting tasks and unfinished jobs over time, " + cell.Title(), i})
 		}
 	}
 	return list
@@ -92,7 +91,7 @@ func (c *Comparison) percentiles(cells []int) plot.Bars {
 		Title: "Completion times on " + c.title(cells) + ", relative to " + m.Policies[0],
 		Runs:  append(slices.Clone(m.Policies), LongestTask, Clairvoyant), Bounds: 2,
 	}
-	for class, name := range classNames() {
+	for class, name := range measure.ClassNames() {
 		panel := plot.BarPanel{Title: name + " jobs"}
 		for _, i := range cells {
 			rows := c.Cells[i].rows(i, class)
@@ -103,7 +102,8 @@ func (c *Comparison) percentiles(cells []int) plot.Bars {
 			for _, p := range []string{"p50", "p90", "p99"} {
 				cluster := plot.Cluster{Label: p}
 				for _, run := range f.Runs {
-					cluster.Values = append(cluster.Values, relative(rows, run, p))
+					_, relative := completionIn(rows, run, p)
+					cluster.Values = append(cluster.Values, float64(relative.Mean))
 				}
 				g.Clusters = append(g.Clusters, cluster)
 			}
@@ -116,19 +116,9 @@ func (c *Comparison) percentiles(cells []int) plot.Bars {
 	return f
 }
 
-// relative finds a simulated policy's or a bound's ratio among rows.
-func relative(rows []Row, policy, what string) float64 {
-	for _, r := range rows {
-		if r.Policy == policy && r.Mode != ModeLive && r.Of == "completion" && r.What == what {
-			return float64(r.Relative.Mean)
-		}
-	}
-	return math.NaN()
-}
-
 func (r *CellResult) distributions() plot.CDF {
-	f := plot.CDF{Title: "Completion times, " + TraceName(r.Cell.Trace) + ", " + r.Cell.Label(), XLabel: "completion time (s)"}
-	for class, name := range classNames() {
+	f := plot.CDF{Title: "Completion times, " + r.Cell.Title(), XLabel: "completion time (s)"}
+	for class, name := range measure.ClassNames() {
 		panel := plot.CDFPanel{Title: name + " jobs"}
 		for _, p := range r.Policies {
 			panel.Curves = append(panel.Curves, plot.Curve{Name: p.Policy, Values: p.curves[class]})
@@ -150,7 +140,7 @@ func (r *CellResult) distributions() plot.CDF {
 
 // overTime is the figure of the quantities over time of the run with the first seed.
 func (r *CellResult) overTime(workers int) plot.Series {
-	f := plot.Series{Title: "Over time, " + TraceName(r.Cell.Trace) + ", " + r.Cell.Label()}
+	f := plot.Series{Title: "Over time, " + r.Cell.Title()}
 	for quantity, label := range []string{"busy of " + number(float64(workers)) + " workers", "short tasks waiting", "long tasks waiting", "short jobs unfinished", "long jobs unfinished"} {
 		panel := plot.SeriesPanel{YLabel: label}
 		for _, p := range r.Policies {

@@ -124,7 +124,7 @@ func (c *Comparison) writeTable(w io.Writer) error {
 		cell := &c.Cells[r.Cell].Cell
 		record := []string{
 			cell.Trace, number(cell.Asked), number(cell.Load), strconv.Itoa(c.Manifest.Workers), strconv.Itoa(len(c.Manifest.Groups)),
-			r.Mode, r.Policy, classNames()[r.Class], r.Of, r.What, strconv.Itoa(r.Seeds),
+			r.Mode, r.Policy, measure.ClassNames()[r.Class], r.Of, r.What, strconv.Itoa(r.Seeds),
 		}
 		for _, in := range []Interval{r.Value, r.Relative} {
 			record = append(record, number(float64(in.Mean)), number(float64(in.Low)), number(float64(in.High)))

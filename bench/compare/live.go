@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,12 +28,7 @@ func (l *Live) chosen(policy string) bool {
 	return len(l.Policies) == 0 || slices.Contains(l.Policies, policy)
 }
 
-func (l *Live) speedup() float64 {
-	if l.Speedup == 0 {
-		return 1
-	}
-	return l.Speedup
-}
+func (l *Live) speedup() float64 { return cmp.Or(l.Speedup, 1) }
 
 func (l *Live) check(policies []string) error {
 	for _, p := range l.Policies {
@@ -43,10 +39,7 @@ func (l *Live) check(policies []string) error {
 	if l.Runs < 1 || l.Runs > MaxLiveRuns {
 		return fmt.Errorf("%d live runs are outside 1 to %d; nothing was run", l.Runs, MaxLiveRuns)
 	}
-	if l.Isolation != cluster.Goroutine && l.Isolation != cluster.Process {
-		return fmt.Errorf("the isolation %q does not exist; nothing was run; use %s or %s", l.Isolation, cluster.Goroutine, cluster.Process)
-	}
-	return nil
+	return l.Isolation.Check()
 }
 
 // live makes the live runs, one after another: each has the machine to itself.
@@ -68,7 +61,7 @@ func (p *Prepared) live(ctx context.Context, c *Comparison, tell func(Progress))
 				if !l.chosen(into.Policy) {
 					continue
 				}
-				what := fmt.Sprintf("%s live on %s, %s", into.Policy, TraceName(c.Cells[i].Cell.Trace), c.Cells[i].Cell.Label())
+				what := into.Policy + " live on " + c.Cells[i].Cell.Title()
 				progress := func(left time.Duration) {
 					tell(Progress{done, all, fmt.Sprintf("%s, about %.0f s left", what, left.Seconds())})
 				}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -52,28 +51,6 @@ type Cell struct {
 	runs [][]experiment.Run // by policy, then seed
 }
 
-// cells checks the plan. All that can be wrong is found here.
-func (p *Plan) cells() ([]Cell, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	loads := p.Loads
-	if len(loads) == 0 {
-		loads = []float64{p.Base.Workload.Load}
-	}
-	var cells []Cell
-	for _, trace := range p.Traces {
-		for _, load := range loads {
-			c, err := p.cell(trace, load)
-			if err != nil {
-				return nil, err
-			}
-			cells = append(cells, c)
-		}
-	}
-	return cells, nil
-}
-
 func (p *Plan) check() error {
 	loads := max(1, len(p.Loads))
 	switch n := len(p.Policies); {
@@ -93,7 +70,7 @@ func (p *Plan) check() error {
 		return fmt.Errorf("the loads %v hold one twice, or 0; nothing was run; name each once, none for that of the trace", p.Loads)
 	}
 	for _, spec := range p.Policies {
-		if err := p.policy(spec); err != nil {
+		if _, _, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second}); err != nil {
 			return fmt.Errorf("%w; nothing was run", err)
 		}
 	}
@@ -101,12 +78,6 @@ func (p *Plan) check() error {
 		return nil
 	}
 	return p.Live.check(p.Policies)
-}
-
-// policy refuses one that does not exist.
-func (p *Plan) policy(spec string) error {
-	_, _, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second})
-	return err
 }
 
 // repeated returns a value that stands in the list twice, or zero.
@@ -147,9 +118,6 @@ func (c *Cell) drawn() bool {
 	return o.Resample > 0 || o.WrongClass > 0 || o.Noise > 0
 }
 
-// workload is that of one seed.
-func (c *Cell) workload(seed int) (*workload.Workload, error) { return c.runs[0][seed].Workload() }
-
 // Label names the load for people: that asked for, else that of the workload.
 func (c *Cell) Label() string {
 	if c.Asked > 0 {
@@ -157,6 +125,9 @@ func (c *Cell) Label() string {
 	}
 	return "load " + strconv.FormatFloat(c.Load, 'f', 2, 64)
 }
+
+// Title returns the names of trace and load, for people.
+func (c *Cell) Title() string { return TraceName(c.Trace) + ", " + c.Label() }
 
 // TraceName is the trace without folder and ending, for titles and files.
 func TraceName(trace string) string {

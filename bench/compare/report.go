@@ -74,8 +74,8 @@ func (c *Comparison) CellReports() (list []cellReport) {
 	for i := range c.Cells {
 		r := &c.Cells[i]
 		first := &r.Policies[0].Results[0]
-		report := cellReport{Title: TraceName(r.Cell.Trace) + ", " + r.Cell.Label(), Cell: r.Cell, ShortJobs: first.Short.Jobs, LongJobs: first.Long.Jobs}
-		for class, name := range classNames() {
+		report := cellReport{Title: r.Cell.Title(), Cell: r.Cell, ShortJobs: first.Short.Jobs, LongJobs: first.Long.Jobs}
+		for class, name := range measure.ClassNames() {
 			if rows := r.rows(i, class); len(rows) > 0 {
 				report.Tables = append(report.Tables, c.completions(name, rows))
 			}
@@ -103,10 +103,10 @@ func (c *Comparison) completions(class string, rows []Row) markdown.Table {
 			name += ", live"
 		}
 		cells := []string{name}
-		for k := range statistics() {
+		for k := range measure.Statistics() {
 			cells = append(cells, ratio(rows[start+k].Relative))
 		}
-		for k := range statistics() {
+		for k := range measure.Statistics() {
 			cells = append(cells, timed(rows[start+k].Value))
 		}
 		t.Rows = append(t.Rows, cells)
@@ -202,7 +202,7 @@ func (r *CellResult) agreements() (list []*experiment.Agreement) {
 	for _, p := range r.Policies {
 		if len(p.Live) > 0 {
 			list = append(list, &experiment.Agreement{
-				Title: fmt.Sprintf("%s on %s, %s: live beside simulated", p.Policy, TraceName(r.Cell.Trace), r.Cell.Label()), Sim: p.Results[0], Live: p.Live,
+				Title: p.Policy + " on " + r.Cell.Title() + ": live beside simulated", Sim: p.Results[0], Live: p.Live,
 			})
 		}
 	}

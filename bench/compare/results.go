@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/markdown"
+	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
 // differences is what differs from the papers, and why: prose, which no run can
@@ -135,14 +136,14 @@ func (p *Page) figures(c *Comparison, dir, name string) (shown []Figure, err err
 // Summaries are a table for each class: mean and p99 over the first policy's, of all
 // policies in all cells.
 func (c *Comparison) Summaries() (tables []markdown.Table) {
-	for class, name := range classNames() {
+	for class, name := range measure.ClassNames() {
 		t, lines := markdown.Table{Head: []string{name + " jobs, mean / p99 over " + c.Manifest.Policies[0]}}, map[string][]string{}
 		names := append(append([]string{}, c.Manifest.Policies...), LongestTask, Clairvoyant)
 		for i := range c.Cells {
 			if len(c.Cells[i].rows(i, class)) == 0 {
 				continue
 			}
-			t.Head = append(t.Head, TraceName(c.Cells[i].Cell.Trace)+", "+c.Cells[i].Cell.Label())
+			t.Head = append(t.Head, c.Cells[i].Cell.Title())
 			for _, policy := range names {
 				_, mean := c.completion(i, policy, class, "mean")
 				_, p99 := c.completion(i, policy, class, "p99")

@@ -1,8 +1,6 @@
 package compare
 
-import (
-	"github.com/pigeon-sched/pigeon/bench/measure"
-)
+import "github.com/pigeon-sched/pigeon/bench/measure"
 
 // Row is one figure of one policy, or bound, on one cell.
 type Row struct {
@@ -23,20 +21,6 @@ const (
 	ModeLive  = "live"
 	ModeBound = "bound"
 )
-
-type statistic struct {
-	name string
-	of   func(*measure.Distribution) measure.Number
-}
-
-func statistics() []statistic {
-	return []statistic{
-		{"mean", func(d *measure.Distribution) measure.Number { return d.Mean }},
-		{"p50", func(d *measure.Distribution) measure.Number { return d.P50 }},
-		{"p90", func(d *measure.Distribution) measure.Number { return d.P90 }},
-		{"p99", func(d *measure.Distribution) measure.Number { return d.P99 }},
-	}
-}
 
 type quantity struct {
 	name string
@@ -64,7 +48,7 @@ func (c *Comparison) Rows() (rows []Row) {
 
 func (r *CellResult) rows(cell, c int) (rows []Row) {
 	first := r.Policies[0].Results
-	if summary(&first[0], c).Jobs == 0 {
+	if first[0].Class(c).Jobs == 0 {
 		return nil
 	}
 	for k := range r.Policies {
@@ -81,7 +65,7 @@ func (r *CellResult) rows(cell, c int) (rows []Row) {
 	}{{LongestTask, r.Longest}, {Clairvoyant, r.Clairvoyant}} {
 		var ds []*measure.Distribution
 		for s := range b.of {
-			ds = append(ds, class(&b.of[s], c))
+			ds = append(ds, b.of[s].Class(c))
 		}
 		rows = append(rows, compareAll(Row{Cell: cell, Mode: ModeBound, Policy: b.name, Class: c, Of: completion.name},
 			ds, distributions(first, c, completion))...)
@@ -100,7 +84,7 @@ func (r *CellResult) rows(cell, c int) (rows []Row) {
 
 func distributions(results []measure.Result, c int, q quantity) (ds []*measure.Distribution) {
 	for i := range results {
-		ds = append(ds, q.of(summary(&results[i], c)))
+		ds = append(ds, q.of(results[i].Class(c)))
 	}
 	return ds
 }
@@ -110,16 +94,16 @@ func compareAll(like Row, of, reference []*measure.Distribution) (rows []Row) {
 	if len(of) == 0 {
 		return nil
 	}
-	for _, s := range statistics() {
+	for _, s := range measure.Statistics() {
 		var values, ratios []float64
 		for i, d := range of {
-			values = append(values, float64(s.of(d)))
+			values = append(values, float64(s.Of(d)))
 			if i < len(reference) {
-				ratios = append(ratios, float64(s.of(d))/float64(s.of(reference[i])))
+				ratios = append(ratios, float64(s.Of(d))/float64(s.Of(reference[i])))
 			}
 		}
 		row := like
-		row.What, row.Seeds, row.Value, row.Relative = s.name, len(values), meanOf(values), ratioOf(ratios)
+		row.What, row.Seeds, row.Value, row.Relative = s.Name, len(values), meanOf(values), ratioOf(ratios)
 		rows = append(rows, row)
 	}
 	return rows

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Progress is reported during a comparison.
@@ -24,11 +23,24 @@ type Prepared struct {
 
 // Prepare checks a plan. Every mistake in it is found here.
 func (p *Plan) Prepare() (*Prepared, error) {
-	cells, err := p.cells()
-	if err != nil {
+	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return &Prepared{plan: p, cells: cells}, nil
+	loads := p.Loads
+	if len(loads) == 0 {
+		loads = []float64{p.Base.Workload.Load}
+	}
+	prepared := &Prepared{plan: p}
+	for _, trace := range p.Traces {
+		for _, load := range loads {
+			c, err := p.cell(trace, load)
+			if err != nil {
+				return nil, err
+			}
+			prepared.cells = append(prepared.cells, c)
+		}
+	}
+	return prepared, nil
 }
 
 // Run makes all runs. The first failure ends it.
@@ -39,7 +51,13 @@ func (p *Prepared) Run(ctx context.Context, tell func(Progress)) (*Comparison, e
 	}
 	steps := p.steps(c)
 	err := experiment.InParallel(ctx, len(steps),
-		func(ctx context.Context, i int) (func(), error) { return steps[i].do(ctx) },
+		func(ctx context.Context, i int) (func(), error) {
+			keep, err := steps[i].do(ctx)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", steps[i].what, err)
+			}
+			return keep, err
+		},
 		func(i int, keep func()) error {
 			keep()
 			tell(Progress{i + 1, len(steps), steps[i].what})
@@ -70,7 +88,7 @@ type step struct {
 func (p *Prepared) steps(c *Comparison) (steps []step) {
 	for i := range c.Cells {
 		cell := &c.Cells[i]
-		where := TraceName(cell.Cell.Trace) + ", " + cell.Cell.Label()
+		where := cell.Cell.Title()
 		for seed := range p.plan.Base.Seeds {
 			if seed == 0 || cell.Cell.drawn() {
 				steps = append(steps, step{"bounds of " + where, func(context.Context) (func(), error) { return p.boundsStep(cell, seed) }})
@@ -79,30 +97,16 @@ func (p *Prepared) steps(c *Comparison) (steps []step) {
 		for k, name := range p.plan.Policies {
 			for seed := range p.plan.Base.Seeds {
 				what := fmt.Sprintf("%s on %s, seed %d", name, where, cell.Cell.runs[k][seed].Seed)
-				steps = append(steps, step{what, func(ctx context.Context) (func(), error) {
-					return named(what, func() (func(), error) { return p.simulate(ctx, cell, k, seed) })
-				}})
+				steps = append(steps, step{what, func(ctx context.Context) (func(), error) { return p.simulate(ctx, cell, k, seed) }})
 			}
-			what := name + " over time on " + where
-			steps = append(steps, step{what, func(ctx context.Context) (func(), error) {
-				return named(what, func() (func(), error) { return p.follow(ctx, cell, k) })
-			}})
+			steps = append(steps, step{name + " over time on " + where, func(ctx context.Context) (func(), error) { return p.follow(ctx, cell, k) }})
 		}
 	}
 	return steps
 }
 
-// named adds to an error which run it ended.
-func named(what string, do func() (func(), error)) (func(), error) {
-	keep, err := do()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return keep, nil
-}
-
 func (p *Prepared) boundsStep(cell *CellResult, seed int) (func(), error) {
-	w, err := cell.Cell.workload(seed)
+	w, err := cell.Cell.runs[0][seed].Workload()
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +152,7 @@ func (p *Prepared) follow(ctx context.Context, cell *CellResult, k int) (func(),
 	if err != nil {
 		return nil, err
 	}
-	timeline, state, err := watch(ctx, run, w, sched.Time(p.plan.Delay))
+	timeline, state, err := watch(ctx, run, w, p.plan.Delay)
 	return func() { cell.Policies[k].timeline, cell.Policies[k].State = timeline, state }, err
 }
 

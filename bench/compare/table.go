@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
 // Table prints the ratios of completion times for a terminal.
@@ -24,8 +26,8 @@ func (c *Comparison) Table(w io.Writer) error {
 		case ModeBound:
 			name = "(" + name + ")"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t", TraceName(cell.Trace), cell.Label()[len("load "):], classNames()[r.Class], name)
-		for k := range statistics() {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t", TraceName(cell.Trace), cell.Label()[len("load "):], measure.ClassNames()[r.Class], name)
+		for k := range measure.Statistics() {
 			fmt.Fprintf(t, "%s\t", ratio(rows[i+k].Relative))
 		}
 		fmt.Fprintf(t, "%s\t\n", timed(r.Value))

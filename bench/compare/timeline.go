@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
@@ -102,20 +103,12 @@ type follow struct {
 // watch runs a policy in virtual time to see its quantities over time and the state that its
 // cores hold and send. The same run has the same events as the one that is
 // measured.
-func watch(ctx context.Context, run *experiment.Run, w *workload.Workload, delay sched.Time) (*Timeline, *measure.State, error) {
-	d := run.Description
+func watch(ctx context.Context, run *experiment.Run, w *workload.Workload, delay time.Duration) (*Timeline, *measure.State, error) {
 	tasks := w.Tasks()
-	f := &follow{Timeline: newTimeline(), work: w, first: make([]int, len(w.Jobs)), started: make([]bool, tasks), running: make([]bool, tasks)}
-	task := 0
-	for i := range w.Jobs {
-		f.first[i] = task
-		task += len(w.Jobs[i].Durations)
-	}
-	peak := measure.NewStatePeak(len(w.Jobs))
-	out, err := sim.Run(ctx, w.Simulated(), sim.Config{
-		Policy: run.Cores, Params: run.Params, Groups: d.Groups, Frontends: d.Frontends,
-		Delay: delay, Seed: run.Seed, Observer: f, Inspector: peak,
-	})
+	f := &follow{Timeline: newTimeline(), work: w, first: w.FirstTasks(), started: make([]bool, tasks), running: make([]bool, tasks)}
+	peak, cluster := measure.NewStatePeak(len(w.Jobs)), run.Cluster(delay)
+	cluster.Observer, cluster.Inspector = f, peak
+	out, err := sim.Run(ctx, w.Simulated(), cluster)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,10 +121,7 @@ func watch(ctx context.Context, run *experiment.Run, w *workload.Workload, delay
 // Event implements sim.Observer.
 func (f *follow) Event(now sched.Time, job int, task, _ int32, what string, _ sched.Addr) {
 	at, j := int64(now), &f.work.Jobs[job]
-	class := 0
-	if j.TrueLong {
-		class = 1
-	}
+	class := j.TrueClass()
 	switch what {
 	case measure.Submitted:
 		f.add(WaitingShort+class, at, float64(len(j.Durations)))

@@ -38,30 +38,18 @@ type AgreementRow struct {
 // jobs.
 func (a *Agreement) Rows() []AgreementRow {
 	var rows []AgreementRow
-	for _, c := range []struct {
-		name string
-		of   func(*measure.Result) *measure.Summary
-	}{
-		{"short", func(r *measure.Result) *measure.Summary { return &r.Short }},
-		{"long", func(r *measure.Result) *measure.Summary { return &r.Long }},
-	} {
-		if c.of(&a.Sim).Jobs == 0 || len(a.Live) == 0 {
+	for class, name := range measure.ClassNames() {
+		simulated := a.Sim.Class(class)
+		if simulated.Jobs == 0 || len(a.Live) == 0 {
 			continue
 		}
-		for _, p := range []struct {
-			name string
-			of   func(*measure.Distribution) measure.Number
-		}{
-			{"p50", func(d *measure.Distribution) measure.Number { return d.P50 }},
-			{"p90", func(d *measure.Distribution) measure.Number { return d.P90 }},
-			{"p99", func(d *measure.Distribution) measure.Number { return d.P99 }},
-		} {
+		for _, p := range measure.Statistics()[1:] { // without the mean
 			var live []float64
 			for i := range a.Live {
-				live = append(live, float64(p.of(&c.of(&a.Live[i]).Completion)))
+				live = append(live, float64(p.Of(&a.Live[i].Class(class).Completion)))
 			}
 			slices.Sort(live)
-			row := AgreementRow{Class: c.name, Percentile: p.name, Sim: float64(p.of(&c.of(&a.Sim).Completion)),
+			row := AgreementRow{Class: name, Percentile: p.Name, Sim: float64(p.Of(&simulated.Completion)),
 				Live: measure.Percentile(live, 50), Least: live[0], Most: live[len(live)-1]}
 			row.Percent = 100 * (row.Live - row.Sim) / row.Sim
 			rows = append(rows, row)
@@ -107,11 +95,11 @@ func (a *Agreement) Text() (string, error) {
 // Figure writes base.svg and base.png: the distributions of completion times.
 func (a *Agreement) Figure(base string) error {
 	c := plot.CDF{Title: a.Title, XLabel: "completion time (s)"}
-	for class, name := range []string{"short jobs", "long jobs"} {
+	for class, name := range measure.ClassNames() {
 		if len(a.SimTimes[class]) == 0 || len(a.LiveTimes[class]) == 0 {
 			continue
 		}
-		c.Panels = append(c.Panels, plot.CDFPanel{Title: name, Curves: []plot.Curve{
+		c.Panels = append(c.Panels, plot.CDFPanel{Title: name + " jobs", Curves: []plot.Curve{
 			{Name: "simulated", Values: a.SimTimes[class]}, {Name: "live", Values: a.LiveTimes[class]},
 		}})
 	}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,11 +95,7 @@ func (d *Description) Runs() ([]Run, error) {
 
 // params are those of the cluster, in the time of the run.
 func (d *Description) params() sched.Params {
-	cutoff := d.Cutoff
-	if s := d.Workload.Speedup; s != 0 {
-		cutoff = time.Duration(float64(cutoff) / s)
-	}
-	return sched.Params{Cutoff: sched.Time(cutoff), Weight: d.Weight, Reserved: d.Reserved}
+	return sched.Params{Cutoff: sched.Time(float64(d.Cutoff) / d.Speedup()), Weight: d.Weight, Reserved: d.Reserved}
 }
 
 // open reads the trace. A generator's load refers to this cluster's workers
@@ -154,12 +151,7 @@ func (d *Description) Workers() int {
 }
 
 // Speedup is how much faster than the workload the run goes, 1 by default.
-func (d *Description) Speedup() float64 {
-	if d.Workload.Speedup == 0 {
-		return 1
-	}
-	return d.Workload.Speedup
-}
+func (d *Description) Speedup() float64 { return cmp.Or(d.Workload.Speedup, 1) }
 
 func (d *Description) check() error {
 	o := &d.Workload

@@ -22,7 +22,7 @@ type SimOptions struct {
 // Simulate runs the cores in virtual time. w is the result of r.Workload.
 func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) (*Outcome, error) {
 	began := time.Now()
-	cfg := r.cluster(o.Delay)
+	cfg := r.Cluster(o.Delay)
 	cfg.Actions = o.Actions
 	var life *life
 	if o.History != nil {
@@ -42,8 +42,8 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 	return out, err
 }
 
-// cluster returns the simulated cluster of the run.
-func (r *Run) cluster(delay time.Duration) sim.Config {
+// Cluster returns the simulated cluster of the run.
+func (r *Run) Cluster(delay time.Duration) sim.Config {
 	return sim.Config{
 		Policy: r.Cores, Params: r.Params, Groups: r.Description.Groups, Frontends: r.Description.Frontends,
 		Delay: sched.Time(delay), Seed: r.Seed,
@@ -57,7 +57,7 @@ func (r *Run) SimulateFaults(ctx context.Context, w *workload.Workload, delay ti
 	if r.Cores.Name == "pigeon" { // the variants and the rivals serve in other orders
 		f.Weight = r.Params.Weight
 	}
-	cfg, all := r.cluster(delay), w.Simulated()
+	cfg, all := r.Cluster(delay), w.Simulated()
 	report, err = sim.RunWithFaults(ctx, all, cfg, f)
 	if err != nil || report.Violated() == nil {
 		return report, f, len(all), err

@@ -62,7 +62,7 @@ func ClairvoyantWatched(w *workload.Workload, workers int, watcher ScheduleWatch
 func ClairvoyantBound(w *workload.Workload, workers int) *ByClass {
 	var byClass [2][]int64
 	for i, took := range Clairvoyant(w, workers) {
-		c := classIndex(w.Jobs[i].TrueLong)
+		c := w.Jobs[i].TrueClass()
 		byClass[c] = append(byClass[c], took)
 	}
 	return &ByClass{Short: Describe(byClass[0], second), Long: Describe(byClass[1], second)}

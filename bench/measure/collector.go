@@ -1,5 +1,12 @@
 package measure
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/bench/workload"
+)
+
 const second = 1e-9 // of a nanosecond
 
 // Job is one job that ended. Times are ns on one clock, as run (not
@@ -49,9 +56,7 @@ type samples struct {
 
 // NewCollector returns an empty Collector.
 func NewCollector(o Options) *Collector {
-	if o.Speedup == 0 {
-		o.Speedup = 1
-	}
+	o.Speedup = cmp.Or(o.Speedup, 1)
 	return &Collector{options: o}
 }
 
@@ -66,7 +71,7 @@ func (c *Collector) Job(j Job) {
 		return
 	}
 	c.completed++
-	class := classIndex(j.Long)
+	class := workload.Class(j.Long)
 	s := &c.classes[class]
 	took := j.End - j.Arrival
 	s.completion = append(s.completion, took)
@@ -81,15 +86,9 @@ func (c *Collector) Job(j Job) {
 
 // Queued adds the queueing delay (ns) of one task of a job of a true class.
 func (c *Collector) Queued(long bool, delay int64) {
-	s := &c.classes[classIndex(long)]
+	s := &c.classes[workload.Class(long)]
 	s.queueing = append(s.queueing, delay)
 }
-
-// Completed counts the jobs that ended without failing.
-func (c *Collector) Completed() int { return c.completed }
-
-// Failed counts the jobs that failed.
-func (c *Collector) Failed() int { return c.failed }
 
 // Result computes the figures of all that was added so far. More may be added
 // after it.
@@ -128,20 +127,9 @@ func (s *samples) summary(unit float64) Summary {
 
 func join(a, b *samples) *samples {
 	return &samples{
-		completion: concat(a.completion, b.completion),
-		slowdown:   concat(a.slowdown, b.slowdown),
-		queueing:   concat(a.queueing, b.queueing),
+		completion: slices.Concat(a.completion, b.completion),
+		slowdown:   slices.Concat(a.slowdown, b.slowdown),
+		queueing:   slices.Concat(a.queueing, b.queueing),
 		unqueued:   a.unqueued + b.unqueued,
 	}
-}
-
-func concat[T any](a, b []T) []T {
-	return append(append(make([]T, 0, len(a)+len(b)), a...), b...)
-}
-
-func classIndex(long bool) int {
-	if long {
-		return 1
-	}
-	return 0
 }

@@ -41,6 +41,22 @@ type Distribution struct {
 	P99  Number `json:"p99"`  // 99th percentile
 }
 
+// Statistic is one figure of a Distribution.
+type Statistic struct {
+	Name string
+	Of   func(*Distribution) Number
+}
+
+// Statistics returns the figures of a Distribution, in its order.
+func Statistics() []Statistic {
+	return []Statistic{
+		{"mean", func(d *Distribution) Number { return d.Mean }},
+		{"p50", func(d *Distribution) Number { return d.P50 }},
+		{"p90", func(d *Distribution) Number { return d.P90 }},
+		{"p99", func(d *Distribution) Number { return d.P99 }},
+	}
+}
+
 type numeric interface{ ~int64 | ~float64 }
 
 // Describe sums up a sample in any order, each value multiplied by unit. It

@@ -57,8 +57,19 @@ type ByClass struct {
 	Long  Distribution `json:"long"`  // of long jobs
 }
 
-// Facts is what a run knows beyond its jobs: everything of a Result that is
-// not a distribution.
+// ClassNames returns the names of classes 0 and 1.
+func ClassNames() [2]string { return [2]string{"short", "long"} }
+
+// Class returns the summary of a class, 0 short and 1 long.
+func (r *Result) Class(class int) *Summary { return [...]*Summary{&r.Short, &r.Long}[class] }
+
+// Class returns the distribution of a class, 0 short and 1 long.
+func (b *ByClass) Class(class int) *Distribution {
+	return [...]*Distribution{&b.Short, &b.Long}[class]
+}
+
+// Facts holds everything of a Result that is neither a distribution nor counted from
+// the jobs.
 type Facts struct {
 	Mode, Policy, Trace string
 	Seed                uint64

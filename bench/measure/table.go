@@ -17,15 +17,13 @@ func Table(dst io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(dst, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "policy\tload\tclass\tjobs\tmean\tp50\tp90\tp99\tqueued p50\tqueued p99\tslowdown p99\tunqueued\t")
 	for _, r := range results {
-		for _, row := range []struct {
-			class string
-			Summary
-		}{{"short", r.Short}, {"long", r.Long}} {
+		for class, name := range ClassNames() {
+			row := r.Class(class)
 			if row.Jobs == 0 {
 				continue
 			}
 			c, q := row.Completion, row.Queueing
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", r.Policy, percent(r.Load), row.class, row.Jobs,
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", r.Policy, percent(r.Load), name, row.Jobs,
 				significant(c.Mean), significant(c.P50), significant(c.P90), significant(c.P99),
 				significant(q.P50), significant(q.P99), significant(row.Slowdown.P99), percent(row.Unqueued))
 		}

@@ -7,9 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // generate submits every job when it is due, each on a goroutine. Due
@@ -84,7 +82,7 @@ func (r *replay) submit(ctx context.Context, i int) {
 func (r *replay) request(i int) *api.Request {
 	job := &r.work.Jobs[i]
 	q := &api.Request{
-		Key: r.key(i), Backend: api.BackendSleep, Class: class(job).String(),
+		Key: r.key(i), Backend: api.BackendSleep, Class: job.DeclaredClass().String(),
 		Estimate: time.Duration(job.Estimate), EstimateSet: job.Estimate > 0,
 		Tasks: make([]api.Task, len(job.Durations)),
 	}
@@ -92,13 +90,6 @@ func (r *replay) request(i int) *api.Request {
 		q.Tasks[k].Payload = api.Payload{Backend: api.BackendSleep, Sleep: time.Duration(d)}
 	}
 	return q
-}
-
-func class(j *workload.Job) sched.Class {
-	if j.DeclaredLong {
-		return sched.Long
-	}
-	return sched.Short
 }
 
 // sleep waits, unless ctx ends first.

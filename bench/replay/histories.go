@@ -65,13 +65,12 @@ func readHistory(src io.Reader, name string, began time.Time, all []measure.Even
 // Queueing enters into the outcome how long each task waited, as the frontends'
 // histories tell, and how long the workers ran tasks.
 func Queueing(o *experiment.Outcome, w *workload.Workload, events []measure.Event) {
-	first, lines := make([]int, len(w.Jobs)), make(map[string]int, len(w.Jobs))
+	first, lines := w.FirstTasks(), make(map[string]int, len(w.Jobs))
 	arrivals := make([]int64, len(w.Jobs))
 	started := make([]int64, len(o.Queueing))
-	for i, task := 0, 0; i < len(w.Jobs); i++ {
-		first[i], arrivals[i] = task, experiment.Unknown
+	for i := range w.Jobs {
+		arrivals[i] = experiment.Unknown
 		lines[strconv.Itoa(w.Jobs[i].Line)] = i
-		task += len(w.Jobs[i].Durations)
 	}
 	busy := int64(0)
 	for _, e := range events {

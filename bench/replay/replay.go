@@ -142,13 +142,6 @@ func (r *replay) fail(err error) {
 	}
 }
 
-// disconnect closes the connections.
-func (r *replay) disconnect() {
-	for _, t := range r.targets {
-		t.close()
-	}
-}
-
 // workDone returns the work of the tasks of all jobs that ended.
 func (r *replay) workDone() (busy int64) {
 	for i := range r.out.Jobs {

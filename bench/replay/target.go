@@ -30,12 +30,12 @@ type target struct {
 	submits *wire.SchedulerClient
 	waits   *wire.SchedulerClient
 	pools   []*client.Pool
-	queue   *queue // of submitted jobs that have not ended
+	queue   queue // of submitted jobs that have not ended
 }
 
 func (r *replay) connect(addresses []string) error {
 	for _, address := range addresses {
-		t := &target{address: address, queue: newQueue()}
+		t := &target{address: address}
 		r.targets = append(r.targets, t)
 		for _, o := range []client.Options{
 			{MaxConns: submitters, CallTimeout: submitTimeout}, {MaxConns: watchersPerFrontend},
@@ -52,9 +52,12 @@ func (r *replay) connect(addresses []string) error {
 	return nil
 }
 
-func (t *target) close() {
-	for _, p := range t.pools {
-		_ = p.Close() // it only closes connections
+// disconnect closes the connections.
+func (r *replay) disconnect() {
+	for _, t := range r.targets {
+		for _, p := range t.pools {
+			_ = p.Close() // it only closes connections
+		}
 	}
 }
 

@@ -32,8 +32,6 @@ type queue struct {
 	jobs waitingHeap
 }
 
-func newQueue() *queue { return &queue{} }
-
 func (q *queue) add(w waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -47,11 +47,7 @@ type taskState struct {
 }
 
 func newBuilder(o Options) *builder {
-	b := &builder{options: o, speedup: o.Speedup, until: o.Until.Nanoseconds(), jobs: map[string]int{}, tasks: map[taskKey]*taskState{}, workers: newWorkerIndex(o.Workers)}
-	if b.speedup == 0 {
-		b.speedup = 1
-	}
-	return b
+	return &builder{options: o, speedup: cmp.Or(o.Speedup, 1), until: o.Until.Nanoseconds(), jobs: map[string]int{}, tasks: map[taskKey]*taskState{}, workers: newWorkerIndex(o.Workers)}
 }
 
 func (b *builder) take(e measure.Event) {

@@ -20,7 +20,7 @@ func (w *Workload) WrongClass(share float64, seed uint64) *Workload {
 		}
 		job := &out.Jobs[i]
 		job.DeclaredLong = !job.TrueLong
-		if others := estimates[index(job.DeclaredLong)]; len(others) > 0 {
+		if others := estimates[Class(job.DeclaredLong)]; len(others) > 0 {
 			job.Estimate = others[int(pick*float64(len(others)))]
 		}
 	}
@@ -46,15 +46,8 @@ func (w *Workload) Noise(sigma float64, seed uint64) *Workload {
 // estimatesByClass lists the estimates of the jobs by their true class.
 func (w *Workload) estimatesByClass() (estimates [2][]int64) {
 	for i := range w.Jobs {
-		c := index(w.Jobs[i].TrueLong)
+		c := w.Jobs[i].TrueClass()
 		estimates[c] = append(estimates[c], w.Jobs[i].Estimate)
 	}
 	return estimates
-}
-
-func index(long bool) int {
-	if long {
-		return 1
-	}
-	return 0
 }

@@ -5,6 +5,14 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
+// DeclaredClass returns the class that the scheduler receives.
+func (j *Job) DeclaredClass() sched.Class {
+	if j.DeclaredLong {
+		return sched.Long
+	}
+	return sched.Short
+}
+
 // Simulated returns the jobs in the form in which the simulator takes them.
 func (w *Workload) Simulated() []sim.Job {
 	jobs := make([]sim.Job, len(w.Jobs))

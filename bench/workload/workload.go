@@ -40,6 +40,17 @@ type Job struct {
 	TrueLong bool
 }
 
+// Class returns the index of a class: 0 short, 1 long.
+func Class(long bool) int {
+	if long {
+		return 1
+	}
+	return 0
+}
+
+// TrueClass returns the index of the job's true class.
+func (j *Job) TrueClass() int { return Class(j.TrueLong) }
+
 // Work is the sum of the job's task durations, in ns.
 func (j *Job) Work() int64 {
 	var sum int64
@@ -65,6 +76,16 @@ func (w *Workload) Tasks() int {
 		n += len(w.Jobs[i].Durations)
 	}
 	return n
+}
+
+// FirstTasks returns the number of each job's first task, counted over all jobs.
+func (w *Workload) FirstTasks() []int {
+	first, n := make([]int, len(w.Jobs)), 0
+	for i := range w.Jobs {
+		first[i] = n
+		n += len(w.Jobs[i].Durations)
+	}
+	return first
 }
 
 // Work is the sum of all task durations, in ns. It is a float because the

@@ -60,14 +60,12 @@ func (f *benchFlags) spec() (local.Spec, error) {
 		return local.Spec{}, fmt.Errorf("--nodes %d do not share evenly among --groups %d", f.nodes, f.groups)
 	case f.workers < f.nodes || f.workers%f.nodes != 0:
 		return local.Spec{}, fmt.Errorf("--workers %d do not share evenly among --nodes %d", f.workers, f.nodes)
-	case f.isolation != string(local.Goroutine) && f.isolation != string(local.Process):
-		return local.Spec{}, fmt.Errorf("--isolation %q does not exist; use %s or %s", f.isolation, local.Goroutine, local.Process)
 	}
 	return local.Spec{
 		Policy: f.policy,
 		Groups: experiment.EvenGroups(f.nodes, f.groups), Slots: f.workers / f.nodes, Frontends: f.frontends,
 		Isolation: local.Isolation(f.isolation), NoSync: f.noSync,
-	}, nil
+	}, local.Isolation(f.isolation).Check()
 }
 
 // on runs a measurement on the cluster; c is nil on a running one.
@@ -238,8 +236,8 @@ not have, go test -bench measures: make bench does both.`,
 	runs := cmd.Flags().Int("runs", 5, "of every measure")
 	only := cmd.Flags().String("only", "", "measures whose name holds this")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *runs < 1 || *runs > 1000 {
-			return wrongUse(fmt.Errorf("--runs %d is outside 1 to 1000", *runs))
+		if err := checkRuns(*runs); err != nil {
+			return wrongUse(err)
 		}
 		measures := slices.DeleteFunc(launch.Measures(), func(m launch.Measure) bool { return !strings.Contains(m.Name, *only) })
 		if len(measures) == 0 {

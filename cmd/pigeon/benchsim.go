@@ -20,8 +20,8 @@ func benchSim() *cobra.Command {
 	traces := cmd.Flags().String("traces", ".", "folder of ngo_90.tr and goog_sub.tr")
 	runs := cmd.Flags().Int("runs", 3, "runs of each; the median counts")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *runs < 1 || *runs > 1000 {
-			return wrongUse(fmt.Errorf("--runs %d is outside 1 to 1000; nothing was measured", *runs))
+		if err := checkRuns(*runs); err != nil {
+			return wrongUse(err)
 		}
 		measures, err := speed.Measures(*traces)
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/spark"
-	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/spf13/cobra"
 )
 
@@ -84,17 +83,9 @@ func checkBenchSpark(o *spark.Options) error {
 // findBenchSpark finds the Spark, the plugin and the Java that are measured.
 func findBenchSpark(cmd *cobra.Command, o *spark.Options) (err error) {
 	env := processEnvironment()
-	places := sparkhome.Machine(env.get)
-	if o.Home, err = sparkhome.Find(cmd.Context(), places); err != nil {
+	if o.Home, err = findSpark(cmd.Context(), env); err != nil {
 		return err
 	}
-	if err := sparkhome.CheckJava(places); err != nil {
-		return err
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("the folder of this program is not known: %w", err)
-	}
-	o.Jar, err = sparkhome.FindJar(o.Home, env.get, program)
+	o.Jar, _, err = findPlugin(o.Home, env)
 	return err
 }

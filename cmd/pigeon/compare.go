@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -76,14 +77,10 @@ figures, relative to the first policy, beside two bounds that no policy passes.`
 }
 
 func (f *compareFlags) plan() (*compare.Plan, error) {
-	d := f.desc
-	if err := f.cluster(&d); err != nil {
+	d, err := f.description()
+	if err != nil {
 		return nil, err
 	}
-	if err := f.workload.check(); err != nil {
-		return nil, err
-	}
-	d.Workload, d.Cutoff, d.Seed = f.workload.options, f.workload.cutoff, f.workload.options.Seed
 	p := &compare.Plan{Base: d, Loads: f.loads, Delay: f.delay, Policies: list(f.policies), Traces: list(f.traces)}
 	if len(p.Policies) == 0 {
 		if p.Policies = d.Policies; !f.flags.Changed("policy") {
@@ -98,10 +95,9 @@ func (f *compareFlags) plan() (*compare.Plan, error) {
 		return nil, fmt.Errorf("--policy or --trace is given beside --policies or --traces; nothing was run; name all in the list")
 	case len(f.loads) > 0 && f.flags.Changed("load"):
 		return nil, fmt.Errorf("--load %v is given beside --loads; nothing was run; name it in --loads", d.Workload.Load)
-	case f.delay < 0 || f.delay > time.Hour:
-		return nil, fmt.Errorf("--delay %v is outside 0s to 1h", f.delay)
-	case !(f.speedup >= 0.001 && f.speedup <= 1e9):
-		return nil, fmt.Errorf("--speedup %v is outside 0.001 to 1e9", f.speedup)
+	}
+	if err := cmp.Or(checkDelay(f.delay), checkSpeedup(f.speedup)); err != nil {
+		return nil, err
 	}
 	if !f.live {
 		for _, flag := range []string{"live-policies", "live-runs", "speedup", "isolation"} {

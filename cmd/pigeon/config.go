@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/spf13/cobra"
@@ -71,14 +70,9 @@ func configShow(r role, roles []role) *cobra.Command {
 
 func printOrigins(cmd *cobra.Command, output outputFormat, origins config.Origins) error {
 	if output == outputJSON {
-		for _, o := range origins {
-			if err := writeJSON(cmd.OutOrStdout(), o); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeAllJSON(cmd.OutOrStdout(), origins)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := newTable(cmd.OutOrStdout())
 	fmt.Fprintln(w, "KEY\tVALUE\tFROM")
 	for _, o := range origins {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Key, o.Text, o.Place())

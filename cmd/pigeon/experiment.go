@@ -31,19 +31,27 @@ func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
 	return e
 }
 
-// describe returns the runs that the flags ask for. What it refuses is wrong use:
-// nothing has started.
-func (e *experimentFlags) describe() ([]experiment.Run, error) {
-	d := e.desc
-	if err := e.cluster(&d); err != nil {
+// runs returns the runs that the flags describe. Every error is wrong use: nothing has
+// been started.
+func (e *experimentFlags) runs() ([]experiment.Run, error) {
+	d, err := e.description()
+	if err != nil {
 		return nil, wrongUse(err)
 	}
-	if err := e.workload.check(); err != nil {
-		return nil, wrongUse(err)
-	}
-	d.Workload, d.Cutoff, d.Seed = e.workload.options, e.workload.cutoff, e.workload.options.Seed
 	runs, err := d.Runs()
 	return runs, wrongUse(err)
+}
+
+// description returns what the flags describe; the list of policies and the trace may
+// still be replaced.
+func (e *experimentFlags) description() (experiment.Description, error) {
+	d := e.desc
+	if err := e.cluster(&d); err != nil {
+		return d, err
+	}
+	o := e.workload.options
+	d.Workload, d.Cutoff, d.Seed = o, e.workload.cutoff, o.Seed
+	return d, e.workload.check()
 }
 
 // cluster fills in the sizes of the groups.

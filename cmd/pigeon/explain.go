@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/spf13/cobra"
@@ -49,7 +48,7 @@ func printExplanation(out io.Writer, e *api.Explanation) error {
 	}
 	if len(e.Groups) > 0 {
 		fmt.Fprintln(out)
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		w := newTable(out)
 		fmt.Fprintln(w, "GROUP\tQUEUED\tRUNNING\tSHORT QUEUE\tLONG QUEUE\tIDLE GENERAL\tIDLE RESERVED\tSERVING\tOLDEST WAIT")
 		for i := range e.Groups {
 			g := &e.Groups[i]
@@ -72,7 +71,7 @@ func printTasks(out io.Writer, tasks []api.TaskStatus) error {
 		return nil
 	}
 	fmt.Fprintln(out)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := newTable(out)
 	fmt.Fprintln(w, "TASK\tATTEMPT\tSTATE\tNODE\tELAPSED\tEXIT\tREASON")
 	for i := range tasks {
 		t := &tasks[i]

@@ -72,12 +72,7 @@ paper's figures 3 and 4 are drawn.`,
 
 func printModel(out io.Writer, m *compare.Model, points []compare.ModelPoint, output outputFormat) error {
 	if output == outputJSON {
-		for _, p := range points {
-			if err := writeJSON(out, p); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeAllJSON(out, points)
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "policy\tload\tno task waits\tjob not put off\tqueueing (ms)\t")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/spf13/cobra"
@@ -60,25 +59,20 @@ func (c *clusterClient) groups(ctx context.Context) (states []api.MasterState, e
 
 func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {
 	for i := range states {
-		nodes := states[i].Nodes
 		if groups {
 			states[i].Nodes = nil
-			if err := writeJSON(out, &states[i]); err != nil {
-				return err
-			}
-			continue
+		} else if err := writeAllJSON(out, states[i].Nodes); err != nil {
+			return err
 		}
-		for k := range nodes {
-			if err := writeJSON(out, &nodes[k]); err != nil {
-				return err
-			}
-		}
+	}
+	if groups {
+		return writeAllJSON(out, states)
 	}
 	return nil
 }
 
 func printNodes(out io.Writer, states []api.MasterState) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := newTable(out)
 	fmt.Fprintln(w, "NODE\tGROUP\tADDRESS\tSLOTS\tRESERVED\tBUSY\tAPPLICATIONS\tSTATE")
 	for i := range states {
 		for _, n := range states[i].Nodes {
@@ -108,7 +102,7 @@ func applications(apps []string) string {
 }
 
 func printGroups(out io.Writer, states []api.MasterState) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := newTable(out)
 	fmt.Fprintln(w, "GROUP\tNODES\tWORKERS\tBUSY GENERAL\tBUSY RESERVED\tSHORT QUEUE\tOLDEST\tLONG QUEUE\tOLDEST\tLAUNCHES\tLOST\tREFUSED")
 	for i := range states {
 		s := &states[i]

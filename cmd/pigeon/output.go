@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 )
@@ -37,6 +38,19 @@ func addOutput(cmd *cobra.Command) *outputFormat {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return &o
 }
+
+// writeAllJSON writes one object a line for each element.
+func writeAllJSON[T any](w io.Writer, list []T) error {
+	for i := range list {
+		if err := writeJSON(w, &list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newTable returns a table for a terminal, its columns aligned to the left.
+func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
 // writeJSON writes one object of JSON Lines.
 func writeJSON(w io.Writer, v any) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -83,19 +84,11 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 
 // check returns the runs that the flags ask for; what it refuses is wrong use.
 func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
-	if i := local.Isolation(f.isolation); i != local.Goroutine && i != local.Process {
-		return nil, wrongUse(fmt.Errorf("--isolation %q does not exist; use %s or %s", f.isolation, local.Goroutine, local.Process))
+	err := cmp.Or(local.Isolation(f.isolation).Check(), checkSpeedup(f.speedup), checkRuns(f.runs), checkDelay(f.delay))
+	if err == nil {
+		err = f.checkVia(cmd.Context())
 	}
-	if !(f.speedup >= 0.001 && f.speedup <= 1e9) {
-		return nil, wrongUse(fmt.Errorf("--speedup %v is outside 0.001 to 1e9", f.speedup))
-	}
-	if f.runs < 1 || f.runs > 1000 {
-		return nil, wrongUse(fmt.Errorf("--runs %d is outside 1 to 1000", f.runs))
-	}
-	if err := checkDelay(f.delay); err != nil {
-		return nil, wrongUse(err)
-	}
-	if err := f.checkVia(cmd.Context()); err != nil {
+	if err != nil {
 		return nil, wrongUse(err)
 	}
 	if len(f.frontends) > 0 {
@@ -104,7 +97,7 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 		}
 	}
 	f.workload.options.Speedup = f.speedup
-	runs, err := f.describe()
+	runs, err := f.experimentFlags.runs()
 	if err != nil {
 		return nil, err
 	}
@@ -318,12 +311,7 @@ func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *exper
 // writeAgreement writes the results, the table and the figure.
 func writeAgreement(base string, a *experiment.Agreement) error {
 	err := writeWhole(base+".jsonl", func(out io.Writer) error {
-		for _, r := range append([]measure.Result{a.Sim}, a.Live...) {
-			if err := writeJSON(out, r); err != nil {
-				return err
-			}
-		}
-		return nil
+		return writeAllJSON(out, append([]measure.Result{a.Sim}, a.Live...))
 	})
 	if err == nil {
 		err = writeWhole(base+".md", a.Markdown)

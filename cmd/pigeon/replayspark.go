@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,19 +97,11 @@ func (s *sparkReplayFlags) findPrograms(ctx context.Context) error {
 		return nil
 	}
 	env := processEnvironment()
-	places := sparkhome.Machine(env.get)
-	home, err := sparkhome.Find(ctx, places)
+	home, err := findSpark(ctx, env)
 	if err != nil {
 		return err
 	}
-	if err := sparkhome.CheckJava(places); err != nil {
-		return err
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("the path of this program is not known: %w", err)
-	}
-	jar, err := sparkhome.FindJar(home, env.get, program)
+	jar, program, err := findPlugin(home, env)
 	if err != nil {
 		return err
 	}

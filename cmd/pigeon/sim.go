@@ -46,7 +46,7 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 		Args: cobra.NoArgs,
 	}
 	output := addOutput(cmd)
-	experiment := addExperimentFlags(cmd.Flags())
+	flags := addExperimentFlags(cmd.Flags())
 	var own simFlags
 	fs := cmd.Flags()
 	fs.DurationVar(&own.delay, "delay", 500*time.Microsecond, "one-way delay of a message")
@@ -60,9 +60,9 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 			return wrongUse(err)
 		}
 		if faults.given(fs) && !fs.Changed("jobs") {
-			experiment.workload.options.Jobs = faultJobs
+			flags.workload.options.Jobs = faultJobs
 		}
-		runs, err := experiment.describe()
+		runs, err := flags.runs()
 		if err == nil {
 			err = wrongUse(own.check(len(runs)))
 		}
@@ -80,6 +80,20 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 func checkDelay(d time.Duration) error {
 	if d < 0 || d > time.Hour {
 		return fmt.Errorf("--delay %v is outside 0s to 1h", d)
+	}
+	return nil
+}
+
+func checkSpeedup(x float64) error {
+	if !(x >= 0.001 && x <= 1e9) {
+		return fmt.Errorf("--speedup %v is outside 0.001 to 1e9", x)
+	}
+	return nil
+}
+
+func checkRuns(n int) error {
+	if n < 1 || n > 1000 {
+		return fmt.Errorf("--runs %d is outside 1 to 1000", n)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -37,12 +38,8 @@ func (l *sparkLaunch) exec() error {
 // prepareSpark decides everything about the run of a program of Spark.
 func prepareSpark(cmd *cobra.Command, p sparkProgram, line *arguments.Line) (*sparkLaunch, error) {
 	env := processEnvironment()
-	places := sparkhome.Machine(env.get)
-	home, err := sparkhome.Find(cmd.Context(), places)
+	home, err := findSpark(cmd.Context(), env)
 	if err != nil {
-		return nil, err
-	}
-	if err := sparkhome.CheckJava(places); err != nil {
 		return nil, err
 	}
 	l := &sparkLaunch{path: home.Program(p.name), env: env, tells: home.String()}
@@ -58,6 +55,28 @@ func prepareSpark(cmd *cobra.Command, p sparkProgram, line *arguments.Line) (*sp
 	}
 	l.args = line.Args()
 	return l, nil
+}
+
+// findSpark returns the Spark of an environment, whose Java can run it.
+func findSpark(ctx context.Context, env environment) (sparkhome.Home, error) {
+	places := sparkhome.Machine(env.get)
+	home, err := sparkhome.Find(ctx, places)
+	if err == nil {
+		err = sparkhome.CheckJava(places)
+	}
+	return home, err
+}
+
+// findPlugin returns the jar of the plugin for a Spark, and the path of this program.
+func findPlugin(home sparkhome.Home, env environment) (jar, program string, err error) {
+	if program, err = os.Executable(); err != nil {
+		return "", "", fmt.Errorf("the folder of this program is not known: %w", err)
+	}
+	if target, err := filepath.EvalSymlinks(program); err == nil {
+		program = target
+	}
+	jar, err = sparkhome.FindJar(home, env.get, program)
+	return jar, program, err
 }
 
 // forCluster makes line one for Pigeon, unless it names another kind of master.
@@ -120,14 +139,7 @@ func (l *sparkLaunch) addPlugin(home sparkhome.Home, line *arguments.Line, prope
 	if slices.ContainsFunc(line.Jars(properties), sparkhome.IsPluginJar) || home.HasPlugin() {
 		return nil
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("the folder of this program is not known: %w", err)
-	}
-	if target, err := filepath.EvalSymlinks(program); err == nil {
-		program = target
-	}
-	jar, err := sparkhome.FindJar(home, l.env.get, program)
+	jar, _, err := findPlugin(home, l.env)
 	if err != nil {
 		return err
 	}

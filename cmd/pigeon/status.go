@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -42,10 +42,7 @@ what is shown.`,
 func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, limit int, output outputFormat) error {
 	list, err := statusOf(cmd.Context(), c, jobs, limit)
 	if output == outputJSON {
-		for i := range list {
-			err = errors.Join(err, writeJSON(cmd.OutOrStdout(), &list[i]))
-		}
-		return err
+		return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), list))
 	}
 	switch {
 	case len(jobs) == 1 && len(list) == 1:
@@ -85,19 +82,13 @@ func statusOf(ctx context.Context, c *clusterClient, jobs []string, limit int) (
 		list, err = append(list, some...), errors.Join(err, failed)
 	}
 	slices.SortStableFunc(list, func(a, b api.Status) int {
-		if a.Submitted != b.Submitted { //nolint:floatcompare // an order, no arithmetic
-			if a.Submitted > b.Submitted {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Job, b.Job)
+		return cmp.Or(cmp.Compare(b.Submitted, a.Submitted), strings.Compare(a.Job, b.Job)) // the newest first
 	})
 	return list[:min(limit, len(list))], err
 }
 
 func printStatus(out io.Writer, s *api.Status) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := newTable(out)
 	fmt.Fprintf(w, "job\t%s\n", s.Job)
 	if s.App != "" {
 		fmt.Fprintf(w, "application\t%s\n", s.App)
@@ -115,7 +106,7 @@ func printStatus(out io.Writer, s *api.Status) error {
 }
 
 func printStatusTable(out io.Writer, list []api.Status) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := newTable(out)
 	fmt.Fprintln(w, "JOB\tSTATE\tCLASS\tTASKS\tRUNNING\tCOMPLETED\tFAILED\tSUBMITTED\tTOOK")
 	for i := range list {
 		s := &list[i]

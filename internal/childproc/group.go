@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 )
@@ -92,12 +93,7 @@ func (g *Group) wait(p *Process) {
 		_ = p.watchdog.release() // its only work was to wait for this program's end
 	}
 	g.mu.Lock()
-	for i, other := range g.all {
-		if other == p {
-			g.all = append(g.all[:i], g.all[i+1:]...)
-			break
-		}
-	}
+	g.all = slices.DeleteFunc(g.all, func(other *Process) bool { return other == p })
 	g.mu.Unlock()
 	close(p.exited)
 }

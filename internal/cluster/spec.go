@@ -23,6 +23,14 @@ const (
 	Process   Isolation = "process"   // a process for each
 )
 
+// Check refuses an isolation that does not exist.
+func (i Isolation) Check() error {
+	if i != Goroutine && i != Process {
+		return fmt.Errorf("the isolation %q does not exist; use %s or %s", i, Goroutine, Process)
+	}
+	return nil
+}
+
 // Role names a kind of daemon; it is the verb that starts one.
 type Role string
 
@@ -86,15 +94,7 @@ type Spec struct {
 }
 
 func (s Spec) withDefaults() Spec {
-	if s.Slots == 0 {
-		s.Slots = 1
-	}
-	if s.Frontends == 0 {
-		s.Frontends = 1
-	}
-	if s.Isolation == "" {
-		s.Isolation = Goroutine
-	}
+	s.Slots, s.Frontends, s.Isolation = cmp.Or(s.Slots, 1), cmp.Or(s.Frontends, 1), cmp.Or(s.Isolation, Goroutine)
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
@@ -149,8 +149,9 @@ func (s Spec) check() error {
 		return fmt.Errorf("a cluster on one machine has 1 to %d groups, not %d; nothing was started", maxGroups, len(s.Groups))
 	case s.Frontends < 1 || s.Frontends > maxFrontends:
 		return fmt.Errorf("a cluster on one machine has 1 to %d frontends, not %d; nothing was started", maxFrontends, s.Frontends)
-	case s.Isolation != Goroutine && s.Isolation != Process:
-		return fmt.Errorf("the isolation %q does not exist; use %s or %s", s.Isolation, Goroutine, Process)
+	}
+	if err := s.Isolation.Check(); err != nil {
+		return fmt.Errorf("%w; nothing was started", err)
 	}
 	for g, size := range s.Groups {
 		if size < 1 || size > maxNodes {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/pigeon-sched/pigeon/bench/workload"
-	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // maxLine bounds an answer: the record of a job with the most tasks there may be.
@@ -26,12 +25,8 @@ func writeJobs(dst io.Writer, w *workload.Workload, jobs []int, zero int64) erro
 	var line []byte
 	for _, i := range jobs {
 		job := &w.Jobs[i]
-		class := sched.Short
-		if job.DeclaredLong {
-			class = sched.Long
-		}
 		line = strconv.AppendInt(append(line[:0], "job "...), int64(job.Line), 10)
-		line = append(append(line, ' '), class.String()...)
+		line = append(append(line, ' '), job.DeclaredClass().String()...)
 		for _, n := range append([]int64{job.Arrival - zero, job.Estimate}, job.Durations...) {
 			line = strconv.AppendInt(append(line, ' '), n, 10)
 		}

@@ -28,11 +28,9 @@ type outcome struct {
 }
 
 func newOutcome(w *workload.Workload) *outcome {
-	o := &outcome{work: w, out: experiment.NewOutcome(w), first: make([]int, len(w.Jobs)), jobs: make(map[int]int, len(w.Jobs))}
-	task := 0
+	o := &outcome{work: w, out: experiment.NewOutcome(w), first: w.FirstTasks(), jobs: make(map[int]int, len(w.Jobs))}
 	for i := range w.Jobs {
-		o.first[i], o.jobs[w.Jobs[i].Line] = task, i
-		task += len(w.Jobs[i].Durations)
+		o.jobs[w.Jobs[i].Line] = i
 	}
 	return o
 }
