@@ -24,7 +24,7 @@ func (o *owner) send(a *sched.Action) {
 	}
 	ref, known := o.addrs.Ref(a.To)
 	if !known || (a.To.Role == sched.Worker && !o.nodes.Has(a.To)) {
-		return // a worker that was lost
+		return // the worker was lost
 	}
 	it := wire.Item{From: o.self, To: ref, Msg: a.Msg}
 	if a.Msg.Kind == sched.Launch || a.Msg.Kind == sched.Preempt {
@@ -33,8 +33,8 @@ func (o *owner) send(a *sched.Action) {
 	o.links.Queue(&it)
 }
 
-// broadcast sends a message to every frontend; each has a queue of its own, so their
-// order does not matter.
+// broadcast sends a message to every frontend; the frontends have separate queues,
+// so their order does not matter.
 func (o *owner) broadcast(a *sched.Action) {
 	if a.To.Role != sched.Distributor {
 		return
@@ -45,7 +45,7 @@ func (o *owner) broadcast(a *sched.Action) {
 	o.core.steps.Spread(&a.Msg, o.frontends.len())
 }
 
-// addPayload adds to a launch what travels with it.
+// addPayload adds the task's data to a launch.
 func (o *owner) addPayload(it *wire.Item, to wire.Ref) {
 	extra, arrived := o.payloads.Of(it.Msg.AttemptID())
 	it.Extra = extra

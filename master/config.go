@@ -58,7 +58,7 @@ func (c Config) policyFault() string {
 }
 
 // mastersFault returns why the list of masters cannot be right, "" when it can. A
-// policy whose masters do not know each other ignores it, but for its length.
+// policy whose masters exchange no messages checks its length only.
 func (c Config) mastersFault() string {
 	if len(c.Masters) == 0 {
 		return ""

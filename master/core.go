@@ -5,8 +5,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// groupCore is the scheduling core of the group with what surrounds it. Under a policy
-// without masters there is no core, and its view is that of the nodes.
+// groupCore is the scheduling core of the group with its clock and timers. Under a policy
+// without master cores core is nil, and view is that of the nodes.
 type groupCore struct {
 	self   sched.Addr
 	core   sched.MasterCore // nil under a policy without masters
@@ -16,12 +16,12 @@ type groupCore struct {
 	timers *runloop.Timers
 }
 
-// Step passes a message of another core on.
+// Step passes on a message of another core.
 func (c *groupCore) Step(from sched.Addr, m *sched.Message) {
 	if c.core != nil {
 		c.steps.Step(c.core, c.self, c.clock.Now(), from, m)
 	}
 }
 
-// StepShell passes on what only the shell can know.
+// StepShell passes on a message of the shell: a fact that no core sent.
 func (c *groupCore) StepShell(m *sched.Message) { c.Step(sched.Addr{}, m) }

@@ -14,13 +14,13 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// silentAfter is for how many times the time of a lost node a frontend is silent
-// before it leaves the membership. Workers drop what they wait for from a frontend that is
-// not on it, so it is not done lightly.
+// silentAfter is after how many times LostAfter a silent frontend leaves the membership.
+// The factor is large because workers drop their requests to a frontend that is not on the
+// membership.
 const silentAfter = 5
 
 // frontends are the registered frontends. A silent one is off the membership until its
-// next hello, and what is sent to it waits. They belong to the owner goroutine.
+// next hello, and messages to it wait. They belong to the owner goroutine.
 type frontends struct {
 	group     int
 	lostAfter sched.Time
@@ -45,13 +45,13 @@ func frontendRef(name string) wire.Ref { return wire.Ref{Role: sched.Distributor
 
 func (f *frontends) len() int { return len(f.byName) }
 
-// registered reports whether a batch is of the registered process of its sender.
+// registered reports whether the registered process of its sender sent a batch.
 func (f *frontends) registered(b *wire.Batch) bool {
 	return f.registry.Registered(b.Sender.Name, b.Incarnation)
 }
 
-// hello registers a frontend and returns why it was refused. Its number stays when
-// only its process is new, since its journal goes on.
+// hello registers a frontend and returns why it was refused, "" when it was not. A new
+// process of a frontend keeps its number, since it continues the same journal.
 func (f *frontends) hello(h *wire.Hello) (problem string) {
 	name, ref, now := h.Sender.Name, frontendRef(h.Sender.Name), f.now()
 	switch f.registry.Classify(name, h.Incarnation, h.Address, f.lostAfter, now, f.links.Up(ref)) {
@@ -80,7 +80,7 @@ func (f *frontends) hello(h *wire.Hello) (problem string) {
 func (f *frontends) sweep() {
 	for _, name := range f.registry.Sweep(f.now()) {
 		f.changed()
-		f.log.Warn("a frontend is silent", "frontend", name, "address", f.byName[name].Address, "for", silentAfter*time.Duration(f.lostAfter))
+		f.log.Warn("a frontend is silent and leaves the membership until its next hello", "frontend", name, "address", f.byName[name].Address, "for", silentAfter*time.Duration(f.lostAfter))
 	}
 }
 

@@ -7,10 +7,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// leaseRevoker publishes to the nodes of the group, by notice, that tasks have to wait
-// while applications may keep slots there under a lease: those leases are over then
-// (docs/applications.md, The lease of a slot). A notice that is lost costs the tasks that
-// wait the rest of the lease.
+// leaseRevoker ends leases: it publishes a notice to the nodes of the group when tasks wait
+// while applications may keep slots there under a lease (docs/applications.md, The lease of
+// a slot). When a notice is lost, the tasks wait for the rest of the lease.
 //
 // It belongs to the owner goroutine.
 type leaseRevoker struct {
@@ -19,8 +18,8 @@ type leaseRevoker struct {
 	codec    *wire.Codec
 	publish  func(data []byte) error // nil without NATS
 
-	// leases are for what was launched while no other task waited, and so may have a
-	// lease, since tasks last had to wait for it.
+	// leases are the applications and classes of which a grant may have a lease: one was
+	// launched while no other task waited, and no notice has ended its lease since.
 	leases map[lease]bool
 }
 
@@ -34,18 +33,18 @@ func newLeaseRevoker(codec *wire.Codec, envelope wire.Batch, log *slog.Logger) *
 	return &leaseRevoker{log: log, envelope: envelope, codec: codec, leases: map[lease]bool{}}
 }
 
-// launched notes a launch for whose worker no other task waits.
+// launched records a launch for whose worker no other task waits.
 func (r *leaseRevoker) launched(m *sched.Message) {
 	if r.publish != nil && m.App != "" {
 		r.leases[lease{m.App, m.Class}] = true
 	}
 }
 
-// some reports whether there may be leases at all.
-func (r *leaseRevoker) some() bool { return len(r.leases) > 0 }
+// mayExist reports whether there may be leases at all.
+func (r *leaseRevoker) mayExist() bool { return len(r.leases) > 0 }
 
-// revoke publishes that tasks wait, if a lease may be in their way: of another
-// application, and not more urgent.
+// revoke publishes that tasks wait, if a lease may delay them: one of another application,
+// of a class that is not more urgent.
 func (r *leaseRevoker) revoke(m *sched.Message) {
 	found := false
 	for l := range r.leases { // they do not depend on each other
@@ -64,6 +63,6 @@ func (r *leaseRevoker) revoke(m *sched.Message) {
 		err = r.publish(data)
 	}
 	if err != nil {
-		r.log.Debug("the nodes do not know that tasks wait; leases end with their time", "error", err)
+		r.log.Debug("the notice of waiting tasks was not published; leases end with their time", "error", err)
 	}
 }

@@ -196,7 +196,7 @@ func TestNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range [][]byte{[]byte("rubbish"), data, data} {
+	for _, d := range [][]byte{[]byte("unreadable"), data, data} {
 		if err := conn.Publish(notice.IdleSubject(cfg.Cluster, 5), d); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-// Beyond the inbox's limit senders are asked to try again.
+// Beyond the inbox's limit senders receive "busy" and try again.
 func TestInboxLimit(t *testing.T) {
 	cfg := settings()
 	cfg.InboxLimit = 1
@@ -236,11 +236,11 @@ func TestInboxLimit(t *testing.T) {
 	_, err := m.MasterState(t.Context())
 	var e *api.Error
 	if !errors.As(err, &e) || e.Problem != api.NotReady {
-		t.Errorf("a master that is gone answers %v", err)
+		t.Errorf("a master that has stopped answers %v", err)
 	}
 }
 
-// A recording gives the same actions again.
+// A replayed recording causes the same actions.
 func TestRecordingIsRepeated(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter, cfg.Record, cfg.Reserved = patient(), t.TempDir(), 0.5

@@ -61,7 +61,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 	return m, nil
 }
 
-// assemble makes the parts in the order in which they need each other.
+// assemble makes the parts in the order of their dependencies.
 func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	clock := runloop.NewClock()
 	names := addrmap.New()
@@ -94,7 +94,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	return err
 }
 
-// addCore makes the policy's core, if it has one for masters, with what surrounds it.
+// addCore makes the policy's master core, if it has one, with its recording and timers.
 func (m *Master) addCore(p sched.Policy, params sched.Params) error {
 	o := m.owner
 	var record *runloop.Recorder
@@ -145,8 +145,8 @@ func (m *Master) Run(ctx context.Context) error {
 	})
 }
 
-// connectNotices subscribes to the group's idle notices, and has the owner publish
-// that tasks wait.
+// connectNotices subscribes to the group's idle notices, and connects the owner's notices
+// of waiting tasks.
 func (m *Master) connectNotices() error {
 	if m.owner.core.core == nil {
 		return nil
@@ -197,7 +197,8 @@ func (m *Master) handle(batch []func()) {
 	m.owner.flush()
 }
 
-// post has the owner run what must not be refused; a stopping daemon has no more use for it.
+// post runs a function on the owner goroutine, beyond the inbox's limit; a daemon that stops
+// drops it.
 func (m *Master) post(do func()) { _ = m.loop.PostUnbounded(do) }
 
 // Close frees what New opened when Run was never called. It is safe twice, and
@@ -207,14 +208,14 @@ func (m *Master) Close() error { return m.life.Close() }
 // Ready is closed when the master serves.
 func (m *Master) Ready() <-chan struct{} { return m.life.Ready() }
 
-// Addr is where frontends and node monitors reach it, host:port.
+// Addr returns where frontends and node monitors reach the master, host:port.
 func (m *Master) Addr() string { return m.server.Addr().String() }
 
-// Messages counts what its core sent to others so far, as the papers do: a batch of k
-// tasks counts k. It may be called from anywhere.
+// Messages counts the messages that its core has sent to others, as the papers do: a batch
+// of k tasks counts k. It may be called from anywhere.
 func (m *Master) Messages() uint64 { return m.owner.core.steps.Messages() }
 
-// HTTP is where its status is served, "" when off.
+// HTTP returns where the status page is served, "" when it is off.
 func (m *Master) HTTP() string {
 	if m.web == nil {
 		return ""

@@ -27,7 +27,7 @@ func TestHello(t *testing.T) {
 		t.Errorf("its second hello, after a lost answer, is answered %+v", again)
 	}
 	if s := m.state(); s.Workers != 3 || len(s.Nodes) != 1 || !s.Nodes[0].Up || s.Nodes[0].Address != n.Address() {
-		t.Errorf("the same node said hello twice: %+v", s)
+		t.Errorf("the same node registered twice: %+v", s)
 	}
 	if r := f.Register(wire.Hello{}); len(r.Serves) != 1 || r.Serves[0] != "" {
 		t.Errorf("a frontend learns that the group serves %q, want the built-in backends", r.Serves)
@@ -47,7 +47,7 @@ func TestHelloIsRefused(t *testing.T) {
 	}{
 		{"a node of another group", daemontest.Node(t, "n9", m.Addr()), func(p *daemontest.Peer) { p.Group = 4 }, []string{"master of group 0", "group 4", "n9"}},
 		{"a frontend of another group", daemontest.Frontend(t, "f9", m.Addr()), func(p *daemontest.Peer) { p.Group = 4 }, []string{"group 4", "f9"}},
-		{"a master", daemontest.Frontend(t, "0", m.Addr()), func(p *daemontest.Peer) { p.Ref.Role = sched.Master }, []string{"masters do not know each other", "one policy"}},
+		{"a master", daemontest.Frontend(t, "0", m.Addr()), func(p *daemontest.Peer) { p.Ref.Role = sched.Master }, []string{"masters exchange no messages", "same policy"}},
 	} {
 		c.set(c.peer)
 		r := c.peer.Hello(wire.Hello{Slots: daemontest.Slots(1, 1)})
@@ -65,7 +65,7 @@ func TestHelloIsRefused(t *testing.T) {
 	}
 }
 
-// Two daemons with one name: the one that lives keeps it, whatever its role.
+// Of two daemons with one name the live one keeps it, whatever its role.
 func TestTwoWithOneName(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()
@@ -118,7 +118,7 @@ func TestRestartedNode(t *testing.T) {
 	second.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
 	lost := f.AwaitGot(sched.AttemptLost, 1)[0].Msg
 	if lost.Attempt != 1 || !strings.Contains(lost.Reason, "restarted") || !strings.Contains(lost.Reason, "n1") {
-		t.Errorf("the frontend gets %s", sched.Describe(&lost))
+		t.Errorf("the frontend received %s", sched.Describe(&lost))
 	}
 	again := daemontest.Tasks(1, 1)
 	again.Msg.Attempt, again.Msg.Head = 2, true
@@ -128,7 +128,7 @@ func TestRestartedNode(t *testing.T) {
 	}
 }
 
-// Silence for LostAfter loses a node: its slots are gone and its attempts are reported
+// Silence for LostAfter loses a node: its slots are removed and its attempts are reported
 // to their frontend.
 func TestSilentNodeIsLost(t *testing.T) {
 	m := start(t, settings())
@@ -139,7 +139,7 @@ func TestSilentNodeIsLost(t *testing.T) {
 	f.Send(daemontest.Tasks(1, 1))
 	n.AwaitGot(sched.Launch, 1)
 	if lost := f.AwaitGot(sched.AttemptLost, 1)[0].Msg; !strings.Contains(lost.Reason, "it was silent for 300ms") {
-		t.Errorf("the frontend gets %s", sched.Describe(&lost))
+		t.Errorf("the frontend received %s", sched.Describe(&lost))
 	}
 	m.await("the node is gone", func(s api.MasterState) bool { return s.Workers == 0 && len(s.Nodes) == 0 && s.Lost == 1 })
 	if r := n.Snapshot(daemontest.Slots(2, 1)...); r.Known || !strings.Contains(r.Problem, "n1") {
@@ -149,7 +149,7 @@ func TestSilentNodeIsLost(t *testing.T) {
 	m.await("the node is back", func(s api.MasterState) bool { return s.Workers == 2 })
 }
 
-// A node that can call its master while nothing reaches it gets no task,
+// A node that can call its master while nothing reaches it receives no task,
 // however often it registers.
 func TestUnreachableNodeGetsNothing(t *testing.T) {
 	m := start(t, settings())
@@ -175,7 +175,7 @@ func TestUnreachableNodeGetsNothing(t *testing.T) {
 	}
 }
 
-// A node out of reach for a moment gets nothing meanwhile and is used again after.
+// A node that cannot be reached for a moment receives no task meanwhile, and again afterwards.
 func TestNodeOutOfReachForAMoment(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()

@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-// metrics counts what the owner does and keeps a snapshot of the queues that other
+// metrics counts the owner's work and keeps a snapshot of the queues that other
 // goroutines may read.
 type metrics struct {
 	*telemetry.Metrics
@@ -20,7 +20,7 @@ type metrics struct {
 	stale    prometheus.Counter
 	unread   prometheus.Counter
 	snapshot atomic.Pointer[metricsSnapshot]
-	taken    time.Time // when the snapshot was; the owner's
+	taken    time.Time // when the snapshot was taken; only the owner uses it
 }
 
 // metricsSnapshot is the group at one moment.
@@ -87,7 +87,7 @@ func (e *metrics) message(k sched.Kind) {
 	}
 }
 
-// refresh takes a new snapshot when the last is old enough. An owner that falls idle is
+// refresh takes a new snapshot when the last is old enough. An idle owner is
 // woken by its sweep, so the snapshot is never older than a sweep.
 func (e *metrics) refresh(o *owner) {
 	if time.Since(e.taken) < snapshotEvery {

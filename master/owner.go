@@ -13,15 +13,15 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// owner is everything that only the owner goroutine touches. Its parts do not know each
-// other; it passes messages between them.
+// owner is the state of the owner goroutine. Its parts are independent of each other; it
+// passes messages between them.
 type owner struct {
 	cfg         Config
 	policy      sched.Policy
 	log         *slog.Logger
 	self        wire.Ref
 	incarnation int64
-	epoch       protocol.Epoch // number 0: no peer has said hello yet
+	epoch       protocol.Epoch // number 0: no peer has registered yet
 	core        *groupCore
 	addrs       *addrmap.Map
 	links       *linkset.Set
@@ -35,7 +35,8 @@ type owner struct {
 	spans       *spans
 }
 
-// newOwner returns an owner without a core, links and what needs them.
+// newOwner returns an owner without a core, without links, and without the parts that need
+// them.
 func newOwner(cfg Config, p sched.Policy, names *addrmap.Map, clock runloop.Clock, incarnation int64, log *slog.Logger) *owner {
 	self := addrmap.MasterRef(cfg.Group)
 	return &owner{
@@ -58,9 +59,9 @@ func (o *owner) addDaemons(p sched.Policy) {
 	}
 }
 
-// deliver steps the items of a batch that a peer delivered. A peer that is not registered
-// registers with its next hello, and then sends again what this group is to hold; what
-// another master that was restarted had offered is void.
+// deliver steps the items of a batch. A batch of a peer that is not registered is dropped:
+// the peer registers with its next hello and then sends again what this group should hold;
+// the offers of another master that was restarted are void.
 func (o *owner) deliver(b *wire.Batch) {
 	registered := false
 	switch b.Sender.Role {
@@ -86,7 +87,7 @@ func (o *owner) deliver(b *wire.Batch) {
 	}
 }
 
-// deliverTasks steps a frontend's message, with what travels with tasks put aside.
+// deliverTasks steps a frontend's message, and stores the payloads of its tasks.
 func (o *owner) deliverTasks(from sched.Addr, it *wire.Item) {
 	if it.Msg.Kind == sched.Tasks {
 		if !it.Msg.Valid() || it.Msg.Attempt < 1 || it.Msg.Count < 1 {
@@ -96,19 +97,19 @@ func (o *owner) deliverTasks(from sched.Addr, it *wire.Item) {
 		o.payloads.Put(it)
 	}
 	o.core.Step(from, &it.Msg)
-	if it.Msg.Kind == sched.Tasks && o.leases.some() && o.core.view.Share(it.Msg.Job, 0).Queued > 0 {
+	if it.Msg.Kind == sched.Tasks && o.leases.mayExist() && o.core.view.Share(it.Msg.Job, 0).Queued > 0 {
 		o.leases.revoke(&it.Msg)
 	}
 }
 
-// peerRefused is called when a peer has refused messages for good. A node is lost by
-// that; to a frontend the rest is sent all the same.
+// peerRefused is called when a peer has refused messages for good. A node is then lost; a
+// frontend still receives all other messages.
 func (o *owner) peerRefused(peer wire.Ref, messages int, why error) {
 	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)
 	o.nodes.RefusedMessages(peer, why)
 }
 
-// flush sends what the batch decided.
+// flush sends the messages that the batch caused.
 func (o *owner) flush() {
 	o.links.Flush()
 	o.publication.publish(o.nodes, o.frontends)

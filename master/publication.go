@@ -15,7 +15,7 @@ type publication struct {
 	publisher *membership.Publisher
 	pace      protocol.Pace
 	now       func() sched.Time
-	post      func(func()) // to the owner goroutine, which then flushes
+	post      func(func()) // runs a function on the owner goroutine, which then flushes
 }
 
 func newPublication(c Config, incarnation int64, now func() sched.Time, post func(func())) *publication {
@@ -27,7 +27,8 @@ func newPublication(c Config, incarnation int64, now func() sched.Time, post fun
 // changed is called when the membership has changed.
 func (p *publication) changed() { p.pace.Changed() }
 
-// publish publishes the membership when it has changed, at once after a quiet time.
+// publish publishes the membership when it has changed: at once when the last change was
+// long ago.
 func (p *publication) publish(n *nodes.Nodes, f *frontends) {
 	due, wait := p.pace.Next(n.Len()+f.len(), p.now())
 	if due {

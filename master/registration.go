@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// hello registers a peer by its role. The error is worth another try.
+// hello registers a peer by its role. After an error the peer should try again.
 func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 	if h.Group != o.cfg.Group {
 		return o.helloReply(fmt.Sprintf("this is the master of group %d, and %s is configured for group %d; correct its group or its master's address", o.cfg.Group, h.Sender, h.Group)), nil
@@ -36,7 +36,7 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 	}
 }
 
-// helloReply is the answer to a hello: accepted, or refused for the problem.
+// helloReply returns the answer to a hello: accepted, or refused for the problem.
 func (o *owner) helloReply(problem string) wire.HelloReply {
 	if problem != "" {
 		o.log.Warn("hello refused", "error", problem)
@@ -47,7 +47,7 @@ func (o *owner) helloReply(problem string) wire.HelloReply {
 	}
 }
 
-// raiseEpoch goes above an epoch that a peer reports of an earlier master.
+// raiseEpoch raises the epoch above that of an earlier master, as a peer reports it.
 func (o *owner) raiseEpoch(h *wire.Hello) {
 	if !o.epoch.Raise(o.incarnation, protocol.Epoch{Number: h.Epoch, Of: h.EpochOf}) {
 		return

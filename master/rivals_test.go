@@ -26,7 +26,7 @@ func under(policy string) master.Config {
 	return c
 }
 
-// membership asks for the membership, which must be another than the one named.
+// membership requests the membership, which must differ from the one named.
 func (r *rig) membership(known wire.Membership) wire.Membership {
 	r.t.Helper()
 	got, err := r.client.Membership(r.t.Context(), known.Incarnation, known.Version, 20*time.Second)
@@ -94,7 +94,7 @@ func TestRollOfEveryRival(t *testing.T) {
 	}
 }
 
-// A question for the membership waits for a change, and no longer than it asks to.
+// A request for the membership waits for a change, at most for the time that it names.
 func TestRollWaits(t *testing.T) {
 	m := start(t, under("sparrow"))
 	known := m.membership(wire.Membership{})
@@ -225,13 +225,13 @@ func TestUnreachableNodeIsNotNumbered(t *testing.T) {
 	})
 }
 
-// What does not fit the policy is refused before anything is started.
+// Settings that do not fit the policy are refused before anything is started.
 func TestRefusedShapes(t *testing.T) {
 	two := []string{"127.0.0.1:1", "127.0.0.1:2"}
 	for _, c := range []struct {
-		key  string
-		says string
-		set  func(*master.Config)
+		key     string
+		problem string
+		set     func(*master.Config)
 	}{
 		{"policy", "has one master, of group 0", func(c *master.Config) { c.Policy, c.Group = "hawk", 1 }},
 		{"masters", "policy hawk has one central master, 2 are configured", func(c *master.Config) { c.Policy, c.Masters = "hawk", two }},
@@ -244,8 +244,8 @@ func TestRefusedShapes(t *testing.T) {
 		c.set(&cfg)
 		_, err := master.New(cfg, daemontest.Log(t))
 		var fault *config.FieldError
-		if !errors.As(err, &fault) || fault.Key != c.key || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v; want %s: %s", err, c.key, c.says)
+		if !errors.As(err, &fault) || fault.Key != c.key || !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%v; want %s: %s", err, c.key, c.problem)
 		}
 	}
 }
@@ -299,7 +299,7 @@ func verify(t *testing.T, cfg master.Config, least int) {
 }
 
 // Long tasks go to the workers' own queues; the master hears when each begins and
-// ends, and what its node held is lost with it.
+// ends, and the attempts at its node are lost with it.
 func TestCentralMasterOfHawk(t *testing.T) {
 	for _, p := range []string{"hawk", "eagle"} {
 		cfg := under(p)

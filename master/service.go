@@ -21,7 +21,7 @@ var (
 func (m *Master) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return m.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
 		if err := m.loop.Post(func() { m.owner.deliver(b) }); err != nil {
-			return "", m.mailbox.Refusal(err, "taking messages of "+b.Sender.String())
+			return "", m.mailbox.Refusal(err, "accepting messages of "+b.Sender.String())
 		}
 		return "", nil
 	})
@@ -40,7 +40,8 @@ func (m *Master) Hello(ctx context.Context, h *wire.Hello) (wire.HelloReply, err
 	return a.reply, errors.Join(err, a.err)
 }
 
-// Membership returns the live daemons; it waits for a change without the owner.
+// Membership returns the live daemons. It waits for a change without using the owner
+// goroutine.
 func (m *Master) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (wire.Membership, error) {
 	return m.owner.publication.publisher.Membership(ctx, incarnation, version, wait)
 }
@@ -55,10 +56,10 @@ func (m *Master) Snapshot(ctx context.Context, s *wire.Snapshot) (wire.SnapshotR
 
 // MasterState returns the group as it is now.
 func (m *Master) MasterState(ctx context.Context) (api.MasterState, error) {
-	return daemon.Ask(ctx, m.mailbox, "looking the group up", m.owner.state)
+	return daemon.Ask(ctx, m.mailbox, "reading the state of the group", m.owner.state)
 }
 
 // JobView returns what the group holds of a job.
 func (m *Master) JobView(ctx context.Context, job sched.JobID, app string) (wire.JobView, error) {
-	return daemon.Ask(ctx, m.mailbox, "looking a job up", func() wire.JobView { return m.owner.jobView(job, app) })
+	return daemon.Ask(ctx, m.mailbox, "reading the state of a job", func() wire.JobView { return m.owner.jobView(job, app) })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// helloEvery is how often masters that hand tasks to each other say hello.
+// helloEvery is how often masters that hand tasks to each other exchange hellos.
 const helloEvery = time.Second
 
 // siblings are the masters of the other groups, under a policy in which masters hand tasks
@@ -26,7 +26,7 @@ type siblings struct {
 	list   []*sibling
 }
 
-// sibling is the master of another group. Owned by the owner goroutine, but for group,
+// sibling is the master of another group. It belongs to the owner goroutine, but for group,
 // address, pool and peer, which never change.
 type sibling struct {
 	group       int
@@ -34,7 +34,7 @@ type sibling struct {
 	pool        *client.Pool
 	peer        *wire.PeerClient
 	incarnation int64 // 0: never reached
-	up          bool  // the core knows it as up
+	up          bool  // as last reported to the core
 	contact     protocol.Contact
 }
 
@@ -92,12 +92,12 @@ func (m *Master) sayHello(ctx context.Context, s *sibling) (wire.HelloReply, err
 	case err == nil && !reply.Accepted:
 		err = fmt.Errorf("it refuses this master: %s", reply.Problem)
 	case err == nil && reply.Group != s.group:
-		err = fmt.Errorf("it is of group %d, the configuration has it at place %d of masters", reply.Group, s.group)
+		err = fmt.Errorf("it is the master of group %d, and the setting masters lists it for group %d", reply.Group, s.group)
 	}
 	return reply, err
 }
 
-// helloAnswered takes the outcome of one hello to another master.
+// helloAnswered applies the outcome of one hello to another master.
 func (all *siblings) helloAnswered(s *sibling, reply wire.HelloReply, err error) {
 	o := all.owner
 	now := o.core.clock.Now()
@@ -108,7 +108,7 @@ func (all *siblings) helloAnswered(s *sibling, reply wire.HelloReply, err error)
 		}
 		if lost && s.up {
 			s.up = false
-			o.log.Warn("another master is lost; nothing is sent there", "of", s.group, "address", s.address, "error", err)
+			o.log.Warn("another master is lost; nothing is sent to it until it answers again", "of", s.group, "address", s.address, "error", err)
 			o.links.Remove(s.ref())
 			o.core.StepShell(&sched.Message{Kind: sched.MasterLost, Peer: s.addr()})
 		}
@@ -118,26 +118,26 @@ func (all *siblings) helloAnswered(s *sibling, reply wire.HelloReply, err error)
 	if s.up && s.incarnation == reply.Incarnation {
 		return
 	}
-	o.log.Info("another master is reached", "of", s.group, "address", s.address)
+	o.log.Info("another master has been reached", "of", s.group, "address", s.address)
 	o.links.Add(s.ref(), s.address, reply.Incarnation)
 	s.up, s.incarnation = true, reply.Incarnation
 	o.core.StepShell(&sched.Message{Kind: sched.MasterUp, Peer: s.addr(), Serves: reply.Serves})
 }
 
-// hello returns why another master's hello is refused. This master learns nothing from
-// it: what it knows of the other comes from its own hellos.
+// hello returns why another master's hello is refused, "" when it is not. The hello changes
+// nothing here: the state of the other master comes from the answers to this one's hellos.
 func (all *siblings) hello(h *wire.Hello) (problem string) {
 	switch known := slices.ContainsFunc(all.list, func(s *sibling) bool { return s.ref() == h.Sender }); {
 	case !all.policy.CrossGroup:
-		return fmt.Sprintf("under policy %s masters do not know each other, and %s says hello; give all daemons of a cluster one policy", all.policy.Name, h.Sender)
+		return fmt.Sprintf("under policy %s masters exchange no messages, and %s sent a hello; set the same policy in all daemons of a cluster", all.policy.Name, h.Sender)
 	case !known:
-		return fmt.Sprintf("%s at %s says hello and is none of the other masters configured here; give all masters the same list", h.Sender, h.Address)
+		return fmt.Sprintf("%s at %s sent a hello and is none of the other masters configured here; set the same list of masters in all of them", h.Sender, h.Address)
 	}
 	return ""
 }
 
-// sender returns the other master that a batch comes from, if it is the process that was
-// reached.
+// sender returns the other master that sent a batch, and whether it is the process that
+// answered last.
 func (all *siblings) sender(b *wire.Batch) (sched.Addr, bool) {
 	for _, s := range all.list {
 		if s.ref() == b.Sender.Daemon() {

@@ -91,7 +91,7 @@ func (r *rig) metric(name string) bool {
 }
 
 // Masters of groups that help each other find each other, and a worker that turns
-// idle in one group gets, by way of its master, what waits in the other.
+// idle in one group receives, through its master, tasks that wait in the other.
 func TestMastersHelpEachOther(t *testing.T) {
 	cfg := helping(t)
 	busy, spare := start(t, cfg[0]), start(t, cfg[1])
@@ -125,7 +125,7 @@ func TestMastersHelpEachOther(t *testing.T) {
 	}
 }
 
-// Another master that does not answer is lost, and its successor is met anew.
+// Another master that does not answer is lost, and its successor is reported as a new one.
 func TestMasterIsLostAndFound(t *testing.T) {
 	cfg := helping(t)
 	first, gone := start(t, cfg[0]), start(t, cfg[1])
@@ -139,7 +139,7 @@ func TestMasterIsLostAndFound(t *testing.T) {
 	daemontest.Await(t, "its successor is met", func() bool { return first.metric("pigeon_master_siblings") })
 	first.process.Stop() // its recording is complete then
 	if ups, lost := recorded(t, cfg[0], sched.MasterUp), recorded(t, cfg[0], sched.MasterLost); ups != 2 || lost != 1 {
-		t.Errorf("it was told of %d masters up and %d lost, want 2 and 1", ups, lost)
+		t.Errorf("it received %d masters up and %d lost, want 2 and 1", ups, lost)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestHeldAttempts(t *testing.T) {
 	}
 	n.Register(wire.Hello{Epoch: 1, Slots: slots})
 	if h := f.AwaitGot(sched.Holding, 3); h[0].Msg.First != 0 || h[1].Msg.First != 1 || h[2].Msg.Job.Lo != 2 {
-		t.Errorf("the owner is asked about %+v", h)
+		t.Errorf("the owner received %+v", h)
 	}
 	if v, err := m.client.JobView(t.Context(), sched.JobID{Hi: 1, Lo: 1}, ""); err != nil || v.Share.Running != 2 || len(v.Tasks) != 2 || v.Tasks[0].Node != "a/0" {
 		t.Errorf("%+v, %v", v, err)

@@ -31,9 +31,9 @@ func TestSnapshotRepairs(t *testing.T) {
 	// Its idle notice is lost; the snapshot replaces it.
 	n.Snapshot(daemontest.Slots(1, 3)...)
 	if second := n.AwaitGot(sched.Launch, 2)[1].Msg; second.First != 1 || second.Seq != 3 {
-		t.Errorf("the repaired slot gets %s", sched.Describe(&second))
+		t.Errorf("the repaired slot received %s", sched.Describe(&second))
 	}
-	// What is older than the launch does not count.
+	// A snapshot older than the launch does not count.
 	n.Snapshot(daemontest.Slots(1, 3)...)
 	if s := m.state(); s.BusyGeneral != 1 || s.IdleGeneral != 0 {
 		t.Errorf("an outdated snapshot freed a slot: %+v", s)

@@ -13,11 +13,11 @@ import (
 )
 
 // spans records the master's stage of a task's life, "queued": from the arrival
-// of the task to its launch. The node monitor's stages go below it.
+// of the task to its launch. The node monitor's stages are its children.
 type spans struct{ tracing *telemetry.Tracing }
 
-// queued ends the stage for a launch and makes it the parent of what follows.
-// Jobs that are not sampled cost a look at a flag.
+// queued ends the stage for a launch and makes it the parent of the following stages.
+// For a job that is not sampled it costs the test of a flag.
 func (s *spans) queued(it *wire.Item, to wire.Ref, arrived time.Time) {
 	parent := telemetry.Carrier(it.Trace)
 	if !parent.Sampled() {

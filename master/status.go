@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// state is the group as it is now, for status and explain.
+// state returns the group as it is now, for status and explain.
 func (o *owner) state() api.MasterState {
 	t, now := o.core.view.Totals(), o.core.clock.Now()
 	s := api.MasterState{
@@ -32,7 +32,7 @@ func (o *owner) state() api.MasterState {
 // viewTasks bounds the running tasks that a view lists.
 const viewTasks = 100
 
-// jobView is what the group holds of a job.
+// jobView returns what the group holds of a job.
 func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
 	view, now := o.core.view, o.core.clock.Now()
 	t, held := view.Totals(), view.Share(job, viewTasks)

@@ -85,7 +85,7 @@ func TestCargo(t *testing.T) {
 	for i, l := range launches {
 		want := it.TaskIDs[l.Msg.First]
 		if got := string(l.Payload(0).Message); got != "do "+want || l.TaskID(l.Msg.First, 0) != want {
-			t.Errorf("launch %d: task %d is told %q and named %q", i, l.Msg.First, got, l.TaskID(l.Msg.First, 0))
+			t.Errorf("launch %d: task %d has payload %q and name %q", i, l.Msg.First, got, l.TaskID(l.Msg.First, 0))
 		}
 		if l.JobName != "job" || l.User != "user" || l.OwnerAddress != "127.0.0.1:1" || l.SchedulerAddress != "127.0.0.1:2" || l.Trace != it.Trace {
 			t.Errorf("launch %d carries %+v", i, l.Extra)
@@ -103,7 +103,7 @@ func TestCargo(t *testing.T) {
 	}
 }
 
-// A launch that its slot refused goes to the head of its queue and out again.
+// A launch that its slot refused returns to the head of its queue and is launched again.
 func TestRefusedLaunch(t *testing.T) {
 	cfg := settings()
 	cfg.LostAfter = patient()
@@ -126,7 +126,7 @@ func TestRefusedLaunch(t *testing.T) {
 	}
 }
 
-// A node that will not take what it is sent is lost, so that its tasks go
+// A node that refuses messages for good is lost, so that its tasks go
 // elsewhere; to a frontend the rest is sent.
 func TestRefusedBatches(t *testing.T) {
 	cfg := settings()
@@ -150,7 +150,7 @@ func TestRefusedBatches(t *testing.T) {
 	f.AwaitGot(sched.AttemptLost, 1)
 }
 
-// What an unregistered frontend sends is not stepped: it registers and sends all
+// Messages of an unregistered frontend are not stepped: it registers and sends all
 // again, marked as sent again.
 func TestTasksOfAnUnregisteredFrontend(t *testing.T) {
 	cfg := settings()
@@ -197,7 +197,7 @@ func TestRecovery(t *testing.T) {
 		t.Errorf("a new task is to be launched at once, and %s was after %v", sched.Describe(&l), time.Since(began))
 	}
 	if h := f.AwaitGot(sched.Holding, 1)[0].Msg; h.First != 2 || h.Attempt != 1 {
-		t.Errorf("the owner of what runs is asked %s", sched.Describe(&h))
+		t.Errorf("the owner of the running task received %s", sched.Describe(&h))
 	}
 	if v, err := m.client.JobView(t.Context(), resent.Msg.Job, ""); err != nil || v.Share.Queued != 2 || v.Share.Running != 1 {
 		t.Errorf("meanwhile the master shows %+v, %v", v, err)

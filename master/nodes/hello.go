@@ -16,11 +16,11 @@ const maxSlot = 1 << 16
 type Answer struct {
 	Problem string // why the node was refused, "" when it was accepted
 	// Numbers are those of the slots, plus one. With a refusal they are the claims that
-	// other slots have: the node cannot go on as the process that it is.
+	// other slots have: this process of the node cannot register.
 	Numbers []int32
 }
 
-// Hello registers a node and its slots. The error is worth another try.
+// Hello registers a node and its slots. After an error the node should try again.
 func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
 	name, now := h.Sender.Name, t.cfg.Now()
 	old := t.byName[name]
@@ -52,17 +52,17 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 		ref: wire.Ref{Role: sched.Worker, Name: h.Sender.Name}, incarnation: h.Incarnation, address: h.Address, memory: h.Memory, host: h.Host,
 		slots: map[int32]*slot{},
 	}
-	// The link is opened before anything is sent, to know whether the node can be reached:
-	// one whose messages reach this master is not always reached by it.
+	// The link is opened before anything is sent, to find out whether the node can be
+	// reached: messages may pass in the other direction only.
 	t.cfg.Links.Add(n.ref, n.address, n.incarnation)
 	if err := t.cfg.Links.Open(n.ref); err != nil {
-		return Answer{Problem: err.Error()}, nil //nolint:nilerr // a refusal: it is not worth another try
+		return Answer{Problem: err.Error()}, nil //nolint:nilerr // a refusal: another try would not help
 	}
 	n.up = t.cfg.Links.Up(n.ref)
 	if t.cfg.Policy.SingleMaster() && !n.up {
 		return Answer{}, &api.Error{
 			Problem: api.NotReady, What: "messages do not reach the node, so that nothing could be launched there", Subject: fmt.Sprintf("node %s at %s", n.ref.Name, n.address),
-			Tried: "calling it back", Next: "let its internal_listen, or advertise, be an address that this master reaches",
+			Tried: "calling it back", Next: "set its internal_listen, or advertise, to an address that this master can reach",
 		}
 	}
 	t.byName[n.ref.Name] = n
@@ -73,7 +73,7 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 	return a, nil
 }
 
-// number assigns the slots of a hello their workers' numbers, where workers have some.
+// number assigns the slots of a hello their workers' numbers, under policies that number workers.
 func (t *Nodes) number(h *wire.Hello) (Answer, error) {
 	if !t.cfg.Policy.SingleMaster() {
 		return Answer{}, nil

@@ -15,7 +15,7 @@ import (
 
 // Core is the scheduling core of the group, where the policy has one.
 type Core interface {
-	// Step passes on a message of another core, StepShell what only the shell knows.
+	// Step passes on a message of another core, StepShell one of the shell.
 	Step(from sched.Addr, m *sched.Message)
 	StepShell(m *sched.Message)
 }
@@ -47,7 +47,7 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Nodes are the registered nodes. They belong to the owner goroutine.
+// Nodes is the table of the registered nodes. It belongs to the owner goroutine.
 type Nodes struct {
 	cfg      Config
 	registry *protocol.Registry
@@ -67,7 +67,7 @@ type node struct {
 	up          bool // messages reach it
 }
 
-// New returns no nodes yet.
+// New returns an empty table.
 func New(c Config) *Nodes {
 	limit := sched.Time(c.LostAfter)
 	return &Nodes{
@@ -82,15 +82,14 @@ func (t *Nodes) Len() int { return len(t.byName) }
 // Has reports whether a worker is registered.
 func (t *Nodes) Has(worker sched.Addr) bool { return t.byWorker[worker.ID] != nil }
 
-// FollowsAnother notes that there was a master before this one.
+// FollowsAnother records that there was a master before this one.
 func (t *Nodes) FollowsAnother() { t.numbers.FollowsAnother(t.cfg.Now()) }
 
-// ReserveNumbers notes the highest worker number, plus one, that a peer knows.
+// ReserveNumbers records the highest worker number, plus one, that a peer reports.
 func (t *Nodes) ReserveNumbers(highest int32) { t.numbers.Reserve(highest, t.cfg.Now()) }
 
 // Deliver steps the messages of a node's slots into the core, after seen was called for
-// each. It reports whether the sender is registered: a node that was lost, or that starts
-// again, is not.
+// each. It reports whether the sender is registered: a node that was lost or restarted is not.
 func (t *Nodes) Deliver(b *wire.Batch, seen func(sched.Kind)) (registered bool) {
 	if !t.registry.Registered(b.Sender.Name, b.Incarnation) {
 		return false
@@ -141,7 +140,7 @@ func (t *Nodes) sorted() []*node {
 // sorted returns the numbers of the node's slots.
 func (n *node) sorted() []int32 { return slices.Sorted(maps.Keys(n.slots)) }
 
-// lose removes a node with all its slots.
+// lose removes a lost node with all its slots.
 func (t *Nodes) lose(n *node, reason string) {
 	t.cfg.Log.Warn("node lost", "node", n.ref.Name, "address", n.address, "reason", reason)
 	for _, slot := range n.sorted() {
@@ -150,10 +149,10 @@ func (t *Nodes) lose(n *node, reason string) {
 	delete(t.byName, n.ref.Name)
 	t.registry.Remove(n.ref.Name)
 	t.cfg.Changed()
-	t.cfg.Links.Remove(n.ref) // a launch must not arrive after its attempt was given up
+	t.cfg.Links.Remove(n.ref) // a launch must not arrive after its attempt was reported lost
 }
 
-// Sweep loses the nodes that have been silent for too long.
+// Sweep removes the nodes that have been silent for too long.
 func (t *Nodes) Sweep() {
 	for _, name := range t.registry.Sweep(t.cfg.Now()) {
 		t.lose(t.byName[name], fmt.Sprintf("it was silent for %v", t.cfg.LostAfter))

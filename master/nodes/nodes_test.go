@@ -69,7 +69,7 @@ func hello(name string, incarnation int64, address string, numbers ...int32) *wi
 	return h
 }
 
-// What a hello comes to: of a new node, of one that is registered, of its next process,
+// The answer to a hello: of a new node, of one that is registered, of its next process,
 // and of another node with its name.
 func TestHello(t *testing.T) {
 	for _, c := range []struct {
@@ -99,7 +99,7 @@ func TestHello(t *testing.T) {
 				t.Errorf("answered %+v, %v", a, err)
 			}
 			if got := g.kinds(); !slices.Equal(got, c.kinds) {
-				t.Errorf("the core was told %v, want %v", got, c.kinds)
+				t.Errorf("the core received %v, want %v", got, c.kinds)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func TestHelloWithNumbers(t *testing.T) {
 	}
 }
 
-// What a node serves follows its link, and silence loses it.
+// A node serves applications while its link is up, and is lost after a silence.
 func TestReachability(t *testing.T) {
 	g := newGroup(pigeon.Policy())
 	if _, err := g.Hello(hello("a", 1, "h:1", 0)); err != nil {
@@ -156,7 +156,7 @@ func TestReachability(t *testing.T) {
 	}{{link.Down, 0}, {link.Up, 1}} {
 		g.LinkState(a, link.State{Status: c.status})
 		if last := g.steps[len(g.steps)-1]; last.Kind != sched.WorkerServes || len(last.Serves) != c.serves {
-			t.Errorf("link %v: the core was told %s", c.status, sched.Describe(&last))
+			t.Errorf("link %v: the core received %s", c.status, sched.Describe(&last))
 		}
 	}
 	g.Sweep()

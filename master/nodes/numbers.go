@@ -11,13 +11,13 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// numberless returns why slots get no numbers now, nil when they do.
+// numberless returns why slots receive no numbers now, nil when they do.
 func numberless(h *wire.Hello, a *protocol.Assignment) error {
 	switch {
 	case a.Wait > 0:
 		return &api.Error{
 			Problem: api.Busy, What: "this master follows another one and assigns no numbers yet, since workers may claim those that they had",
-			Subject: fmt.Sprintf("%d slots of %s without a number", a.New, h.Sender), Tried: "numbering its workers", Next: "say hello again", RetryAfter: time.Duration(a.Wait),
+			Subject: fmt.Sprintf("%d slots of %s without a number", a.New, h.Sender), Tried: "numbering its workers", Next: "register again", RetryAfter: time.Duration(a.Wait),
 		}
 	case a.Exhausted:
 		return &api.Error{
@@ -28,8 +28,8 @@ func numberless(h *wire.Hello, a *protocol.Assignment) error {
 	return nil
 }
 
-// address returns the address of a slot that comes up, the zero address when it has none
-// yet. number, plus one, is its worker's where workers have some.
+// address returns the address of a new slot, the zero address when it has none yet. number
+// is that of its worker plus one, under policies that number workers.
 func (t *Nodes) address(ref wire.Ref, number int32) sched.Addr {
 	switch {
 	case !t.cfg.Policy.SingleMaster():

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// LinkState stops launches at a node that cannot be reached, and loses it when that lasts.
+// LinkState stops launches at a node that cannot be reached, and removes it when that lasts.
 func (t *Nodes) LinkState(peer wire.Ref, s link.State) {
 	n := t.byName[peer.Name]
 	if peer.Role != sched.Worker || n == nil {
@@ -32,8 +32,8 @@ func (t *Nodes) setUp(n *node, up bool) {
 	}
 }
 
-// RefusedMessages loses a node that will never accept some messages, so that it registers
-// again and its tasks are tried elsewhere.
+// RefusedMessages removes a node that refused messages for good, so that it registers again
+// and its tasks are tried elsewhere.
 func (t *Nodes) RefusedMessages(peer wire.Ref, why error) {
 	if n := t.byName[peer.Name]; peer.Role == sched.Worker && n != nil {
 		t.lose(n, "it refused the master's messages: "+why.Error())

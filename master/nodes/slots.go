@@ -30,8 +30,8 @@ func (t *Nodes) addSlots(n *node, h *wire.Hello, numbers []int32) {
 	}
 }
 
-// addSlot registers one slot with the core. number, plus one, is its worker's where
-// workers have some; without one the slot waits for the node's next hello.
+// addSlot registers one slot with the core. number is that of its worker plus one,
+// under policies that number workers; without one the slot waits for the node's next hello.
 func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32) {
 	if _, twice := n.slots[s.Slot]; twice {
 		t.cfg.Log.Error("a node names a slot twice; the first counts", "node", n.ref.Name, "slot", s.Slot)
@@ -65,8 +65,8 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 	}
 }
 
-// announceHeld announces the worker of the message once more, for an attempt that it
-// holds beside the one that runs.
+// announceHeld steps the WorkerUp message once more, for an attempt that the worker holds
+// beside the one that runs.
 func (t *Nodes) announceHeld(up sched.Message, h *wire.Held) {
 	t.cfg.Jobs.Adopt(h.ID.Job, h.JobName, h.OwnerAddress)
 	up.Job, up.First, up.Attempt = h.ID.Job, h.ID.Task, h.ID.Attempt
@@ -82,8 +82,8 @@ func (t *Nodes) removeSlot(n *node, slot int32, reason string) {
 	delete(t.byWorker, w.ID)
 }
 
-// slotsChanged is called when a node has other slots: the membership names them by
-// number, where they have some.
+// slotsChanged is called when the slots of a node have changed: the membership lists their
+// numbers, under policies that number workers.
 func (t *Nodes) slotsChanged() {
 	if t.cfg.Policy.SingleMaster() {
 		t.cfg.Changed()

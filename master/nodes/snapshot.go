@@ -7,9 +7,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Snapshot applies a node's heartbeat, which repairs what lost notices left wrong: idle
-// slots, slots that came or went, and what they serve. It returns why the node has to say
-// hello, "" when it need not.
+// Snapshot applies a node's heartbeat. It repairs the effects of lost notices: idle slots,
+// slots that were added or withdrawn, and what they serve. It returns why the node has to
+// register again, "" when it need not.
 func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 	if !t.registry.Heard(s.Sender.Name, s.Incarnation, t.cfg.Now()) {
 		return fmt.Sprintf("group %d has no registration of node %q", t.cfg.Group, s.Sender.Name)
@@ -30,8 +30,8 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 	return problem
 }
 
-// applySlot applies one slot of a snapshot; false when the node must say hello for it
-// first.
+// applySlot applies one slot of a snapshot; it returns false when the node must send a hello
+// for it first.
 func (t *Nodes) applySlot(n *node, s *wire.Slot) bool {
 	known := n.slots[s.Slot]
 	switch {
@@ -53,12 +53,12 @@ func (t *Nodes) applySlot(n *node, s *wire.Slot) bool {
 	return true
 }
 
-// stepServes has the core know what a slot serves now.
+// stepServes reports to the core what a slot serves now.
 func (t *Nodes) stepServes(n *node, slot int32) {
 	t.cfg.Core.StepShell(&sched.Message{Kind: sched.WorkerServes, Peer: n.slots[slot].worker, Serves: n.servesNow(slot)})
 }
 
-// suspended lists what a slot has suspended.
+// suspended lists the attempts that a slot has suspended.
 func suspended(s *wire.Slot) (ids []sched.AttemptID) {
 	for i := range s.Held {
 		if s.Held[i].Suspended {

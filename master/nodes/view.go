@@ -8,9 +8,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Status lists the nodes for users, and counts their slots by kind. Where workers get
-// tasks from others than this master, what the node reported last counts. A worker of
-// several slots may be busy in some, and hold more attempts than it has slots.
+// Status lists the nodes for users, and counts their slots by kind. Where workers
+// receive tasks from others than this master, the node's last report counts. A worker of
+// several slots may be busy in some of them, and hold more attempts than it has slots.
 func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.Node, idle, all [sched.NumWorkerKinds]int) {
 	list = make([]api.Node, 0, len(t.byName))
 	each := t.cfg.Policy.SlotsPerWorker()
@@ -37,8 +37,8 @@ func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.No
 	return list, idle, all
 }
 
-// View is the view of a master without a core: it schedules nothing, and knows of its
-// workers what their nodes reported last.
+// View is the view of a master without a core. Such a master schedules nothing; the view of
+// its workers is what their nodes reported last.
 type View struct{ nodes *Nodes }
 
 var _ sched.GroupView = View{}
@@ -46,7 +46,7 @@ var _ sched.GroupView = View{}
 // View returns the view of a group without a core.
 func (t *Nodes) View() View { return View{t} }
 
-// Totals counts workers; everything else is between frontends and workers.
+// Totals counts workers; tasks pass between frontends and workers only.
 func (v View) Totals() (t sched.GroupTotals) {
 	t.Oldest = [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}
 	for _, n := range v.nodes.byName {
@@ -60,7 +60,7 @@ func (v View) Totals() (t sched.GroupTotals) {
 	return t
 }
 
-// Serves returns what the slots serve, together.
+// Serves returns the applications that any slot serves, sorted.
 func (v View) Serves() []string {
 	all := map[string]bool{}
 	for _, n := range v.nodes.byName {
@@ -85,10 +85,10 @@ func (v View) Serving(app string) (workers int) {
 	return workers
 }
 
-// WorkerView knows nothing beyond what the nodes report.
+// WorkerView returns nothing beyond what the nodes report.
 func (View) WorkerView(sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: sched.Unknown} }
 
-// Share is empty: jobs are between frontends and workers.
+// Share returns an empty share: jobs pass between frontends and workers only.
 func (View) Share(sched.JobID, int) sched.JobShare { return sched.JobShare{} }
 
 // Contended reports false: nothing waits here.

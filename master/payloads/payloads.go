@@ -1,6 +1,5 @@
-// Package payloads keeps what travels with a job's tasks and its master core never sees:
-// names, payloads and task ids, from the arrival of the tasks until the core forgets the
-// job.
+// Package payloads keeps the data of a job's tasks that the master core never sees: names,
+// payloads and task ids, from the arrival of the tasks until the core forgets the job.
 package payloads
 
 import (
@@ -22,7 +21,7 @@ type job struct {
 	ranges []taskRange
 }
 
-// taskRange is what one Tasks message brought.
+// taskRange is the tasks of one Tasks message.
 type taskRange struct {
 	first, count int32
 	arrived      time.Time // for traces and the wait among the metrics
@@ -33,9 +32,9 @@ type taskRange struct {
 // New returns an empty store.
 func New() *Store { return &Store{jobs: map[sched.JobID]*job{}} }
 
-// Put keeps what came with tasks. The latest counts, also for the job: its owner may
-// listen elsewhere by now, and a node that registered with a task of the job knew less. A
-// range that comes again replaces the first.
+// Put keeps the data of tasks. The latest message counts, also for the job: its owner may
+// listen at another address by now, and a node that registered with a task of the job
+// reported less. A range that arrives again replaces the first.
 func (s *Store) Put(it *wire.Item) {
 	j := s.jobs[it.Msg.Job]
 	if j == nil {
@@ -56,15 +55,15 @@ func (s *Store) Adopt(id sched.JobID, name, ownerAddress string) {
 	}
 }
 
-// Of returns what travels with the launch of a task, and when the task arrived; the zero
-// time when it came with its node.
+// Of returns the data for the launch of a task, and when the task arrived; the zero time
+// when a registering node reported it.
 func (s *Store) Of(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
 	j := s.jobs[id.Job]
 	if j == nil {
 		return e, arrived
 	}
 	e = j.extra
-	for _, r := range slices.Backward(j.ranges) { // the newest: another attempt may have come since
+	for _, r := range slices.Backward(j.ranges) { // the newest first: another attempt may have arrived since
 		at := int(id.Task - r.first)
 		if at < 0 || id.Task >= r.first+r.count {
 			continue
