@@ -12,8 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Masters are numbered by their group, everywhere; a name that is no group is
-// nobody.
+// Masters are numbered by their group, everywhere; a name that is no group
+// has no number.
 func TestMastersAreGroups(t *testing.T) {
 	r := addrmap.New()
 	for name, want := range map[string]sched.Addr{

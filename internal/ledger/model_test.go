@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// book is a ledger with a dumb copy of what it should say, and its journal.
-type book struct {
+// checked is a ledger with a simple model of its state, and its journal.
+type checked struct {
 	led     *ledger.Ledger
 	jobs    []*account // in order of arrival
 	journal []sched.Message
@@ -29,7 +29,7 @@ type account struct {
 }
 
 // flush moves what was persisted to the journal.
-func (b *book) flush(t *rapid.T) {
+func (b *checked) flush(t *rapid.T) {
 	for _, a := range b.out.List() {
 		switch a.Kind {
 		case sched.Persist:
@@ -43,7 +43,7 @@ func (b *book) flush(t *rapid.T) {
 }
 
 // write appends a record to the journal.
-func (b *book) write(m sched.Message) {
+func (b *checked) write(m sched.Message) {
 	b.journal = append(b.journal, m)
 	for _, a := range b.jobs {
 		switch {
@@ -57,7 +57,7 @@ func (b *book) write(m sched.Message) {
 	}
 }
 
-func (b *book) submit(t *rapid.T) {
+func (b *checked) submit(t *rapid.T) {
 	m := sched.Message{
 		Kind: sched.Submit, Job: sched.JobID{Lo: rapid.Uint64Range(1, 6).Draw(t, "job")},
 		Count: rapid.Int32Range(-1, 5).Draw(t, "count"), Retries: uint8(rapid.IntRange(0, 2).Draw(t, "retries")),
@@ -80,7 +80,7 @@ func (b *book) submit(t *rapid.T) {
 }
 
 // any draws a task, mostly of a job that is known, and an attempt of it.
-func (b *book) any(t *rapid.T) (*account, sched.Message) {
+func (b *checked) any(t *rapid.T) (*account, sched.Message) {
 	m := sched.Message{Job: sched.JobID{Lo: rapid.Uint64Range(1, 7).Draw(t, "job")}, First: rapid.Int32Range(-1, 5).Draw(t, "task"),
 		Attempt: rapid.Int32Range(0, 4).Draw(t, "attempt"), Reason: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "reason")}
 	if len(b.jobs) > 0 && rapid.IntRange(0, 9).Draw(t, "known") > 0 {
@@ -96,7 +96,7 @@ func (b *book) any(t *rapid.T) (*account, sched.Message) {
 	return nil, m
 }
 
-func (b *book) fail(t *rapid.T, a *account, m *sched.Message, o sched.Outcome) {
+func (b *checked) fail(t *rapid.T, a *account, m *sched.Message, o sched.Outcome) {
 	task := &a.tasks[m.First]
 	task.Outcome = o
 	if o == sched.Failed {
@@ -109,7 +109,7 @@ func (b *book) fail(t *rapid.T, a *account, m *sched.Message, o sched.Outcome) {
 }
 
 // lose is what the loss of the attempt that counts comes to.
-func (b *book) lose(t *rapid.T, a *account, m *sched.Message) ledger.Verdict {
+func (b *checked) lose(t *rapid.T, a *account, m *sched.Message) ledger.Verdict {
 	task := &a.tasks[m.First]
 	if task.Losses++; task.Losses == ledger.MaxLosses {
 		b.fail(t, a, m, sched.Failed)
@@ -119,7 +119,7 @@ func (b *book) lose(t *rapid.T, a *account, m *sched.Message) ledger.Verdict {
 	return ledger.Again
 }
 
-func (b *book) report(t *rapid.T) {
+func (b *checked) report(t *rapid.T) {
 	a, m := b.any(t)
 	m.Outcome = rapid.SampledFrom([]sched.Outcome{sched.Done, sched.Failed, sched.Killed, sched.Lost, sched.Yielded, sched.Unfinished}).Draw(t, "outcome")
 	want, repeated := ledger.Ignored, b.led.Repeated()
@@ -155,14 +155,14 @@ func (b *book) report(t *rapid.T) {
 }
 
 // open returns the task of a message when it has no result yet.
-func (b *book) open(a *account, m *sched.Message) *ledger.Task {
+func (b *checked) open(a *account, m *sched.Message) *ledger.Task {
 	if a == nil || a.tasks[m.First].Outcome != sched.Unfinished {
 		return nil
 	}
 	return &a.tasks[m.First]
 }
 
-func (b *book) lost(t *rapid.T) {
+func (b *checked) lost(t *rapid.T) {
 	a, m := b.any(t)
 	want := ledger.Ignored
 	if task := b.open(a, &m); task != nil && m.Attempt >= task.Attempt {
@@ -174,8 +174,8 @@ func (b *book) lost(t *rapid.T) {
 	}
 }
 
-// place gives a task to a group as a distributor does: with a record.
-func (b *book) place(t *rapid.T) {
+// place sends a task to a group as a distributor does: with a record.
+func (b *checked) place(t *rapid.T) {
 	a, m := b.any(t)
 	if task := b.open(a, &m); task != nil {
 		task.Place = int16(rapid.IntRange(0, 3).Draw(t, "place"))
@@ -192,7 +192,7 @@ func (b *book) place(t *rapid.T) {
 }
 
 // giveBack takes a task back from a group.
-func (b *book) giveBack(t *rapid.T) {
+func (b *checked) giveBack(t *rapid.T) {
 	a, m := b.any(t)
 	from := int16(rapid.IntRange(0, 3).Draw(t, "place"))
 	if a == nil {
@@ -208,9 +208,9 @@ func (b *book) giveBack(t *rapid.T) {
 	}
 }
 
-// reclass says that a job has another class: short counts once, of a job that was
+// reclass changes the class of a job: short counts once, of a job that was
 // long from the start.
-func (b *book) reclass(t *rapid.T) {
+func (b *checked) reclass(t *rapid.T) {
 	a, m := b.any(t)
 	if a == nil {
 		return
@@ -226,7 +226,7 @@ func (b *book) reclass(t *rapid.T) {
 	}
 }
 
-func (b *book) retry(t *rapid.T) {
+func (b *checked) retry(t *rapid.T) {
 	a, m := b.any(t)
 	if task := b.open(a, &m); task != nil {
 		task.Attempt++
@@ -234,7 +234,7 @@ func (b *book) retry(t *rapid.T) {
 	}
 }
 
-func (b *book) cancel(t *rapid.T) {
+func (b *checked) cancel(t *rapid.T) {
 	a, m := b.any(t)
 	if a != nil {
 		b.led.Cancel(b.led.Job(m.Job), "cancelled", &b.out)
@@ -242,7 +242,7 @@ func (b *book) cancel(t *rapid.T) {
 	}
 }
 
-func (b *book) cancelTask(t *rapid.T) {
+func (b *checked) cancelTask(t *rapid.T) {
 	a, m := b.any(t)
 	if task := b.open(a, &m); task != nil {
 		j := b.led.Job(m.Job)
@@ -251,13 +251,13 @@ func (b *book) cancelTask(t *rapid.T) {
 	}
 }
 
-func (b *book) check(t *rapid.T) {
+func (b *checked) check(t *rapid.T) {
 	b.flush(t)
 	b.compare(t, b.led)
 }
 
 // compare holds a ledger against the copy.
-func (b *book) compare(t *rapid.T, led *ledger.Ledger) {
+func (b *checked) compare(t *rapid.T, led *ledger.Ledger) {
 	if err := led.Valid(); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func equal(a, b ledger.Task) bool {
 }
 
 // restart reads the journal into a new ledger, which must be equal to the old.
-func (b *book) restart(t *rapid.T) {
+func (b *checked) restart(t *rapid.T) {
 	b.flush(t)
 	ended := map[int]bool{} // by place of the Submit in the journal
 	submit := map[sched.JobID]int{}
@@ -325,7 +325,7 @@ func (b *book) restart(t *rapid.T) {
 // from its records.
 func TestLedgerAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := &book{led: ledger.New()}
+		b := &checked{led: ledger.New()}
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": b.submit, "submit again": b.submit, "report": b.report, "report again": b.report, "lost": b.lost, "place": b.place,
 			"retry": b.retry, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "cancel task": b.cancelTask, "restart": b.restart, "": b.check,

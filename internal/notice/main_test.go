@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// long is how long a test waits for a signal before it gives up.
+// long is how long a test waits for a signal before it fails.
 const long = 20 * time.Second
 
 // cluster is a server that a test starts and stops behind one address.

@@ -47,7 +47,7 @@ func (m *model) first(names []string, c sched.Class) *task {
 	return nil
 }
 
-// remove takes out the waiting tasks for which matches holds and returns them.
+// remove removes the waiting tasks that match and returns them.
 func (m *model) remove(matches func(task) bool) (removed []task) {
 	for c := range m.waiting {
 		m.waiting[c] = slices.DeleteFunc(m.waiting[c], func(t task) bool {
@@ -151,7 +151,7 @@ func (m *model) join(t *rapid.T) {
 	m.workers = append(m.workers, &slot{service: s, kind: sched.WorkerKind(rapid.IntRange(0, 1).Draw(t, "kind"))})
 }
 
-// leave takes a worker out; tasks that nobody serves any more are taken out as
+// leave takes a worker out; tasks that no worker serves any more are removed as
 // the master does.
 func (m *model) leave(t *rapid.T) {
 	if len(m.workers) == 0 {
@@ -224,7 +224,7 @@ func (m *model) enter(t *rapid.T) *queue.Job {
 	return &queue.Job{App: m.index.Hold(name), Class: sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))}
 }
 
-// check compares everything that can be asked without changing anything.
+// check compares everything that can be read without changing anything.
 func (m *model) check(t *rapid.T) {
 	for _, name := range appNames {
 		workers := 0
@@ -262,7 +262,7 @@ func (m *model) check(t *rapid.T) {
 		}
 	}
 	for c := range m.waiting {
-		for _, name := range []string{"", "a", "b", "never heard of"} {
+		for _, name := range []string{"", "a", "b", "never seen"} {
 			want := slices.ContainsFunc(slices.Concat(m.waiting[:c+1]...), func(o task) bool { return o.job.App.Name != name })
 			if got := m.index.OthersWait(name, sched.Class(c)); got != want {
 				t.Fatalf("others than %q wait as %v ones: %v, want %v", name, sched.Class(c), got, want)
@@ -306,7 +306,7 @@ func TestIndexAgainstModel(t *testing.T) {
 	})
 }
 
-// Applications and services that nobody uses any more leave nothing behind: the
+// Applications and services that are no longer used leave nothing behind: the
 // cost of finding a worker must not grow with all that ever registered.
 func TestUnusedApplicationsAreForgotten(t *testing.T) {
 	x := queue.NewIndex()

@@ -128,7 +128,7 @@ func (*aside) Rank(j *queue.Job) float64 {
 	return float64(j.Estimate) * float64(j.QueuedAs(sched.Short))
 }
 
-// What was put to the head goes before all ranks.
+// A task put to the head is served before all ranks.
 func TestHeadGoesBeforeRanks(t *testing.T) {
 	x := queue.NewOrderedIndex(queue.Orders{By: [sched.NumClasses]queue.Order{sched.Short: &waiting{}}})
 	service, _ := x.Join([]string{""})

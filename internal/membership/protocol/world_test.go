@@ -78,7 +78,7 @@ type nodeProcess struct {
 	ended        bool    // others have its numbers: it is started again
 }
 
-// reader is one life of a frontend: what it knows of nodes.
+// reader is the state of one frontend process: the nodes of its membership.
 type reader struct {
 	name        string
 	incarnation int64
@@ -201,7 +201,7 @@ func (m *masterProcess) helloFrontend(r *reader, now sched.Time) {
 	}
 }
 
-// read has a frontend say hello to the master and ask for something newer.
+// read makes a frontend send a hello to the master and request a newer membership.
 func (w *world) read(r *reader) {
 	if r == nil {
 		return // it is down
@@ -264,7 +264,7 @@ func (w *world) pass(d sched.Time) {
 	}
 }
 
-// deliver has one message arrive, which then is gone, unless it is repeated.
+// deliver delivers one message and removes it, unless it is repeated.
 func (w *world) deliver(at int, repeated bool) {
 	message := w.network[at]
 	if !repeated {
@@ -422,7 +422,7 @@ func (w *world) steps() map[string]func(*rapid.T) {
 	}
 }
 
-// TestWorld: whatever is lost, repeated, late or out of order and whoever restarts, the
+// TestWorld: whatever messages are lost, repeated, late or out of order and whatever daemons restart, the
 // invariants hold, and once messages arrive again all agree.
 func TestWorld(t *testing.T) { rapid.Check(t, liveWorld) }
 

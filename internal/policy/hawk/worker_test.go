@@ -125,11 +125,11 @@ func TestTries(t *testing.T) {
 	}
 	for id := range asked {
 		if id < 4 || id == 5 {
-			t.Errorf("worker %d was asked: it is reserved, or oneself", id)
+			t.Errorf("worker %d was asked: it is reserved, or the asking one", id)
 		}
 	}
 	if got := s.step(worker(4), sched.Message{Kind: sched.Stolen}); len(got) != 0 {
-		t.Errorf("an answer nobody waits for made it do %v", got)
+		t.Errorf("an unexpected answer made it do %v", got)
 	}
 	s.probe(2)
 	if got := s.noTask(2, 2); len(got) != 1 || got[0].Msg.Kind != sched.Steal {
@@ -167,7 +167,7 @@ func TestProbeWhileStealing(t *testing.T) {
 	}
 }
 
-// A worker alone in the general partition asks nobody.
+// A worker alone in the general partition asks no other.
 func TestNobodyToAsk(t *testing.T) {
 	s := newSlot(t, 10)
 	s.step(sched.Addr{}, sched.Message{Kind: sched.Members, More: &sched.More{Members: []sched.Member{{Worker: worker(1)}, {Worker: worker(5)}}}})
@@ -199,7 +199,7 @@ func TestThiefTakenForLost(t *testing.T) {
 	}{{-1, []uint64{1, 2}}, {7, nil}, {6, nil}, {-1, []uint64{1, 2}}, {7, nil}} {
 		s.step(sched.Addr{}, all(c.gone))
 		if round == 2 {
-			continue // it is told so before anybody steals
+			continue // it is informed before any steal
 		}
 		if got := s.steal(); !slices.Equal(got, c.want) {
 			t.Errorf("theft %d returns %v, want %v", round, got, c.want)

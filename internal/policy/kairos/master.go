@@ -55,9 +55,6 @@ func NewMaster(cfg sched.MasterConfig, o Options) *Master {
 // Queued returns how many tasks wait for a node.
 func (s *Master) Queued() int { return s.index.Queued(sched.Short) }
 
-// Epoch returns the epoch the master works under.
-func (s *Master) Epoch() uint64 { return s.epoch }
-
 // Step implements [sched.Core].
 func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	s.recovery.Begin(now, out)

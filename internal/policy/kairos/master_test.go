@@ -157,7 +157,7 @@ func TestHeartbeatHeals(t *testing.T) {
 }
 
 // A refused task goes to the head of the queue, and its node gets none until it has
-// told what it holds.
+// reported what it holds.
 func TestRefused(t *testing.T) {
 	d := newFixture(t, 2, Options{Cores: 1, Extra: 1}, false)
 	d.step(owner, tasks(1, 4))

@@ -23,7 +23,7 @@ type tester interface {
 	Fatalf(string, ...any)
 }
 
-// bench is a node with a backend that does what it is told and a clock that
+// bench is a node with a backend that obeys and a clock that
 // delivers its timers.
 type bench struct {
 	t      tester
@@ -33,7 +33,7 @@ type bench struct {
 	runs   map[uint64]bool // by job: a task runs (true) or is suspended
 	ended  map[uint64]int
 	number uint64
-	log    []string // what the backend was told, by job
+	log    []string // orders to the backend, by job
 	beats  []sched.Message
 }
 
@@ -189,7 +189,7 @@ func TestStarving(t *testing.T) {
 	b.until(10 * second)
 	b.launch(2)
 	b.until(13*second + second/2)
-	b.launch(3) // nobody is suspended for it
+	b.launch(3) // no task is suspended for it
 	b.until(15 * second)
 	b.did("0.0 Start 1", "10.0 Suspend 1", "10.0 Start 2", "13.0 Suspend 2", "13.0 Resume 1", "15.0 Suspend 1", "15.0 Start 3")
 }
@@ -266,7 +266,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A node with less than two tasks has nothing to say after it told of its last
+// A node with less than two tasks has nothing to report after it reported its last
 // change; with two it beats at the multiples of the interval.
 func TestHeartbeat(t *testing.T) {
 	b := newBench(t, Options{Cores: 1, Extra: 3, Passes: 3, Heartbeat: second / 4})
@@ -286,11 +286,11 @@ func TestHeartbeat(t *testing.T) {
 		{ID: sched.AttemptID{Job: sched.JobID{Lo: 2}, Attempt: 1}, Service: second / 4, Running: true},
 	}
 	if got := b.beats[1].More.Slots; len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-		t.Errorf("tells %+v, want %+v", got, want)
+		t.Errorf("reports %+v, want %+v", got, want)
 	}
 }
 
-// Whatever comes, the backend is told only what it can do, N tasks run while some
+// Whatever comes, the backend is ordered only what it can do, N tasks run while some
 // wait, and each is reported once.
 func TestNodeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

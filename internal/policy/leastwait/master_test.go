@@ -47,7 +47,7 @@ func (m *master) step(from sched.Addr, msg sched.Message) []sched.Action {
 	return slices.Clone(m.out.List())
 }
 
-// place sends tasks of a job and returns where they went.
+// place sends tasks of a job and returns their workers.
 func (m *master) place(n uint64, count int32, estimate sched.Time) (at []int32) {
 	m.t.Helper()
 	for _, a := range m.step(owner, tasks(n, count, estimate)) {
@@ -152,7 +152,7 @@ func TestLeastWaitIsTheLeast(t *testing.T) {
 	})
 }
 
-// docs/design.md, section 2, rule 3, and what the package says of failures.
+// docs/design.md, section 2, rule 3, and the package comment on failures.
 func TestWorkerLost(t *testing.T) {
 	m := newMaster(t, 0, false, 2)
 	m.place(1, 6, sched.Second) // three at each worker
@@ -168,7 +168,7 @@ func TestWorkerLost(t *testing.T) {
 			moved = append(moved, a.Msg.First, a.To.ID)
 		}
 	}
-	// The report of task 0 may be lost with the worker: its owner knows.
+	// The report of task 0 may be lost with the worker: its owner decides.
 	if !slices.Equal(lost, []int32{0, 2}) || !slices.Equal(moved, []int32{4, 1}) {
 		t.Errorf("lost %v, moved %v", lost, moved)
 	}

@@ -51,7 +51,7 @@ func TestRecovery(t *testing.T) {
 	expect(t, "sent again", m.step(owner, again))
 	expect(t, "a worker that runs one", m.step(sched.Addr{}, up(0, 1, 2)), "Serves 0/0#0 to distributor -1", "Holding 1/2#1 to distributor 7")
 	expect(t, "and has one waiting", m.step(sched.Addr{}, up(0, 1, 0)), "Holding 1/0#1 to distributor 7")
-	expect(t, "told twice", m.step(sched.Addr{}, up(0, 1, 0)))
+	expect(t, "registered twice", m.step(sched.Addr{}, up(0, 1, 0)))
 	kept := up(1, 0, 0)
 	kept.Kept = []sched.AttemptID{{Job: job(1), Task: 1, Attempt: 1}}
 	expect(t, "a worker that keeps a result", m.step(sched.Addr{}, kept))
@@ -71,7 +71,7 @@ func TestRecovery(t *testing.T) {
 }
 
 // What runs counts with what is left of its estimate; what is left is 0 once it has
-// run for longer. Of a master before, that tells nothing of it, it is the whole.
+// run for longer. From an earlier version, which does not report it, the whole estimate counts.
 func TestAdoptedWorkCounts(t *testing.T) {
 	m := follower(t)
 	for id, ran := range []sched.Time{sched.Second, 3 * sched.Second, 9 * sched.Second, 0} {

@@ -57,7 +57,7 @@ func TestOneProbePerTask(t *testing.T) {
 	}
 }
 
-// The cutoff stands in for an estimate that nobody gave.
+// The cutoff replaces a missing estimate.
 func TestNoEstimate(t *testing.T) {
 	sent := newBook(t).step(sched.Addr{}, submit(1, 5, 0))
 	if m := sent[sched.Probe][0].Msg; m.Estimate != 7*second || m.More.Threshold != 7*second {
@@ -72,7 +72,7 @@ func TestSharedState(t *testing.T) {
 	expect := func(what string, sent map[sched.Kind][]sched.Action, own sched.Load, all sched.Load) {
 		t.Helper()
 		if l := sent[sched.LoadShare]; len(l) != 1 || l[0].To.ID != sched.Everyone || l[0].Msg.More.Load != own {
-			t.Errorf("%s: tells %v, want %+v", what, l, own)
+			t.Errorf("%s: sends %v, want %+v", what, l, own)
 		}
 		if got := b.d.share.all; got != all {
 			t.Errorf("%s: the state is %+v, want %+v", what, got, all)
@@ -84,7 +84,7 @@ func TestSharedState(t *testing.T) {
 	expect("arrival", b.step(sched.Addr{}, submit(1, 3, 2*second)), load(3, 6), load(3, 6))
 
 	other := sched.Addr{Role: sched.Distributor, ID: 2}
-	for range 2 { // the second time it tells nothing new
+	for range 2 { // the second time nothing is new
 		update := &sched.Message{Kind: sched.LoadShare, More: &sched.More{Load: load(10, 100)}}
 		if sent := b.step(other, update); len(sent) != 0 || b.d.share.all != load(13, 106) {
 			t.Errorf("an update returns %+v and sends %v", b.d.share.all, sent)
@@ -109,7 +109,7 @@ func TestSharedState(t *testing.T) {
 }
 
 // Workers lost = attempts lost, and the policy applied again: every task that is
-// not launched is probed for, as nobody knows whose probes went with the worker.
+// not launched is probed for, as it is not known whose probes were lost with the worker.
 func TestWorkerLost(t *testing.T) {
 	b := newBook(t)
 	b.step(sched.Addr{}, submit(1, 4, second))
@@ -151,6 +151,6 @@ func TestRecordOfACountedJob(t *testing.T) {
 	b.step(sched.Addr{}, old)
 	sent := b.step(sched.Addr{}, &sched.Message{Kind: sched.TaskEnded, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: sched.Done})
 	if want := (sched.Load{Queued: 3, Work: 3 * second}); b.d.share.all != want || len(sent[sched.LoadShare]) != 1 {
-		t.Errorf("the state is %+v, want %+v, and it is told %d times", b.d.share.all, want, len(sent[sched.LoadShare]))
+		t.Errorf("the state is %+v, want %+v, and it is sent %d times", b.d.share.all, want, len(sent[sched.LoadShare]))
 	}
 }

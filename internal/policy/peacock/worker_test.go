@@ -98,7 +98,7 @@ func TestLateBinding(t *testing.T) {
 }
 
 // An answer to a question that is not open any more is no task for this slot; it
-// goes back. Where nobody can answer, the shell does.
+// goes back. Where no distributor can answer, the shell does.
 func TestAnswersTooLate(t *testing.T) {
 	s := newSlot(t)
 	s.probe(7, second)

@@ -5,8 +5,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// admit finds a place for tasks that are new here. Task 0 of a job on trial goes
-// first and alone, as a short one.
+// admit places tasks that are new here. Task 0 of a job on trial is placed first and
+// alone, as a short one.
 func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sched.Message, out *sched.Actions) {
 	x := work{job: j, task: first, attempt: m.Attempt, class: j.Class, moved: m.Marks.Has(sched.Moved)}
 	if first == 0 && s.hooks.isTrial(j, m.Marks) {
@@ -19,7 +19,7 @@ func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sche
 	s.place(now, x, count, m.Head, out)
 }
 
-// place launches so many tasks, from x on, and queues those that find no worker.
+// place launches count tasks, from x on, and queues those for which no worker is idle.
 func (s *Master) place(now sched.Time, x work, count int32, head bool, out *sched.Actions) {
 	x, count = s.launchAtIdle(x, count, out)
 	x, count = s.hooks.placeElsewhere(x, count, out)
@@ -32,8 +32,8 @@ func (s *Master) place(now sched.Time, x work, count int32, head bool, out *sche
 	}
 }
 
-// launchAtIdle launches tasks at idle workers. It returns the first that found none
-// and how many did not.
+// launchAtIdle launches tasks at idle workers. It returns the first task for which none
+// was idle, and the number of such tasks.
 func (s *Master) launchAtIdle(x work, count int32, out *sched.Actions) (rest work, left int32) {
 	for _, kind := range mayUse[x.class] {
 		for count > 0 {
@@ -49,7 +49,7 @@ func (s *Master) launchAtIdle(x work, count int32, out *sched.Actions) (rest wor
 	return x, count
 }
 
-// next takes the first task out of a queued run. Only a canary waits in another
+// next removes and returns the first task of a queued run. Only a canary waits in another
 // queue than its job's.
 func (s *Master) next(r *queue.Run) work {
 	x := work{job: r.Job, attempt: r.Attempt, class: r.Class, moved: r.Moved, trial: r.Class != r.Job.Class}
@@ -68,7 +68,7 @@ func (s *Master) launch(kind sched.Kind, w *worker, x work, out *sched.Actions) 
 	return m
 }
 
-// reclassed moves what waits of a job to the queue of its new class.
+// reclassed moves the waiting tasks of a job to the queue of its new class.
 func (s *Master) reclassed(now sched.Time, m *sched.Message, out *sched.Actions) {
 	s.recovery.reclass(m.Job, m.Class)
 	if j := s.jobs[m.Job]; j != nil && j.Class != m.Class {
@@ -76,8 +76,8 @@ func (s *Master) reclassed(now sched.Time, m *sched.Message, out *sched.Actions)
 	}
 }
 
-// reclass moves what waits of the job to the tail of the queue of the class. What
-// runs is not touched.
+// reclass moves the waiting tasks of the job to the tail of the queue of the class.
+// Running ones are not touched.
 func (s *Master) reclass(now sched.Time, j *queue.Job, c sched.Class, out *sched.Actions) {
 	s.index.Reclass(j, c, func(r *queue.Run) {
 		x, count := work{job: j, task: r.First, attempt: r.Attempt, class: c, moved: r.Moved}, r.Count

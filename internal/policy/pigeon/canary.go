@@ -53,7 +53,7 @@ func (l *watchlist) remove(w *worker) {
 	w.watch = watch{}
 }
 
-// wake asks for a timer when there is something to wait for and none runs.
+// wake requests a timer when a worker is on the list and no timer runs.
 func (l *watchlist) wake(out *sched.Actions) {
 	if l.first != nil && !l.timer {
 		l.timer = true
@@ -72,10 +72,10 @@ func (e *extension) overdue(out *sched.Actions) {
 	l.wake(out)
 }
 
-// overran notes that a short task has run for a cutoff: it counts as long. A
-// canary makes room for others, if there are any, and starts anew; another task
-// shows that its job is long, here at once. What can be suspended is, if a short task
-// waits.
+// overran makes a short task that has run for a cutoff count as long. A canary is
+// stopped, to be started again later, if other tasks wait; any other task shows that its
+// job is long, and the job is reclassed here at once. If a short task waits and this one
+// can be suspended, it is.
 func (e *extension) overran(w *worker, out *sched.Actions) {
 	j, trial := w.job, w.trial
 	w.class, w.trial = sched.Long, false

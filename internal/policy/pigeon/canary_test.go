@@ -10,7 +10,7 @@ import (
 
 const anyway = sched.Stoppable | sched.Restartable
 
-// declaredLong sends a job whose task 0 is a canary, and returns what workers are told.
+// declaredLong sends a job whose task 0 is a canary, and returns the orders to workers.
 func (r *rig) declaredLong(id uint64, count int32, marks sched.Marks) []string {
 	r.t.Helper()
 	return orders(r.step(owner, &sched.Message{
@@ -19,14 +19,14 @@ func (r *rig) declaredLong(id uint64, count int32, marks sched.Marks) []string {
 	}))
 }
 
-// cutoff lets a cutoff pass and the timer for it come, if one was asked for.
+// cutoff lets a cutoff pass and fires the timer for it, if one was requested.
 func (r *rig) cutoff() []sched.Action {
 	r.t.Helper()
 	r.now += 1000
 	return r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: 2})
 }
 
-// classes names what distributors are told of jobs: job class.
+// classes names the classes sent to distributors: job class.
 func classes(actions []sched.Action) []string {
 	list := []string{}
 	for _, a := range actions {
@@ -67,11 +67,11 @@ func TestCanaryRunsPastTheCutoff(t *testing.T) {
 		want   []string
 		victim bool // it is one afterwards
 	}{
-		"nothing waits":         {anyway, func(*rig) {}, nil, true},
-		"a task waits":          {anyway, func(r *rig) { r.arrives(3, sched.Short, 1, 1) }, []string{"0:Yield 2/0"}, false},
-		"a long task waits":     {anyway, func(r *rig) { r.arrives(3, sched.Long, 1, 1) }, []string{"0:Yield 2/0"}, false},
-		"it cannot start anew":  {sched.Stoppable, func(r *rig) { r.arrives(3, sched.Short, 1, 1) }, []string{"0:Preempt 3/0"}, false},
-		"nor can it be stopped": {0, func(r *rig) { r.arrives(3, sched.Short, 1, 1) }, nil, false},
+		"nothing waits":              {anyway, func(*rig) {}, nil, true},
+		"a task waits":               {anyway, func(r *rig) { r.arrives(3, sched.Short, 1, 1) }, []string{"0:Yield 2/0"}, false},
+		"a long task waits":          {anyway, func(r *rig) { r.arrives(3, sched.Long, 1, 1) }, []string{"0:Yield 2/0"}, false},
+		"it cannot be started again": {sched.Stoppable, func(r *rig) { r.arrives(3, sched.Short, 1, 1) }, []string{"0:Preempt 3/0"}, false},
+		"nor can it be stopped":      {0, func(r *rig) { r.arrives(3, sched.Short, 1, 1) }, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newSorted(t, pigeon.XOptions(), general(1))
@@ -138,7 +138,7 @@ func TestCanaryEndsEarlier(t *testing.T) {
 	if long := r.master.Totals().Queued[sched.Long]; long != 3 {
 		t.Fatalf("%d long tasks wait, want 3", long)
 	}
-	for range 2 { // the second says nothing new
+	for range 2 { // the second changes nothing
 		r.step(owner, &sched.Message{Kind: sched.Reclass, Job: jobOne, Class: sched.Short})
 		if short, long := r.master.Totals().Queued[sched.Short], r.master.Totals().Queued[sched.Long]; short != 2 || long != 1 {
 			t.Errorf("%d tasks wait as short and %d as long, want 2 and 1", short, long)
@@ -163,11 +163,11 @@ func TestShortTaskRunsPastTheCutoff(t *testing.T) {
 	r := newSorted(t, pigeon.XOptions(), general(2))
 	r.arrives(1, sched.Short, 3, 1)
 	got := r.cutoff()
-	if sent := fmt.Sprint(classes(got)); sent != "[1 long]" { // one tells for both that run
+	if sent := fmt.Sprint(classes(got)); sent != "[1 long]" { // one message for both that run
 		t.Errorf("sent %s", sent)
 	}
 	expect(t, "no short one waits", orders(got), nil)
-	for range 2 { // the second says nothing new
+	for range 2 { // the second changes nothing
 		r.step(owner, &sched.Message{Kind: sched.Reclass, Job: jobOne, Class: sched.Long})
 		r.step(owner, &sched.Message{Kind: sched.Tasks, Job: jobOne, Class: sched.Long, First: 3, Count: 1, Attempt: 1, Owner: owner, Marks: sched.Stoppable})
 		if short, long := r.master.Totals().Queued[sched.Short], r.master.Totals().Queued[sched.Long]; short != 0 || long != 2 {

@@ -5,8 +5,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// reclass notes that a task showed its job to be of another class, and informs the
-// masters that hold tasks of it. From the shell it is a record.
+// reclass records that a task showed its job to be of another class, and informs the
+// masters that hold its tasks. From the shell the message is a journal record.
 func (d *Distributor) reclass(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if from.Role != sched.Master {
 		d.led.Restore(m)

@@ -10,10 +10,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// crowd tells a master and a distributor of many applications, nodes and jobs, has
-// workers come, go and change, and returns every action as text. What comes out of
-// a map would come in another order the next time.
-func crowd() []string {
+// history sends a master and a distributor many applications, nodes and jobs, lets
+// workers arrive, leave and change, and returns every action as text. Output
+// that depended on the order of a map would differ the next time.
+func history() []string {
 	const apps, workers, jobs = 200, 200, 150
 	m := pigeon.NewMaster(sched.MasterConfig{Recover: true, Params: sched.Params{Weight: 4, Reserved: 0.2}})
 	d := pigeon.NewDistributor(sched.DistributorConfig{Self: owner, Seed: 7})
@@ -67,14 +67,14 @@ func crowd() []string {
 }
 
 func TestSameInputsSameActions(t *testing.T) {
-	first := crowd()
+	first := history()
 	for _, kind := range []string{"Launch", "Returned", "Serves", "Tasks", "NewAttempt"} {
 		if !slices.ContainsFunc(first, func(l string) bool { return strings.Contains(l, kind) }) {
 			t.Errorf("no %s among %d actions: the test shows little", kind, len(first))
 		}
 	}
 	for range 3 {
-		again := crowd()
+		again := history()
 		for i := range min(len(first), len(again)) {
 			if first[i] != again[i] {
 				t.Fatalf("action %d of the same inputs is %q, was %q", i, again[i], first[i])

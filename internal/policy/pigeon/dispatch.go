@@ -6,8 +6,8 @@ import (
 )
 
 // idle processes the notice that a slot is free since sequence number Seq; an older or
-// repeated one is ignored. The task launched there has ended, or was refused, which the
-// slot will report.
+// repeated one is ignored. The task launched there has ended, or was refused, in
+// which case the slot sends a refusal.
 func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
 	if w == nil || m.Seq <= w.seq {
 		return
@@ -39,7 +39,7 @@ func (s *Master) feed(w *worker, out *sched.Actions) {
 	}
 }
 
-// choose picks the run a free worker serves next. A reserved worker takes from
+// choose returns the run that a free worker serves next. A reserved worker serves
 // the short queue only; a general one too, except that of every W consecutive
 // tasks that general workers take from the queues at least one is long while the
 // long queue is not empty (section 3.3, weighted fair queuing).
@@ -70,9 +70,9 @@ type weight struct {
 // longIsDue reports whether the next task of a general worker must be long.
 func (w *weight) longIsDue() bool { return w.every > 0 && w.passed >= w.every-1 }
 
-// refused puts a task that its slot did not take back at the head of its queue.
-// The slot's own Idle makes it usable again. Where that notice was faster, the
-// task passed for ended and is forgotten here: it goes back to its owner.
+// refused puts a task that its slot refused back at the head of its queue. The slot's
+// own Idle makes it usable again. If that notice arrived first, the task was recorded as
+// ended and is no longer known here: it is returned to its owner.
 func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
 	if w == nil {
 		return

@@ -7,12 +7,12 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// retryReturned is how long tasks that no master would take wait before they are
-// placed again.
+// retryReturned is how long tasks that no master accepted wait before they are placed
+// again.
 const retryReturned = 100 * sched.Millisecond
 
-// Distributor splits jobs over the groups and owns what is owed. Its state is
-// the ledger and what the masters serve.
+// Distributor splits jobs over the groups and owns the unfinished tasks. Its state is
+// the ledger and the applications that each master serves.
 type Distributor struct {
 	cfg      sched.DistributorConfig
 	led      *ledger.Ledger
@@ -25,11 +25,11 @@ type Distributor struct {
 }
 
 type group struct {
-	up, lost bool // neither: it is not known yet
+	up, lost bool // neither: no message has named it yet
 	serves   []string
 }
 
-// NewDistributor returns a distributor that knows no master yet.
+// NewDistributor returns a new distributor without masters.
 func NewDistributor(cfg sched.DistributorConfig) *Distributor {
 	return &Distributor{cfg: cfg, led: ledger.New(), restored: true}
 }
@@ -41,7 +41,7 @@ func NewDistributorWith(cfg sched.DistributorConfig, o Options) *Distributor {
 	return d
 }
 
-// Ledger returns the account of what is owed.
+// Ledger returns the account of unfinished tasks.
 func (d *Distributor) Ledger() *ledger.Ledger { return d.led }
 
 // Owed implements [sched.DistributorCore].
@@ -127,15 +127,15 @@ func (d *Distributor) applyVerdict(j *ledger.Job, m *sched.Message, v ledger.Ver
 	case ledger.Again:
 		d.tryAgain(j, m.First, m.Outcome != sched.Yielded, out)
 	case ledger.Accepted:
-		// Another attempt may be queued or running: it is not wanted any more.
+		// Another attempt may be queued or running: it is no longer wanted.
 		if t := &j.Tasks[m.First]; t.Attempt != m.Attempt || m.Kind == sched.AttemptLost {
 			d.drop(j, m.First, 1, t.Place, out)
 		}
 	}
 }
 
-// tryAgain sends a new attempt to the queue it came from, as a rule to its head;
-// without a live master there the task is placed anew.
+// tryAgain sends a new attempt to the queue of the one before, normally to its head;
+// without a live master there the task is placed again.
 func (d *Distributor) tryAgain(j *ledger.Job, task int32, head bool, out *sched.Actions) {
 	t := &j.Tasks[task]
 	if t.Place != ledger.Nowhere && d.group(master(t.Place)).accepts(j.App) {
@@ -196,8 +196,8 @@ func (d *Distributor) cancel(m *sched.Message, out *sched.Actions) {
 	d.led.Cancel(j, m.Reason, out)
 }
 
-// shrink takes back the last unfinished tasks of a job: those are the ones that
-// wait, as each group serves its share in order.
+// shrink cancels the last unfinished tasks of a job: those are the waiting ones, since
+// each group serves its share in order.
 func (d *Distributor) shrink(j *ledger.Job, m *sched.Message, out *sched.Actions) {
 	left := m.Count
 	for last := int32(len(j.Tasks)) - 1; left > 0 && last >= 0; last-- { //nolint:gosec // at most sched.MaxTasks
@@ -215,7 +215,7 @@ func (d *Distributor) shrink(j *ledger.Job, m *sched.Message, out *sched.Actions
 	}
 }
 
-// places lists the groups that tasks of a job were given to, in order of the tasks.
+// places lists the groups to which tasks of a job were sent, in order of the tasks.
 func places(j *ledger.Job, which func(*ledger.Task) bool) (list []int16) {
 	for i := range j.Tasks {
 		if t := &j.Tasks[i]; t.Place != ledger.Nowhere && which(t) && !slices.Contains(list, t.Place) {
@@ -225,8 +225,8 @@ func places(j *ledger.Job, which func(*ledger.Task) bool) (list []int16) {
 	return list
 }
 
-// returned takes tasks back that a group could not run, and places them with
-// others. A group that was full, or that is the only one, is tried again later.
+// returned takes back tasks that a group could not run, and places them with other
+// groups. A group that was full, or that is the only one, is tried again later.
 func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	j := d.led.Job(m.Job)
 	if j == nil || d.group(from) == nil {
@@ -249,8 +249,9 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 	}
 }
 
-// handOver sends a task that a group has handed back to the group with the spare
-// worker, and names the former; false when that cannot be reached. A task moves once.
+// handOver sends a task that a group has returned to the group with the spare worker,
+// and names the first group in the message; false when the second cannot be reached. A
+// task moves once.
 func (d *Distributor) handOver(j *ledger.Job, task int32, from, to sched.Addr, out *sched.Actions) bool {
 	j.Tasks[task].Moved = true
 	g := d.group(to)
@@ -269,8 +270,8 @@ func (d *Distributor) retryLater(now sched.Time, out *sched.Actions) {
 	}
 }
 
-// holding answers a master that found an attempt running: it is dropped when
-// it is not wanted any more.
+// holding answers a master that found an attempt running: the attempt is dropped when
+// it is no longer wanted.
 func (d *Distributor) holding(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	j := d.led.Job(m.Job)
 	if !d.restored || (j != nil && j.Has(m.First) && j.Tasks[m.First].Outcome == sched.Unfinished) {

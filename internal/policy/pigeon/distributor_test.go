@@ -161,7 +161,7 @@ func TestMasterLost(t *testing.T) {
 	}
 }
 
-// A journal may name groups of which nobody has been heard yet.
+// A journal may name groups of which no message has arrived yet.
 func TestRestoredBeforeItsMasters(t *testing.T) {
 	f := newFrontend(t, 0)
 	for _, m := range []sched.Message{
@@ -190,7 +190,7 @@ func TestRestoredBeforeItsMasters(t *testing.T) {
 		f.step(sched.Addr{}, &m)
 	}
 	if f.core.Ledger().Jobs() != 0 {
-		t.Error("the job goes on")
+		t.Error("the job continues")
 	}
 }
 
@@ -292,10 +292,10 @@ func TestLessOfAJobIsWanted(t *testing.T) {
 	end(0)
 	end(1)
 	if last := end(2); len(last) == 0 || f.core.Ledger().Jobs() != 0 {
-		t.Errorf("the job goes on: %v", last)
+		t.Errorf("the job continues: %v", last)
 	}
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 2})
 	if less(3); f.core.Ledger().Jobs() != 0 {
-		t.Error("a job of which nothing is wanted goes on")
+		t.Error("a job of which nothing is wanted continues")
 	}
 }

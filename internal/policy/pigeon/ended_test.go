@@ -8,7 +8,7 @@ import (
 )
 
 // A node that dies takes with it the results that were not acknowledged yet,
-// however many its slots ended in that time: each is told to be lost.
+// however many its slots ended in that time: each is reported as lost.
 func TestALostNodeLosesAllThatEndedThereAShortWhileAgo(t *testing.T) {
 	m := NewMaster(sched.MasterConfig{Self: sched.Addr{Role: sched.Master}})
 	worker, owner := sched.Addr{Role: sched.Worker, ID: 1}, sched.Addr{Role: sched.Distributor, ID: 1}
@@ -36,6 +36,6 @@ func TestALostNodeLosesAllThatEndedThereAShortWhileAgo(t *testing.T) {
 		step(at, worker, sched.Message{Kind: sched.Idle, Seq: uint64(2 * (i + 1))})
 	}
 	if got := step(ended.Keep+2, sched.Addr{}, sched.Message{Kind: sched.WorkerLost, Peer: worker, Reason: "the node died"}); got != late {
-		t.Errorf("%d attempts were told to be lost, want the %d that ended a short while ago", got, late)
+		t.Errorf("%d attempts were reported as lost, want the %d that ended a short while ago", got, late)
 	}
 }

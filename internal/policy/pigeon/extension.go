@@ -1,8 +1,6 @@
 package pigeon
 
 import (
-	"math/rand/v2"
-
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -16,7 +14,7 @@ import (
 //	canary.go                   wrong classes
 //
 // A task moves by way of its distributor, which therefore knows at every instant which
-// group holds it. That is a hop and a message more than if A sent the task to B.
+// group holds it. That costs one hop and one message more than sending it from A to B.
 //
 //	master A            distributor              master B
 //	    │ ◀────────────────── Spare ───────────────── │   a worker is idle there
@@ -24,7 +22,7 @@ import (
 //	    │                         │ ── Tasks, Moved, ─▶ │   journaled as Placed; A's
 //	    │                         │       Peer=A        │   flag for B is used
 //
-// The life of a task at a worker of pigeon-x, as its master knows it:
+// The states of a task at a worker of pigeon-x, as recorded by its master:
 //
 //	        Launch, Preempt                Preempt of another
 //	queued ─────────────────▶ running ─────────────────────▶ suspended
@@ -45,26 +43,23 @@ import (
 // cutoffs, after which the notice is repeated.
 type extension struct {
 	*Master
+	transfer
 	options Options
 	facts   map[*queue.Job]*facts
-	draws   *rand.Rand
-	peers   []peer  // by master id
-	others  []int32 // masters that are up, ascending
-	now     sched.Time
 	measure measure
 	tail    tail
 	stints  uint64     // begun so far
-	longs   []*worker  // that run a long task and hold no suspended one
-	patient []patience // short tasks whose patience runs, in order of its end
+	longs   []*worker  // whose long task can be suspended
+	patient []patience // short tasks whose patience has not ended, in order of its end
 	watched watchlist
 }
 
-// extend makes a new master one with options.
+// extend adds an extension with these options to a new master.
 func (s *Master) extend(o Options) {
 	cutoff := s.cfg.Params.Cutoff
 	e := &extension{
 		Master: s, options: o, measure: measure{cutoff: cutoff, aging: o.Aging}, facts: make(map[*queue.Job]*facts),
-		draws: sched.Rand(s.cfg.Seed, uint64(s.cfg.Self.ID)), //nolint:gosec // an id is not negative
+		transfer: transfer{Master: s, draws: sched.Rand(s.cfg.Seed, uint64(s.cfg.Self.ID))}, //nolint:gosec // an id is not negative
 	}
 	if o.Tail {
 		e.tail = newTail(cutoff)
@@ -96,7 +91,7 @@ func (e *extension) timeout(token uint64, out *sched.Actions) {
 	}
 }
 
-// facts are what an extension needs of a job beside what every queue keeps.
+// facts are an extension's data about a job beside those that every queue keeps.
 type facts struct {
 	arrival sched.Time // at its distributor
 	held    int32      // tasks suspended here
@@ -110,8 +105,8 @@ func (e *extension) jobAdded(j *queue.Job, arrival sched.Time, total int32) {
 	e.facts[j] = &facts{arrival: arrival, total: total}
 }
 
-// jobRepeated implements hooks. What a registering worker reports of a job may be
-// less than its distributor sends, or out of date.
+// jobRepeated implements hooks. A registering worker may report less about a
+// job than its distributor sends, or outdated facts.
 func (e *extension) jobRepeated(j *queue.Job, arrival sched.Time, total int32, marks sched.Marks) {
 	f := e.facts[j]
 	if f.arrival == 0 {
@@ -143,8 +138,8 @@ func (e *extension) placeElsewhere(x work, count int32, out *sched.Actions) (res
 	return x, count
 }
 
-// moves finds a place other than the queue for an arriving task for which no worker
-// is idle.
+// moves places an arriving task for which no worker is idle somewhere other than the
+// queue, and reports whether it could.
 func (e *extension) moves(x work, out *sched.Actions) bool {
 	o := &e.options
 	if o.Suspend && o.Patience == 0 && x.class == sched.Short && e.preempt(x, out) {
@@ -168,7 +163,7 @@ func (e *extension) released(w *worker, j *queue.Job) {
 
 // idleNotice implements hooks.
 func (e *extension) idleNotice(w *worker, id sched.AttemptID, kept []sched.AttemptID, out *sched.Actions) (done bool) {
-	stopped := w.yielding // to start anew
+	stopped := w.yielding // to be started again
 	if e.reconcileIdle(w, id, kept, out) {
 		return true
 	}

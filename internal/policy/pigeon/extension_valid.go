@@ -23,7 +23,7 @@ func (e *extension) valid() error {
 			}
 		}
 		if w.resumed && w.job == nil {
-			return fmt.Errorf("worker %d goes on with nothing", w.addr.ID)
+			return fmt.Errorf("worker %d continues a task and runs none", w.addr.ID)
 		}
 		if w.preemptible() {
 			longs++
@@ -32,7 +32,7 @@ func (e *extension) valid() error {
 			}
 		}
 		if want := e.options.Canary && w.job != nil && w.class == sched.Short; w.watch.on != want {
-			return fmt.Errorf("worker %d: the clock of a short task runs: %v", w.addr.ID, w.watch.on)
+			return fmt.Errorf("worker %d: the time of a short task is measured: %v", w.addr.ID, w.watch.on)
 		}
 	}
 	if longs != len(e.longs) {
@@ -44,10 +44,10 @@ func (e *extension) valid() error {
 		}
 	}
 	if e.measure.due != e.tail.due() || e.options.Tail != (e.measure.due > 0) {
-		return fmt.Errorf("jobs are to end by %d, by the limit of %d", e.measure.due, e.tail.limit)
+		return fmt.Errorf("jobs should end by age %d, with a learned limit of %d", e.measure.due, e.tail.limit)
 	}
 	if len(e.facts) != len(e.jobs) {
-		return fmt.Errorf("facts of %d jobs are kept, of %d", len(e.facts), len(e.jobs))
+		return fmt.Errorf("facts of %d jobs are kept, and there are %d jobs", len(e.facts), len(e.jobs))
 	}
 	return e.watched.valid()
 }
@@ -59,12 +59,12 @@ func (l *watchlist) valid() error {
 	var last *worker
 	for w := l.first; w != nil; w = w.watch.after {
 		if !w.watch.on || w.watch.before != last || (last != nil && last.watch.due > w.watch.due) {
-			return fmt.Errorf("worker %d is in no place of the list of short tasks that run", w.addr.ID)
+			return fmt.Errorf("worker %d is out of place in the list of running short tasks", w.addr.ID)
 		}
 		last = w
 	}
 	if l.last != last {
-		return fmt.Errorf("the list of short tasks that run has another end")
+		return fmt.Errorf("the list of running short tasks has another end")
 	}
 	return nil
 }

@@ -135,6 +135,6 @@ func TestVariantsLoseNothing(t *testing.T) {
 			t.Errorf("no %s in any run: the test shows little", k)
 		}
 	}
-	t.Logf("%d moves, %d suspensions, %d continued, %d canaries stopped, %d classes told", kinds[sched.Returned], kinds[sched.Preempt],
+	t.Logf("%d moves, %d suspensions, %d continued, %d canaries stopped, %d classes sent", kinds[sched.Returned], kinds[sched.Preempt],
 		kinds[sched.Continue], kinds[sched.Yield], kinds[sched.Reclass])
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// hooks are the points of a plain master's decisions at which a variant does
-// something of its own. The paper's policy has noHooks; pigeon-sort and pigeon-x have
-// an [extension]. No hook keeps or changes its arguments, unless its comment says so.
+// hooks are called by a master at the points of its decisions that a variant may
+// change. The paper's policy has noHooks; pigeon-sort and pigeon-x have an [extension].
+// A hook neither keeps nor changes its arguments, unless its comment says so.
 type hooks interface {
 	jobHooks
 	placementHooks
@@ -20,7 +20,7 @@ type jobHooks interface {
 	jobAdded(j *queue.Job, arrival sched.Time, total int32)
 	// jobRepeated is called when the distributor sends tasks of a known job.
 	jobRepeated(j *queue.Job, arrival sched.Time, total int32, marks sched.Marks)
-	// jobDropped is called when so many tasks of the job, from first on, are unwanted.
+	// jobDropped is called when count tasks of the job, from first on, are unwanted.
 	jobDropped(j *queue.Job, first, count int32, out *sched.Actions)
 	jobForgotten(j *queue.Job)
 	// suspended returns how many tasks of the job are suspended here; eachSuspended
@@ -33,19 +33,19 @@ type jobHooks interface {
 type placementHooks interface {
 	// isTrial reports whether the job's first task is tried as a short one.
 	isTrial(j *queue.Job, marks sched.Marks) bool
-	// placeElsewhere places tasks that found no idle worker, the first of count, and
-	// returns those that are to be queued.
+	// placeElsewhere places some of the count tasks from x on, for which no worker is idle,
+	// and returns those that must be queued.
 	placeElsewhere(x work, count int32, out *sched.Actions) (rest work, left int32)
 }
 
 // workerHooks follow what workers do.
 type workerHooks interface {
 	// started is called when the worker has been sent a task, or has registered with
-	// one; released when it runs its task of the job no more.
+	// one; released when it no longer runs its task of the job.
 	started(w *worker, out *sched.Actions)
 	released(w *worker, j *queue.Job)
-	// idleNotice is called before an idle notice is processed: the attempt id is not at
-	// the worker any more, those in kept are suspended there. It reports whether the
+	// idleNotice is called before an idle notice is processed: the attempt id has left
+	// the worker, those in kept are suspended there. It reports whether the
 	// worker's task is unaffected.
 	idleNotice(w *worker, id sched.AttemptID, kept []sched.AttemptID, out *sched.Actions) (done bool)
 	// continues has a free worker continue a suspended task, if that comes before the
@@ -57,8 +57,8 @@ type workerHooks interface {
 	takeRefused(w *worker, id sched.AttemptID) (x work, ok bool)
 	// preemptRefused is called when the task of a refused launch has been placed.
 	preemptRefused(w *worker, out *sched.Actions)
-	// mayAdopt reports whether a registering worker is to be recorded as holding
-	// another attempt, suspended; adopt records it.
+	// mayAdopt reports whether a registering worker should be recorded as holding another
+	// attempt, suspended; adopt records it.
 	mayAdopt(w *worker, id sched.AttemptID) bool
 	adopt(w *worker, x work)
 	// lost is called when the worker is lost, after its task.
@@ -73,9 +73,9 @@ type groupHooks interface {
 	masterChanged(master sched.Addr, up bool)
 	// spareElsewhere is called when another master has an idle worker.
 	spareElsewhere(master sched.Addr, serves []string, reserved bool, out *sched.Actions)
-	// tasksFrom is called when tasks have come from the group of another master; taken
-	// is set when they were not handed back for want of room.
-	tasksFrom(master sched.Addr, taken bool, out *sched.Actions)
+	// tasksFrom is called when tasks have arrived from the group of another master;
+	// accepted is set unless they were returned for want of room.
+	tasksFrom(master sched.Addr, accepted bool, out *sched.Actions)
 	valid() error
 }
 

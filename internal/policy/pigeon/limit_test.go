@@ -114,7 +114,7 @@ func TestWhatIsLearned(t *testing.T) {
 	}
 }
 
-// A master that knows a job from a node alone learns its total with the tasks.
+// A master that knows a job from a node alone receives its total with the tasks.
 func TestTotalIsLearnedFromTasks(t *testing.T) {
 	p := newLearner(t)
 	p.fromShell(sched.Message{
@@ -123,7 +123,7 @@ func TestTotalIsLearnedFromTasks(t *testing.T) {
 	})
 	f := extended(p.m).facts[p.m.jobs[sched.JobID{Lo: 2}]]
 	if f.total != 0 {
-		t.Fatalf("a node told the total %d", f.total)
+		t.Fatalf("a node set the total %d", f.total)
 	}
 	p.task(2, sched.Message{Class: sched.Long, First: 1, Total: 7})
 	p.task(2, sched.Message{Class: sched.Long, First: 2})

@@ -36,7 +36,7 @@ type Counts struct {
 	Launches, Lost, Refused, Moved uint64
 }
 
-// worker is what the master knows of a slot.
+// worker is the master's record of a slot.
 type worker struct {
 	queue.Idler
 	addr       sched.Addr
@@ -44,12 +44,12 @@ type worker struct {
 	service    *queue.Service
 	reserved   bool
 	fixed      bool
-	kindSent   bool // its kind
+	kindSent   bool // its kind was sent
 	seq        uint64
-	work               // what it runs; without a job when it is idle or that is unknown
+	work               // the task it runs; no job when it is idle or its task is unknown
 	prev, next *worker // workers of the same job, in order of launch
 	ended      ended.List
-	suspension // kept by the extension alone
+	suspension // of the extension alone
 }
 
 // work is a task on its way to a worker, or at one.
@@ -57,7 +57,7 @@ type work struct {
 	job     *queue.Job
 	task    int32
 	attempt int32
-	class   sched.Class // it is served as; the job's, but for a canary
+	class   sched.Class // as which it is served; the job's, except for a canary
 	moved   bool        // it came from another group
 	trial   bool        // it is a canary that has not run for a cutoff
 }
@@ -139,7 +139,7 @@ const (
 	cutoffOver          // for the short task that has run longest
 )
 
-// sender returns the live worker that sent the message, nil when it is none.
+// sender returns the live worker that sent the message, nil when the sender is none.
 func (s *Master) sender(from sched.Addr) *worker {
 	if from.Role != sched.Worker {
 		return nil
@@ -147,9 +147,9 @@ func (s *Master) sender(from sched.Addr) *worker {
 	return s.workers.get(from.ID)
 }
 
-// tasks accepts tasks, or hands them back when there is no room for them.
+// tasks accepts tasks, or returns them when there is no room for them.
 func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
-	taken := false
+	accepted := false
 	switch {
 	case m.Attempt < 1 || m.Count < 1:
 	case s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks+int(m.Count) > s.cfg.MaxTasks:
@@ -159,13 +159,13 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 		s.recovery.add(m)
 	default:
 		s.accept(now, m, out)
-		taken = true
+		accepted = true
 	}
-	s.hooks.tasksFrom(m.Peer, taken, out)
+	s.hooks.tasksFrom(m.Peer, accepted, out)
 }
 
-// accept launches what finds an idle worker and queues the rest; without a worker
-// that serves the application everything goes back.
+// accept launches the tasks for which a worker is idle and queues the others; without a
+// worker that serves the application it returns all of them.
 func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 	j := s.jobs[m.Job]
 	if j != nil {
@@ -179,11 +179,11 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 	}
 	j = s.newJob(m)
 	if s.admit(now, j, m.First, m.Count, m, out); j.Queued+j.Running == 0 {
-		s.forget(m.Job, out) // all of it has moved to another group
+		s.forget(m.Job, out) // all its tasks have moved to other groups
 	}
 }
 
-// newJob enters the job of a message.
+// newJob adds the job of a message.
 func (s *Master) newJob(m *sched.Message) *queue.Job {
 	j := &queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(m.App), Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
 	s.jobs[m.Job] = j
@@ -191,13 +191,13 @@ func (s *Master) newJob(m *sched.Message) *queue.Job {
 	return j
 }
 
-// lasting are the marks that are the job's.
+// lasting returns those of the marks that concern the whole job.
 func lasting(m sched.Marks) sched.Marks { return m & (sched.Stoppable | sched.Restartable) }
 
-// acceptMore takes tasks of a job that is known here. The message may have come
-// twice, or repeat what an earlier master launched: a task that is held with
+// acceptMore accepts tasks of a job that is known here. The message may be a
+// repetition, or repeat tasks that an earlier master launched: a task that is held with
 // this attempt or a later one is left alone. An earlier attempt that waits is
-// replaced; one that runs continues, for whichever ends first counts.
+// replaced; one that runs continues, because the attempt that ends first counts.
 func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
 	if j.Class != m.Class { // a registering worker may have reported another one
 		s.reclass(now, j, m.Class, out)
@@ -264,7 +264,7 @@ func (s *Master) kill(w *worker, id sched.AttemptID, out *sched.Actions) {
 	k.Job, k.First, k.Attempt, k.Epoch = id.Job, id.Task, id.Attempt, s.epoch
 }
 
-// forget drops a job of which nothing is queued or running here any more.
+// forget drops a job without queued, running or suspended tasks here.
 func (s *Master) forget(id sched.JobID, out *sched.Actions) {
 	if j := s.jobs[id]; j != nil {
 		if j.Queued > 0 || j.Running > 0 || s.hooks.suspended(j) > 0 {
@@ -274,7 +274,7 @@ func (s *Master) forget(id sched.JobID, out *sched.Actions) {
 		s.hooks.jobForgotten(j)
 		s.index.Release(j.App)
 	}
-	if !s.recovery.over { // tasks of it may wait apart
+	if !s.recovery.over { // tasks of it may wait in the recovery
 		s.recovery.forgot = append(s.recovery.forgot, id)
 		return
 	}

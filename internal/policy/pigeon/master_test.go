@@ -65,7 +65,7 @@ func TestQueuesAreFIFO(t *testing.T) {
 	}
 }
 
-// A job is of the class that its distributor said last: what waits of it moves to
+// A job is of the class that its distributor sent last: what waits of it moves to
 // the tail of that queue.
 func TestClassIsTheOneSaidLast(t *testing.T) {
 	r := newRig(t, 0, general(1))
@@ -204,7 +204,7 @@ func describe(t *testing.T, actions []sched.Action, want ...string) {
 	}
 }
 
-// A full queue takes nothing more, and says that another try is worth it.
+// A full queue accepts nothing more, and invites another try.
 func TestFullQueueReturns(t *testing.T) {
 	r := &rig{t: t, seq: map[int32]uint64{}, master: pigeon.NewMaster(sched.MasterConfig{MaxTasks: 5})}
 	r.up(general(1))

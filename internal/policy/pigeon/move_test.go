@@ -145,7 +145,7 @@ func TestCanaryIsMarked(t *testing.T) {
 	}
 }
 
-// A class that a task showed is journaled and told to the groups that hold unfinished
+// A class that a task showed is journaled and sent to the groups that hold unfinished
 // tasks of the job, once; a job does not go to and fro.
 func TestReclass(t *testing.T) {
 	f := newFrontendX(t, 3)

@@ -10,7 +10,7 @@ const (
 	graceCutoffs   = 30 // added to every age in the order of the long queue
 )
 
-// estimate returns a job's estimate; the cutoff stands in where none is given.
+// estimate returns a job's estimate, or the cutoff if it has none.
 func estimate(j *queue.Job, cutoff sched.Time) sched.Time {
 	if j.Estimate > 0 {
 		return j.Estimate
@@ -55,12 +55,12 @@ func (o *aged) Renew(now sched.Time) bool {
 	return true
 }
 
-// measure is that by which long tasks are served, the smallest first:
+// measure computes the index by which long tasks are served, the smallest first:
 //
 //	e x u / (age + 30 cutoffs + 2 r)^aging
 //
-// of a job of estimate e with u unfinished tasks here. r is what one task has
-// left, as estimated. With an age by which jobs are to end it is another: see
+// of a job of estimate e with u unfinished tasks here. r is the
+// estimated rest of one task. With an age by which jobs should end the index is
 // [measure.bounded].
 type measure struct {
 	cutoff sched.Time

@@ -73,8 +73,9 @@ func TestSpareIsTold(t *testing.T) {
 	}
 }
 
-// What a master knows already is not told, once it has said something itself: before
-// that it may not know this group and ignore what it hears. A flag is told anew when
+// Nothing is announced to a master whose flag is set already, once that master has
+// announced something itself: before, it may not know this group and ignore notices. A
+// flag is announced again when
 // a task took it, when the master is another process, and after ten cutoffs.
 func TestKnownSpareIsNotTold(t *testing.T) {
 	r := helped(t)
@@ -114,9 +115,9 @@ func TestKnownSpareIsNotTold(t *testing.T) {
 		want int
 	}{
 		{"an ordinary task", func() int { return comes(ordinary) + ends() }, 1},
-		{"again, nothing heard", func() int { return comes(ordinary) + ends() }, 1},
-		{"heard, so that it knows this group from now on", func() int { return announced(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 1},
-		{"heard again", func() int { return announced(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 0},
+		{"again, no notice received", func() int { return comes(ordinary) + ends() }, 1},
+		{"a notice received, so that it knows this group from now on", func() int { return announced(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 1},
+		{"another notice received", func() int { return announced(r.step(group(0), spare(true))) + comes(ordinary) + ends() }, 0},
 		{"a task that took the flag", func() int { return comes(moved) }, 1},
 		{"its end", ends, 0},
 		{"two that took it, one worker left", func() int { return comes(moved) + comes(moved) }, 2},
@@ -195,7 +196,7 @@ func TestMovedOnce(t *testing.T) {
 	}
 }
 
-// The flag of a master that is gone is gone.
+// The flag of a lost master is cleared.
 func TestFlagOfLostMaster(t *testing.T) {
 	r := helped(t, general(1))
 	r.job(1, sched.Short, 1, 1)

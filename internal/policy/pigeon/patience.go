@@ -12,8 +12,8 @@ type patience struct {
 	task int32
 }
 
-// startPatience starts the patience of short tasks that are about to be queued, count of
-// them from x on.
+// startPatience starts the patience of count short tasks from x on, which are about to
+// be queued.
 func (e *extension) startPatience(x work, count int32, out *sched.Actions) {
 	o := &e.options
 	if !o.Suspend || o.Patience == 0 || x.class != sched.Short {
@@ -25,8 +25,8 @@ func (e *extension) startPatience(x work, count int32, out *sched.Actions) {
 	}
 }
 
-// patienceEnded takes the end of a task's patience: if it still waits, the head of the
-// queue is launched over a long task.
+// patienceEnded ends the patience of the first task: if it still waits, the head of the
+// queue is launched in place of a long task.
 func (e *extension) patienceEnded(out *sched.Actions) {
 	if len(e.patient) == 0 {
 		return

@@ -90,8 +90,7 @@ func (d *Distributor) serving(app string, except sched.Addr) []int16 {
 	return ids
 }
 
-// hold remembers a job with unplaced tasks for when a group comes that serves
-// it.
+// hold keeps a job with unplaced tasks until a group serves it.
 func (d *Distributor) hold(j *ledger.Job) {
 	if j.Unplaced > 0 && !j.Held {
 		j.Held = true
@@ -99,7 +98,7 @@ func (d *Distributor) hold(j *ledger.Job) {
 	}
 }
 
-// placeHeld tries the held jobs again, in the order in which they came.
+// placeHeld tries the held jobs again, in the order of their arrival.
 func (d *Distributor) placeHeld(out *sched.Actions) {
 	if !d.restored {
 		return
@@ -118,7 +117,7 @@ func (d *Distributor) placeHeld(out *sched.Actions) {
 	d.held = still
 }
 
-// serves notes what a group serves now.
+// serves records the applications that a group serves.
 func (d *Distributor) serves(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if g := d.group(from); g != nil {
 		g.serves = slices.Clone(m.Serves)
@@ -126,8 +125,8 @@ func (d *Distributor) serves(from sched.Addr, m *sched.Message, out *sched.Actio
 	}
 }
 
-// masterUp records a master. What was placed with an earlier incarnation of it
-// is sent again, marked so that it launches nothing that runs already.
+// masterUp records a master. Tasks placed with an earlier incarnation of it
+// are sent again, marked so that it does not launch those that run already.
 func (d *Distributor) masterUp(m *sched.Message, out *sched.Actions) {
 	g := d.group(m.Peer)
 	if g == nil {
@@ -140,7 +139,7 @@ func (d *Distributor) masterUp(m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// resend sends a master all it is to hold.
+// resend sends a master all tasks that are placed with it.
 func (d *Distributor) resend(place int16, out *sched.Actions) {
 	d.led.Each(func(j *ledger.Job) {
 		for i := int32(0); j.Has(i); {
@@ -161,7 +160,7 @@ func at(t *ledger.Task, place int16) bool {
 	return t.Outcome == sched.Unfinished && t.Place == place
 }
 
-// masterLost takes back what a group without a master holds and distributes it
+// masterLost takes back the tasks of a group without a master and distributes them
 // again.
 func (d *Distributor) masterLost(m *sched.Message, out *sched.Actions) {
 	g := d.group(m.Peer)
@@ -174,8 +173,8 @@ func (d *Distributor) masterLost(m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// reclaim places the tasks of a group anew, as new attempts: it is not known which
-// of the old ones still run. Should the group live after all, tasks run twice
+// reclaim places the tasks of a group again, as new attempts: it is not known which
+// of the old ones still run. If the group is alive after all, tasks run twice
 // and one result of each counts.
 func (d *Distributor) reclaim(place int16, out *sched.Actions) {
 	d.led.Each(func(j *ledger.Job) {
@@ -190,8 +189,8 @@ func (d *Distributor) reclaim(place int16, out *sched.Actions) {
 	})
 }
 
-// restore ends the reading of the journal: messages of masters that came meanwhile
-// take effect now.
+// restore ends the reading of the journal: messages of masters that arrived
+// meanwhile take effect now.
 func (d *Distributor) restore(out *sched.Actions) {
 	d.restored = true
 	d.led.CloseRestored(out)

@@ -5,7 +5,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // preempt suspends the attempt that the master names and runs another task. The
 // master knows the slot as it was before that attempt began, at m.Seq; its beginning
 // made one change. If it has ended since, which made another, there is nothing to
-// suspend, and the master will learn of the end from the idle notice on its way.
+// suspend, and the idle notice on its way reports the end to the master.
 func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
 	case m.Attempt < 1 || len(m.Kept) != 1:
@@ -36,8 +36,8 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	w.act(sched.Start, out)
 }
 
-// continueSuspended continues the suspended attempt. A slot that does not have it any
-// more reports that it is free and names it, so that the master does not wait for it.
+// continueSuspended continues the suspended attempt. A slot that no longer has it
+// reports that it is free and names it, so that the master does not wait for it.
 // A slot into which an earlier master has launched meanwhile stops the attempt, since
 // it would never be continued.
 func (w *Worker) continueSuspended(from sched.Addr, m *sched.Message, out *sched.Actions) {

@@ -7,18 +7,18 @@ import (
 )
 
 // recoverWait is how long a master that has just started keeps tasks sent again
-// waiting for its nodes to report what runs (docs/design.md, section 2, rule 5).
+// waiting, so that its nodes can report what runs (docs/design.md, section 2, rule 5).
 const recoverWait = sched.Second
 
 // recovery is the first second of a master that follows another one: tasks that
-// were sent to its predecessor wait apart, while nodes report which of them run or
+// were sent to its predecessor wait here, while nodes report which of them run or
 // have ended.
 type recovery struct {
 	started bool        // the wait has begun
 	over    bool        // it is over, or there was none
 	waiting []sentAgain // in order of arrival
 	tasks   int         // in waiting
-	gone    map[sched.JobID][]gone
+	removed map[sched.JobID][]removal
 	forgot  []sched.JobID // jobs to forget, unless tasks of them wait here
 }
 
@@ -36,7 +36,7 @@ type sentAgain struct {
 	head                  bool
 }
 
-// message returns it back, cut to some of its tasks.
+// message returns the Tasks message, cut to some of its tasks.
 func (w *sentAgain) message(first, count int32) sched.Message {
 	return sched.Message{
 		Kind: sched.Tasks, Job: w.job, App: w.app, Estimate: w.estimate, Arrival: w.arrival, Owner: sched.Addr{Role: sched.Distributor, ID: w.owner},
@@ -44,14 +44,14 @@ func (w *sentAgain) message(first, count int32) sched.Message {
 	}
 }
 
-// gone is a range of tasks that are not to be launched when the wait is over:
-// attempts up to the given one, in the first so many messages that wait.
-type gone struct {
+// removal is a range of tasks that must not be launched when the wait is over: attempts
+// up to the given one, in the waiting messages before the given place.
+type removal struct {
 	first, count, attempt int32
 	before                int
 }
 
-func (g *gone) covers(task, attempt int32, at int) bool {
+func (g *removal) covers(task, attempt int32, at int) bool {
 	return at < g.before && attempt <= g.attempt && task >= g.first && task-g.first < g.count
 }
 
@@ -63,7 +63,7 @@ func (r *recovery) add(m *sched.Message) {
 	r.tasks += int(m.Count)
 }
 
-// reclass notes that a job is of another class.
+// reclass records that a job is of another class.
 func (r *recovery) reclass(job sched.JobID, c sched.Class) {
 	for i := range r.waiting {
 		if w := &r.waiting[i]; w.job == job {
@@ -72,37 +72,37 @@ func (r *recovery) reclass(job sched.JobID, c sched.Class) {
 	}
 }
 
-// exclude notes that a node runs, or has run, this attempt.
+// exclude records that a node runs, or has run, this attempt.
 func (r *recovery) exclude(id sched.AttemptID) {
-	r.note(id.Job, gone{id.Task, 1, id.Attempt, math.MaxInt})
+	r.remove(id.Job, removal{id.Task, 1, id.Attempt, math.MaxInt})
 }
 
-// drop notes that these tasks are unwanted. Tasks of the job that come
-// later are wanted again.
+// drop records that these tasks are unwanted. Tasks of the job that arrive later are
+// wanted again.
 func (r *recovery) drop(job sched.JobID, first, count int32) {
 	if len(r.waiting) > 0 {
-		r.note(job, gone{first, count, math.MaxInt32, len(r.waiting)})
+		r.remove(job, removal{first, count, math.MaxInt32, len(r.waiting)})
 	}
 }
 
-func (r *recovery) note(job sched.JobID, g gone) {
+func (r *recovery) remove(job sched.JobID, g removal) {
 	if r.over {
 		return
 	}
-	if r.gone == nil {
-		r.gone = make(map[sched.JobID][]gone)
+	if r.removed == nil {
+		r.removed = make(map[sched.JobID][]removal)
 	}
-	r.gone[job] = append(r.gone[job], g)
+	r.removed[job] = append(r.removed[job], g)
 }
 
-// each calls f with every message that waits, cut to what is still to be run.
+// each calls f with every waiting message, cut to the tasks that must still run.
 func (r *recovery) each(f func(sched.Message)) {
 	for i := range r.waiting {
 		w := &r.waiting[i]
-		gone := r.gone[w.job]
-		isGone := func(task int32) bool {
-			for k := range gone {
-				if gone[k].covers(task, w.attempt, i) {
+		removed := r.removed[w.job]
+		isRemoved := func(task int32) bool {
+			for k := range removed {
+				if removed[k].covers(task, w.attempt, i) {
 					return true
 				}
 			}
@@ -111,7 +111,7 @@ func (r *recovery) each(f func(sched.Message)) {
 		end := w.first + w.count
 		for at := w.first; at < end; {
 			first := at
-			for at < end && !isGone(at) {
+			for at < end && !isRemoved(at) {
 				at++
 			}
 			if at == first {
@@ -123,9 +123,9 @@ func (r *recovery) each(f func(sched.Message)) {
 	}
 }
 
-// recovered ends the wait: what is left of the tasks that waited is taken in. Jobs
-// are forgotten after that: a later message may be of one whose tasks have all left
-// again.
+// recovered ends the wait and accepts the waiting tasks that were not removed. Jobs are
+// forgotten only afterwards: a later message may belong to a job whose tasks have all
+// left again.
 func (s *Master) recovered(now sched.Time, out *sched.Actions) {
 	if s.recovery.over {
 		return

@@ -9,7 +9,7 @@ import (
 
 const idOne = "00000000000000000000000000000001"
 
-// follower is a master that follows another one, with what it was told first.
+// follower is a master that follows another one, with the messages it received first.
 func follower(t tester, first ...*sched.Message) *rig {
 	r := &rig{t: t, seq: map[int32]uint64{}, master: pigeon.NewMaster(sched.MasterConfig{Recover: true})}
 	for _, m := range first {
@@ -62,7 +62,7 @@ func TestResentTasksWaitForTheNodes(t *testing.T) {
 
 // What a node runs, or has run and keeps the result of, is not launched again;
 // whichever of the two comes first, the node's word or the frontend's. A later
-// attempt is: it was asked for because the earlier one had been given up.
+// attempt is: it was created because the earlier one had been given up.
 func TestResentTasksThatRunOrHaveEnded(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -103,8 +103,8 @@ func TestNothingIsForgottenThatWaits(t *testing.T) {
 	describe(t, r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2}), "Forget job="+idOne)
 }
 
-// A slot is told its kind when it registers, whatever an earlier master told it:
-// else a slot that takes itself for reserved would refuse long tasks for ever.
+// A slot is sent its kind when it registers, whatever an earlier master sent it:
+// otherwise a slot that is reserved by its own record would refuse long tasks for ever.
 func TestRegistrationTellsTheKind(t *testing.T) {
 	r := follower(t, &sched.Message{Kind: sched.EpochIs, Epoch: 3})
 	was := up(0)
@@ -130,12 +130,12 @@ func TestNewerAttempts(t *testing.T) {
 		m.Resent = false
 		return launches(r.step(owner, m))
 	}
-	want(t, "the message once more", tasks(0, 3, 1))
+	want(t, "the message repeated", tasks(0, 3, 1))
 	want(t, "a second attempt of all", tasks(0, 3, 2))
 	if got := r.master.Queued(); got != 3 {
 		t.Errorf("%d tasks wait, want 3", got)
 	}
-	want(t, "the first attempt once more", tasks(0, 3, 1))
+	want(t, "the first attempt repeated", tasks(0, 3, 1))
 	r.step(sched.Addr{}, up(1))
 	if got := r.master.Queued(); got != 2 {
 		t.Errorf("%d tasks wait, want 2", got)
@@ -176,7 +176,7 @@ func TestLostReports(t *testing.T) {
 		"Send to distributor -1: AttemptLost job="+idOne+` tasks=3+0#1 reason="gone"`, "Send to distributor -1: Serves serves=[]")
 }
 
-// Older and repeated notices say nothing new.
+// Older and repeated notices change nothing.
 func TestOldNotices(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(1, sched.Short, 3)

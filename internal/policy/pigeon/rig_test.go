@@ -62,7 +62,7 @@ func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id}
 
 var owner = sched.Addr{Role: sched.Distributor, ID: 0}
 
-// step returns the master a message and describes what it launches and says
+// step sends the master a message and describes what it launches and sends
 // otherwise.
 func (r *rig) step(from sched.Addr, m *sched.Message) []sched.Action {
 	r.t.Helper()

@@ -73,7 +73,7 @@ func (s *Master) unlink(w *worker) {
 	}
 }
 
-// vacate is unlink, and forgets the job when that was its last task here.
+// vacate is unlink, and forgets the job if that was its last task here.
 func (s *Master) vacate(w *worker, out *sched.Actions) {
 	if j := w.job; j != nil {
 		if s.unlink(w); j.Queued+j.Running == 0 {

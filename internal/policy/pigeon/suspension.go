@@ -7,14 +7,14 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// suspension is what a master knows of a slot whose task it may suspend.
+// suspension is a master's record of a slot whose task it may suspend.
 type suspension struct {
 	stint    stint // of what it runs
 	held     *held // suspended there, nil for none
 	overtook bool  // its task was sent to suspend the one before
 	resumed  bool  // what it runs was suspended before
-	firm     bool  // it would not suspend what it runs
-	yielding bool  // what it runs is being stopped, to start anew
+	firm     bool  // it refused to suspend its task
+	yielding bool  // its task is being stopped, to be started again
 	longAt   int   // 1 + place among those that can be preempted, else 0
 	watch    watch // of what it runs
 }
@@ -32,7 +32,7 @@ type held struct {
 	stint stint
 }
 
-// begin notes that the worker starts or continues its task.
+// begin records that the worker starts or continues its task.
 func (e *extension) begin(w *worker, attained sched.Time, out *sched.Actions) {
 	e.stints++
 	w.stint = stint{since: e.now, attained: attained, number: e.stints}
@@ -47,7 +47,7 @@ func (w *worker) preemptible() bool {
 	return w.job != nil && w.class == sched.Long && w.held == nil && !w.firm && !w.yielding && w.job.Marks.Has(sched.Stoppable)
 }
 
-// changed notes that the worker began or ended a task of the job.
+// changed is called after the worker began or ended a task of the job.
 func (e *extension) changed(w *worker, j *queue.Job) {
 	e.index.Changed(j)
 	switch can := w.preemptible(); {
@@ -63,7 +63,7 @@ func (e *extension) changed(w *worker, j *queue.Job) {
 }
 
 // victim returns the worker whose long task is suspended for a short one of the
-// application: that with the largest index, of equal ones the one begun last.
+// application: the task with the largest index, of equal ones the one begun last.
 func (e *extension) victim(app string) (victim *worker) {
 	var largest float64
 	for _, w := range e.longs {
@@ -80,7 +80,7 @@ func (e *extension) victim(app string) (victim *worker) {
 	return victim
 }
 
-// preempt runs a short task where a long one runs; false when no long one can be
+// preempt launches a short task in place of a long one; false when no long one can be
 // suspended for it.
 func (e *extension) preempt(x work, out *sched.Actions) bool {
 	w := e.victim(x.job.App.Name)
@@ -91,7 +91,7 @@ func (e *extension) preempt(x work, out *sched.Actions) bool {
 	return true
 }
 
-// suspend has the worker stop its task and run another.
+// suspend makes the worker suspend its task and run another.
 func (e *extension) suspend(w *worker, x work, out *sched.Actions) {
 	h := &held{work: w.work, stint: w.stint}
 	h.stint.attained += e.now - w.stint.since
@@ -104,7 +104,7 @@ func (e *extension) suspend(w *worker, x work, out *sched.Actions) {
 // reconcileIdle processes an idle notice that does not mean that the worker's task has
 // ended: the task to be suspended had ended before, and the slot runs the short task
 // already; or the slot sent the notice before the order to continue a suspended task
-// reached it, and gets that again.
+// reached it, and is sent that again.
 func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.AttemptID, out *sched.Actions) bool {
 	if w.resumed && (id.Attempt == 0 || slices.Contains(kept, w.id())) {
 		e.sendContinue(w, out)
@@ -126,9 +126,9 @@ func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.At
 	return false
 }
 
-// reconcileSuspended notes that an idle slot has the attempt suspended. That may be new: an
-// order from before the slot registered had it overtaken. What is not known here
-// was given up.
+// reconcileSuspended processes the notice that an idle slot has the attempt suspended.
+// That may be news to the master, if an order from before the slot registered suspended
+// it. An attempt unknown here is killed.
 func (e *extension) reconcileSuspended(w *worker, id sched.AttemptID, out *sched.Actions) {
 	switch {
 	case w.held != nil && w.held.id() == id:
@@ -142,8 +142,8 @@ func (e *extension) reconcileSuspended(w *worker, id sched.AttemptID, out *sched
 	}
 }
 
-// preemptRefused implements hooks: a slot that refused to suspend what it runs still
-// runs it.
+// preemptRefused implements hooks: a slot that refused to suspend its task still runs
+// it.
 func (e *extension) preemptRefused(w *worker, out *sched.Actions) {
 	if !w.overtook || w.job != nil || w.held == nil {
 		return
@@ -155,7 +155,7 @@ func (e *extension) preemptRefused(w *worker, out *sched.Actions) {
 	e.begin(w, h.stint.attained, out)
 }
 
-// resume has the worker continue what it holds.
+// resume makes the worker continue its suspended task.
 func (e *extension) resume(w *worker, out *sched.Actions) {
 	h := e.release(w)
 	w.resumed = true
@@ -170,7 +170,8 @@ func (e *extension) sendContinue(w *worker, out *sched.Actions) {
 	m.Job, m.First, m.Attempt, m.Seq, m.Epoch = w.job.ID, w.task, w.attempt, w.seq, e.epoch
 }
 
-// release takes what the worker holds out of the books, nil when that is nothing.
+// release removes the record of the worker's suspended task and returns it, nil if there
+// is none.
 func (e *extension) release(w *worker) *held {
 	h := w.held
 	if h != nil {
@@ -189,7 +190,7 @@ func (e *extension) takeRefused(w *worker, id sched.AttemptID) (x work, ok bool)
 	return e.release(w).work, true
 }
 
-// mayAdopt implements hooks; false for what came twice.
+// mayAdopt implements hooks; false for a repetition.
 func (e *extension) mayAdopt(w *worker, id sched.AttemptID) bool {
 	return w.held == nil && (w.job == nil || w.id() != id)
 }

@@ -15,7 +15,7 @@ func suspending() pigeon.Options {
 	return o
 }
 
-// orders names what workers are told: worker:kind job/task.
+// orders names the messages to workers: worker:kind job/task.
 func orders(actions []sched.Action) []string {
 	list := []string{}
 	for _, a := range actions {
@@ -26,7 +26,7 @@ func orders(actions []sched.Action) []string {
 	return list
 }
 
-// arrives sends a job and returns what workers are told.
+// arrives sends a job and returns the orders to workers.
 func (r *rig) arrives(id uint64, class sched.Class, count int32, estimate sched.Time) []string {
 	r.t.Helper()
 	return orders(r.step(owner, &sched.Message{
@@ -35,7 +35,7 @@ func (r *rig) arrives(id uint64, class sched.Class, count int32, estimate sched.
 	}))
 }
 
-// idles says that the worker is free after so many changes of its slot.
+// idles sends the notice that the worker is free after so many changes of its slot.
 func (r *rig) idles(id int32, changes uint64) []string {
 	r.t.Helper()
 	r.seq[id] += changes
@@ -196,7 +196,7 @@ func TestPreemptForWhatHasEnded(t *testing.T) {
 }
 
 // A slot into which an earlier master launched something before the new one has its
-// suspended task go on gives that up: nobody would ask for it again.
+// suspended task continue gives that up: no message would ask for it again.
 func TestSlotGivesUpWhatCannotGoOn(t *testing.T) {
 	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
 	for _, m := range []sched.Message{
@@ -215,7 +215,7 @@ func TestSlotGivesUpWhatCannotGoOn(t *testing.T) {
 	}
 }
 
-// A slot that refuses to suspend goes on with what it runs, which is no victim any
+// A slot that refuses to suspend continues its task, which is no victim any
 // more, and the short task finds another place.
 func TestSlotRefusesToSuspend(t *testing.T) {
 	r := newSorted(t, suspending(), general(2))
@@ -225,7 +225,7 @@ func TestSlotRefusesToSuspend(t *testing.T) {
 	refused := &sched.Message{Kind: sched.Refused, Job: sched.JobID{Lo: 3}, Attempt: 1}
 	expect(t, "the other", orders(r.step(worker(0), refused)), []string{"1:Preempt 3/0"})
 	if queued, running := r.master.Job(jobOne); queued != 0 || running != 1 {
-		t.Errorf("of the job that goes on %d tasks are queued and %d run", queued, running)
+		t.Errorf("of the job that continues %d tasks are queued and %d run", queued, running)
 	}
 	expect(t, "neither", r.arrives(4, sched.Short, 1, 1), nil)
 	expect(t, "its end", r.idles(0, 2), []string{"0:Launch 4/0"})
@@ -244,25 +244,25 @@ func TestVictimWasRefused(t *testing.T) {
 	expect(t, "the short one", r.idles(0, 1), []string{"0:Launch 2/0"})
 }
 
-// A notice that names nothing says of a slot that was told to go on with a suspended
-// task only that it had not done so yet: it is told again.
+// A notice without an attempt, from a slot that was ordered to continue a suspended
+// task, means only that the order had not arrived yet: it is sent again.
 func TestContinueIsRepeated(t *testing.T) {
 	r := newSorted(t, suspending(), general(1))
 	r.arrives(1, sched.Long, 1, 9000)
 	r.arrives(2, sched.Short, 1, 1)
 	r.arrives(3, sched.Long, 1, 9000)
-	expect(t, "it goes on", r.idles(0, 3), []string{"0:Continue 1/0"})
+	expect(t, "it continues", r.idles(0, 3), []string{"0:Continue 1/0"})
 	expect(t, "again", r.idles(0, 1), []string{"0:Continue 1/0"})
 	expect(t, "it has ended", r.over(0, 1, 1), []string{"0:Launch 3/0"})
 }
 
-// What a slot was told to go on with may never have been there: the refusal of its
+// The task that a slot was ordered to continue may never have been there: the refusal of its
 // launch comes late, and it waits again.
 func TestLateRefusalOfWhatGoesOn(t *testing.T) {
 	r := newSorted(t, suspending(), general(1))
 	r.arrives(1, sched.Long, 1, 9000)
 	r.arrives(2, sched.Short, 1, 1)
-	expect(t, "it goes on", r.idles(0, 1), []string{"0:Continue 1/0"})
+	expect(t, "it continues", r.idles(0, 1), []string{"0:Continue 1/0"})
 	r.step(worker(0), &sched.Message{Kind: sched.Refused, Job: jobOne, Attempt: 1})
 	if queued, running := r.master.Job(jobOne); queued != 1 || running != 0 {
 		t.Errorf("%d tasks are queued and %d run", queued, running)
@@ -276,13 +276,13 @@ func TestOnlyStoppableTasksAreVictims(t *testing.T) {
 	task := sched.Message{Kind: sched.Tasks, Job: jobOne, Class: sched.Long, Count: 1, Attempt: 1, Owner: owner}
 	r.step(owner, &task)
 	expect(t, "it cannot be stopped", r.arrives(2, sched.Short, 1, 1), nil)
-	task.Marks = sched.Stoppable // as its distributor says later
+	task.Marks = sched.Stoppable // as its distributor states later
 	r.step(owner, &task)
 	expect(t, "it can", r.arrives(3, sched.Short, 1, 1), []string{"0:Preempt 3/0"})
 }
 
 // A master that follows another learns of suspended tasks from the slots that hold
-// them: an idle slot goes on at once, a busy one later, and what is suspended is
+// them: an idle slot continues at once, a busy one later, and what is suspended is
 // not launched again.
 func TestSuspendedTasksAreAdopted(t *testing.T) {
 	for _, busy := range []bool{false, true} {
@@ -312,7 +312,7 @@ func TestSuspendedTasksAreAdopted(t *testing.T) {
 	}
 }
 
-// What is suspended is lost with its worker, and killed when nobody wants it.
+// What is suspended is lost with its worker, and killed when it is unwanted.
 func TestSuspendedIsNotForgotten(t *testing.T) {
 	r := newSorted(t, suspending(), general(2))
 	r.arrives(1, sched.Long, 1, 5000)

@@ -18,8 +18,8 @@ const (
 // mostLimit keeps the limit, and what is made of it, far from overflow: 73 years.
 const mostLimit = sched.Time(1) << 61
 
-// tail is what a master learns of the ages at which long jobs end: about one in a
-// hundred ends past the limit.
+// tail estimates the age that about one in a hundred long jobs exceeds when it ends, from
+// the ages of those that ended.
 type tail struct {
 	limit sched.Time // 0: nothing is learned, jobs are ordered by age
 	least sched.Time
@@ -30,7 +30,7 @@ func newTail(cutoff sched.Time) tail {
 	return tail{limit: min(cutoff, mostLimit/firstLimit) * firstLimit, least: cutoff}
 }
 
-// due is the age by which a job is to end, 0 when jobs are ordered by age.
+// due returns the age by which a job should end, 0 when jobs are ordered by age.
 func (l *tail) due() sched.Time { return l.limit / 10 * dueTenths }
 
 // learn adjusts the limit by the age at which a long job ended.
@@ -42,7 +42,7 @@ func (l *tail) learn(age sched.Time) {
 	l.limit = max(l.limit-l.limit/limitDown, l.least)
 }
 
-// bounded is the index of a long task where there is an age by which jobs are to
+// bounded returns the index of a long task where there is an age by which jobs should
 // end, the smallest first:
 //
 //	e x u x max(due - age - 1.5 r, due / 10) / (1 + over / due)
@@ -60,7 +60,7 @@ func (x measure) bounded(e sched.Time, undone float64, age, left sched.Time) flo
 }
 
 // undone estimates how many tasks of the whole job are unfinished, those begun
-// counted half: of the job's total it takes the share to be unfinished that is here.
+// counted half: it assumes that the same share of the job's total is unfinished as of its tasks here.
 // Without a total it counts what is here.
 func (f *facts) undone(j *queue.Job) float64 {
 	halves := 2*int64(j.Queued) + int64(j.Running) + int64(f.held)
@@ -71,10 +71,10 @@ func (f *facts) undone(j *queue.Job) float64 {
 	return float64(halves*int64(f.total)) / float64(2*came)
 }
 
-// taskEnds notes, before the counts of its job change, that a task has ended in a
+// taskEnds records, before the counts of its job change, that a task has ended in a
 // slot here. If that is the last of a long job here, its age is learned; not when
 // tasks of it were dropped, the age is not known, or a canary has just shown that it
-// is short. That the last of it is given back, moved or lost is no end.
+// is short. A last task that is returned, moved or lost is no end.
 func (e *extension) taskEnds(w *work) {
 	j, f := w.job, e.facts[w.job]
 	f.ended++

@@ -49,7 +49,7 @@ func BenchmarkLongLaunch(b *testing.B) {
 }
 
 // BenchmarkVictim: a short task arrives, the long task of the largest index among
-// those of 1,000 workers is suspended for it, and goes on when the short one has ended.
+// those of 1,000 workers is suspended for it, and continues when the short one has ended.
 func BenchmarkVictim(b *testing.B) {
 	for _, tail := range []bool{false, true} {
 		b.Run(fmt.Sprintf("tail=%v", tail), func(b *testing.B) {

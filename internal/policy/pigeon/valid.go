@@ -17,7 +17,7 @@ func (s *Master) Valid() error {
 			continue
 		}
 		if int(w.addr.ID) != id || w.Owner != w.addr.ID {
-			return fmt.Errorf("worker %d is entered under %d", w.addr.ID, id)
+			return fmt.Errorf("worker %d is recorded under %d", w.addr.ID, id)
 		}
 		if err := s.validWorker(w); err != nil {
 			return fmt.Errorf("worker %d: %w", id, err)
@@ -82,7 +82,7 @@ func (s *Master) validJobs() error {
 		}
 		switch {
 		case j.ID != id || s.index.Find(j.App.Name) != j.App:
-			return fmt.Errorf("job %s is entered as %s, of application %q", j.ID, id, j.App.Name)
+			return fmt.Errorf("job %s is recorded as %s, of application %q", j.ID, id, j.App.Name)
 		case waiting != j.Queued || running != j.Running:
 			return fmt.Errorf("job %s: %d tasks wait and %d run, counted as %d and %d", id, waiting, running, j.Queued, j.Running)
 		case waiting+running == 0 && s.hooks.suspended(j) == 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim/corefuzz"
 )
 
-// A master with options takes whatever comes, too.
+// A master with options survives any message, too.
 func FuzzVariants(f *testing.F) {
 	corefuzz.Seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
 	const can = sched.Stoppable | sched.Restartable

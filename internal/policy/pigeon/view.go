@@ -60,8 +60,8 @@ func (s *Master) Serving(app string) int {
 // of this application and class.
 func (s *Master) Contended(app string, c sched.Class) bool { return s.index.OthersWait(app, c) }
 
-// WorkerView returns what is known of a worker; one that is not idle has a task, or is
-// about to report that it has none.
+// WorkerView returns the state of a worker; one that is not idle has a task, or is about
+// to report that it has none.
 func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 	w := s.workers.get(a.ID)
 	if w == nil {
@@ -77,8 +77,8 @@ func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 	return v
 }
 
-// Share returns what the group holds of a job, with at most so many of the tasks that
-// run, in order of launch.
+// Share returns the group's share of a job, with at most so many of the running tasks, in
+// order of launch.
 func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 	v.Queued, v.Running = s.Job(id)
 	j := s.jobs[id]

@@ -15,7 +15,7 @@ type taken struct {
 	longWaiting bool // when it was taken
 }
 
-// checkWeight says whether a history keeps the rule of docs/policies.md: "of every W
+// checkWeight reports whether a history keeps the rule of docs/policies.md: "of every W
 // consecutive tasks that general workers take from the queues at least one is
 // long while the long queue is not empty". A history without W consecutive tasks
 // taken while long ones wait cannot tell.
@@ -28,21 +28,21 @@ func checkWeight(history []taken, w int) (holds bool, reason string) {
 		}
 		return false, "too short to tell: no long task was taken"
 	}
-	run, told := 0, false // run: consecutive short ones taken while long ones waited
+	run, proof := 0, false // run: consecutive short ones taken while long ones waited
 	for i, x := range history {
 		switch {
 		case !x.longWaiting:
 			run = 0
 		case x.long:
 			run = 0
-			told = true
+			proof = true
 		default:
 			if run++; run >= w {
 				return false, fmt.Sprintf("tasks %d to %d of the queues are short, and a long one waited", i-w+1, i)
 			}
 		}
 	}
-	if !told {
+	if !proof {
 		return false, fmt.Sprintf("too short to tell: no long task was taken in %d", len(history))
 	}
 	return true, ""

@@ -5,8 +5,8 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // Worker is one slot: it runs one task at a time and decides last what it accepts
 // (docs/design.md, section 2, rule 4).
 //
-// The sequence number grows with every change of the slot's state, so a notice
-// or a launch made on older knowledge is recognised.
+// The sequence number grows with every change of the slot's state, so an outdated
+// notice or launch is recognised.
 type Worker struct {
 	cfg           sched.WorkerConfig
 	seq           uint64
@@ -17,7 +17,7 @@ type Worker struct {
 	owner         sched.Addr
 	current       sched.AttemptID // running, or the last that ran
 	held          suspended       // Attempt 0: none
-	yielded       sched.AttemptID // was stopped to start anew elsewhere
+	yielded       sched.AttemptID // was stopped, to be started again elsewhere
 	namesAttempts bool            // Idle names attempts
 }
 
@@ -82,7 +82,7 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 	}
 }
 
-// stop ends an attempt that runs or is suspended here; false when none such is.
+// stop stops an attempt that runs or is suspended here; false when there is none.
 func (w *Worker) stop(id sched.AttemptID, out *sched.Actions) bool {
 	switch {
 	case w.busy && w.current == id:
@@ -132,8 +132,8 @@ func (w *Worker) isRepetition(m *sched.Message) bool {
 	return (id == w.current && (w.busy || m.Seq < w.seq)) || w.holds(id)
 }
 
-// refuse sends a launch back: for the reason of the shell ([sched.Message.Deny]), if
-// it has one.
+// refuse refuses a launch, with the reason of the shell ([sched.Message.Deny]) if there
+// is one.
 func (w *Worker) refuse(from sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
 	r := out.Send(from, sched.Refused)
 	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, m.Reason
@@ -142,15 +142,15 @@ func (w *Worker) refuse(from sched.Addr, m *sched.Message, why sched.Refusal, ou
 	}
 }
 
-// refuseIdle refuses for a slot that is idle: a fresh idle notice follows, since
-// the master took it for busy.
+// refuseIdle refuses for a slot that is idle: a new idle notice follows, since
+// the master has recorded the slot as busy.
 func (w *Worker) refuseIdle(from sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
 	w.seq++
 	w.refuse(from, m, why, out)
 	w.idle(from, sched.AttemptID{}, out)
 }
 
-// ended reports to the distributor directly and turns idle at the master.
+// ended reports the end to the distributor, and to the master that the slot is idle.
 func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 	id := m.AttemptID()
 	if w.holds(id) {
@@ -169,13 +169,13 @@ func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 
 // idle reports that the slot is free; where tasks are suspended, with the attempt that
 // ended and the one that is suspended.
-func (w *Worker) idle(to sched.Addr, gone sched.AttemptID, out *sched.Actions) {
+func (w *Worker) idle(to sched.Addr, left sched.AttemptID, out *sched.Actions) {
 	m := out.Send(to, sched.Idle)
 	m.Seq = w.seq
 	if !w.namesAttempts {
 		return
 	}
-	m.Job, m.First, m.Attempt = gone.Job, gone.Task, gone.Attempt
+	m.Job, m.First, m.Attempt = left.Job, left.Task, left.Attempt
 	if w.held.Attempt > 0 {
 		m.Kept = []sched.AttemptID{w.held.AttemptID}
 	}

@@ -52,7 +52,7 @@ func TestWorkerIsTheLastJudge(t *testing.T) {
 		{"an end of something else", []*sched.Message{launch(0, 0, 1, sched.Short)}, ended(1, sched.Done), nil},
 		{"an end that comes twice", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, ended(0, sched.Done), nil},
 		{"a launch that comes again after the end", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, launch(0, 0, 1, sched.Short), nil},
-		{"the attempt launched anew, by who knows the slot", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, launch(0, 2, 1, sched.Short), []string{start}},
+		{"the attempt launched again, with the current sequence number", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, launch(0, 2, 1, sched.Short), []string{start}},
 		{"a launch on older knowledge", []*sched.Message{launch(0, 0, 1, sched.Short), ended(0, sched.Done)}, launch(1, 1, 1, sched.Short),
 			[]string{"Send to master 0: Refused job=" + id + ` tasks=1+0#1 seq=3 reason="the slot has changed since"`, "Send to master 0: Idle seq=3"}},
 		{"one that the node denies", nil, denied(launch(0, 0, 1, sched.Short)),
@@ -61,7 +61,7 @@ func TestWorkerIsTheLastJudge(t *testing.T) {
 		{"a preemption that the node denies", []*sched.Message{launch(0, 0, 1, sched.Long)},
 			denied(&sched.Message{Kind: sched.Preempt, Job: jobOne, First: 1, Attempt: 1, Epoch: 1, Kept: []sched.AttemptID{{Job: jobOne, Attempt: 1}}}),
 			[]string{"Send to master 0: Refused job=" + id + ` tasks=1+0#1 seq=1 reason="its disk is full"`}},
-		{"a stale epoch says nothing about the slot", []*sched.Message{setReserved(false, 2, 1)}, launch(0, 0, 1, sched.Short),
+		{"a stale epoch does not change the slot", []*sched.Message{setReserved(false, 2, 1)}, launch(0, 0, 1, sched.Short),
 			[]string{"Send to master 0: Refused job=" + id + ` tasks=0+0#1 reason="the master's epoch is over"`}},
 		{"a long task at a reserved slot", []*sched.Message{setReserved(true, 1, 1)}, launch(0, 0, 1, sched.Long),
 			[]string{"Send to master 0: Refused job=" + id + ` tasks=0+0#1 seq=1 reason="the slot is reserved for short tasks"`, "Send to master 0: Idle seq=1"}},
@@ -86,7 +86,7 @@ func TestWorkerIsTheLastJudge(t *testing.T) {
 	}
 }
 
-// A slot whose owner chose its kind judges by it from the start.
+// A slot whose owner chose its kind applies it from the start.
 func TestFixedReservedWorker(t *testing.T) {
 	w := pigeon.NewWorker(sched.WorkerConfig{Master: masterAddr, Reserved: true})
 	var out sched.Actions

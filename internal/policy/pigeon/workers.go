@@ -34,8 +34,8 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	}
 }
 
-// adopt records what a registering slot runs. The slot's number counts the launch
-// already.
+// adopt records the running task of a registering slot, whose sequence number includes
+// the launch already.
 func (s *Master) adopt(w *worker, m *sched.Message, out *sched.Actions) {
 	w.seq -= min(w.seq, 1)
 	s.workers.occupy(w, s.workOf(m))
@@ -43,8 +43,8 @@ func (s *Master) adopt(w *worker, m *sched.Message, out *sched.Actions) {
 	s.sendHolding(m, out)
 }
 
-// adoptSuspended records what a slot, known by now, has suspended. It is continued at
-// once when the slot is idle.
+// adoptSuspended records the suspended task of a slot that has registered before. The
+// task is continued at once when the slot is idle.
 func (s *Master) adoptSuspended(w *worker, m *sched.Message, out *sched.Actions) {
 	if m.Attempt < 1 || !s.hooks.mayAdopt(w, m.AttemptID()) {
 		return
@@ -66,15 +66,16 @@ func (s *Master) workOf(m *sched.Message) work {
 	return work{job: j, task: m.First, attempt: m.Attempt, class: m.Class}
 }
 
-// sendHolding asks the owner of what a slot has whether it is still wanted. Where the same
-// attempt waits here, it does so no longer.
+// sendHolding asks the owner of a slot's task whether it is still wanted, and removes the
+// same attempt from the queue.
 func (s *Master) sendHolding(m *sched.Message, out *sched.Actions) {
 	s.removeQueued(m.AttemptID(), out)
 	out.SendHolding(m.Owner, m.AttemptID())
 }
 
-// removeQueued takes a task out of the queue of which a node has run, or runs, this
-// attempt. A later attempt stays: it was created because this one was not known.
+// removeQueued removes a task from the queue because a node runs, or has run, this
+// attempt of it. A later attempt stays: it was created because this one was believed
+// lost.
 func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
 	s.recovery.exclude(id)
 	if j := s.jobs[id.Job]; j != nil && j.Waiting(id.Task) <= id.Attempt {
@@ -83,9 +84,9 @@ func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
 	}
 }
 
-// workerLost removes a slot. What ran there is lost, and so may be the reports
-// of what ended there last: a node repeats a report until it is acknowledged,
-// and dies with those that were not.
+// workerLost removes a slot. Its running task is lost, and so may be the reports of the
+// tasks that ended there last: a node repeats a report until it is acknowledged, and the
+// unacknowledged ones are lost with it.
 func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
 	w := s.workers.get(m.Peer.ID)
 	if w == nil {
@@ -105,7 +106,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	s.balanceReserved(out)
 }
 
-// workerServes notes that a slot serves other applications than before.
+// workerServes records that a slot serves other applications than before.
 func (s *Master) workerServes(m *sched.Message, out *sched.Actions) {
 	w := s.workers.get(m.Peer.ID)
 	if w == nil || slices.Equal(w.service.Names, m.Serves) {
@@ -121,8 +122,8 @@ func (s *Master) workerServes(m *sched.Message, out *sched.Actions) {
 	}
 }
 
-// join counts a worker in for each application it serves and announces the first
-// of any.
+// join counts a worker for each application it serves, and announces each application
+// that is served for the first time.
 func (s *Master) join(w *worker, names []string, out *sched.Actions) {
 	service, fresh := s.index.Join(names)
 	w.service = service
@@ -131,8 +132,9 @@ func (s *Master) join(w *worker, names []string, out *sched.Actions) {
 	}
 }
 
-// leave counts a worker out. When it was the last that served an application,
-// that is announced, and what waits for it goes back to the distributors.
+// leave no longer counts a worker. When it was the last that served an application,
+// that is announced, and the application's waiting tasks are returned to the
+// distributors.
 func (s *Master) leave(service *queue.Service, out *sched.Actions) {
 	announced := false
 	s.index.Leave(service, func(a *queue.App) {
@@ -170,7 +172,7 @@ func (s *Master) setReserved(w *worker, reserved bool, out *sched.Actions) {
 	}
 }
 
-// sendReserved sends a slot its kind.
+// sendReserved informs a slot of its kind.
 func (s *Master) sendReserved(w *worker, out *sched.Actions) {
 	w.kindSent = true
 	s.kindsSent++

@@ -68,7 +68,7 @@ func (f *frontend) submit(tasks int32) []sched.Action {
 	return f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: one, Key: 3, Count: tasks, Retries: 1})
 }
 
-// ask asks for a task and returns the answer.
+// ask requests a task and returns the answer.
 func (f *frontend) ask(from int32) sched.Message {
 	f.t.Helper()
 	got := f.step(worker(from), &sched.Message{Kind: sched.GetTask, Job: one, Seq: 9})
@@ -199,7 +199,7 @@ func TestTasksThatComeBack(t *testing.T) {
 	}
 }
 
-// Reservations go with their worker, and nobody knows whose they were.
+// Reservations are lost with their worker, and it is not known whose they were.
 func TestLostReservations(t *testing.T) {
 	f := newFrontend(t, probing.Options{Ratio: 2}, 3)
 	f.submit(1)

@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// The view tells what waits, what was handed to whom, and nothing of a job that is
+// The view shows what waits, which worker each task was sent to, and nothing of a job that is
 // not there.
 func TestView(t *testing.T) {
 	f := newFrontend(t, probing.Options{Ratio: 2}, 0)
@@ -38,7 +38,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// Members with Resent probe once more for what is unbound, and touch nothing else.
+// Members with Resent probe again for what is unbound, and touch nothing else.
 func TestReservationsThatMayBeGone(t *testing.T) {
 	f := newFrontend(t, probing.Options{Ratio: 2}, 4)
 	f.submit(3)

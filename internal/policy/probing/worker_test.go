@@ -91,7 +91,7 @@ func TestReservationsInOrder(t *testing.T) {
 	}
 }
 
-// A launch that nobody waits for goes back.
+// An unexpected launch is returned.
 func TestLaunchNobodyWaitsFor(t *testing.T) {
 	s := newSlot(t, probing.Rules{})
 	refused := func(n uint64) string {
@@ -142,7 +142,7 @@ func TestSticky(t *testing.T) {
 	}
 }
 
-// A task of the central scheduler waits its turn, and its start and end are told.
+// A task of the central scheduler waits its turn, and its start and end are reported.
 func TestAssigned(t *testing.T) {
 	s := newSlot(t, probing.Rules{})
 	id := "job=" + job(9).String() + " tasks=0+0#1"

@@ -11,7 +11,7 @@ import (
 
 func job(n uint64) sched.JobID { return sched.JobID{Lo: n} }
 
-// One timer, asked for once, and only where a recovery is wanted.
+// One timer, requested once, and only where a recovery is wanted.
 func TestTimer(t *testing.T) {
 	for _, wanted := range []bool{true, false} {
 		r, out := recovery.New(wanted), sched.Actions{}
