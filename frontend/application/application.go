@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// application is one that is served, or that has ended and whose nodes have not all
-// accepted that yet.
+// application is an application that is served, or one that has ended and whose nodes
+// have not all accepted that yet.
 type application struct {
 	api.Application
 	began       time.Time
@@ -17,7 +17,7 @@ type application struct {
 	wants       api.Wants
 	placeable   bool
 	filesReady  bool   // its files have arrived
-	ended       string // why, "" while it is not
+	ended       string // why it has ended, "" while it has not
 	conflict    string // the other user of its id, "" for none
 	executors   executors
 	orders      orders
@@ -64,7 +64,7 @@ func (a *application) holdSlots(p *executor, slots int) {
 	}
 }
 
-// adopt takes over what a node holds of the application.
+// adopt adds the executors that a node holds of the application.
 func (a *application) adopt(name string, incarnation int64, v *wire.HeldApplication) {
 	a.executors.next = max(a.executors.next, v.Last+1)
 	for _, x := range v.Executors {
@@ -105,7 +105,7 @@ func (a *application) reconcile(n *node, incarnation int64, v *wire.HeldApplicat
 			p.seen, p.state = true, x.State
 			a.updates.setState(x.State)
 			a.holdSlots(p, x.Slots-x.Held)
-		case p.incarnation != incarnation || !s.since.IsZero() && s.done >= s.due && n.askedAt.After(s.since):
+		case p.incarnation != incarnation || !s.since.IsZero() && s.done >= s.due && n.requestedAt.After(s.since):
 			a.executorLost(p, "its node monitor ended, and it with it")
 		}
 	}
@@ -115,7 +115,7 @@ func (a *application) reconcile(n *node, incarnation int64, v *wire.HeldApplicat
 			break
 		}
 	}
-	if v == nil && s.done > 0 && n.askedAt.After(s.since) {
+	if v == nil && s.done > 0 && n.requestedAt.After(s.since) {
 		s.done, s.since = 0, time.Time{} // it has lost what was ordered
 		a.orders.due(n.name)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // An application that is cancelled loses its executors and its grants; its process is
-// refused at every call, also when it registers again, and another one may take the id.
+// refused at every call, also when it registers again, and a new process may use the id.
 func TestCancel(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	d.serve(1)
@@ -34,7 +34,7 @@ func TestCancel(t *testing.T) {
 	refused("while it ends", err)
 	d.round()
 	if len(d.apps) != 0 || len(d.effects.withdraw) != 1 {
-		t.Errorf("%+v, taken back %v", d.apps, d.effects.withdraw)
+		t.Errorf("%+v, withdrawn %v", d.apps, d.effects.withdraw)
 	}
 	for _, n := range d.holds {
 		if n.Used != 0 {
@@ -49,7 +49,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Only so many are remembered.
+// A bounded number of cancelled applications is remembered.
 func TestCancelledAreForgotten(t *testing.T) {
 	d := newCluster(t)
 	for i := range int64(maxCancelled + 10) {
@@ -70,7 +70,7 @@ func TestCancelledAreForgotten(t *testing.T) {
 }
 
 // An explanation lists the other applications that wait, those that want most first.
-func TestRivals(t *testing.T) {
+func TestCompetitors(t *testing.T) {
 	d := newCluster(t, "a")
 	d.serve(1)
 	d.wants(1, api.Level{Name: "x", Total: 3}, api.Level{Name: "y", Total: 1, Class: "long"})

@@ -12,9 +12,9 @@ type candidate struct {
 	own  int   // executors of the application there
 }
 
-// chooseNodes chooses nodes for so many executors, one after the other: each goes to
-// the node with the fewest of the application, of those to the one with the most
-// free memory, then by name. It returns fewer when memory is short.
+// chooseNodes chooses nodes for n executors, one after the other: each is placed on
+// the node with the fewest executors of the application, among those on the one with
+// the most free memory, then by name. It returns fewer nodes when memory is short.
 func chooseNodes(places []candidate, n int, memory int64) (nodes []string) {
 	places = slices.Clone(places)
 	for range n {

@@ -39,7 +39,7 @@
 //
 // # Failures
 //
-//	executor ends        replaced after a pause; ten in a row with none running: final
+//	executor ends        it is replaced after a pause; ten in a row with none running: final
 //	node lost            its executors count as exited and are replaced at once
 //	application silent   for its lease: it has ended
 //	frontend lost        the application registers with another, which takes over;

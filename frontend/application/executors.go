@@ -13,7 +13,7 @@ type executors struct {
 	byID     map[string]*executor
 	next     int // number of the next one
 	restarts restarts
-	final    string // why nothing more is started, "" while executors are
+	final    string // why no other one is started, "" while they are
 }
 
 // executor is a process that was ordered from a node or found there.
@@ -23,7 +23,7 @@ type executor struct {
 	incarnation int64 // of the node
 	state       api.ExecutorState
 	seen        bool   // in the node's holdings
-	stop        bool   // it is to be stopped, and is not replaced
+	stop        bool   // it has to be stopped, and is not replaced
 	holds       string // key of the job that holds its slots, "" for none
 }
 

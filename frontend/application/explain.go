@@ -32,8 +32,8 @@ type LevelView struct {
 	Class   string  `json:"class"`
 	Why     string  `json:"why"`
 	Wanted  int64   `json:"wanted"`  // grants that it waits for
-	Had     int64   `json:"had"`     // grants that it was given
-	Seconds float64 `json:"waiting"` // since it was last given one, or wanted the first
+	Had     int64   `json:"had"`     // grants that it has received
+	Seconds float64 `json:"waiting"` // since it last received one, or first wanted one
 }
 
 // Views returns all applications here, by id.
@@ -87,7 +87,7 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 	e.Why = append(e.Why, v.sentence())
 	for i := range v.Executors {
 		if i == explained {
-			e.Why = append(e.Why, fmt.Sprintf("%d executors more.", len(v.Executors)-explained))
+			e.Why = append(e.Why, fmt.Sprintf("%d more executors.", len(v.Executors)-explained))
 			break
 		}
 		e.Why = append(e.Why, executorSentence(&v.Executors[i]))
@@ -99,7 +99,7 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 	}
 	for i := range v.Levels {
 		if i == explained {
-			e.Why = append(e.Why, fmt.Sprintf("%d levels more.", len(v.Levels)-explained))
+			e.Why = append(e.Why, fmt.Sprintf("%d more levels.", len(v.Levels)-explained))
 			break
 		}
 		e.Status.Tasks += int(v.Levels[i].Wanted)
@@ -116,7 +116,7 @@ func competitorSentences(list []competitor) (why []string) {
 	const most = 5
 	for i := range list {
 		if i == most {
-			return append(why, fmt.Sprintf("%d applications more wait at this frontend.", len(list)-most))
+			return append(why, fmt.Sprintf("%d more applications wait at this frontend.", len(list)-most))
 		}
 		r := &list[i]
 		why = append(why, fmt.Sprintf("Application %s waits at this frontend too, for %d short and %d long grants.", r.id, r.waits[sched.Short], r.waits[sched.Long]))
@@ -163,7 +163,7 @@ func (l *LevelView) sentence() string {
 }
 
 // competitors lists the other applications of this frontend that wait for grants,
-// those that wait for most first.
+// the ones that wait for most first.
 func (reg *registry) competitors(id string) (list []competitor) {
 	for _, a := range reg.apps {
 		r := competitor{id: a.ID}

@@ -85,7 +85,7 @@ func (r *rig) finish() {
 	if err := r.driver.Close(true); err != nil {
 		r.t.Error(err)
 	}
-	r.gone(last)
+	r.awaitEnd(last)
 	r.await("every slot is free", func() bool {
 		s, ok := r.state()
 		return ok && s.BusyGeneral+s.BusyReserved+s.QueuedShort+s.QueuedLong == 0 && s.Workers == 4
@@ -120,10 +120,10 @@ func (r *rig) state() (api.MasterState, bool) {
 	return api.MasterState{}, false
 }
 
-func (r *rig) gone(pids map[string]int) {
+func (r *rig) awaitEnd(pids map[string]int) {
 	r.t.Helper()
 	for id, pid := range pids {
-		r.await(fmt.Sprintf("the process of executor %s is gone", id), func() bool { return syscall.Kill(pid, 0) != nil })
+		r.await(fmt.Sprintf("the process of executor %s has ended", id), func() bool { return syscall.Kill(pid, 0) != nil })
 	}
 }
 
@@ -151,7 +151,8 @@ func (r *rig) pid(role cluster.Role, i int) int {
 	return 0
 }
 
-// sameExecutors waits for the work and sees that those of before have done it.
+// sameExecutors waits for the end of the work and checks that the executors are the
+// same as before.
 func (r *rig) sameExecutors(before map[string]int) {
 	r.t.Helper()
 	r.await("all work is done", func() bool { return r.driver.Ended("stage") >= pieces })
@@ -161,7 +162,7 @@ func (r *rig) sameExecutors(before map[string]int) {
 }
 
 // kill -9 of a node monitor: no executor outlives it, its work is done elsewhere,
-// and it is of use again when it is back.
+// and the node is used again when it is back.
 func TestNodeMonitorKilled(t *testing.T) {
 	r := newRig(t)
 	node := r.driver.States()[0].Node
@@ -173,7 +174,7 @@ func TestNodeMonitorKilled(t *testing.T) {
 	if err := r.Kill(cluster.NodeMonitor, i); err != nil {
 		t.Fatal(err)
 	}
-	r.gone(map[string]int{"1": pid})
+	r.awaitEnd(map[string]int{"1": pid})
 	if err := r.Restart(cluster.NodeMonitor, i); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +196,7 @@ func TestFrontendKilled(t *testing.T) {
 	r.finish()
 }
 
-// kill -9 of the master: executors live on, and slots are given again when it is
+// kill -9 of the master: executors live on, and slots are granted again when it is
 // back.
 func TestMasterKilled(t *testing.T) {
 	r := newRig(t)
@@ -221,27 +222,27 @@ func TestExecutorsKilled(t *testing.T) {
 	r.finish()
 }
 
-// Each kind of process stands still for 5 s.
-func TestStandstill(t *testing.T) {
+// Each kind of process is stopped for 5 s.
+func TestPausedProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("stops four processes for 5 s each; runs without -short")
 	}
 	for _, role := range []cluster.Role{cluster.NodeMonitor, cluster.Frontend, cluster.Master} {
 		t.Run(string(role), func(t *testing.T) {
 			r := newRig(t)
-			r.standstill(r.pid(role, 0))
+			r.pause(r.pid(role, 0))
 			r.finish()
 		})
 	}
 	t.Run("executor", func(t *testing.T) {
 		r := newRig(t)
-		r.standstill(r.driver.Pids()["1"])
+		r.pause(r.driver.Pids()["1"])
 		r.finish()
 	})
 }
 
-// standstill is the fault itself: it takes the time that it says.
-func (r *rig) standstill(pid int) {
+// pause stops a process for 5 s; the sleep is the fault itself.
+func (r *rig) pause(pid int) {
 	r.t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		r.t.Fatal(err)

@@ -44,13 +44,13 @@ func (reg *registry) orderSuperseded(a *application, node string, incarnation, t
 	}
 }
 
-// applyHoldings applies what a node holds; asked is when that was requested.
-func (reg *registry) applyHoldings(name string, h *wire.Holdings, asked, now time.Time) {
+// applyHoldings applies what a node holds; requested is when that was requested.
+func (reg *registry) applyHoldings(name string, h *wire.Holdings, requested, now time.Time) {
 	n := reg.nodes[name]
 	if n == nil {
 		return
 	}
-	n.holdingsKnown, n.used, n.askedAt = true, h.Used, asked
+	n.holdingsKnown, n.used, n.requestedAt = true, h.Used, requested
 	if h.Memory > 0 {
 		n.memory = h.Memory
 	}

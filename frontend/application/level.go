@@ -60,8 +60,8 @@ func (l *level) live() (n int64) {
 
 func (l *level) wanted() int64 { return max(0, l.Total-l.Had) }
 
-// outstanding corrects the count of what is outstanding to a possible one, and
-// returns it.
+// outstanding returns how many tasks are outstanding, and corrects a count that cannot
+// be true.
 func (l *level) outstanding() int64 {
 	n := l.offered - (l.Had - l.base)
 	if fitting := min(max(0, n), l.live()); fitting != n {
@@ -71,10 +71,10 @@ func (l *level) outstanding() int64 {
 	return n
 }
 
-// balance compares what is wanted with what is outstanding. It returns how many
-// more tasks are to be submitted, or which of the waiting ones are to be withdrawn,
-// those of the newest job first; the others keep their places in the queue. Jobs of
-// another class than the level now has are withdrawn whole.
+// balance compares what is wanted with what is outstanding. It returns how many tasks
+// have to be submitted, or which waiting ones have to be withdrawn, starting with the
+// newest job; the others keep their places in the queue. Jobs of another class than
+// the level now has are withdrawn whole.
 func (l *level) balance() (missing int64, cuts []withdrawal) {
 	outstanding := l.outstanding()
 	waiting := l.waiting(outstanding)
@@ -106,7 +106,7 @@ func (l *level) withdraw(i int, tasks int64) withdrawal {
 }
 
 // overdue reports whether the level has waited for so long that its waiting tasks
-// are to be placed again: they may wait in a group whose slots are taken for hours
+// have to be placed again: they may wait in a group whose slots are taken for hours
 // while another one has free slots. The interval doubles each time, so that a level
 // keeps its place in a queue for at least half of its wait.
 func (l *level) overdue(now time.Time) bool {

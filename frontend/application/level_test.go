@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-func TestSpread(t *testing.T) {
+func TestChooseNodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		places []candidate
 		need   int
@@ -38,7 +38,7 @@ func TestRestarts(t *testing.T) {
 	var pauses []time.Duration
 	for i := range 9 {
 		if r.executorFailed(now, time.Second, 0) {
-			t.Fatalf("it is over after %d", i+1)
+			t.Fatalf("final after %d failures", i+1)
 		}
 		pauses = append(pauses, r.notBefore.Sub(now))
 	}
@@ -46,34 +46,34 @@ func TestRestarts(t *testing.T) {
 		t.Errorf("%v, want %v", pauses, want)
 	}
 	if r.executorFailed(now, time.Second, 1) {
-		t.Error("it is over although an executor runs")
+		t.Error("final although an executor runs")
 	}
 	if !r.executorFailed(now, time.Second, 0) {
-		t.Error("it goes on for ever")
+		t.Error("not final after ten failures")
 	}
 	if r.executorFailed(now, wellAfter, 0) || r.notBefore.Sub(now) != firstPause {
 		t.Error("an executor that ran well does not reset the count")
 	}
 }
 
-func TestNews(t *testing.T) {
+func TestUpdates(t *testing.T) {
 	n := newUpdates()
 	state := func(id, s string) api.ExecutorState { return api.ExecutorState{ID: id, State: s} }
 	n.setState(state("1", "starting"))
 	n.setState(state("2", "starting"))
-	n.setState(state("2", "starting")) // is none
+	n.setState(state("2", "starting")) // changes nothing
 	first := n.since(0)
 	n.setState(state("1", "running"))
-	n.addNote("a word")
+	n.addNote("a note")
 	if len(first.Executors) != 2 || first.Version != 3 {
 		t.Errorf("%+v", first)
 	}
 	second := n.since(first.Version)
-	if want := (api.News{Version: 5, Executors: []api.ExecutorState{state("1", "running")}, Notes: []string{"a word"}}); fmt.Sprint(second) != fmt.Sprint(want) {
+	if want := (api.News{Version: 5, Executors: []api.ExecutorState{state("1", "running")}, Notes: []string{"a note"}}); fmt.Sprint(second) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", second, want)
 	}
 	if all := n.since(99); len(all.Executors) != 2 || len(all.Notes) != 1 {
-		t.Errorf("to one who asks with another frontend's version: %+v", all)
+		t.Errorf("since the version of another frontend: %+v", all)
 	}
 	for i := range 2000 {
 		n.addNote("x")
@@ -84,10 +84,9 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// world plays an application with one level against the level's books: grants come
-// to it in any order, some get lost on the way, some ends say the wrong thing, and
-// what it wants goes up and down.
-type play struct {
+// levelModel is an application with one level: grants reach it in any order, some are
+// lost, some ends are reported wrongly, and the number that it wants rises and falls.
+type levelModel struct {
 	l      level
 	number int   // of the last job
 	wanted int64 // by the application
@@ -96,23 +95,23 @@ type play struct {
 	bound  map[string]int // granted: the application has them, or had
 }
 
-func (p *play) tell() {
+func (p *levelModel) state() {
 	p.l.Total, p.l.Had = p.had+p.wanted, p.had
-	more, cuts := p.l.balance()
+	missing, cuts := p.l.balance()
 	for _, c := range cuts {
 		p.cut(c)
 	}
-	if more > 0 {
+	if missing > 0 {
 		p.number++
-		j := &levelJob{key: fmt.Sprint(p.number), class: p.l.class, tasks: int(more)}
+		j := &levelJob{key: fmt.Sprint(p.number), class: p.l.class, tasks: int(missing)}
 		p.l.submitted(j)
 		p.queued[j.key] = j.tasks
 	}
 }
 
-// cut takes tasks back: those that wait first. What is bound runs to its end, of
-// which nothing is reported.
-func (p *play) cut(c withdrawal) {
+// cut withdraws tasks, waiting ones first. Bound ones run to their end, which is not
+// reported.
+func (p *levelModel) cut(c withdrawal) {
 	if c.tasks == 0 {
 		delete(p.queued, c.key)
 		delete(p.bound, c.key)
@@ -123,7 +122,7 @@ func (p *play) cut(c withdrawal) {
 	p.bound[c.key] = max(0, p.bound[c.key]-(c.tasks-waiting))
 }
 
-func (p *play) sum() (n int64) {
+func (p *levelModel) sum() (n int64) {
 	for _, q := range p.queued {
 		n += int64(q)
 	}
@@ -144,13 +143,13 @@ func pick(rt *rapid.T, m map[string]int) string {
 	return rapid.SampledFrom(keys).Draw(rt, "job")
 }
 
-// Whatever happens, once the application has stated what it wants and every grant
-// that runs has ended, at least as many are on the way; and when it wants none
-// and takes what still comes, all is quiet soon.
+// After any history, once the application has stated what it wants and every running
+// grant has ended, at least as many grants are queued as it wants; and when it wants
+// none and accepts those that still arrive, they soon cease.
 func TestLevel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		p := &play{queued: map[string]int{}, bound: map[string]int{}}
-		// A level that this frontend takes over in the middle.
+		p := &levelModel{queued: map[string]int{}, bound: map[string]int{}}
+		// The application moved to this frontend after it had received grants.
 		p.had = rapid.Int64Range(0, 3).Draw(rt, "had")
 		p.l.base = p.had
 		grant := func(reaches bool) {
@@ -185,72 +184,72 @@ func TestLevel(t *testing.T) {
 			"wrong end": func(*rapid.T) { end(true) },
 			"wants":     func(rt *rapid.T) { p.wanted = rapid.Int64Range(0, 5).Draw(rt, "wanted") },
 			"class":     func(rt *rapid.T) { p.l.class = sched.Class(rapid.IntRange(0, 1).Draw(rt, "class")) },
-			"tell":      func(*rapid.T) { p.tell() },
+			"state":     func(*rapid.T) { p.state() },
 		})
 		for pick(rt, p.bound) != "" {
 			end(false)
 		}
-		p.tell()
+		p.state()
 		if p.sum() < p.wanted {
-			rt.Fatalf("%d grants are wanted and %d are on the way: %+v", p.wanted, p.sum(), p.l)
+			rt.Fatalf("%d grants are wanted and %d are queued: %+v", p.wanted, p.sum(), p.l)
 		}
 		for rounds := 0; p.sum() > 0; rounds++ {
 			if rounds > 100 {
-				rt.Fatalf("grants do not cease to come: %+v", p.l)
+				rt.Fatalf("grants do not cease: %+v", p.l)
 			}
 			grant(true)
 			end(false)
-			p.tell()
+			p.state()
 		}
 	})
 }
 
-// The usual way: a stage of 100 tasks, stated again at each step, is one job; when
-// less is wanted, so many of it go, also while some of it run.
+// The usual case: a stage of 100 tasks, stated again at each step, is one job; when
+// fewer are wanted, that many of its tasks are withdrawn, also while others run.
 func TestLevelJobs(t *testing.T) {
-	p := &play{queued: map[string]int{}, bound: map[string]int{}}
+	p := &levelModel{queued: map[string]int{}, bound: map[string]int{}}
 	p.wanted = 100
 	for range 50 {
-		p.tell()
+		p.state()
 		p.queued["1"]--
 		p.bound["1"]++
 		p.had++
 		p.wanted--
 	}
-	p.tell()
+	p.state()
 	if p.number != 1 || p.l.outstanding() != 50 || p.l.live() != 100 {
 		t.Errorf("%d jobs, %d outstanding: %+v", p.number, p.l.outstanding(), p.l)
 	}
 	p.wanted = 20 // others ran in slots that were kept
-	p.tell()
+	p.state()
 	if p.queued["1"] != 20 || p.bound["1"] != 50 || p.l.outstanding() != 20 {
 		t.Errorf("%v wait, %v run, %d outstanding", p.queued, p.bound, p.l.outstanding())
 	}
 	p.wanted = 25 // five tasks failed
-	p.tell()
+	p.state()
 	if p.queued["1"] != 20 || p.queued["2"] != 5 {
 		t.Errorf("%v", p.queued)
 	}
 	p.wanted = 18
-	p.tell() // the newest go first
+	p.state() // the newest are withdrawn first
 	if p.queued["1"] != 18 || p.queued["2"] != 0 || len(p.l.jobs) != 1 {
 		t.Errorf("%v", p.queued)
 	}
-	p.wanted = 0 // the last tasks run, and a straggler among them: nothing more may come
-	p.tell()
+	p.wanted = 0 // the last tasks run, one of them slowly: no further grant may arrive
+	p.state()
 	if p.queued["1"] != 0 || p.bound["1"] != 50 || p.l.outstanding() != 0 {
 		t.Errorf("%v wait, %v run, %d outstanding", p.queued, p.bound, p.l.outstanding())
 	}
 	p.wanted, p.l.class = 2, sched.Long
-	p.tell() // demoted: what waits, waits among the long ones
+	p.state() // demoted: its waiting tasks wait in the long queue
 	if p.queued["1"] != 0 || p.queued["3"] != 2 || len(p.l.jobs) != 1 || p.l.jobs[0].class != sched.Long {
 		t.Errorf("%v", p.queued)
 	}
 }
 
-// Waiting tasks are placed again, each time after twice as long; what runs stays,
+// Waiting tasks are placed again, each time after twice as long; running ones stay,
 // and a grant resets the interval.
-func TestWaitingIsPlacedAnew(t *testing.T) {
+func TestWaitingTasksAreReplaced(t *testing.T) {
 	d := newCluster(t, "a")
 	d.groups = 2
 	a := d.serve(1)
@@ -262,18 +261,18 @@ func TestWaitingIsPlacedAnew(t *testing.T) {
 	began := a.jobs.levels["x"].since
 	d.now = began
 	var at []time.Duration
-	for gave := len(d.effects.submit); d.now.Sub(began) < 20*time.Second; d.now = d.now.Add(100 * time.Millisecond) {
+	for submitted := len(d.effects.submit); d.now.Sub(began) < 20*time.Second; d.now = d.now.Add(100 * time.Millisecond) {
 		a.lastContact = d.now
 		d.tick(d.now)
-		if n := len(d.effects.submit); n > gave {
-			gave, at = n, append(at, d.now.Sub(began))
+		if n := len(d.effects.submit); n > submitted {
+			submitted, at = n, append(at, d.now.Sub(began))
 		}
 	}
 	if want := "[1s 2s 4s 8s 16s]"; fmt.Sprint(at) != want {
 		t.Errorf("placed again after %v, want %v", at, want)
 	}
 	if c := d.effects.withdraw; len(c) != 5 || c[0] != (withdrawal{first, 2}) || c[1].tasks != 0 {
-		t.Errorf("taken back: %v", c)
+		t.Errorf("withdrawn: %v", c)
 	}
 	l := a.jobs.levels["x"]
 	if l.outstanding() != 2 || l.live() != 3 {
@@ -282,12 +281,12 @@ func TestWaitingIsPlacedAnew(t *testing.T) {
 	x.Had = 2
 	d.wants(1, x)
 	if l.lastReplaced != 0 || l.overdue(d.now) {
-		t.Error("a grant came, and it counts on")
+		t.Error("a grant did not reset the interval")
 	}
 	d.groups = 1
 	before := len(d.effects.submit)
 	a.lastContact = d.now.Add(time.Minute)
 	if d.tick(d.now.Add(time.Minute)); len(d.effects.submit) != before {
-		t.Error("with one group there is nowhere else to wait")
+		t.Error("tasks were placed again although there is one group")
 	}
 }

@@ -42,7 +42,7 @@ func (s *Service) applyMembership(i int, m *wire.Membership) {
 	})
 }
 
-// followNode begins to follow a node. The caller holds the lock.
+// followNode starts the goroutines that follow a node. The caller holds the lock.
 func (s *Service) followNode(reg *registry, r *wire.MemberNode) {
 	client, closeClient, err := s.cfg.Dial(r.Name, r.Address)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Service) sendOrder(ctx context.Context, n *node, client Node, o *wire.O
 func (s *Service) followHoldings(ctx context.Context, n *node, client Node) {
 	var last wire.Holdings
 	for ctx.Err() == nil {
-		asked := time.Now()
+		requested := time.Now()
 		call, cancel := context.WithTimeout(ctx, holdingWait+callTimeout)
 		h, err := client.Holdings(call, s.cfg.Frontend, last.Incarnation, last.Version, holdingWait)
 		cancel()
@@ -127,7 +127,7 @@ func (s *Service) followHoldings(ctx context.Context, n *node, client Node) {
 		last = h
 		s.update(func(reg *registry, now time.Time) {
 			if reg.nodes[n.name] == n {
-				reg.applyHoldings(n.name, &h, asked, now)
+				reg.applyHoldings(n.name, &h, requested, now)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // The reason for waiting lists the users of the memory of each node.
-func TestWhyNowhereNamesTheHolders(t *testing.T) {
+func TestRefusalListsMemoryUsers(t *testing.T) {
 	d := newCluster(t, "a")
 	d.serve(3) // 900 MB of the node's 1000
 	d.round()
@@ -21,15 +21,15 @@ func TestWhyNowhereNamesTheHolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	why := d.newPlacement(d.now).refusal(d.apps["late"], 2)
-	for _, part := range []string{`2 executors of 200 MB each of application "late"`, `node "a" has 1000 MB`, "950 MB of them taken (app 900 MB, applications of other frontends 50 MB)", "give executors less memory"} {
+	for _, part := range []string{`2 executors of 200 MB each of application "late"`, `node "a" has 1000 MB`, "950 MB of them in use (app 900 MB, applications of other frontends 50 MB)", "give executors less memory"} {
 		if !strings.Contains(why, part) {
-			t.Errorf("%q does not say %q", why, part)
+			t.Errorf("%q does not contain %q", why, part)
 		}
 	}
 }
 
-// An executor that is gone with its node is no failure of its application's.
-func TestLostNodeIsNobodysFault(t *testing.T) {
+// An executor that is lost with its node is not a failure of its application.
+func TestLostNodeIsNotAFailure(t *testing.T) {
 	d := newCluster(t, "a")
 	a := d.serve(1)
 	d.round()
@@ -40,10 +40,10 @@ func TestLostNodeIsNobodysFault(t *testing.T) {
 	}
 }
 
-// A pass over many applications on many nodes is part of each tenth of a second.
-func BenchmarkPass(b *testing.B) {
+// A tick over many applications on many nodes happens ten times a second.
+func BenchmarkTick(b *testing.B) {
 	const nodes, apps = 100, 300
-	d := &cluster{registry: newRegistry("f1", "f1:1", time.Hour), t: &testing.T{}, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
+	d := &cluster{registry: newRegistry("f1", "f1:1", time.Hour), t: &testing.T{}, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, unreachable: map[string]bool{}}
 	for i := range nodes {
 		d.join(fmt.Sprint("node-", i), 1)
 		d.nodes[fmt.Sprint("node-", i)].holdingsKnown = true
@@ -62,8 +62,8 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// The memory that one application gets in a tick is not free for the next.
-func TestApplicationsShareTheRoom(t *testing.T) {
+// The memory that one application is given in a tick is not free for the next one.
+func TestMemoryIsCountedOnce(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	d.round()
 	for _, id := range []string{"x", "y", "z"} {
@@ -78,7 +78,7 @@ func TestApplicationsShareTheRoom(t *testing.T) {
 		t.Errorf("ordered on nodes of 1000 MB: %v", r.ordered)
 	}
 	for id, a := range d.apps {
-		waits := d.show(a) == "@ waiting" && strings.Contains(a.updates.states[0].Reason, "700 MB of them taken")
+		waits := d.show(a) == "@ waiting" && strings.Contains(a.updates.states[0].Reason, "700 MB of them in use")
 		if waits != (id == "z") {
 			t.Errorf("application %s: %s", id, d.show(a))
 		}

@@ -19,8 +19,8 @@ func (pl *placement) usersOf(n *node) string {
 	return list
 }
 
-// countUsers returns the applications that use a node's memory; the rest is that of
-// other frontends.
+// countUsers computes usersOf. Memory that no application here uses belongs to
+// applications of other frontends.
 func (pl *placement) countUsers(node string, used int64) string {
 	var list []api.Share
 	for id, a := range pl.reg.apps { // Shares sorts them
@@ -42,7 +42,7 @@ func (pl *placement) refusal(a *application, n int) string {
 	for _, name := range slices.Sorted(maps.Keys(pl.reg.nodes)) {
 		const most = 3
 		if len(parts) == most {
-			parts = append(parts, fmt.Sprintf("and %d nodes more", len(pl.reg.nodes)-most))
+			parts = append(parts, fmt.Sprintf("and %d more nodes", len(pl.reg.nodes)-most))
 			break
 		}
 		v, s := pl.reg.nodes[name], a.orders.deliveries[name]
@@ -52,7 +52,7 @@ func (pl *placement) refusal(a *application, n int) string {
 		case !v.holdingsKnown:
 			parts = append(parts, fmt.Sprintf("node %q does not answer", name))
 		default:
-			parts = append(parts, fmt.Sprintf("node %q has %d MB for executors, %d MB of them taken%s", name, v.memory, v.used+pl.ordered[name], pl.usersOf(v)))
+			parts = append(parts, fmt.Sprintf("node %q has %d MB for executors, %d MB of them in use%s", name, v.memory, v.used+pl.ordered[name], pl.usersOf(v)))
 		}
 	}
 	what := "no node is registered with a master"

@@ -50,7 +50,7 @@ type node struct {
 	memory        int64         // MB, as the membership has it
 	used          int64         // MB, by its last holdings
 	holdingsKnown bool          // they have arrived once
-	askedAt       time.Time     // when its last holdings were requested
+	requestedAt   time.Time     // when its last holdings were requested
 	missingSince  time.Time     // since when it is missing from the memberships; zero while it is on one
 	wake          chan struct{} // orders are due; of size 1
 	stop          func()        // ends its goroutines

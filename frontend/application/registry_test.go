@@ -13,18 +13,18 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// cluster is a registry with nodes that carry out their orders: each holds what the orders
-// it accepted say, as a node monitor would.
+// cluster is a registry with nodes that carry out their orders: each holds what the
+// orders that it accepted state, as a node monitor would.
 type cluster struct {
 	*registry
-	t     *testing.T
-	now   time.Time
-	holds map[string]*wire.Holdings
-	alone map[string]bool // nodes that orders do not reach
+	t           *testing.T
+	now         time.Time
+	holds       map[string]*wire.Holdings
+	unreachable map[string]bool // nodes that orders do not reach
 }
 
 func newCluster(t *testing.T, nodes ...string) *cluster {
-	d := &cluster{registry: newRegistry("f1", "f1:1", 15*time.Second), t: t, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, alone: map[string]bool{}}
+	d := &cluster{registry: newRegistry("f1", "f1:1", 15*time.Second), t: t, now: time.Unix(1000, 0), holds: map[string]*wire.Holdings{}, unreachable: map[string]bool{}}
 	for _, name := range nodes {
 		d.join(name, 1)
 	}
@@ -44,7 +44,7 @@ func (d *cluster) round() {
 		d.now = d.now.Add(time.Millisecond)
 		for _, name := range sortedNodes(d.holds) {
 			for _, id := range sortedApps(d.apps) {
-				if a := d.apps[id]; a != nil && !d.alone[name] {
+				if a := d.apps[id]; a != nil && !d.unreachable[name] {
 					if o := d.order(a, name); o != nil {
 						d.orderAnswered(o, name, d.obey(name, o), d.now)
 					}
@@ -78,7 +78,7 @@ func sortedApps(m map[string]*application) []string {
 	return list
 }
 
-// obey does what a node monitor does with an order.
+// obey applies an order as a node monitor does.
 func (d *cluster) obey(name string, o *wire.Order) wire.OrderReply {
 	h := d.holds[name]
 	at := slices.IndexFunc(h.Applications, func(a wire.HeldApplication) bool { return a.ID == o.Application.ID })
@@ -162,23 +162,23 @@ func (d *cluster) show(a *application) string {
 	return strings.Join(list, ", ")
 }
 
-func (d *cluster) wantShown(a *application, want string) {
+func (d *cluster) wantStates(a *application, want string) {
 	d.t.Helper()
 	if got := d.show(a); got != want {
-		d.t.Errorf("told %q, want %q", got, want)
+		d.t.Errorf("executors %q, want %q", got, want)
 	}
 }
 
-func TestFootprint(t *testing.T) {
+func TestExecutorsWanted(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	a := d.serve(3)
-	d.wantShown(a, "1@a running, 2@b running, 3@a running")
-	d.wants(2) // less does not kill what runs
-	d.wantShown(a, "1@a running, 2@b running, 3@a running")
+	d.wantStates(a, "1@a running, 2@b running, 3@a running")
+	d.wants(2) // wanting fewer does not stop running ones
+	d.wantStates(a, "1@a running, 2@b running, 3@a running")
 	a.wants.Stop = nil
 	d.want(a, &api.Wants{Sequence: 99, Executors: 2, Stop: []string{"1"}}, nil, d.now)
 	d.round()
-	d.wantShown(a, "1@a exited, 2@b running, 3@a running")
+	d.wantStates(a, "1@a exited, 2@b running, 3@a running")
 	d.want(a, &api.Wants{Sequence: 98, Executors: 9}, nil, d.now) // an older state
 	d.round()
 	if len(a.executors.byID) != 2 {
@@ -186,49 +186,50 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
-// One on every node: also on those that come later; one that has no room is left
-// out.
+// An application with one executor on every node also gets one on nodes that join
+// later, and none on a node without enough memory.
 func TestEveryNode(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	d.nodes["b"].memory, d.holds["b"].Memory = 100, 100
 	a := d.serve(api.EveryNode)
-	d.wantShown(a, "1@a running")
+	d.wantStates(a, "1@a running")
 	d.join("c", 1)
 	d.round()
-	d.wantShown(a, "1@a running, 2@c running")
+	d.wantStates(a, "1@a running, 2@c running")
 	e := newCluster(t)
 	b := e.serve(api.EveryNode)
 	e.now = e.now.Add(3 * time.Second)
 	e.tick(e.now)
-	e.wantShown(b, "@ waiting")
+	e.wantStates(b, "@ waiting")
 	version := b.updates.version
 	for range 10 {
 		e.tick(e.now)
 	}
 	if b.updates.version != version {
-		t.Error("its waiting is reported again and again")
+		t.Error("its waiting is reported repeatedly")
 	}
 	e.join("a", 1)
 	e.round()
-	e.wantShown(b, "1@a running")
+	e.wantStates(b, "1@a running")
 }
 
-// Before the files have arrived, and the holdings are known, nothing is started.
-func TestWaitsToSettle(t *testing.T) {
+// No executor is started before the files have arrived and the holdings are known.
+func TestNothingStartsBeforeFilesAndHoldings(t *testing.T) {
 	d := newCluster(t)
 	a := d.serve(1)
-	d.wantShown(a, "")
+	d.wantStates(a, "")
 	d.join("a", 1)
 	a.filesReady = false
 	d.round()
-	d.wantShown(a, "")
+	d.wantStates(a, "")
 	a.filesReady = true
 	d.round()
-	d.wantShown(a, "1@a running")
+	d.wantStates(a, "1@a running")
 }
 
-// What ends by itself is replaced after a pause; ten in a row are enough.
-func TestReplaced(t *testing.T) {
+// An executor that ends by itself is replaced after a pause; ten ends in a row are
+// final.
+func TestExitedExecutorIsReplaced(t *testing.T) {
 	d := newCluster(t, "a")
 	a := d.serve(1)
 	for n := 1; n <= maxFailures; n++ {
@@ -247,60 +248,61 @@ func TestReplaced(t *testing.T) {
 }
 
 // A restarted node monitor holds nothing: its executors are replaced at once.
-func TestNodeAnew(t *testing.T) {
+func TestNodeMonitorRestarted(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	a := d.serve(2)
 	d.join("a", 2)
 	d.round()
-	d.wantShown(a, "1@a exited, 2@b running, 3@a running")
+	d.wantStates(a, "1@a exited, 2@b running, 3@a running")
 	if a.executors.restarts.failures != 0 {
-		t.Error("it counts as its own failure")
+		t.Error("the restart of a node counts as a failure of the application")
 	}
 	d.nodeLost("b", d.now)
 	delete(d.holds, "b")
 	d.round()
-	d.wantShown(a, "1@a exited, 2@b exited, 3@a running, 4@a running")
+	d.wantStates(a, "1@a exited, 2@b exited, 3@a running, 4@a running")
 }
 
-// A node that was lost, and was not, ends what it had: others are in its place.
-func TestNodeBack(t *testing.T) {
+// A live node that was declared lost stops its executors when it returns: others have
+// replaced them.
+func TestLostNodeReturns(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	a := d.serve(2)
-	stood := d.holds["a"]
+	before := d.holds["a"]
 	d.nodeLost("a", d.now)
 	delete(d.holds, "a")
 	d.round()
-	d.wantShown(a, "1@a exited, 2@b running, 3@b running")
+	d.wantStates(a, "1@a exited, 2@b running, 3@b running")
 	d.join("a", 1)
-	d.holds["a"] = stood
+	d.holds["a"] = before
 	d.round()
 	if x := d.held("a", "1").State.State; x != api.ExecutorExited {
 		t.Errorf("executor 1 is %s", x)
 	}
-	d.wantShown(a, "1@a exited, 2@b running, 3@b running")
+	d.wantStates(a, "1@a exited, 2@b running, 3@b running")
 }
 
-// The lease of a node ran out while this frontend stood still: the order is repeated,
-// and starts others.
-func TestNodeForgot(t *testing.T) {
+// The node ended the executors because its lease expired while this frontend was
+// paused: the order is repeated and starts others.
+func TestNodeLeaseExpired(t *testing.T) {
 	d := newCluster(t, "a")
 	a := d.serve(1)
 	d.holds["a"].Applications = nil
 	d.round()
-	d.wantShown(a, "1@a exited, 2@a running")
+	d.wantStates(a, "1@a exited, 2@a running")
 }
 
-func TestTakenOver(t *testing.T) {
+func TestTakeover(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	d.holds["a"].Applications = []wire.HeldApplication{{ID: "app", Incarnation: 7, Frontend: "f2", Tenure: 4, Last: 9, Executors: []wire.HeldExecutor{
 		{State: api.ExecutorState{ID: "8", Node: "a", State: api.ExecutorExited}}, {State: api.ExecutorState{ID: "9", Node: "a", State: api.ExecutorRunning}},
 	}}}
 	a := d.serve(2)
-	d.wantShown(a, "10@b running, 9@a running")
+	d.wantStates(a, "10@b running, 9@a running")
 	if a.orders.tenure != 5 || d.holds["a"].Applications[0].Frontend != "f1" {
 		t.Errorf("tenure %d; the node has %+v", a.orders.tenure, d.holds["a"].Applications[0])
 	}
-	// Another one takes it over in turn: this one gives it up, and stops nothing.
+	// A third frontend takes it over: this one forgets it, and stops nothing.
 	d.wants(2, api.Level{Name: "l", Total: 3})
 	d.effects = effects{orders: map[string]bool{}}
 	d.holds["b"].Applications[0].Tenure, d.holds["b"].Applications[0].Frontend = 6, "f3"
@@ -313,14 +315,14 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-func TestSecondWithItsID(t *testing.T) {
+func TestSecondProcessWithTheSameID(t *testing.T) {
 	d := newCluster(t, "a")
 	d.serve(1)
 	other := api.Application{ID: "app", Incarnation: 8}
 	if err := d.register(&other, d.now); err == nil || !strings.Contains(err.Error(), "another process with this id is alive") {
 		t.Error(err)
 	}
-	// With another frontend, the nodes tell.
+	// When it is registered with another frontend, the nodes report it.
 	e := newCluster(t, "a")
 	e.holds["a"].Applications = []wire.HeldApplication{{ID: "app", Incarnation: 8, Frontend: "f2", Tenure: 1}}
 	e.serve(1)
@@ -331,33 +333,34 @@ func TestSecondWithItsID(t *testing.T) {
 	}
 }
 
-// A silent application is over: orders are repeated until its nodes accept them, then it is
-// forgotten.
-func TestSilent(t *testing.T) {
+// A silent application has ended: orders are repeated until its nodes accept them,
+// then it is forgotten.
+func TestSilentApplicationEnds(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	a := d.serve(2)
-	d.alone["b"] = true
+	d.unreachable["b"] = true
 	d.now = d.now.Add(16 * time.Second)
 	d.tick(d.now)
 	d.round()
 	if a.ended == "" || d.apps["app"] == nil || len(d.holds["a"].Applications) != 0 {
-		t.Errorf("over %q; node a has %+v", a.ended, d.holds["a"].Applications)
+		t.Errorf("ended %q; node a has %+v", a.ended, d.holds["a"].Applications)
 	}
 	if _, err := d.lookup("app", 7, d.now); err == nil {
 		t.Error("it is served")
 	}
-	d.alone["b"] = false
+	d.unreachable["b"] = false
 	d.round()
 	if d.apps["app"] != nil || len(d.holds["b"].Applications) != 0 {
 		t.Error("it is not forgotten")
 	}
 }
 
-// What a node refuses is tried elsewhere; what all refuse for good is final.
-func TestRefused(t *testing.T) {
+// An executor that a node refuses is tried elsewhere; one that all nodes refuse for
+// good is final.
+func TestRefusedExecutor(t *testing.T) {
 	d := newCluster(t, "a", "b")
 	a := d.serve(0)
-	d.alone["a"], d.alone["b"] = true, true
+	d.unreachable["a"], d.unreachable["b"] = true, true
 	d.wants(1)
 	refuse := func(name string) {
 		d.t.Helper()
@@ -370,7 +373,7 @@ func TestRefused(t *testing.T) {
 		d.applyHoldings(name, h, d.now, d.now)
 	}
 	refuse("a")
-	d.wantShown(a, "1@a exited")
+	d.wantStates(a, "1@a exited")
 	refuse("b")
 	last := a.updates.states[len(a.updates.states)-1]
 	if !last.Final || !strings.Contains(last.Reason, "no Java on a") || !strings.Contains(last.Reason, "no Java on b") {
@@ -378,7 +381,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Levels that are left out lose their jobs; a class is that of the level.
+// The jobs of a level that is no longer stated are cancelled; jobs have the class of
+// their level.
 func TestLevels(t *testing.T) {
 	d := newCluster(t, "a")
 	a := d.serve(1)
@@ -387,7 +391,7 @@ func TestLevels(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	x := d.effects.submit[0].Key
-	d.apps["app"].jobs.taskEnded("x", x, true) // it never reached the application: another
+	d.apps["app"].jobs.taskEnded("x", x, true) // it never reached the application: another one is submitted
 	if g := d.effects.submit; len(g) != 3 || g[2].Tasks != 1 || g[2].Level != "x" {
 		t.Errorf("%+v", g)
 	}

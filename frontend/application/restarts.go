@@ -4,8 +4,8 @@ import "time"
 
 // An executor that ends by itself is replaced, the first time after firstPause,
 // then after twice as long each time, up to lastPause. One that ran for wellAfter
-// resets the count. After maxFailures in a row with
-// no other executor running, nothing more is started.
+// resets the count. After maxFailures in a row with no other executor running, no
+// other one is started.
 const (
 	firstPause  = 100 * time.Millisecond
 	lastPause   = 10 * time.Second
@@ -13,7 +13,7 @@ const (
 	maxFailures = 10
 )
 
-// restarts counts the ends of executors in a row.
+// restarts counts the consecutive ends of executors.
 type restarts struct {
 	failures  int
 	notBefore time.Time

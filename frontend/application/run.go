@@ -15,11 +15,9 @@ const (
 	pauseLeast  = 100 * time.Millisecond // after a call that failed or was refused
 )
 
-// Run follows masters and nodes from the first application until ctx is done. It
+// Run follows masters and nodes from the first application until ctx is done, and
 // returns when every goroutine of the service has ended. Orders stay in force:
-// another frontend may take the applications over.
-//
-// It may be called once.
+// another frontend may take over the applications. Run may be called once.
 func (s *Service) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() { close(s.done) })()
 	select {

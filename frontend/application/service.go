@@ -12,8 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Jobs is what the service needs of its frontend. Calls return at once and take
-// effect later, in their order.
+// Jobs is what the service needs of its frontend. Calls return at once and become
+// effective later, in their order.
 type Jobs interface {
 	// Submit enters a job. The service's TaskEnded is called for each of its tasks.
 	Submit(Job)
@@ -52,7 +52,7 @@ type Config struct {
 type Service struct {
 	cfg   Config
 	first chan struct{} // closed with the first application
-	done  chan struct{} // closed when Run is to end
+	done  chan struct{} // closed when the context of Run is done
 
 	mu          sync.Mutex
 	registry    *registry
@@ -97,7 +97,7 @@ func (s *Service) update(change func(reg *registry, now time.Time)) {
 		if n := s.registry.nodes[name]; n != nil {
 			select {
 			case n.wake <- struct{}{}:
-			default: // it is woken already
+			default: // it has been woken already
 			}
 		}
 	}
@@ -105,8 +105,8 @@ func (s *Service) update(change func(reg *registry, now time.Time)) {
 	clear(e.orders)
 }
 
-// News waits until something has changed, or the wait is over, which is half
-// the lease at most: it renews that.
+// News returns what has changed since the version, after a wait for a change, which
+// lasts at most half of the lease. A call renews the lease.
 func (s *Service) News(ctx context.Context, app string, incarnation, version int64, wait time.Duration) (api.News, error) {
 	timer := time.NewTimer(min(max(wait, 0), s.cfg.Lease/2))
 	defer timer.Stop()
@@ -130,7 +130,7 @@ func (s *Service) News(ctx context.Context, app string, incarnation, version int
 		case <-s.done:
 			over = true
 		case <-ctx.Done():
-			return n, nil // the caller has gone
+			return n, nil // the caller has given up
 		}
 	}
 }

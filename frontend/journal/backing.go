@@ -6,7 +6,7 @@ import "github.com/pigeon-sched/pigeon/frontend/journal/store"
 // changed by batches. [store.Disk] is one; one that replicates each batch to other
 // hosts before it is durable can stand in its place.
 type backing interface {
-	// Append makes the changes of the batch, all or none, after those of every batch
+	// Append applies the changes of the batch, all or none, after those of every batch
 	// before it. With durable it returns when they can no longer be lost. The journal
 	// calls it from one goroutine.
 	Append(b *store.Batch, durable bool) error
@@ -16,7 +16,7 @@ type backing interface {
 	// their order, with their values as of the moment of the call: over all keys, that
 	// is a snapshot. Batches may be appended meanwhile.
 	Scan(from, to []byte, visit func(key, value []byte) error) error
-	// Space returns how many bytes the store takes and how many more it may take.
+	// Space returns how many bytes the store occupies and how many more are free.
 	Space() (used, free uint64, err error)
 	// NewestLog names the file that held the newest batches at the opening, for
 	// errors.

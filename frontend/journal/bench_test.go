@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// BenchmarkFsync is what one append and fsync cost on this disk, to read the
-// others by.
+// BenchmarkFsync measures one append and fsync on this disk, as a reference for the
+// other benchmarks.
 func BenchmarkFsync(b *testing.B) {
 	f, err := os.Create(filepath.Join(b.TempDir(), "f"))
 	must(b, err)
@@ -62,7 +62,7 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
-// BenchmarkTaskEnds takes results as a frontend does: single ones from many
+// BenchmarkTaskEnds appends results as a frontend does: single ones from many
 // nodes, 64 waiting at a time, and in reports of 20.
 func BenchmarkTaskEnds(b *testing.B) {
 	for _, batch := range []int{1, 20} {
@@ -87,7 +87,7 @@ func BenchmarkTaskEnds(b *testing.B) {
 	}
 }
 
-// BenchmarkLife takes single-task jobs through accepted, placed, task and job
+// BenchmarkLife appends the records of single-task jobs: accepted, placed, task and job
 // ended, 64 at a time, and reports how large the journal has become.
 func BenchmarkLife(b *testing.B) {
 	j, _, _ := open(b, b.TempDir(), Options{})

@@ -29,7 +29,7 @@ func onFS(fs vfs.FS) Options {
 	}}
 }
 
-// child is what a process started by a test does in its place.
+// child runs in a process that a test has started.
 func child(mode, dir string) error {
 	switch mode {
 	case "append":
@@ -52,12 +52,12 @@ func childAppend(dir string) error {
 	}
 	var mu sync.Mutex
 	out := bufio.NewWriter(os.Stdout)
-	say := func(what string) {
+	print := func(what string) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintln(out, what)
 		if err := out.Flush(); err != nil {
-			os.Exit(1) // the parent is gone
+			os.Exit(1) // the parent has ended
 		}
 	}
 	failed := make(chan error, 8)
@@ -69,12 +69,12 @@ func childAppend(dir string) error {
 					failed <- err
 					return
 				}
-				say("accepted " + key)
+				print("accepted " + key)
 				if err := appendWait(j, taskEnd(key, 1)); err != nil {
 					failed <- err
 					return
 				}
-				say("ended " + key)
+				print("ended " + key)
 			}
 		}()
 	}
@@ -91,8 +91,8 @@ func childHold(dir string) error {
 	return errors.Join(err, j.Close())
 }
 
-// childFull has no room for files of the given kind any more once a first job is
-// accepted, and prints the answers to the next ones.
+// childFull accepts one job, lets writes to files of the given kind fail, and prints
+// the answers to the next jobs.
 func childFull(dir, ext string) error {
 	var full errorfs.Toggle
 	full.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -118,7 +118,7 @@ func childFull(dir, ext string) error {
 	return nil
 }
 
-// childOpenFull opens a journal on a disk that has no room for a table.
+// childOpenFull opens a journal on a disk without space for a table.
 func childOpenFull(dir string) error {
 	full := errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if strings.HasSuffix(op.Path, ".sst") && op.Kind == errorfs.OpCreate {
@@ -210,13 +210,13 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	j, _, _ := open(t, dir, Options{})
 	err = refusal(dir, Options{})
 	if e := fourParts(t, err); !strings.Contains(e.What, fmt.Sprintf("process %d ", os.Getpid())) {
-		t.Fatalf("a second opening in one process says %v", e)
+		t.Fatalf("a second opening in one process returns %v", e)
 	}
 	must(t, j.Close())
 }
 
 // A full disk breaks the journal for good: every record gets the error, nothing is
-// acknowledged, and with room again a new process finds all it acknowledged.
+// acknowledged, and once there is space again a new process finds all it acknowledged.
 func TestDiskFull(t *testing.T) {
 	for _, ext := range []string{".log", ".sst"} {
 		t.Run(ext, func(t *testing.T) {
@@ -230,11 +230,11 @@ func TestDiskFull(t *testing.T) {
 			}
 			must(t, cmd.Wait())
 			if lines != 4 {
-				t.Fatalf("the child said %d lines, not 4", lines)
+				t.Fatalf("the child printed %d lines, not 4", lines)
 			}
 			cmd, out, _ = startChild(t, "open full", dir)
 			if !out.Scan() || !strings.Contains(out.Text(), "no space left on device") || !strings.Contains(out.Text(), "make room") {
-				t.Fatalf("opening on the full disk says %q", out.Text())
+				t.Fatalf("opening on the full disk prints %q", out.Text())
 			}
 			must(t, cmd.Wait())
 			j, _, got := open(t, dir, Options{})

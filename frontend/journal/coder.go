@@ -15,13 +15,13 @@ const valueVersion = 1
 
 var (
 	errShort = errors.New("the value ends in the middle of a field")
-	errLong  = errors.New("the value goes on after its last field")
+	errLong  = errors.New("bytes follow the last field of the value")
 )
 
-// coder appends the fields of a value to out or, when reading, fills them from in.
-// One list of fields so serves both directions. Writing changes no field. In is a string, so that the
-// strings of a value share one copy of it. The first error of reading sticks, and
-// every later field reads as zero.
+// coder appends the fields of a value to out or, when reading, sets them from in,
+// so that one list of fields serves both directions. Writing changes no field. in is
+// a string, so that the strings of a value share one copy of it. After the first
+// error of reading every field reads as zero.
 type coder struct {
 	reading bool
 	out     []byte
@@ -43,7 +43,7 @@ func reader(v []byte) coder {
 	return c
 }
 
-// end returns the first error of reading, or that something is left over.
+// end returns the first error of reading, or errLong when bytes are left over.
 func (c *coder) end() error {
 	if c.err == nil && c.in != "" {
 		return errLong
@@ -57,8 +57,8 @@ func (c *coder) fail(err error) {
 	}
 }
 
-// take returns the next n bytes, "" when there are fewer.
-func (c *coder) take(n uint64) string {
+// next returns the next n bytes, "" when there are fewer.
+func (c *coder) next(n uint64) string {
 	if n > uint64(len(c.in)) {
 		c.fail(errShort)
 		return ""
@@ -81,7 +81,7 @@ func (c *coder) byte(v *byte) {
 		return
 	}
 	*v = 0
-	if s := c.take(1); s != "" {
+	if s := c.next(1); s != "" {
 		*v = s[0]
 	}
 }
@@ -163,7 +163,7 @@ func (c *coder) fixed(v *uint64) {
 		return
 	}
 	*v = 0
-	s := c.take(8)
+	s := c.next(8)
 	for i := range len(s) {
 		*v = *v<<8 | uint64(s[i])
 	}
@@ -186,21 +186,24 @@ func text[T ~string](c *coder, v *T) {
 	n := uint64(len(*v))
 	c.uint(&n)
 	if c.reading {
-		*v = T(c.take(n))
+		*v = T(c.next(n))
 		return
 	}
 	c.out = append(c.out, *v...)
 }
 
 func (c *coder) bytes(v *[]byte) {
-	s := string(*v)
-	if text(c, &s); c.reading && s != "" {
+	n := uint64(len(*v))
+	c.uint(&n)
+	if !c.reading {
+		c.out = append(c.out, *v...)
+	} else if s := c.next(n); s != "" {
 		*v = []byte(s)
 	}
 }
 
-// length codes how many elements follow. Each takes at least one byte, so a
-// damaged length cannot ask for more memory than the value itself takes.
+// length codes how many elements follow. Each occupies at least one byte, so a
+// damaged length cannot make the reader allocate more than the value occupies.
 func (c *coder) length(n int) int {
 	u := uint64(n)
 	c.uint(&u)

@@ -71,7 +71,7 @@ func drawEvent(t *rapid.T, job sched.JobID) Record {
 	return e
 }
 
-func TestCodecGivesBackWhatWasPut(t *testing.T) {
+func TestCodecRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawSubmission(t)
 		got, err := decodeSubmission(encodeSubmission(want))
@@ -113,7 +113,7 @@ func TestEqualPayloadsAreStoredOnce(t *testing.T) {
 		s.Request.Tasks[i].Payload = api.Payload{Message: make([]byte, 4096)}
 	}
 	if n := len(encodeSubmission(s)); n > 4096+1000*6+200 {
-		t.Fatalf("1000 tasks with one payload of 4096 bytes take %d bytes", n)
+		t.Fatalf("1000 tasks with one payload of 4096 bytes occupy %d bytes", n)
 	}
 	s.Request.Tasks[500].Payload.Message = make([]byte, 4000)
 	back, err := decodeSubmission(encodeSubmission(s))

@@ -104,7 +104,7 @@ func (im *image) wholeAt(off int) int {
 	return n
 }
 
-func TestUntouchedImageIsSound(t *testing.T) {
+func TestUntouchedImageOpens(t *testing.T) {
 	im := crashImage(t, 5)
 	j, rep, got := open(t, im.write(t, 5, unchanged), Options{})
 	must(t, j.Close())
@@ -377,8 +377,8 @@ func TestDamagedWitnessIsRefused(t *testing.T) {
 	}
 }
 
-// The ring of numbers goes round: the numbers that were overwritten are no hole.
-func TestNumbersGoRound(t *testing.T) {
+// The ring of numbers wraps around: overwritten numbers are no hole.
+func TestNumbersWrapAround(t *testing.T) {
 	dir := t.TempDir()
 	j, _, _ := open(t, dir, Options{})
 	j.commit.number += 10 * ringSize // as after many batches

@@ -30,12 +30,12 @@ func lockDir(dir string) (*dirLock, error) {
 		if _, ok := errors.AsType[*os.PathError](err); ok {
 			return nil, folderErr(dir, "locking it", err)
 		}
-		who, _ := os.ReadFile(holder) // only words for the error
-		return nil, lockedErr(dir, filepath.Join(dir, store.LockFile), strings.TrimSpace(string(who)), err)
+		name, _ := os.ReadFile(holder) // only for the text of the error
+		return nil, lockedErr(dir, filepath.Join(dir, store.LockFile), strings.TrimSpace(string(name)), err)
 	}
-	host, _ := os.Hostname() // only words for the error of another process
-	words := fmt.Sprintf("process %d of host %s (%s)\n", os.Getpid(), host, filepath.Base(os.Args[0]))
-	if err := os.WriteFile(holder, []byte(words), 0o644); err != nil {
+	host, _ := os.Hostname() // only for the error of another process
+	name := fmt.Sprintf("process %d of host %s (%s)\n", os.Getpid(), host, filepath.Base(os.Args[0]))
+	if err := os.WriteFile(holder, []byte(name), 0o644); err != nil {
 		return nil, errors.Join(folderErr(dir, "writing into the folder", err), lock.Release())
 	}
 	return &dirLock{lock, holder}, nil

@@ -1,4 +1,4 @@
-// Package journal keeps what a frontend must not forget: the jobs it accepted,
+// Package journal stores what a frontend must not lose: the jobs it accepted,
 // where their tasks were placed, which attempts they are at, which results it
 // accepted, and for a while the keys of the jobs that ended.
 //
@@ -23,12 +23,12 @@
 // order of the journal.
 //
 // The batches go to a store of keys and values, which the journal reaches through
-// six methods (backing.go). It knows nothing of the store's files.
+// six methods (backing.go). It does not depend on the store's files.
 //
 // # Nothing acknowledged is lost silently
 //
 // A store stops reading at the first record that is not whole, because a process
-// that dies leaves one, and cannot tell it from damage. The journal can, by two
+// that dies leaves one, and cannot distinguish it from damage. The journal can, by two
 // means of its own:
 //
 //   - Dense numbers: each batch has a number, one more than the batch before, and

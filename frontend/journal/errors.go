@@ -17,14 +17,14 @@ var (
 	errClosed     = &api.Error{Problem: api.NotReady, Subject: "journal", What: "the journal is closed", Tried: "keeping a record", Next: "try again when the frontend runs again"}
 )
 
-// busy refuses for a bound that a moment or a disk clean-up will lift.
+// busy is the refusal when a bound is reached that time or a disk clean-up lifts.
 func busy(what, tried, next string) error {
 	return &api.Error{Problem: api.Busy, Subject: "journal", What: what, Tried: tried + "; nothing was accepted", Next: next, RetryAfter: time.Second}
 }
 
 // brokenErr is the answer to every record once the store has failed.
 func brokenErr(dir string, err error) error {
-	next := "see to the disk, then restart the frontend: everything acknowledged is read back"
+	next := "check the disk, then restart the frontend: everything acknowledged is read back"
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		next = "make room on the disk, then restart the frontend: everything acknowledged is read back"
 	}
@@ -56,7 +56,7 @@ func lockedErr(dir, lock, holder string, err error) error {
 	return &api.Error{Problem: api.Internal, Subject: "journal " + dir,
 		What:  fmt.Sprintf("it is in use by %s (lock file %s: %v)", holder, lock, err),
 		Tried: "opening it; nothing was changed",
-		Next:  "stop that process, or give this frontend a folder of its own; a lock ends with its process and is never to be deleted"}
+		Next:  "stop that process, or give this frontend a folder of its own; a lock ends with its process and must never be deleted"}
 }
 
 // damage turns an error of reading into the refusal of the journal.
@@ -85,7 +85,7 @@ const shownJobs = 10
 
 func nameSome(jobs []string) string {
 	if len(jobs) == 0 {
-		return "no name of one could be read"
+		return "the name of none could be read"
 	}
 	more := ""
 	if n := len(jobs) - shownJobs; n > 0 {

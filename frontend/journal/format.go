@@ -60,8 +60,8 @@ func readFormat(dir, frontend string) (f format, err error) {
 }
 
 // writeFormat marks the folder as a journal after the incarnation is in the
-// store, so that a store that goes missing, or an older one in its place, is
-// noticed at the next opening.
+// store, so that a store that is missing, or an older one in its place, is
+// detected at the next opening.
 func writeFormat(dir, frontend string, incarnation uint64) error {
 	path := filepath.Join(dir, formatFile)
 	err := writeSynced(path+".new", fmt.Sprintf("pigeon journal %d\nfrontend %q incarnation %d\n", formatVersion, frontend, incarnation))

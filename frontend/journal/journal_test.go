@@ -106,7 +106,7 @@ func TestLookup(t *testing.T) {
 }
 
 // The journal against a map: whatever is appended, closed and reopened, what is
-// live and what is known is what the records say.
+// live and what is known follows from the records.
 func TestJournalAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, clk := t.TempDir(), newClock()
@@ -185,7 +185,7 @@ func TestAppendIsBounded(t *testing.T) {
 	must(t, j.Close())
 }
 
-func TestFullDiskRefusesJobsAndTakesEnds(t *testing.T) {
+func TestFullDiskRefusesJobsAndAcceptsEnds(t *testing.T) {
 	clk := newClock()
 	o := Options{Now: clk.Now, MaxBytes: 1}
 	j, _, _ := open(t, t.TempDir(), o)
@@ -204,8 +204,8 @@ func TestFullDiskRefusesJobsAndTakesEnds(t *testing.T) {
 	must(t, j.Close())
 }
 
-// The journal is as large as what is unfinished plus the retention, not as what
-// went through it.
+// The journal grows with what is unfinished and with the retention, not with what was
+// appended to it.
 func TestEndedJobsLeaveNothingBehind(t *testing.T) {
 	clk := newClock()
 	dir := t.TempDir()

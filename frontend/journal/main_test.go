@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// childMode names what a child process of a test is to do.
+// childMode names what a child process of a test does.
 const childMode = "JOURNAL_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -67,7 +67,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// kept is what a journal gave back, with the records of each job.
+// kept is what a journal read back, with the records of each job.
 type kept struct {
 	subs   []*Submission
 	events map[string][]Record

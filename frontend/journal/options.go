@@ -10,10 +10,10 @@ import (
 // Options configures a journal.
 type Options struct {
 	// Frontend is the name of the frontend that the journal belongs to. Job ids
-	// are derived from it, so a journal of another name is refused. "" asks
-	// nothing.
+	// are derived from it, so a journal of another name is refused. "" accepts
+	// any name.
 	Frontend string
-	// NoSync leaves the fsync out: what was acknowledged survives the end of the
+	// NoSync omits the fsync: what was acknowledged survives the end of the
 	// process, not that of the machine.
 	NoSync bool
 	// Retention is how long the key and the last status of an ended job are kept;

@@ -79,7 +79,7 @@ type Ended struct {
 
 // Job is one unfinished job as read back: what was accepted, and everything
 // recorded of it since, in the order of the journal. Events is valid only during
-// the visit; the rest may be kept. Equal payloads share their memory, so they
+// the visit; everything else may be kept. Equal payloads share their memory, so they
 // must not be changed.
 type Job struct {
 	Submission *Submission

@@ -42,7 +42,7 @@ func (r *recovery) read(s backing) error {
 		r.report.Incarnation = binary.BigEndian.Uint64(v)
 	}
 	if r.report.Incarnation < r.mark.incarnation {
-		return damageErr(r.dir, "", fmt.Sprintf("incarnation %d was begun and the newest in the store is %d: a log is gone, or the store is an older copy",
+		return damageErr(r.dir, "", fmt.Sprintf("incarnation %d was begun and the newest in the store is %d: a log is missing, or the store is an older copy",
 			r.mark.incarnation, r.report.Incarnation), nil)
 	}
 	if err := r.readApps(s); err != nil {

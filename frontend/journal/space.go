@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// DiskBytes returns how many bytes the journal takes on the disk, 0 when it is
+// DiskBytes returns how many bytes the journal occupies on the disk, 0 when it is
 // closed.
 func (j *Journal) DiskBytes() uint64 {
 	j.reading.RLock()
@@ -18,17 +18,17 @@ func (j *Journal) DiskBytes() uint64 {
 	return used
 }
 
-// spaceEvery is how old the answer of space may be.
+// spaceEvery is how long the cached result is valid.
 const spaceEvery = time.Second
 
-// space remembers whether the disk has room for new jobs.
+// space caches whether the disk has space for new jobs.
 type space struct {
 	mu   sync.Mutex
 	at   time.Time
 	full error
 }
 
-// check returns why no new job fits on the disk.
+// check returns why no new job is accepted, nil when the disk has space for it.
 func (s *space) check(j *Journal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *space) check(j *Journal) error {
 	}
 	used, free, err := j.store.Space()
 	if used > j.opts.MaxBytes {
-		s.full = busy(fmt.Sprintf("it takes %d bytes in %s, the limit is %d", used, j.dir, j.opts.MaxBytes), "accepting a job", "wait until jobs have ended, or raise the limit")
+		s.full = busy(fmt.Sprintf("it occupies %d bytes in %s, the limit is %d", used, j.dir, j.opts.MaxBytes), "accepting a job", "wait until jobs have ended, or raise the limit")
 	}
 	if err == nil && free < j.opts.MinFree {
 		s.full = busy(fmt.Sprintf("%d bytes are free on the disk of %s, %d must stay free for the ends of accepted jobs", free, j.dir, j.opts.MinFree),

@@ -8,44 +8,44 @@ import (
 
 var errPayloads = errors.New("its payloads do not fit its tasks")
 
-// How the tasks of a submission name their payloads.
+// How the tasks of a submission refer to their payloads.
 const (
 	payloadFirst  = iota // all tasks share the one payload
 	payloadOwn           // task i has payload i
 	payloadListed        // an index for each task follows
 )
 
-// encodeSubmission writes a submission in two sections: words and task ids first,
-// payloads after them, each distinct payload once. The sections are decoded into
+// encodeSubmission writes a submission in two sections: its head with the task ids, and
+// the payloads, each distinct one once. The sections are decoded into
 // memory of their own, so that keeping a task's id does not keep the payloads.
 func encodeSubmission(s *Submission) []byte {
-	var words coder
-	words.submission(s)
-	c := writer(nil)
-	c.bytes(&words.out)
+	head := coder{out: make([]byte, 0, 128+8*len(s.Request.Tasks))}
+	head.submission(s)
+	c := writer(make([]byte, 0, len(head.out)+64))
+	c.bytes(&head.out)
 	c.encodePayloads(s.Request.Tasks)
 	return c.out
 }
 
 func decodeSubmission(v []byte) (*Submission, error) {
-	head := reader(v[:min(len(v), 16)]) // the version and the length of the words
+	start := reader(v[:min(len(v), 16)]) // the version and the length of the head
 	length := uint64(0)
-	before := len(head.in)
-	head.uint(&length)
-	at := uint64(1 + before - len(head.in))
-	if head.err != nil || length > uint64(len(v))-at {
-		head.fail(errShort)
-		return nil, head.err
+	before := len(start.in)
+	start.uint(&length)
+	at := uint64(1 + before - len(start.in))
+	if start.err != nil || length > uint64(len(v))-at {
+		start.fail(errShort)
+		return nil, start.err
 	}
 	s := new(Submission)
-	words := coder{reading: true, in: string(v[at : at+length])}
-	words.submission(s)
-	if err := words.end(); err != nil {
+	head := coder{reading: true, in: string(v[at : at+length])}
+	head.submission(s)
+	if err := head.end(); err != nil {
 		return nil, err
 	}
-	rest := coder{reading: true, in: string(v[at+length:])}
-	rest.decodePayloads(s.Request.Tasks)
-	return s, rest.end()
+	tail := coder{reading: true, in: string(v[at+length:])}
+	tail.decodePayloads(s.Request.Tasks)
+	return s, tail.end()
 }
 
 func (c *coder) encodePayloads(tasks []api.Task) {
@@ -53,7 +53,7 @@ func (c *coder) encodePayloads(tasks []api.Task) {
 		table coder // the distinct payloads
 		item  coder
 		last  []byte            // the payload of the task before
-		seen  map[string]uint64 // made when a second payload turns up
+		seen  map[string]uint64 // their indices; nil while there is one
 		n, at uint64
 		index = make([]uint64, len(tasks))
 	)
@@ -61,13 +61,15 @@ func (c *coder) encodePayloads(tasks []api.Task) {
 		item.out = item.out[:0]
 		item.payload(&tasks[i].Payload)
 		if i == 0 || string(item.out) != string(last) {
-			if seen == nil {
-				seen = make(map[string]uint64)
+			if i > 0 && seen == nil {
+				seen = map[string]uint64{string(last): 0}
 			}
 			known, ok := seen[string(item.out)]
 			if at = known; !ok {
 				at, n = n, n+1
-				seen[string(item.out)] = at
+				if seen != nil {
+					seen[string(item.out)] = at
+				}
 				table.out = append(table.out, item.out...)
 			}
 			last = append(last[:0], item.out...)

@@ -40,7 +40,7 @@ func readWitness(dir string) (p progress, err error) {
 	path := filepath.Join(dir, witnessFile)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return p, damageErr(dir, path, "the file is gone", nil)
+		return p, damageErr(dir, path, "the file is missing", nil)
 	}
 	if err != nil {
 		return p, folderErr(dir, "reading "+path, err)

@@ -23,7 +23,7 @@ type Options struct {
 	Broken func(error)
 	// Logger gets the store's own lines, most of them at debug level.
 	Logger *slog.Logger
-	// MemtableBytes is how much the store keeps in memory before it writes a table;
+	// MemtableBytes is how many bytes the store keeps in memory before it writes a table;
 	// 0 is 32 MiB. It bounds what is read back from the logs when the store opens.
 	MemtableBytes uint64
 	// FS is where the files are; nil is the disk of this host.
@@ -41,7 +41,7 @@ type Disk struct {
 
 // Open opens the store in a locked folder, and makes one there unless it must
 // exist. The error is a *DamageError, ErrEnded when the store called Broken, or
-// what the system said.
+// the system's error.
 func Open(dir string, lock *DirLock, o Options) (*Disk, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -67,7 +67,7 @@ func Open(dir string, lock *DirLock, o Options) (*Disk, error) {
 	case err == nil:
 		return d, nil
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
-		return nil, &DamageError{Err: fmt.Errorf("the folder is marked as a journal and its store is gone: %w", err)}
+		return nil, &DamageError{Err: fmt.Errorf("the folder is marked as a journal and its store is missing: %w", err)}
 	case o.MustExist && errors.Is(err, fs.ErrNotExist):
 		return nil, &DamageError{Err: err}
 	}
@@ -88,7 +88,7 @@ func newestLog(dir string, fs vfs.FS) string {
 // store was opened, "" for a new store.
 func (d *Disk) NewestLog() string { return d.log }
 
-// Append makes the changes of the batch. A durable batch, and every one before
+// Append applies the changes of the batch. A durable batch, and every one before
 // it, is on the disk when Append returns.
 func (d *Disk) Append(b *Batch, durable bool) error {
 	p := d.db.NewBatch()
@@ -148,8 +148,8 @@ func (d *Disk) Scan(from, to []byte, visit func(key, value []byte) error) error 
 	return errors.Join(stop, asDamage(errors.Join(err, it.Error(), it.Close())))
 }
 
-// Space returns how many bytes the store takes on the disk, and how many are free
-// there for others.
+// Space returns how many bytes the store occupies on the disk, and how many are free
+// there.
 func (d *Disk) Space() (used, free uint64, err error) {
 	u, err := d.fs.GetDiskUsage(d.dir)
 	return d.db.Metrics().DiskSpaceUsage(), u.AvailBytes, err
@@ -158,13 +158,13 @@ func (d *Disk) Space() (used, free uint64, err error) {
 // Close writes to the disk what was appended and closes the store.
 func (d *Disk) Close() error { return asDamage(d.db.Close()) }
 
-// DamageError is for bytes that had been written whole and are not any more.
+// DamageError reports that bytes that had been written whole no longer are.
 type DamageError struct {
 	File string // "" when the store does not name one
 	Err  error
 }
 
-// Error returns the store's own words.
+// Error returns the text of the store's error.
 func (e *DamageError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the store's own error.
@@ -188,7 +188,7 @@ type DirLock struct{ lock *pebble.Lock }
 // LockFile is the name of the file in a folder that is locked.
 const LockFile = "LOCK"
 
-// Lock takes the folder for this process.
+// Lock locks the folder for this process.
 func Lock(dir string) (*DirLock, error) {
 	lock, err := pebble.LockDirectory(dir, vfs.Default)
 	if err != nil {

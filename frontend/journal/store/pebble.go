@@ -19,7 +19,7 @@ const (
 
 // ErrEnded is returned by Open when the store has failed in a way that it reports
 // to Options.Broken.
-var ErrEnded = errors.New("the store gave up while opening")
+var ErrEnded = errors.New("the store failed while opening")
 
 // pebbleOptions sets the store up for many small appends and point look-ups.
 // Values are never rewritten, so the defaults of compaction fit.
@@ -48,8 +48,8 @@ func pebbleOptions(o Options, broken func(error)) *pebble.Options {
 	return po
 }
 
-// logger turns the store's log lines into debug lines, and what the store takes
-// for a reason to end the process into a call of broken.
+// logger logs the store's lines at debug level, and calls broken where the store would
+// end the process.
 type logger struct {
 	log    *slog.Logger
 	broken func(error)
@@ -70,7 +70,7 @@ func (l logger) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// fault keeps the error that the store has put into a line of text.
+// fault is the text of a fatal error of the store, with the error inside it.
 type fault struct {
 	line  string
 	cause error
@@ -90,7 +90,7 @@ func (f fault) Error() string { return f.line }
 func (f fault) Unwrap() error { return f.cause }
 
 // noReuse makes every log a new file. The store would write a new log over an
-// old one, whose remains behind the new end cannot be told from damage.
+// old one, whose remains behind the new end cannot be distinguished from damage.
 type noReuse struct{ vfs.FS }
 
 func (f noReuse) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
