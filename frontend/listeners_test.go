@@ -86,6 +86,9 @@ func TestEndsOfBuiltInTasks(t *testing.T) {
 	w.node(0, 2)
 	f := w.frontend()
 	w.done(f, w.submit(f, sleeps("before", 2, 0)))
+	other := sleeps("other", 1, 0)
+	other.App = "other"
+	w.submit(f, other) // accepted after all effects of the end of the first job
 	a := newApplication(t, "127.0.0.1:0")
 	for range 2 {
 		if err := f.RegisterFrontend(t.Context(), "app", a.address); err != nil {

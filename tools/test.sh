@@ -42,25 +42,52 @@ leave_out() {
 }
 
 # gotest ARGUMENTS...: 'go test', a line for each package as it ends, failures and
-# skipped tests at the end.
+# skipped tests at the end. Step 1 of the short run has vetted all packages.
 gotest() {
 	$go tool -modfile=tools/go.mod gotestsum --format pkgname --format-hide-empty-pkg \
-		--jsonfile "$out/$step.json" --raw-command -- "$go" test -json ${TESTFLAGS:-} "$@"
+		--jsonfile "$out/$step.json" --raw-command -- "$go" test -json -vet=off ${TESTFLAGS:-} "$@"
 }
 
-# packages FILTER...: the packages without a real Spark, filtered by grep.
+# Import path and folder of each package with tests, but for those on a real Spark.
+tested=$("$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... | grep . | grep -v '/internal/sparktest[/ ]')
+
+# The race detector has nothing to find in a package that starts no goroutine, calls no
+# server and has no parallel tests, and makes simulations ten times as long.
+goroutine='^[[:space:]]*(defer )?go [[:alnum:]_.]+\(|\.Go\(|AfterFunc\(|t\.Parallel\(|"(testing/synctest|net/http/httptest|golang\.org/x/sync/errgroup)"|/(internal/daemontest|internal/cluster|thrift/client)"'
+
+# packages concurrent|sequential: the packages with or without goroutines.
 packages() {
-	"$go" list ./... | grep -v '/internal/sparktest\(/\|$\)' | grep -E "$@" || true
+	echo "$tested" | while read -r package dir; do
+		kind=sequential
+		if grep -qE "$goroutine" "$dir"/*.go; then kind=concurrent; fi
+		if [ "$kind" = "$1" ]; then echo "$package"; fi
+	done
 }
 
-# These packages start no goroutine (internal/archtest holds the cores to it), so
-# the race detector has nothing to find in them, and would make their simulations
-# ten times as long.
-single='/(bench/(model|plot|workload)|internal/(policy|queue|ledger|sched|sim))(/|$)'
-
-# Packages whose tests do less with -short.
+# shortened: reads packages, prints those with tests that do less with -short.
 shortened() {
-	"$go" list $(grep -rl --include='*_test.go' 'testing\.Short()' . | grep -v '^./internal/sparktest/' | xargs -n 1 dirname | sort -u)
+	while read -r package; do
+		dir=$(echo "$tested" | sed -n "s|^$package ||p")
+		if grep -q 'testing\.Short()' "$dir"/*_test.go; then echo "$package"; fi
+	done
+}
+
+# long_tests: an expression for 'go test -run' with the tests that do less with -short,
+# which call testing.Short or a function of their package that does.
+long_tests() {
+	echo "$tested" | while read -r package dir; do
+		cat "$dir"/*_test.go | awk '
+			/^func / { name = $2; sub(/\(.*/, "", name) }
+			/testing\.Short\(\)/ { short[name] }
+			{ body[name] = body[name] $0 }
+			END {
+				for (test in body) {
+					long = test in short
+					for (f in short) long = long || index(body[test], f "(")
+					if (long && test ~ /^Test/) print test
+				}
+			}'
+	done | sort -u | tr '\n' '|' | sed 's/^/^(/; s/|$/)$/'
 }
 
 race=
@@ -78,7 +105,10 @@ if ! why=$(MVN="${MVN:-mvn}" sh tools/need-maven.sh 2>&1); then
 fi
 
 format_and_vet() { $make fmt-check vet; }
-with_race() { CGO_ENABLED=${race:+1} gotest $race "$@"; }
+
+# A program that ends waits a second for other threads to report races: too long for 50
+# packages, whose tests check that no goroutine is left.
+with_race() { CGO_ENABLED=${race:+1} GORACE="atexit_sleep_ms=100 ${GORACE:-}" gotest $race "$@"; }
 
 # The jar and a PySpark, for tests with a real Spark.
 real_spark() { $make spark SPARK_LINES=4.0 && $make spark-wheel; }
@@ -108,8 +138,8 @@ short)
 		fi
 	fi
 	run "format and go vet" format_and_vet
-	run "Go: cores and simulations (-short)" gotest -short $(packages "$single")
-	run "Go: everything else (-short${race:+, race detector})" with_race -short $(packages -v "$single")
+	run "Go: packages without goroutines (-short)" gotest -short $(packages sequential)
+	run "Go: packages with goroutines (-short${race:+, race detector})" with_race -short $(packages concurrent)
 	if [ -n "$spark" ]; then
 		run "plugin for Spark: style and unit tests" $make test-spark
 	fi
@@ -119,20 +149,22 @@ short)
 	summary
 	printf '\nNot part of this run; make test-all runs it, make test-long runs it alone:\n'
 	sed -n 's/.*"Action":"skip","Package":"[^"]*pigeon\/\([^"]*\)","Test":"\([^"/]*\)".*/  \1: \2/p' "$out"/*.json | sort -u
-	echo "  with fewer rounds or cases here: $(shortened | sed 's|^[^/]*/[^/]*/[^/]*/||' | tr '\n' ' ')"
+	echo "  with fewer rounds or cases here: $(echo "$tested" | cut -d' ' -f1 | shortened | sed 's|^[^/]*/[^/]*/[^/]*/||' | tr '\n' ' ')"
 	echo "  Spark's own test suites, and applications on a real Spark (needs a JDK, Maven, Python)"
 	;;
 long)
 	steps=2
+	again= # what make test has run here
 	if [ -n "$spark" ]; then
 		steps=5
+		if [ "${CI:-}" = true ] || [ -d "$WHEEL" ]; then again='^TestHarness$'; fi
 		run "Spark: the plugin's jar and PySpark" real_spark
 	fi
-	run "Go: long simulations" gotest $(shortened | grep -E "$single")
-	run "Go: long tests${race:+ (race detector)}" with_race $(shortened | grep -vE "$single")
+	run "Go: long tests without goroutines" gotest -run "$(long_tests)" $(packages sequential | shortened)
+	run "Go: long tests with goroutines${race:+ (race detector)}" with_race -run "$(long_tests)" $(packages concurrent | shortened)
 	if [ -n "$spark" ]; then
 		run "Spark: a choice of Spark's own suites" $make test-spark-suites
-		run "Spark: applications on real daemons" with_race -p 1 -count 1 ./internal/sparktest/...
+		run "Spark: applications on real daemons" with_race -p 1 -count 1 -skip "$again" ./internal/sparktest/...
 	fi
 	summary
 	;;

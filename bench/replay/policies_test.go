@@ -33,14 +33,14 @@ func specs(short ...string) []string {
 // low, and times may be far above: other programs share the processors.
 func TestEveryPolicyLive(t *testing.T) {
 	t.Parallel()
-	speedup := 10.
+	jobs := 50
 	if testing.Short() {
-		speedup = 40
+		jobs = 20
 	}
 	for _, spec := range specs(pigeon.Name, "sparrow") { // one that binds late, and one that binds early
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel() // most of the time all sleep
-			run, w := under(t, spec, "gen:exp,jobs=50,mean=1s,load=0.4", speedup)
+			run, w := under(t, spec, fmt.Sprintf("gen:exp,jobs=%d,mean=1s,load=0.4", jobs), 10)
 			dir := t.TempDir()
 			m, err := OnNewCluster(t.Context(), run, w, ClusterOptions{Configure: func(s *cluster.Spec) { s.Record = dir }})
 			if err != nil {

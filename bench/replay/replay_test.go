@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -53,11 +54,11 @@ const tooLong = 50
 // times that are counted wrongly. How well both agree is measured by make ec2.
 func TestLiveResemblesSimulated(t *testing.T) {
 	t.Parallel()
-	speedup := 8.
+	jobs := 80
 	if testing.Short() {
-		speedup = 40
+		jobs = 30
 	}
-	run, w := described(t, "gen:exp,jobs=80,mean=1s,load=0.4", speedup)
+	run, w := described(t, fmt.Sprintf("gen:exp,jobs=%d,mean=1s,load=0.4", jobs), 8)
 	m, err := OnNewCluster(t.Context(), run, w, ClusterOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func TestLiveResemblesSimulated(t *testing.T) {
 		t.Fatal(err)
 	}
 	live, sim := run.Result(w, m.Outcome), run.Result(w, simulated)
-	if live.Mode != "live" || live.Completed != 80 || live.Failed != 0 || live.Partial || live.Attempts != int64(w.Tasks()) {
+	if live.Mode != "live" || live.Completed != jobs || live.Failed != 0 || live.Partial || live.Attempts != int64(w.Tasks()) {
 		t.Errorf("%d completed, %d failed, %d attempts of %d tasks", live.Completed, live.Failed, live.Attempts, w.Tasks())
 	}
 	for what, p := range map[string][2]measure.Number{
