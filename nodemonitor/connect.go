@@ -87,8 +87,8 @@ func (n *NodeMonitor) connectPeers() {
 		Now: o.clock.Now, Post: n.do, Log: n.log,
 	})
 	n.deliveries.sessions, n.deliveries.refreshNow = o.members.Sessions(), n.follower.RefreshNow
-	n.deliveries.crowded = func() string {
-		if o.crowded.Load() {
+	n.deliveries.fullness = func() string {
+		if o.full.Load() {
 			return fmt.Sprintf("it keeps as many attempts or results as it may (%d attempts; max_results %d, max_result_bytes %d)", slots.MaxAttempts, n.cfg.MaxResults, n.cfg.MaxResultBytes)
 		}
 		return ""

@@ -29,7 +29,7 @@ type deliveries struct {
 	// Where workers exchange messages with frontends and other nodes.
 	sessions   *membership.Sessions // nil: only the master's messages are accepted
 	refreshNow func()               // has the membership refreshed
-	crowded    func() string        // why no launch is accepted now, "" when one is
+	fullness   func() string        // why no launch is accepted now, "" when one is
 }
 
 var _ wire.BatchReceiver = (*deliveries)(nil)
@@ -44,7 +44,7 @@ func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply,
 		}
 	}
 	if d.sessions != nil && bringsWork(b) {
-		if why := d.crowded(); why != "" {
+		if why := d.fullness(); why != "" {
 			return wire.BatchReply{}, d.busy(why)
 		}
 	}

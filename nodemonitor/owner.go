@@ -34,7 +34,7 @@ const (
 	acknowledged           // results that a frontend has journaled
 )
 
-// owner is the parts that only the owner goroutine touches, but for crowded.
+// owner is the parts that only the owner goroutine touches, but for full.
 type owner struct {
 	policy  sched.Policy
 	clock   runloop.Clock
@@ -44,7 +44,7 @@ type owner struct {
 	workers *slots.Workers
 	results *results.Reporter
 	members *members.Members // of the cluster; nil where workers send to their master alone
-	crowded atomic.Bool      // no room for more work; read when batches come in
+	full    atomic.Bool      // no room for more work; read when batches come in
 }
 
 // newOwner makes the parts of the owner goroutine, and what they need at once.
@@ -135,7 +135,7 @@ func (o *owner) handle(batch []event) {
 		}
 	}
 	o.workers.Flush(o.results.Flush)
-	o.crowded.Store(o.workers.IsCrowded())
+	o.full.Store(o.workers.IsFull())
 }
 
 // repeat sends, every heartbeat, what was not answered within one: results, and after

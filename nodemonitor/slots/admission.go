@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// MaxAttempts bounds the attempts at a node, under policies that have long work wait
-// at its workers: a hello names them all.
+// MaxAttempts bounds the attempts at a node under policies whose long tasks wait at
+// workers: a hello lists them all.
 const MaxAttempts = 10_000
 
 // admission decides which launches the shell denies, whatever the cores would decide,
@@ -22,12 +22,12 @@ type admission struct {
 	stopping bool
 }
 
-// IsCrowded reports whether the node has no room for more work.
-func (s *Workers) IsCrowded() bool {
+// IsFull reports whether the node has no room for more work.
+func (s *Workers) IsFull() bool {
 	return !s.admission.hasRoom() || s.attempts.n >= MaxAttempts
 }
 
-// hasRoom reports whether the result of one more attempt has room.
+// hasRoom reports whether there is room for the result of one more attempt.
 func (d *admission) hasRoom() bool { return d.cfg.Kept.HasRoom(d.attempts.n) }
 
 // denial returns the shell's reason to deny a launch, "" for none.
@@ -44,8 +44,8 @@ func (d *admission) denial(it *wire.Item) string {
 	return ""
 }
 
-// examine denies a launch for what only the shell can know, so that the core refuses
-// it: the slot's sequence number advances, and a recording has the reason.
+// examine denies a launch for a reason that only the shell can see, so that the core
+// refuses it: the slot's sequence number advances, and a recording contains the reason.
 func (d *admission) examine(w *worker, it *wire.Item) {
 	slot := w.core.Slot()
 	if it.Msg.Reason = ""; slot.Running != it.Msg.AttemptID() {

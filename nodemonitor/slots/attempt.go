@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// attempt is an attempt at a worker, from its launch to its end, with what the core
-// does not know of it.
+// attempt is an attempt at a worker, from its launch to its end, with the data that the
+// core does not see.
 //
 //	launched ──Start──▶ running ──Suspend──▶ suspended
 //	    │                │    ◀────Resume───────┘  │
@@ -23,16 +23,16 @@ type attempt struct {
 	owner      sched.Addr
 	estimate   sched.Time
 	received   time.Time
-	since      time.Time     // when it began to run, while it runs
-	ran        time.Duration // before that
+	since      time.Time     // when it began or resumed, while it runs
+	ran        time.Duration // before since
 	worker     *worker
 	phase      phase
 	backend    backend.Backend // once it has started; nil for a duplicate
-	duplicate  bool            // it is here already, elsewhere: nothing was started
-	killed     bool            // its backend was to end it
+	duplicate  bool            // it runs in another slot, or its result is kept: nothing was started
+	killed     bool            // Kill of its backend was called
 }
 
-// phase is what an attempt does.
+// phase is the state of an attempt at its worker.
 type phase uint8
 
 const (
@@ -52,7 +52,7 @@ func (a *attempt) service() time.Duration {
 	return a.ran
 }
 
-// task returns what a backend is to run.
+// task returns the task for a backend.
 func (a *attempt) task() backend.Task {
 	return backend.Task{
 		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, User: a.User,
@@ -60,7 +60,7 @@ func (a *attempt) task() backend.Task {
 	}
 }
 
-// kill has the backend end what has started; the end comes as an event.
+// kill has the backend end an attempt that has started; the end arrives as an event.
 func (a *attempt) kill() {
 	if a.backend != nil {
 		a.killed = true

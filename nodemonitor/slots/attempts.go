@@ -16,7 +16,7 @@ type attempts struct {
 	metrics *Metrics
 }
 
-// admit makes an attempt of the launch that is being stepped.
+// admit makes an attempt for the launch that is being stepped.
 func (s *attempts) admit(w *worker) *attempt {
 	var a *attempt
 	if n := len(s.unused); n > 0 {
@@ -68,18 +68,17 @@ func (s *attempts) enter(a *attempt, p phase) {
 	a.phase = p
 }
 
-// manyAttempts is how many attempts a worker searches one by one; beyond, it has an
-// index.
+// manyAttempts is how many attempts are searched one by one; a longer list has an index.
 const manyAttempts = 16
 
 // attemptList is the attempts at one worker: few, except where a central scheduler
 // queues long work at the workers.
 type attemptList struct {
-	list []*attempt                   // in the order in which they came
-	byID map[sched.AttemptID]*attempt // of them; nil while there are few
+	list []*attempt                   // in the order of their arrival
+	byID map[sched.AttemptID]*attempt // nil while there are few
 }
 
-// find returns the attempt of that id, nil when it is not here.
+// find returns the attempt with that id, nil when there is none.
 func (l *attemptList) find(id sched.AttemptID) *attempt {
 	if l.byID != nil {
 		return l.byID[id]

@@ -9,7 +9,7 @@ func (s *Workers) Timeout(self sched.Addr, token uint64) {
 	}
 }
 
-// SetMembers has every core learn which workers the cluster has.
+// SetMembers has every core step the list of the cluster's workers.
 func (s *Workers) SetMembers(members []sched.Member) {
 	m := sched.Message{Kind: sched.Members, More: &sched.More{Members: members}}
 	for _, w := range s.workers.live() {
@@ -19,8 +19,8 @@ func (s *Workers) SetMembers(members []sched.Member) {
 	}
 }
 
-// Repeat sends again, every heartbeat, the requests that were not answered in time, and
-// reports withheld slots when there is room.
+// Repeat is called every heartbeat. It sends again the requests that were not answered in
+// time, and reports withheld slots when there is room.
 func (s *Workers) Repeat() {
 	s.admission.release()
 	if !s.admission.stopping {
@@ -28,13 +28,13 @@ func (s *Workers) Repeat() {
 	}
 }
 
-// FrontendGone is called when a frontend is no member any more, is another process by
-// now, or refuses messages: it will not answer requests.
+// FrontendGone is called when a frontend has left the membership, has been restarted, or
+// refuses messages: it will not answer requests.
 func (s *Workers) FrontendGone(frontend sched.Addr) { s.requests.frontendGone(frontend) }
 
-// Flush sends what the batch decided; flushResults is called where reports belong in
-// it: before idle notices, so that a node that dies in between has reported a result
-// rather than asked for work.
+// Flush sends the messages that the batch caused. It calls flushResults before it sends
+// idle notices, so that a node that dies in between has reported a result rather than
+// requested work.
 func (s *Workers) Flush(flushResults func()) {
 	s.deliverLocal()
 	if s.admission.full {
@@ -45,8 +45,8 @@ func (s *Workers) Flush(flushResults func()) {
 	s.cfg.Metrics.publish()
 }
 
-// deliverLocal steps what the workers of this node have sent to each other, until no
-// message is left.
+// deliverLocal steps the messages that workers of this node have sent to each other, until
+// none is left.
 func (s *Workers) deliverLocal() {
 	for len(s.out.local) > 0 {
 		list := s.out.local

@@ -8,7 +8,7 @@ import (
 )
 
 // maySend reports whether a core of the role may send a worker messages of the kind. Its
-// master may send any: cores ignore what is not for them.
+// master may send any: cores ignore kinds that they do not use.
 func maySend(by sched.Role, k sched.Kind) bool {
 	switch by {
 	case sched.Master:
@@ -22,7 +22,7 @@ func maySend(by sched.Role, k sched.Kind) bool {
 	}
 }
 
-// Deliver steps the messages of the master, or of a peer that is a member.
+// Deliver steps a batch of messages of the master, or of a member.
 func (s *Workers) Deliver(b *wire.Batch, at time.Time) {
 	if b.Sender.Role == sched.Master && b.Epoch > s.epoch {
 		s.epoch, s.epochOf = b.Epoch, b.Incarnation
@@ -46,7 +46,7 @@ func (s *Workers) Deliver(b *wire.Batch, at time.Time) {
 	}
 }
 
-// deliver steps a message from outside.
+// deliver steps one message.
 func (s *Workers) deliver(w *worker, from sched.Addr, it *wire.Item, at time.Time) {
 	m := &it.Msg
 	switch m.Kind {

@@ -6,8 +6,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Describe returns the slots for a snapshot, or for a hello: that names the attempts whose
-// results are kept as well.
+// Describe returns the slots for a snapshot, or for a hello. A hello also lists the
+// attempts whose results are kept.
 func (s *Workers) Describe(hello bool) []wire.Slot {
 	if s.admission.stopping {
 		return nil
@@ -27,12 +27,12 @@ func (s *Workers) Describe(hello bool) []wire.Slot {
 	return slots
 }
 
-// maxKeptNamed bounds the kept results named in a hello. A master that has not learned of
-// one may launch its attempt again; the node answers with the result.
+// maxKeptNamed bounds the kept results named in a hello. A master may launch
+// again an attempt that is left out; the node answers with the result.
 const maxKeptNamed = 50_000
 
-// addKept adds the attempts that ended here and are not acknowledged, each to its slot,
-// or to the first when that is gone. at has the index of a worker's slot.
+// addKept adds the attempts that ended here and are not acknowledged, each to its slot, or
+// to the first when that was removed. at is the index in slots by worker.
 func addKept(kept Kept, slots []wire.Slot, at []int) {
 	named := 0
 	kept.EachKept(func(r *results.Result) bool {
@@ -45,7 +45,7 @@ func addKept(kept Kept, slots []wire.Slot, at []int) {
 	})
 }
 
-// describe returns the worker as the master gets it.
+// describe returns the worker as it is reported to the master.
 func (w *worker) describe(serves []string, numbered bool, names Directory) wire.Slot {
 	d := wire.Slot{
 		Slot: w.number, Seq: w.seq(), Reserved: w.reserved(), Fixed: w.classic, Serves: serves, Number: w.claim(numbered),
@@ -70,7 +70,7 @@ func (w *worker) describe(serves []string, numbered bool, names Directory) wire.
 	return d
 }
 
-// nameOf returns the name of a frontend; launches of others are not accepted.
+// nameOf returns the name of a frontend.
 func nameOf(names Directory, a sched.Addr) wire.Ref {
 	ref, _ := names.Ref(a)
 	return ref

@@ -1,5 +1,5 @@
-// Package slots steps the worker cores of a node and carries out what they decide: it
-// owns which attempt is where on this node, and what it does there (docs/design.md,
+// Package slots steps the worker cores of a node and carries out their actions: it owns
+// which attempt is at which worker of this node, and in which state (docs/design.md,
 // section 2). A worker core is one slot, under Kairos several.
 //
 //	messages ──▶ [Workers.Deliver] ─▶ core ─▶ actions ─┬─▶ Start, Suspend, Kill ──▶ backends
@@ -25,20 +25,20 @@
 //	    └──core refuses it──▶ refused: wrong sequence number, old epoch, reserved, busy
 //
 // Pigeon's slot holds one attempt, pigeon-x's one suspended beside it, Kairos' node N
-// running and Q suspended, and a worker of Hawk or Eagle the long tasks that wait for
-// it, with their payloads.
+// running and Q suspended, and a worker of Hawk or Eagle also the long tasks that wait
+// for it, with their payloads.
 //
 // # A reservation
 //
 //	Probe ──▶ in the core's queue ──the slot is free──▶ GetTask: a request is open
 //	                                                       │ ◀─ sent again after some heartbeats
 //	       Launch or NoTask of the frontend ◀──────────────┤
-//	       NoTask of the shell ◀── the frontend is gone ───┘
+//	       NoTask of the shell ◀── the frontend has left ──┘
 //
 // # Launches that the node denies
 //
-// A core cannot see that the node stops, that it keeps as many results as it may, or that
-// a launch names no frontend. The shell denies such a launch, and the core refuses it for
-// that reason. A slot that refused for want of room is withheld: it is not reported idle
-// to the master before there is room.
+// A core cannot see that the node is stopping, that it keeps as many results as it may, or
+// that a launch names no frontend. The shell denies such a launch, and the core refuses it
+// for that reason. A slot that refused for lack of room is withheld: it is reported idle to
+// the master only when there is room.
 package slots

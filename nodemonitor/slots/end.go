@@ -22,7 +22,7 @@ func (s *Workers) Ended(e *End) {
 		return
 	}
 	if s.admission.stopping && r.Outcome == sched.Killed && !a.killed {
-		r.Outcome, r.Reason = sched.Lost, backend.Stopping // the node's own doing: it is to run elsewhere
+		r.Outcome, r.Reason = sched.Lost, backend.Stopping // the node ended it: it is tried elsewhere
 	}
 	w.ended = r
 	s.message = sched.Message{
@@ -34,8 +34,8 @@ func (s *Workers) Ended(e *End) {
 	s.workers.removeIfEmpty(w)
 }
 
-// kill steps a Kill or Yield: what has started is killed by its backend, what waits is
-// forgotten.
+// kill steps a Kill or Yield. The backend kills an attempt that has started; one that
+// waits is forgotten.
 func (s *Workers) kill(w *worker, from sched.Addr, m *sched.Message) {
 	s.cores.step(w, from, m)
 	if a := w.attempts.find(m.AttemptID()); a != nil && a.phase == waiting && !w.core.Holds(a.id) {
@@ -43,7 +43,7 @@ func (s *Workers) kill(w *worker, from sched.Addr, m *sched.Message) {
 	}
 }
 
-// KillJob kills what is here of a job that its frontend does not know
+// KillJob kills the attempts of a job that its frontend does not know
 // (docs/design.md, section 2, rule 2).
 func (s *Workers) KillJob(frontend sched.Addr, job sched.JobID) {
 	for _, w := range s.workers.live() {
@@ -57,7 +57,7 @@ func (s *Workers) KillJob(frontend sched.Addr, job sched.JobID) {
 }
 
 // killUnknown kills an attempt that its frontend does not know. The end of one that
-// only waited is reported to the central scheduler that had it wait here.
+// waited is reported to the central scheduler that queued it here.
 func (s *Workers) killUnknown(w *worker, a *attempt) {
 	id, waited := a.id, a.phase == waiting
 	s.kill(w, sched.Addr{}, &sched.Message{Kind: sched.Kill, Job: id.Job, First: id.Task, Attempt: id.Attempt, Epoch: s.epoch})

@@ -6,9 +6,9 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // that master.
 func (s *Workers) Epoch() (epoch uint64, of int64) { return s.epoch, s.epochOf }
 
-// Registered applies the answer to a hello that was accepted; the error is that the
-// two do not fit together. Under a new epoch no slot accepts what an earlier master
-// still has on its way: each core gets its own kind again, from the new one.
+// Registered applies the answer to a hello that was accepted. It returns an error when the
+// answer does not fit the node. Under a new epoch no slot accepts a launch that an earlier
+// master has sent: each core receives its own kind once more, under the new epoch.
 func (s *Workers) Registered(epoch uint64, incarnation int64, numbers []int32) error {
 	if s.cfg.Policy.SingleMaster() {
 		if err := s.workers.number(numbers); err != nil {

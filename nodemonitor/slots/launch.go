@@ -8,15 +8,15 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// launch steps a launch. The core starts it, queues it, refuses it, or ignores it
-// because it came before.
+// launch steps a launch. The core starts it, queues it, refuses it, or ignores it as a
+// repetition.
 func (s *Workers) launch(w *worker, from sched.Addr, it *wire.Item, at time.Time) {
 	w.launch, w.at = it, at
 	if s.cfg.Policy.Sequenced {
 		s.admission.examine(w, it)
 	} else if s.admission.stopping || !s.cfg.Results.CanReport(it.Msg.Owner) {
 		w.launch = nil
-		s.cfg.Metrics.ignored.Inc() // the sender learns of the end of this node, or is no frontend
+		s.cfg.Metrics.ignored.Inc() // the sender will find this node stopped, or is no frontend
 		return
 	}
 	s.cores.step(w, from, &it.Msg)
@@ -27,8 +27,8 @@ func (s *Workers) launch(w *worker, from sched.Addr, it *wire.Item, at time.Time
 	w.launch, w.denial, w.refused = nil, "", false
 }
 
-// refuseMissing refuses a launch at a slot that is not there any more; the next
-// snapshot lacks it.
+// refuseMissing refuses a launch at a slot that was removed; the next snapshot does not
+// list it.
 func (s *Workers) refuseMissing(it *wire.Item) {
 	reason := fmt.Sprintf("node %q has no slot %d now", s.cfg.Node.Name, it.To.Slot)
 	s.cfg.Metrics.refusals[refusedByNode].Inc()

@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// number makes the cores by the numbers that the master has given the workers, plus
-// one, in their order. A worker that has a core keeps its number.
+// number makes the cores. numbers are those that the master has assigned to the workers,
+// in their order, plus one. A worker that has a core keeps its number.
 func (l *workerList) number(numbers []int32) error {
 	if err := l.checkNumbers(numbers); err != nil {
 		return err
@@ -38,11 +38,11 @@ func (l *workerList) checkNumbers(numbers []int32) error {
 		at, taken := l.cfg.Names.Ref(sched.Addr{Role: sched.Worker, ID: n - 1})
 		switch {
 		case n < 1 || n > sched.MaxID || seen[n]:
-			what = fmt.Sprintf("the master gave worker %d the number %d, which cannot be", i, n-1)
+			what = fmt.Sprintf("the master assigned worker %d the number %d, which cannot be", i, n-1)
 		case w.core != nil && w.self.ID != n-1:
-			what = fmt.Sprintf("the master gave worker %d the number %d, and it has %d", i, n-1, w.self.ID)
+			what = fmt.Sprintf("the master assigned worker %d the number %d, and it has %d", i, n-1, w.self.ID)
 		case taken && at != w.ref:
-			what = fmt.Sprintf("the master gave worker %d the number %d, which was that of %v", i, n-1, at)
+			what = fmt.Sprintf("the master assigned worker %d the number %d, which was that of %v", i, n-1, at)
 		}
 		seen[n] = true
 	}
@@ -51,6 +51,6 @@ func (l *workerList) checkNumbers(numbers []int32) error {
 	}
 	return &api.Error{
 		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("node %q", l.cfg.Node.Name),
-		Tried: "registering under policy " + l.cfg.Policy.Name, Next: "give all daemons the same policy, and run the same version of pigeon on all hosts",
+		Tried: "registering under policy " + l.cfg.Policy.Name, Next: "set the same policy in all daemons, and run the same version of pigeon on all hosts",
 	}
 }

@@ -68,7 +68,7 @@ func (o *Outbox) toMaster(w *worker, m *sched.Message) {
 	o.forMaster = append(o.forMaster, wire.Item{From: w.ref, To: o.masterRef, Msg: *m})
 }
 
-// idle queues an idle notice, by Thrift where there are no notices.
+// idle queues an idle notice, by Thrift without NATS.
 func (o *Outbox) idle(w *worker, m *sched.Message) {
 	if o.notices == nil {
 		o.toMaster(w, m)
@@ -77,7 +77,8 @@ func (o *Outbox) idle(w *worker, m *sched.Message) {
 	o.idles = append(o.idles, wire.Item{From: w.ref, To: o.masterRef, Msg: *m})
 }
 
-// toPeer queues a message to a frontend or another node; false when it is no member.
+// toPeer queues a message to a frontend or another node; it returns false when that is no
+// member.
 func (o *Outbox) toPeer(it *wire.Item) bool { return o.peers != nil && o.peers.Queue(it) }
 
 // toLocal queues a message to a worker of this node.
@@ -94,9 +95,9 @@ func (o *Outbox) flush() {
 	}
 }
 
-// sendMaster sends the messages that go by Thrift. What a full link does not take is
-// sent with a later batch; what was meant for a master that is gone means nothing to its
-// successor, which learns everything when this node registers.
+// sendMaster sends the messages that go by Thrift. Messages that a full link
+// refuses are sent with a later batch. Messages to a master that has ended are dropped: its
+// successor receives the whole state when this node registers.
 func (o *Outbox) sendMaster() {
 	if len(o.forMaster) == 0 {
 		return

@@ -5,20 +5,20 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// request is a worker's request to a frontend for a task, by a reservation. Until the
-// answer the worker waits.
+// request is a worker's request to a frontend for the task of a reservation. The worker
+// waits until it is answered.
 //
 //	none ──GetTask──▶ open ──Launch or NoTask with its number──▶ none
-//	                  │  ▲ └── the frontend is no member any more: NoTask by the shell ──▶ none
+//	                  │  ▲ └── the frontend has left the membership: NoTask by the shell ──▶ none
 //	                  └──┘ no answer for some heartbeats: sent again
 //
-// A frontend that restarts probes again for what is unfinished in its journal, so a
-// request that is given up loses nothing.
+// A frontend that restarts probes again for what is unfinished in its journal, so
+// nothing is lost with a request that is abandoned.
 //
-// One that takes this node for lost, wrongly and perhaps for a moment only, drops the
-// requests of the node and its own answers, and nothing on the node need ever show it:
-// not sent again, the worker would wait for ever, with all that is reserved there. If
-// the frontend was only slow, it binds a second task, which the worker yields.
+// A frontend that takes this node for lost by mistake, perhaps only for a moment, drops the
+// requests of the node and its own answers, and the node cannot notice that. If the request
+// were not sent again, the worker would wait for ever, with all its reservations. If the
+// frontend was only slow, it binds a second task, which the worker yields.
 type request struct {
 	to     sched.Addr // the zero address: none is open
 	job    sched.JobID
@@ -54,12 +54,12 @@ func (s *requests) send(w *worker, to sched.Addr, m *sched.Message) {
 	if m.Kind == sched.GetTask {
 		w.request = request{to: to, job: m.Job, seq: m.Seq, sent: s.cfg.Now(), repeat: repeatFirst * s.cfg.Heartbeat}
 	}
-	s.convey(w, to, m)
+	s.queue(w, to, m)
 }
 
-// convey queues a message for its receiver: one for a worker of this node is stepped
-// at the end of the batch. A request that has no receiver is given up.
-func (s *requests) convey(w *worker, to sched.Addr, m *sched.Message) {
+// queue queues a message for its receiver: one for a worker of this node is stepped at the
+// end of the batch. A request without a receiver is abandoned.
+func (s *requests) queue(w *worker, to sched.Addr, m *sched.Message) {
 	if there := s.workers.bySelf[to]; there != nil {
 		s.out.toLocal(there, w.self, m)
 		return
@@ -70,7 +70,7 @@ func (s *requests) convey(w *worker, to sched.Addr, m *sched.Message) {
 	}
 	s.cfg.Metrics.undeliverable.Inc()
 	if m.Kind == sched.GetTask {
-		s.giveUp(w)
+		s.abandon(w)
 	}
 }
 
@@ -85,23 +85,22 @@ func (s *requests) repeat() {
 		s.cfg.Log.Info("a frontend has not answered a worker's request for a task; it is sent again", "slot", w.number, "frontend", r.to, "job", r.job, "after", r.repeat)
 		s.cfg.Metrics.repeated.Inc()
 		r.sent, r.repeat = now, min(2*r.repeat, repeatMost*s.cfg.Heartbeat)
-		s.convey(w, r.to, &sched.Message{Kind: sched.GetTask, Job: r.job, Seq: r.seq})
+		s.queue(w, r.to, &sched.Message{Kind: sched.GetTask, Job: r.job, Seq: r.seq})
 	}
 }
 
-// giveUp answers the worker's request, at the end of the batch, in place of the
-// frontend that does not.
-func (s *requests) giveUp(w *worker) {
+// abandon answers the worker's request at the end of the batch, in place of the frontend.
+func (s *requests) abandon(w *worker) {
 	r := w.request
 	w.request = request{}
 	s.out.toLocal(w, sched.Addr{}, &sched.Message{Kind: sched.NoTask, Job: r.job, Seq: r.seq})
 }
 
-// frontendGone gives up the requests to a frontend.
+// frontendGone abandons the requests to a frontend.
 func (s *requests) frontendGone(frontend sched.Addr) {
 	for _, w := range s.workers.all {
 		if w != nil && w.request.to == frontend && frontend != (sched.Addr{}) {
-			s.giveUp(w)
+			s.abandon(w)
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 )
 
-// runner runs attempts in backends and keeps how they end.
+// runner runs attempts in backends and keeps their results.
 type runner struct {
 	cfg      *Config
 	attempts *attempts
 	spans    spans
 }
 
-// start runs an attempt: that of the launch being stepped, or one that has waited.
+// start runs the attempt of the launch being stepped, or one that has waited.
 func (r *runner) start(w *worker, id sched.AttemptID) {
 	a := w.attempts.find(id)
 	if a == nil {
@@ -25,8 +25,8 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 	r.cfg.Results.Reached(a.owner, a.OwnerAddress)
 	r.attempts.enter(a, running)
 	if r.hasStarted(id) {
-		// The attempt runs in another slot, or its result is kept: a master that
-		// learned of it too late. It is not run twice.
+		// The attempt runs in another slot, or its result is kept, and the master did
+		// not know that yet. It is not run twice.
 		a.duplicate = true
 		w.done(backend.Result{ID: id, Outcome: sched.Done})
 		return
@@ -42,7 +42,7 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 	b.Start(t, w.done)
 }
 
-// hasStarted reports whether the attempt runs here, or has ended here a while ago.
+// hasStarted reports whether the attempt runs here, or its result is kept.
 func (r *runner) hasStarted(id sched.AttemptID) bool {
 	if r.cfg.Kept.Keeps(id) {
 		return true
@@ -58,12 +58,11 @@ func (r *runner) noBackend(t *backend.Task) string {
 	}).Error()
 }
 
-// suspend suspends or resumes an attempt. One whose backend cannot be suspended runs
-// on beside the task that takes its slot: frontends and masters see to it that there
-// is none.
-func (r *runner) suspend(a *attempt, hold bool) {
+// suspend suspends or resumes an attempt. One whose backend cannot suspend it
+// continues beside the task that uses its slot; frontends and masters prevent that.
+func (r *runner) suspend(a *attempt, stop bool) {
 	to, err := running, error(nil)
-	if hold {
+	if stop {
 		to = suspended
 	}
 	r.attempts.enter(a, to)
@@ -72,7 +71,7 @@ func (r *runner) suspend(a *attempt, hold bool) {
 	case a.duplicate:
 	case !can:
 		r.cfg.Log.Warn("an attempt cannot be suspended or resumed by its backend", "attempt", a.id, "job", a.JobName)
-	case hold:
+	case stop:
 		err = b.Suspend(a.id)
 	default:
 		err = b.Resume(a.id)
@@ -82,8 +81,8 @@ func (r *runner) suspend(a *attempt, hold bool) {
 	}
 }
 
-// report keeps the result of an attempt whose end is being stepped, or which was
-// killed before it started.
+// report keeps the result of an attempt whose end is being stepped, or that was killed
+// before it started.
 func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 	a := w.attempts.find(m.AttemptID())
 	if a == nil || !r.cfg.Results.CanReport(to) {
@@ -109,10 +108,10 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 	r.cfg.Results.Keep(to, kept)
 }
 
-// yield reports to a frontend that a task it has bound to the worker does not run
-// there: by a result that counts for nothing, because results are repeated until they
-// are on its disk. A message would be dropped while the frontend is not a member, and it
-// would wait for that task for ever.
+// yield reports to a frontend that a task that it has bound to the worker does not run
+// there. It does so by a result, which counts for nothing, because results are repeated
+// until they are journaled: a message would be dropped while the frontend is not a member,
+// and the frontend would wait for that task for ever.
 func (r *runner) yield(w *worker, to sched.Addr, m *sched.Message) {
 	if _, runs := r.attempts.started[m.AttemptID()]; runs || !r.cfg.Results.CanReport(to) {
 		return

@@ -15,12 +15,12 @@ import (
 
 // spans records the node's stages of a task's life: "launched", from the receipt
 // of the launch to the start, below the master's "queued"; and "running" below
-// it. Both are recorded at the attempt's end, when all about them is known, so
-// that an attempt in flight costs nothing.
+// it. Both are recorded at the attempt's end, so that an attempt under way
+// costs nothing.
 type spans struct{ tracing *telemetry.Tracing }
 
 // record records an attempt that ended and returns the context of the last stage it
-// reached, for the frontend to go on from. Jobs that are not sampled cost one test
+// reached, for the frontend to continue. For a job that is not sampled it costs the test
 // of a flag.
 func (p *spans) record(node string, run *attempt, r *backend.Result) api.Trace {
 	parent := telemetry.Carrier(run.Trace)

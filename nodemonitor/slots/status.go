@@ -42,7 +42,7 @@ func (s *Workers) Status() (list []Status) {
 	return list
 }
 
-// status returns what the status page shows of the worker.
+// status returns the worker for the status page.
 func (w *worker) status(numbered bool, names Directory) Status {
 	v := Status{Slot: w.number, Seq: w.seq(), Reserved: w.reserved(), App: w.app}
 	if numbered && w.core != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// worker is a worker core of this node with the attempts that are there. It stands
-// for one slot, under Kairos for several.
+// worker is a worker core of this node with its attempts. It is one slot, under Kairos
+// several.
 //
 // Invariant: running counts the attempts that run, of which there are at most as
 // many as slots.
@@ -21,34 +21,35 @@ type worker struct {
 	core   sched.WorkerCore     // nil until the master has numbered it
 	done   func(backend.Result) // posts the end of an attempt; made once, not per task
 
-	// Of a slot that a classic backend brought.
+	// These are set for the slot of a classic backend.
 	classic bool
-	leaving bool   // the backend is gone: the slot goes when what runs has ended
-	app     string // the one it serves
+	leaving bool   // the backend was removed: so is the slot when its attempts have ended
+	app     string // that it serves
 
 	attempts attemptList
 	running  int
-	counted  int     // the kind under which the metrics have it
+	counted  int     // the kind under which the metrics count it
 	request  request // of the core to a frontend, not answered yet
 
-	// While an Idle is withheld, snapshots report the sequence number from before,
-	// which the master has already.
+	// While an Idle is withheld, snapshots report the sequence number before it, which
+	// the master has already.
 	withheld    bool
 	reportedSeq uint64
 
 	stepped
 }
 
-// stepped is what the step in progress is about, beside its message.
+// stepped is the data of the step in progress, beside its message.
 type stepped struct {
 	launch  *wire.Item // the Launch
-	at      time.Time  // when it came
+	at      time.Time  // when it arrived
 	denial  string     // the shell's reason to deny it
 	refused bool       // it was refused
 	ended   *backend.Result
 }
 
-// seq returns the sequence number that the master gets; 0 of a core that counts none.
+// seq returns the sequence number that is reported to the master; 0 for a core that has
+// none.
 func (w *worker) seq() uint64 {
 	if w.withheld {
 		return w.reportedSeq

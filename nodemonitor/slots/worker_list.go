@@ -11,12 +11,12 @@ import (
 // workerList is the workers of a node.
 type workerList struct {
 	cfg    *Config
-	all    []*worker // by number on this node; nil where a backend's is gone
+	all    []*worker // by number on this node; nil where a backend's slot was removed
 	gaps   bool      // some are nil
 	bySelf map[sched.Addr]*worker
 }
 
-// live returns the workers there are, in the order of their numbers.
+// live returns the workers that were not removed, in the order of their numbers.
 func (l *workerList) live() []*worker {
 	if !l.gaps {
 		return l.all
@@ -24,7 +24,7 @@ func (l *workerList) live() []*worker {
 	return slices.DeleteFunc(slices.Clone(l.all), func(w *worker) bool { return w == nil })
 }
 
-// at returns the worker of that number on this node, nil when there is none now.
+// at returns the worker with that number on this node, nil when none can receive messages.
 func (l *workerList) at(number int32) *worker {
 	if number < 0 || int(number) >= len(l.all) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Results receives how attempts end; a *results.Reporter does.
+// Results receives the results of attempts; a *results.Reporter is one.
 type Results interface {
 	CanReport(to sched.Addr) bool
 	Reached(to sched.Addr, address string)
@@ -22,8 +22,7 @@ type Results interface {
 	Resend(id sched.AttemptID)
 }
 
-// Kept is the results that are kept, which limit the attempts; a *results.Reporter
-// has them.
+// Kept is the results that are kept; they limit the attempts. A *results.Reporter is one.
 type Kept interface {
 	Keeps(id sched.AttemptID) bool
 	EachKept(visit func(*results.Result) bool)
@@ -57,10 +56,10 @@ type Config struct {
 	// Ended is called by any goroutine with the end of an attempt, which the owner of
 	// the workers hands to their method Ended.
 	Ended func(End)
-	// Timer is called when a timer that a core asked for expires; the owner calls
+	// Timer is called when a timer that a core has set expires; the owner then calls
 	// Timeout.
 	Timer func(self sched.Addr, token uint64)
-	// Changed is called when slots came, went, or serve other applications.
+	// Changed is called when slots were added or removed, or serve other applications.
 	Changed  func()
 	Recorder *runloop.Recorder // nil for none
 	Tracing  *telemetry.Tracing
@@ -105,8 +104,8 @@ func New(cfg Config) *Workers {
 // Outbox returns the messages of the workers to others, to be connected.
 func (s *Workers) Outbox() *Outbox { return s.out }
 
-// Messages counts what the cores have sent to others so far, as the papers do: a batch
-// of k tasks counts k. It may be called from anywhere.
+// Messages counts the messages that the cores have sent to others, as the papers do: a
+// batch of k tasks counts k. It may be called from anywhere.
 func (s *Workers) Messages() uint64 { return s.cores.steps.Messages() }
 
 // Attempts returns how many attempts are at the workers.
@@ -116,8 +115,8 @@ func (s *Workers) Attempts() int { return s.attempts.n }
 // numbered it, under policies that number workers.
 func (s *Workers) Add() { s.workers.add() }
 
-// AddClassic makes the slot that a classic backend brings. The registry of backends
-// numbers slots as they come, and so does Workers.
+// AddClassic makes the slot of a classic backend. The registry of backends numbers slots
+// in the order of their arrival, and so does Workers.
 func (s *Workers) AddClassic(b app.Slot) {
 	for len(s.workers.all) < int(b.Number) {
 		s.workers.all, s.workers.gaps = append(s.workers.all, nil), true
@@ -131,14 +130,14 @@ func (s *Workers) AddClassic(b app.Slot) {
 	s.cfg.Changed()
 }
 
-// RemoveClassic removes a classic backend's slot. What ran in the backend has ended by
+// RemoveClassic removes a classic backend's slot. The backend's own tasks have ended by
 // now; a task of a built-in backend is killed.
 func (s *Workers) RemoveClassic(b app.Slot, reason string) {
 	w := s.workers.at(b.Number)
 	if w == nil {
 		return
 	}
-	s.cfg.Log.Warn("a slot is gone with its backend", "slot", w.number, "application", b.App, "reason", reason)
+	s.cfg.Log.Warn("a slot was removed with its backend", "slot", w.number, "application", b.App, "reason", reason)
 	w.leaving = true
 	for _, a := range w.attempts.list {
 		a.kill()
@@ -158,5 +157,5 @@ func (s *Workers) SetServes(apps []string) {
 // Serves returns the applications that the node's own slots serve.
 func (s *Workers) Serves() []string { return s.serves }
 
-// Stop has every launch denied from now on, and the slots no longer described.
+// Stop has every launch denied from now on; Describe then returns no slots.
 func (s *Workers) Stop() { s.admission.stopping = true }
