@@ -21,7 +21,7 @@ var _ wire.Directory = (*Map)(nil)
 // A master is numbered by its group, in every daemon. All others are numbered in the
 // order in which this daemon first names them. A number never stands for a second
 // core, and Renew assigns a new one to a name that now stands for another process, so
-// that messages still under way to or from the old process can be told apart.
+// that messages still under way to or from the old process can be recognised.
 //
 // Under a policy in which all daemons know a worker by the same number, the master
 // assigns the numbers and Set enters them; a worker without one has no address.
@@ -85,9 +85,9 @@ func (m *Map) assign(ref wire.Ref, renew bool) sched.Addr {
 	return a
 }
 
-// Set assigns the name the number that its cluster knows it by, and reports whether it
+// Set assigns to the name the number that it has in its cluster, and reports whether it
 // could: a number stands for one name, until Drop. A name that is assigned another
-// number is another process from then on; its former number still stands for it.
+// number counts as another process from then on; its former number still stands for it.
 func (m *Map) Set(ref wire.Ref, id int32) bool {
 	if ref.Role == sched.Master || id < 0 || id >= Limit {
 		return false
@@ -107,8 +107,9 @@ func (m *Map) Set(ref wire.Ref, id int32) bool {
 	return true
 }
 
-// Drop withdraws the number that Set assigned to the name, so that it may come to stand
-// for another name: a master does not know all numbers that its predecessor assigned.
+// Drop withdraws the number that Set assigned to the name, so that the number can
+// be assigned to another name: a master does not know all numbers that its predecessor
+// assigned.
 func (m *Map) Drop(ref wire.Ref) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,12 +2,12 @@ package api
 
 import "time"
 
-// Application is a program that brings its own executors: processes of its own
-// that are kept running on the nodes and are given slots one piece of work at a time, or
-// hold slots for as long as they live.
+// Application is a program with its own executors: processes that are kept running on
+// the nodes and receive slots one piece of work at a time, or hold slots for as long as
+// they live.
 type Application struct {
 	ID          string // unique in the cluster; see [Application.Validate]
-	Name        string // to be shown
+	Name        string // for display
 	User        string
 	Incarnation int64 // of the application's process
 	Template    Template
@@ -25,7 +25,7 @@ type Template struct {
 	Files   []File
 	Runtime *Runtime // nil: it needs none
 
-	Reach        string // host:port that the executor must be able to connect to; "" for none
+	Reach        string // host:port that an executor must be able to connect to; "" for none
 	ReachSetting string // the application's setting that an error names
 }
 
@@ -43,20 +43,20 @@ type Runtime struct {
 	Version  string
 	Path     string
 	MustHold []string // files, relative to the home
-	Shows    []string // patterns, relative to the home: what is there, for a refusal
-	Setting  string   // of the application, which changes Path
+	Shows    []string // patterns, relative to the home; a refusal lists the files that match
+	Setting  string   // the application's setting that changes Path
 }
 
 // Level is the demand of one set of equal pieces of work.
 type Level struct {
 	Name     string
 	Total    int64 // grants wanted since the level began
-	Had      int64 // of those, what reached the application
+	Had      int64 // of those, how many reached the application
 	Class    string
 	Estimate time.Duration // of one piece of work; 0 if not known
-	Hosts    []string      // that would suit best; shown, and not used
-	Title    string        // what it is, to be shown
-	Why      string        // how its class was decided, to be shown
+	Hosts    []string      // that would suit best; displayed only
+	Title    string        // what it is, for display
+	Why      string        // how its class was decided, for display
 }
 
 // Wants is all that an application wants now.
@@ -103,8 +103,8 @@ type News struct {
 
 // ApplicationReply answers a registration and what an application wants.
 type ApplicationReply struct {
-	Missing   []string      // SHA-256 of files that are to be sent
-	Lease     time.Duration // silence of the application for so long ends it
+	Missing   []string      // SHA-256 of files that must be sent
+	Lease     time.Duration // after so long without a call the application ends
 	Frontends []string      // host:port, the answering one first
 	Cutoff    time.Duration // between the classes; 0 if it is not known
 }
@@ -117,7 +117,7 @@ type Grant struct {
 	Lease time.Duration // for so long after its arrival pieces of this or a more urgent class may follow in the slot; 0: none may
 }
 
-// Grants are those that an executor has not acknowledged yet.
+// Grants are the grants that an executor has not acknowledged yet.
 type Grants struct {
 	UpTo     int64
 	Grants   []Grant

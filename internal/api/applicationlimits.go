@@ -21,12 +21,12 @@ const (
 	MaxPiece         = 1 << 20 // bytes of a file sent at once
 )
 
-// applicationID is the shape of names that can be those of folders.
+// applicationID matches names that can also name folders.
 var applicationID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 
 // IsApplicationID reports whether s can name an application, an executor or a file:
-// 1 to 128 letters, digits, dots, dashes and underscores, not a dot or a dash
-// first. Such a name can be one of a folder.
+// 1 to 128 letters, digits, dots, dashes and underscores, without a dot or a
+// dash first. Such a name can also name a folder.
 func IsApplicationID(s string) bool { return applicationID.MatchString(s) }
 
 // placeholders are the names that a template may contain, beside {{FILE:name}}.
@@ -38,12 +38,12 @@ var placeholders = []string{
 // beside FILE:name for each of its files.
 func Placeholders() []string { return slices.Clone(placeholders) }
 
-// Validate refuses what can never work, as an *[Error].
+// Validate returns an *[Error] when the application can never work.
 func (a *Application) Validate() error {
 	t := &a.Template
 	switch {
 	case !IsApplicationID(a.ID):
-		return a.bad("its id is no name of 1 to 128 letters, digits, dots, dashes and underscores", "choose another id")
+		return a.bad("its id is not a name of 1 to 128 letters, digits, dots, dashes and underscores", "choose another id")
 	case len(a.Name) > MaxKeyBytes || len(a.User) > MaxKeyBytes || len(a.Token) > MaxKeyBytes:
 		return a.bad(fmt.Sprintf("its name, user or token is longer than %d bytes", MaxKeyBytes), "use a shorter one")
 	case len(t.Argv) == 0 || t.Argv[0] == "":
@@ -81,7 +81,7 @@ func (t *Template) fault() string {
 	}
 	if t.Reach != "" {
 		if _, port, err := net.SplitHostPort(t.Reach); err != nil || port == "" {
-			return fmt.Sprintf("its executors are to reach %q, which is not host:port", t.Reach)
+			return fmt.Sprintf("its executors should reach %q, which is not host:port", t.Reach)
 		}
 	}
 	if r := t.Runtime; r != nil {
@@ -90,7 +90,7 @@ func (t *Template) fault() string {
 		}
 		for _, p := range slices.Concat(r.MustHold, r.Shows) {
 			if p == "" || strings.HasPrefix(p, "/") || slices.Contains(strings.Split(p, "/"), "..") {
-				return fmt.Sprintf("its runtime is to hold %q, which is no path inside of it", p)
+				return fmt.Sprintf("its runtime should hold %q, which is not a path inside it", p)
 			}
 		}
 	}
@@ -138,8 +138,7 @@ func Expand(s string, value func(name, argument string) string) string {
 	})
 }
 
-// unknown returns the first placeholder in s that has no meaning, "" when all have
-// one.
+// unknown returns the first placeholder in s without a meaning, "" when there is none.
 func (t *Template) unknown(s string) (name string) {
 	Expand(s, func(n, argument string) string {
 		whole := n
@@ -172,7 +171,7 @@ func clipped(s string) string {
 	return s
 }
 
-// Validate refuses what can never be granted, as an *[Error].
+// Validate returns an *[Error] when the request can never be granted.
 func (w *Wants) Validate() error {
 	bad := func(what, next string) error {
 		return &Error{Problem: Invalid, What: what, Subject: fmt.Sprintf("application %q", clipped(w.Application)), Tried: "taking what it wants; nothing was changed", Next: next}

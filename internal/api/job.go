@@ -17,7 +17,7 @@ const (
 	BackendExec  Backend = "exec"
 )
 
-// Payload is what a task is to do. Exactly one part counts, by Backend.
+// Payload is the work of a task. Exactly one part counts, by Backend.
 type Payload struct {
 	Backend Backend
 	Message []byte        // BackendApp: opaque to Pigeon

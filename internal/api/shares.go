@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxShares bounds those that an error names; it counts the others.
+// maxShares bounds the shares that an error names; the others are counted.
 const maxShares = 5
 
 // Share is the amount of a resource of a node that one user, such as an

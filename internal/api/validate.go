@@ -16,7 +16,7 @@ const (
 	MaxExecStrings = 4096    // arguments and variables of one exec task
 )
 
-// Validate refuses what can never run, naming the task where there is one.
+// Validate returns an *[Error] when the job can never run; it names the task at fault.
 func (r *Request) Validate() error {
 	switch {
 	case len(r.Tasks) > MaxTasks:

@@ -119,7 +119,7 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 	return j
 }
 
-// Place notes that the group of the given master holds the task.
+// Place records that the group of the given master holds the task.
 func (j *Job) Place(task int32, master int16) {
 	t := &j.Tasks[task]
 	if t.Outcome == sched.Unfinished && t.Place == Nowhere {
@@ -128,7 +128,7 @@ func (j *Job) Place(task int32, master int16) {
 	t.Place = master
 }
 
-// Unplace notes that no group holds the task.
+// Unplace records that no group holds the task.
 func (j *Job) Unplace(task int32) {
 	t := &j.Tasks[task]
 	if t.Outcome == sched.Unfinished && t.Place != Nowhere {

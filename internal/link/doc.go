@@ -4,8 +4,8 @@
 //
 //	Send -> queue -> one batch at a time -> Deliver ... Inbox.Accept -> take
 //
-// The sender's goroutine takes everything queued into one batch and delivers it;
-// what is queued meanwhile goes into the next. No timer is involved: a message
+// The sender's goroutine delivers everything queued in one batch; messages queued
+// meanwhile form the next. No timer is involved: a message
 // on an idle link leaves at once, and under load batches grow by themselves. A
 // batch has a sequence number and keeps it until the peer answers; the Inbox
 // drops the repeats that follow a lost answer.

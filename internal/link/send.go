@@ -167,7 +167,7 @@ func (l *Link) pause(attempt int, gen uint64) bool {
 	}
 }
 
-// answered notes that the peer answered.
+// answered records that the peer answered.
 func (l *Link) answered() {
 	if l.downSince.IsZero() {
 		return
@@ -177,7 +177,7 @@ func (l *Link) answered() {
 	l.setState(State{Status: Up, For: down})
 }
 
-// missed notes that an attempt failed.
+// missed records that an attempt failed.
 func (l *Link) missed(err error) {
 	if l.downSince.IsZero() {
 		l.downSince = time.Now()

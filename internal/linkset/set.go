@@ -92,7 +92,7 @@ func (s *Set) Incarnation(peer wire.Ref) (int64, bool) {
 	return w.incarnation, true
 }
 
-// Reset drops what is queued for a peer or under way to it; the link starts anew, as
+// Reset drops what is queued for a peer or under way to it; the link starts again, as
 // after another Add.
 func (s *Set) Reset(peer wire.Ref) {
 	if w := s.links[peer.Daemon()]; w != nil {
@@ -184,7 +184,7 @@ func (s *Set) open(w *peerLink) error {
 	return nil
 }
 
-// use notes that a link is about to be used, and closes the connections of others for it.
+// use records that a link is about to be used, and closes the connections of others for it.
 func (s *Set) use(w *peerLink) {
 	switch {
 	case s.opts.MaxOpen == 0:

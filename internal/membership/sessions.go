@@ -18,7 +18,7 @@ type Sessions struct {
 // NewSessions returns an empty table.
 func NewSessions(p protocol.Patience) *Sessions { return &Sessions{table: protocol.NewSessions(p)} }
 
-// Status returns what a process is to this daemon.
+// Status returns the status of a process: unknown, current or superseded.
 func (s *Sessions) Status(peer wire.Ref, incarnation int64) protocol.Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

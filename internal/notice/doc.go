@@ -17,7 +17,7 @@
 //	        connection lost, two pings unanswered, a write stalls
 //
 // Absence of the server at the start is the same state as its loss later: the
-// daemon goes on, Connect succeeds, Publish fails, and the connection is tried for
+// daemon continues, Connect succeeds, Publish fails, and the connection is tried for
 // ever. Subscriptions are renewed automatically. Notices queued for a lost
 // connection are dropped: a notice that waited is stale. A subscriber that is too
 // slow loses the newest notices. Every drop is counted.

@@ -61,7 +61,7 @@ func (k *ranking) top() *ranked {
 	return k.heap[0]
 }
 
-// update notes that the job changed: it may be new, or wait no longer. seq is
+// update records that the job changed: it may be new, or wait no longer. seq is
 // that of its entry if it is new.
 func (k *ranking) update(j *Job, seq int64) {
 	e := k.of[j]
@@ -144,7 +144,7 @@ func (x *Index) Renew(now sched.Time) {
 	}
 }
 
-// Changed notes that the job's rank may be another, other than by its tasks
+// Changed records that the job's rank may be another, other than by its tasks
 // coming and going here.
 func (x *Index) Changed(j *Job) {
 	for _, k := range j.App.rankings {

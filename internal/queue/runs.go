@@ -100,7 +100,7 @@ func (x *Index) enter(r *Run) {
 	x.count(r, r.Count)
 }
 
-// count notes that n more tasks of the run wait.
+// count records that n more tasks of the run wait.
 func (x *Index) count(r *Run, n int32) {
 	j := r.Job
 	j.Queued += n

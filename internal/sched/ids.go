@@ -54,7 +54,7 @@ type Addr struct {
 }
 
 // Everyone is the ID of an address that means all cores of its role: the shell
-// sends a copy to each peer it knows.
+// sends a copy to each known peer.
 const Everyone int32 = -1
 
 // MaxID is the highest number of a core in its role. Cores keep tables by id;

@@ -32,7 +32,7 @@ const (
 	// Placed: tasks were sent to a group. Job, First, Count, Attempt, Peer, Marks
 	// (Moved alone counts).
 	Placed
-	// NewAttempt: a task is to be tried again. Job, First, Attempt, Losses,
+	// NewAttempt: a task must be tried again. Job, First, Attempt, Losses,
 	// Outcome (of the attempt before: Lost, Failed or Yielded), Reason.
 	NewAttempt
 	// TaskEnded: the result of a task was accepted. Job, First, Attempt,
@@ -43,7 +43,7 @@ const (
 
 	// Distributor to master.
 
-	// Tasks: First..First+Count-1 of a job are to be run. Job, Class, Estimate,
+	// Tasks: First..First+Count-1 of a job to run. Job, Class, Estimate,
 	// App, Arrival, Attempt, First, Count, Total, Marks. Head puts them before
 	// everything else of their class; with Resent an earlier incarnation may have
 	// launched them already. Peer is the master that the task comes from, when it
@@ -70,7 +70,7 @@ const (
 	// Master to worker.
 
 	// Launch: run this task. Job, First, Attempt, Class, App, Owner, Estimate,
-	// Seq (the slot's sequence number as the master knows it), Epoch. The shell of the
+	// Seq (the slot's last sequence number known to the master), Epoch. The shell of the
 	// worker sets Reason to have it refused ([Message.Deny]).
 	Launch
 	// Kill: stop this attempt. Job, First, Attempt, Epoch.
@@ -176,7 +176,7 @@ const (
 
 	// Preempt (master to worker): suspend the attempt that Kept names, if it has
 	// not ended, and run this task. As Launch; Seq is that of the launch of what
-	// is to be suspended.
+	// must be suspended.
 	Preempt
 	// Continue (master to worker): continue the suspended attempt. Job, First,
 	// Attempt, Seq, Epoch.

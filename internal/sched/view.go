@@ -19,7 +19,7 @@ type Owed struct {
 	Repeated    uint64 // results that came again, or for a task that had ended
 }
 
-// JobView is an unfinished job as its distributor knows it.
+// JobView is a distributor's view of an unfinished job.
 type JobView struct {
 	App     string
 	Late    bool // its tasks are bound late: workers ask for them
@@ -49,7 +49,7 @@ type GroupTotals struct {
 	Refused  uint64 // launches that a worker refused
 }
 
-// WorkerView is one worker as its master knows it.
+// WorkerView is a master's view of one worker.
 type WorkerView struct {
 	Reserved bool
 	Tasks    int // running, suspended or queued at it; Unknown as in GroupTotals.Idle

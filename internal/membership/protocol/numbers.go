@@ -46,14 +46,14 @@ func NewNumbers(limit int32) *Numbers {
 	return &Numbers{limit: limit, holders: map[int32]Holder{}, of: map[Holder]int32{}}
 }
 
-// FollowsAnother notes that there was a master before this one.
+// FollowsAnother records that there was a master before this one.
 func (n *Numbers) FollowsAnother(now sched.Time) {
 	if !n.follows {
 		n.follows, n.until = true, now+ClaimWait
 	}
 }
 
-// Reserve notes a number, plus one, that a peer knows from an earlier master. The process
+// Reserve records a number, plus one, that an earlier master assigned to a peer. The process
 // that had it may be dead or not back yet: no other one gets it, nor any below.
 func (n *Numbers) Reserve(highest int32, now sched.Time) {
 	if highest > n.next && highest <= n.limit {

@@ -49,7 +49,7 @@ type Pace struct {
 	ever      bool
 }
 
-// Changed notes that what is published does not hold any more.
+// Changed records that what is published does not hold any more.
 func (p *Pace) Changed() { p.changed = true }
 
 // Next reports whether to publish now, to the given number of readers. A wait above zero requests
@@ -67,5 +67,5 @@ func (p *Pace) Next(readers int, now sched.Time) (publish bool, wait sched.Time)
 	return true, 0
 }
 
-// Elapsed notes that the wait is over.
+// Elapsed records that the wait is over.
 func (p *Pace) Elapsed() { p.scheduled = false }

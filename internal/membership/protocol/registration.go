@@ -18,7 +18,7 @@ func (r *Registration) Registered() bool { return r.registered }
 // Ever reports whether the node was registered at least once.
 func (r *Registration) Ever() bool { return r.master != 0 }
 
-// Accepted notes that a master of the incarnation has accepted a hello.
+// Accepted records that a master of the incarnation has accepted a hello.
 func (r *Registration) Accepted(master int64) {
 	*r = Registration{master: master, registered: true}
 }

@@ -62,7 +62,7 @@ type session struct {
 // NewSessions returns an empty table.
 func NewSessions(p Patience) *Sessions { return &Sessions{patience: p, peers: map[Peer]*session{}} }
 
-// Status returns what a process is to this daemon.
+// Status returns the status of a process: unknown, current or superseded.
 func (t *Sessions) Status(peer Peer, incarnation int64) Status {
 	s := t.peers[peer]
 	switch {

@@ -28,7 +28,7 @@ func (s *Master) node(from sched.Addr) *node {
 	return s.nodes[from.ID]
 }
 
-// attach notes that a task is at a node.
+// attach records that a task is at a node.
 func (s *Master) attach(n *node, p *placed) {
 	n.tasks = append(n.tasks, p)
 	j := p.job
@@ -42,7 +42,7 @@ func (s *Master) attach(n *node, p *placed) {
 	s.rerank(n)
 }
 
-// detach notes that a task has left its node.
+// detach records that a task has left its node.
 func (s *Master) detach(n *node, p *placed, out *sched.Actions) {
 	at := slices.Index(n.tasks, p)
 	n.tasks = slices.Delete(n.tasks, at, at+1)
@@ -55,7 +55,7 @@ func (s *Master) detach(n *node, p *placed, out *sched.Actions) {
 	s.forget(j, j.ID, out)
 }
 
-// rerank puts a node where its tasks put it.
+// rerank moves a node to the place in the ranking that follows from its tasks.
 func (s *Master) rerank(n *node) {
 	n.spread = spreadOf(n.tasks)
 	if n.place != unranked {
@@ -63,7 +63,7 @@ func (s *Master) rerank(n *node) {
 	}
 }
 
-// admit ranks a node again that had refused a task.
+// admit ranks a node again after it has refused a task.
 func (s *Master) admit(n *node) {
 	if n.place == unranked {
 		s.ranking.push(n)

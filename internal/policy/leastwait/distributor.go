@@ -23,8 +23,8 @@ func NewDistributor(cfg sched.DistributorConfig, short owner) *Distributor {
 }
 
 // Step implements [sched.Core]. A message about a job is for the distributor that
-// has it, or, when none has (any more), to the one of its class; one about
-// none goes to both, which ignore what they do not know.
+// has it, or, when none has it any more, for the one of its class. One about no
+// job is for both, which ignore what does not concern them.
 func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
 	case !m.Valid():

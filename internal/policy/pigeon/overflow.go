@@ -21,7 +21,7 @@ type transfer struct {
 // peer is another master, and the flag kept for it.
 type peer struct {
 	up        bool
-	flag      [sched.NumClasses]bool // a spare worker there takes tasks of the class
+	flag      [sched.NumClasses]bool // a spare worker there accepts tasks of the class
 	serves    []string
 	announced announcement // the flag that it keeps for this group
 }

@@ -19,7 +19,7 @@ const (
 type announcement struct {
 	known   bool           // a spare worker was announced there: that master knows this group
 	service *queue.Service // of the worker announced; nil for none
-	general bool           // it takes both classes
+	general bool           // it accepts both classes
 	until   sched.Time     // the flag is assumed to be set
 }
 

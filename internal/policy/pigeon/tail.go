@@ -11,7 +11,7 @@ const (
 	firstLimit = 60   // cutoffs, before anything has ended
 	limitUp    = 10   // a job that ends past the limit raises it by a tenth
 	limitDown  = 1000 // any other lowers it by a thousandth: 1 in about 100 ends past it
-	dueTenths  = 9    // of the limit, by which a job is to end
+	dueTenths  = 9    // of the limit, by which a job should end
 	floorShare = 10   // a job gains by waiting until a tenth of that is left
 )
 

@@ -19,7 +19,7 @@ type Job struct {
 	next    int32      // no task below is unbound
 	unbound int32      // unfinished tasks that are bound to no worker
 	waiting bool       // to be probed for when there are workers
-	probed  []int32    // workers with a reservation, when they are to be withdrawn
+	probed  []int32    // workers with a reservation, if reservations are withdrawn
 }
 
 func newJob(entry *ledger.Job, r *rand.Rand) *Job {
@@ -60,7 +60,7 @@ func (j *Job) unbind(task int32) {
 	}
 }
 
-// end notes that the task has ended; it may be unbound, when an earlier attempt
+// end records that the task has ended; it may be unbound, when an earlier attempt
 // ended it.
 func (j *Job) end(task int32) {
 	if j.bound[task] == noWorker {
