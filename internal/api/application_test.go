@@ -40,7 +40,7 @@ func TestApplicationValidate(t *testing.T) {
 		"a file name that climbs":   {func(a *api.Application) { a.Template.Files[0].Name = "a/../../b" }, "invalid name"},
 		"a file too large":          {func(a *api.Application) { a.Template.Files[0].Size = api.MaxFileBytes + 1 }, "the limit"},
 		"reach without a port":      {func(a *api.Application) { a.Template.Reach = "driver" }, "not host:port"},
-		"a runtime that climbs":     {func(a *api.Application) { a.Template.Runtime.MustHold[0] = "../etc/passwd" }, "no path inside"},
+		"a runtime that climbs":     {func(a *api.Application) { a.Template.Runtime.MustHold[0] = "../etc/passwd" }, "not a path inside"},
 		"a runtime without a name":  {func(a *api.Application) { a.Template.Runtime.Name = "" }, "no name"},
 		"arguments without end": {func(a *api.Application) {
 			a.Template.Argv = make([]string, api.MaxExecStrings+1)
