@@ -188,7 +188,7 @@ func TestHistoryHoldsEveryLife(t *testing.T) {
 	}
 }
 
-// TestJSONKeys: the keys that scripts rely on (commands.md, pigeon sim).
+// TestJSONKeys: the keys that scripts rely on (docs/json.md, pigeon sim).
 func TestJSONKeys(t *testing.T) {
 	run, w := one(t, small())
 	out, err := run.Simulate(t.Context(), w, SimOptions{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/spf13/cobra"
@@ -75,7 +76,11 @@ func printTasks(out io.Writer, tasks []api.TaskStatus) error {
 	fmt.Fprintln(w, "TASK\tATTEMPT\tSTATE\tNODE\tELAPSED\tEXIT\tREASON")
 	for i := range tasks {
 		t := &tasks[i]
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%.3f s\t%d\t%s\n", t.Task, t.Attempt, t.State, t.Node, t.Seconds, t.Exit, t.Reason)
+		elapsed, exit := "-", "-" // known when the attempt has ended
+		if api.State(t.State).Ended() {
+			elapsed, exit = fmt.Sprintf("%.3f s", t.Seconds), strconv.Itoa(t.Exit)
+		}
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", t.Task, t.Attempt, t.State, t.Node, elapsed, exit, t.Reason)
 	}
 	return w.Flush()
 }

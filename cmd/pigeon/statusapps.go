@@ -10,8 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// applications are those that have something of theirs on a node: executors, or a
-// backend. They submit no jobs that could be listed.
+// applications returns those that have executors or a backend of their own on a
+// node, without the built-in backends (""). They submit no jobs that could be
+// listed.
 func (c *clusterClient) applications(ctx context.Context) ([]string, error) {
 	states, err := c.groups(ctx)
 	var found []string
@@ -20,8 +21,14 @@ func (c *clusterClient) applications(ctx context.Context) ([]string, error) {
 			found = append(found, states[i].Nodes[k].Apps...)
 		}
 	}
-	slices.Sort(found)
-	return slices.Compact(found), err
+	return namedOnce(found), err
+}
+
+// namedOnce returns the names in order, each once, without the empty one.
+func namedOnce(apps []string) []string {
+	slices.Sort(apps)
+	apps = slices.Compact(apps)
+	return slices.DeleteFunc(apps, func(app string) bool { return app == "" })
 }
 
 // printApplications names the applications below a list of jobs, if there are any.

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+func TestExplainTasks(t *testing.T) {
+	var out strings.Builder
+	err := printTasks(&out, []api.TaskStatus{
+		{Task: 0, Attempt: 1, State: "completed", Node: "a", Seconds: 1.5},
+		{Task: 1, Attempt: 1, State: "running", Node: "a"},
+		{Task: 2, Attempt: 2, State: "failed", Node: "b", Seconds: 0.25, Exit: 3, Reason: "exit status 3"},
+		{Task: 3, Attempt: 1, State: "queued"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"TASK ATTEMPT STATE NODE ELAPSED EXIT REASON",
+		"0 1 completed a 1.500 s 0",
+		"1 1 running a - -",
+		"2 2 failed b 0.250 s 3 exit status 3",
+		"3 1 queued - -",
+	}
+	var got []string
+	for line := range strings.Lines(strings.TrimSpace(out.String())) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
