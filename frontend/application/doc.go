@@ -22,7 +22,7 @@
 //	   │   orders are repeated until its nodes have accepted them               │
 //	   └── superseded: a node follows another frontend's higher tenure ◀────────┘
 //
-// # Who serves it
+// # Which frontend serves it
 //
 // The frontend it registered with last. That frontend chooses a tenure above all
 // that the nodes have seen, and takes over what they hold of the application. A

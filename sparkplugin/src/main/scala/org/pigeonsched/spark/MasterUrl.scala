@@ -25,7 +25,7 @@ object MasterUrl {
   /** A bound on how many frontends a URL can make the driver try. */
   val MaxFrontends = 64
 
-  /** Throws a Refusal that says what is wrong with the URL. */
+  /** Throws a Refusal that explains what is wrong with the URL. */
   def parse(url: String): Seq[Address] = {
     val rest = Schemes.find(url.startsWith).map(s => url.drop(s.length)).getOrElse(
       refuse(url, "it begins with neither pigeon:// nor spark-pigeon://"))

@@ -19,7 +19,7 @@ object Refusal {
   def text(what: String, subject: String, tried: String, next: String): String =
     Seq(what, subject, tried, next).filter(p => p != null && p.nonEmpty).map(sentence).mkString(" ")
 
-  /** The refusal of a daemon, in its own words. */
+  /** The refusal of a daemon, with the daemon's text. */
   def of(e: TPigeonException): Refusal =
     new Refusal(e.getWhat, e.getSubject, e.getTried, e.getAdvice, e)
 

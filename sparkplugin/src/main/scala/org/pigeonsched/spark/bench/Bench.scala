@@ -12,8 +12,8 @@ import org.apache.spark.scheduler.cluster.pigeon.LastWaits
 import org.pigeonsched.spark.{JobClass, Refusal}
 
 /**
- * A driver that runs what it is told to run, under any master: so cluster managers are measured
- * with the same program. `pigeon bench spark` and `pigeon replay --via spark` start it.
+ * A driver that runs commands under any master, so that cluster managers are measured with the
+ * same program. `pigeon bench spark` and `pigeon replay --via spark` start it.
  *
  * Commands are lines of standard input, answers are JSON objects, one on a line of standard output:
  *
@@ -28,13 +28,13 @@ import org.pigeonsched.spark.{JobClass, Refusal}
  * }}}
  *
  * Nothing else is written to standard output. The end of the input ends the driver at once: the
- * program that started it has ended or needs it no more. Exit status: 0; 1 when a job failed; 2
+ * program that started it has ended or no longer needs it. Exit status: 0; 1 when a job failed; 2
  * when nothing could be run, as standard error explains; 3 when the input ended before the last
  * answer.
  */
 object Bench {
 
-  /** Pause between two looks at the executors, in milliseconds. */
+  /** The interval at which the executors are counted, in milliseconds. */
   private val LookEvery = 50L
 
   def main(args: Array[String]): Unit = {
@@ -79,7 +79,7 @@ object Bench {
     out.flush()
   }
 
-  /** Throws a Refusal when fewer came in time. */
+  /** Throws a Refusal when fewer have connected in time. */
   private def awaitExecutors(sc: SparkContext, o: Options): Unit = {
     def present = sc.getExecutorMemoryStatus.size - 1 // the driver is among them
     val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(o.within)

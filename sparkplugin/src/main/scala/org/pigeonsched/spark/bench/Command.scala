@@ -2,9 +2,9 @@ package org.pigeonsched.spark.bench
 
 import org.pigeonsched.spark.Refusal
 
-/** What a driver of a measurement is told to run. */
+/** A command to a driver of a measurement. */
 sealed trait Command {
-  /** Whether the driver answers it. */
+  /** Whether the driver answers the command. */
   def answered: Boolean = true
 }
 

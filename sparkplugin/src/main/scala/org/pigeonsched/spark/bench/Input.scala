@@ -39,6 +39,6 @@ final class Input(in: BufferedReader) {
   def commands: Iterator[Command] =
     Iterator.continually(lines.take().fold(r => throw r, c => c)).takeWhile(_.nonEmpty).map(_.get)
 
-  /** Notes that an answer was written. */
+  /** Records that an answer was written. */
   def answered(): Unit = unanswered.decrementAndGet()
 }

@@ -30,7 +30,7 @@ object JobRecord {
   /** Spark's reasons hold stack traces. */
   val MaxReason = 2000
 
-  /** As JSON writes a string. */
+  /** Returns a string as a JSON literal. */
   def quoted(text: String): String = text.flatMap {
     case '"' => "\\\""
     case '\\' => "\\\\"
@@ -46,9 +46,9 @@ object JobRecord {
 final class TaskRecords(size: Int) {
   /** When the driver received its result, after the job was submitted; -1: never. */
   val reported: Array[Long] = Array.fill(size)(-1L)
-  /** How long its attempt ran, by the executor's clock. */
+  /** The duration of its attempt, by the executor's clock. */
   val ran: Array[Long] = new Array(size)
-  /** How many attempts it took. */
+  /** The number of its attempts. */
   val attempts: Array[Int] = new Array(size)
   /** The executor it ran in. */
   val executors: Array[String] = Array.fill(size)("")

@@ -5,8 +5,8 @@ import org.pigeonsched.spark.Refusal
 /**
  * When a driver is ready.
  *
- * @param executors it waits for so many, and has them run tasks; 0: for none
- * @param within    seconds until it stops waiting for them
+ * @param executors the number that it waits for and warms up with tasks; 0: none
+ * @param within    the seconds after which it stops waiting for them
  */
 final case class Options(executors: Int = 0, within: Int = 120)
 

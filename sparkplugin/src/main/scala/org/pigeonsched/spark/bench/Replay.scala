@@ -11,7 +11,7 @@ import org.pigeonsched.spark.classes.ClassChoice
 
 /**
  * The papers' workload through Spark: each job becomes a Spark job of sleeping tasks, submitted
- * when it is due, whatever became of the jobs before it.
+ * when it is due, whether or not earlier jobs have ended.
  */
 object Replay {
 
@@ -61,7 +61,7 @@ object Replay {
     case Failure(e) => String.valueOf(e.getMessage)
   }
 
-  /** To some ten microseconds; TimeUnit.sleep rounds to milliseconds. */
+  /** Sleeps, accurate to some ten microseconds; TimeUnit.sleep rounds to milliseconds. */
   private def sleepUntil(instant: Long): Unit = {
     var left = instant - System.nanoTime()
     while (left > 0) {

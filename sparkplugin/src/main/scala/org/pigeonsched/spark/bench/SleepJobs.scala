@@ -7,7 +7,7 @@ import scala.util.{Failure, Success}
 
 import org.apache.spark.SparkContext
 
-/** Jobs whose tasks sleep, timed in the driver. Methods throw what a job failed with. */
+/** Jobs whose tasks sleep, timed in the driver. Methods throw the exception of a failed job. */
 final class SleepJobs(sc: SparkContext) {
   import SleepJobs._
 
@@ -55,7 +55,7 @@ final class SleepJobs(sc: SparkContext) {
 
 object SleepJobs {
 
-  /** A task's code: it runs on executors, so it holds nothing but its time. */
+  /** A task's code: it runs on executors, so it contains nothing but its duration. */
   private final class Sleep(millis: Int) extends (Int => Unit) with Serializable {
     override def apply(element: Int): Unit = Thread.sleep(millis.toLong)
   }

@@ -33,7 +33,7 @@ object ClassChoice {
   /**
    * @param estimateNanos 0 if nothing is known
    * @param derived       based on durations, so longer ones may change it
-   * @param why           for people
+   * @param why           for users
    */
   final case class Choice(jobClass: JobClass, estimateNanos: Long, derived: Boolean, why: String)
 

@@ -23,7 +23,7 @@ final class WarmUp {
   /** A task of the executor has ended successfully. */
   def done(executor: String): Unit = warm += executor
 
-  /** The executor is gone; its number is never used again. */
+  /** The executor has ended; its number is never used again. */
   def lost(executor: String): Unit = warm -= executor
 }
 

@@ -1,12 +1,12 @@
 package org.pigeonsched.spark.grants
 
 /**
- * Limits how often a level whose grants are returned unused asks for new ones. Otherwise demand
+ * Limits how often a level whose grants are returned unused wants new ones. Otherwise demand
  * that Spark cannot place (an excluded executor, a speculative copy without a host) would be
  * granted and declined thousands of times a second.
  *
  * Some declines are the normal end of a stage, so a level has a small credit; each grant that is
- * used earns one more. Without credit the level asks for nothing during a pause, which doubles up
+ * used earns one more. Without credit the level wants nothing during a pause, which doubles up
  * to a bound with each further decline and halves with each use. So over any period
  *
  *   declines <= uses + MaxCredit + pauses + grants that were in transit when a pause began

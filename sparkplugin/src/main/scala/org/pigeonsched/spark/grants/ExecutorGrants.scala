@@ -100,7 +100,7 @@ final class ExecutorGrants(timeoutNanos: Long) {
 
 object ExecutorGrants {
 
-  /** How a grant ends, as thrift/application.thrift numbers it. */
+  /** The ways in which a grant ends, as thrift/application.thrift numbers them. */
   val Used = 0
   val Unused = 1
   val CouldNotUse = 2

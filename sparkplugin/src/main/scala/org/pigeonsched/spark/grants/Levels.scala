@@ -94,12 +94,12 @@ final class Levels {
 object Levels {
 
   /**
-   * What a level is.
+   * The description of a level.
    *
    * @param estimateNanos of one task; 0 if not known
    * @param hosts         preferred hosts; a hint
-   * @param title         for people: which stage it is
-   * @param why           for people: why it has its class
+   * @param title         for users: which stage it is
+   * @param why           for users: why it has its class
    */
   final case class Description(
       name: String,

@@ -78,7 +78,8 @@ final class ApplicationLink(
   }
 
   /**
-   * Ends the application. Blocks until the threads have ended, some seconds at most. Safe twice.
+   * Ends the application. Blocks until the threads have ended, some seconds at most. May be
+   * called twice.
    */
   def close(): Unit = if (!over) {
     over = true

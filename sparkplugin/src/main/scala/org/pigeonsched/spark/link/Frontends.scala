@@ -3,8 +3,8 @@ package org.pigeonsched.spark.link
 import org.pigeonsched.spark.{Address, MasterUrl}
 
 /**
- * The frontends of the cluster and the one in use. The application talks to one at a time; when it
- * fails, the next one takes the application over. Safe for use by any thread.
+ * The frontends of the cluster and the one in use. The application uses one at a time; when it
+ * fails, the next one takes over the application. Safe for use by any thread.
  */
 final class Frontends(first: Seq[Address]) {
 

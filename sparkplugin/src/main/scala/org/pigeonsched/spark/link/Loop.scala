@@ -28,7 +28,7 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
 
   def stopped: Boolean = stopping
 
-  /** Asks the thread to end; interrupts what it waits for. */
+  /** Makes the thread end; interrupts what it waits for. */
   def stop(): Unit = {
     stopping = true
     thread.interrupt()

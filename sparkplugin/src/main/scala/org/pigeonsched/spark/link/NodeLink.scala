@@ -38,10 +38,10 @@ final class NodeLink(identity: NodeLink.Identity, slots: Int, listener: NodeLink
     endsLoop.start()
   }
 
-  /** Reports, soon, that the slot is free again. */
+  /** Queues the report that the slot is free again. */
   def end(e: ExecutorGrants.End): Unit = ends.put(e)
 
-  /** Safe twice. The node monitor sees the process end and needs no message. */
+  /** May be called twice. The node monitor sees the process end and needs no message. */
   def close(): Unit = {
     Seq(grantsLoop, endsLoop).foreach(_.stop())
     Seq(grantsCaller, endsCaller).foreach(_.close())

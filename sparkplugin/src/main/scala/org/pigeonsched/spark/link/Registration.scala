@@ -9,7 +9,7 @@ import org.pigeonsched.thrift.application.{ApplicationService, TApplication, TAp
 
 /**
  * The frontend with which the application is registered. Each registration, the first and those
- * after a failure, has a number of its own: a thread that sees a new number sends and polls
+ * after a failure, has its own number: a thread that sees a new number sends and polls
  * everything from the beginning. Safe for use by any thread.
  */
 final class Registration(application: TApplication, files: Seq[ShippedFile], frontends: Frontends)
@@ -19,7 +19,7 @@ final class Registration(application: TApplication, files: Seq[ShippedFile], fro
   @volatile private var state = State(None, 0, DefaultLeaseMillis, 0L)
 
   /**
-   * Registers with this frontend unless it is the one that knows the application. Returns the
+   * Registers with this frontend unless the application is registered with it already. Returns the
    * number of the registration.
    */
   def ensure(address: Address, client: ApplicationService.Client): Int = synchronized {
@@ -44,14 +44,14 @@ final class Registration(application: TApplication, files: Seq[ShippedFile], fro
     }
   }
 
-  /** This frontend no longer knows the application, or does not answer. */
+  /** The application is not registered with this frontend, or the frontend does not answer. */
   def lost(address: Address): Unit = synchronized {
     if (state.address.contains(address)) state = state.copy(address = None)
   }
 
   def number: Int = state.number
 
-  /** The cluster ends the application when it has not heard from it for this long. */
+  /** The cluster ends the application when it has been silent for this long. */
   def leaseMillis: Int = state.leaseMillis
 
   /** The boundary between short and long; 0 if the cluster did not send one. */

@@ -8,10 +8,10 @@ import org.pigeonsched.thrift.application.{TLevel, TWants}
 /**
  * All that the application wants now.
  *
- * @param executors how many in all; Wanted.Everywhere: one on every node that has room
+ * @param executors how many in all; Wanted.Everywhere: one on every node with enough memory
  * @param stop      executors to be stopped and not replaced
- * @param last      the highest executor number seen: a frontend that takes the application over
- *                  gives new executors higher numbers
+ * @param last      the highest executor number seen: a frontend that takes over the application
+ *                  numbers new executors from there
  */
 final case class Wanted(executors: Int, stop: Seq[String], levels: Seq[LevelState], last: Int = 0) {
 

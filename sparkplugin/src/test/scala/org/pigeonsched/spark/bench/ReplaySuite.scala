@@ -13,7 +13,7 @@ import org.pigeonsched.spark.{JobClass, Refusal}
 
 class ReplaySuite extends AnyFunSuite {
 
-  test("a line is a job, whatever the white space") {
+  test("a line is a job, whatever its white space") {
     val job = ReplayJob.parse(" 7\tlong 1500  750 500 1000\r")
     assert(job.line == 7 && job.jobClass == JobClass.Long && job.due == 1500 && job.estimate == 750)
     assert(job.durations.toSeq == Seq(500, 1000))
@@ -41,14 +41,14 @@ class ReplaySuite extends AnyFunSuite {
     in.answered() // it was ready
     in.start(() => abandoned.countDown())
     assert(in.commands.toList.map(_.answered) == Seq(false, true))
-    abandoned.await() // nobody answered 'waits'
+    abandoned.await() // 'waits' was never answered
     val idle = input("job 1 short 0 1 1\n")
     idle.answered()
     idle.start(() => fail("it was abandoned"))
     assert(idle.commands.size == 1)
   }
 
-  test("a line that is no command is refused in its turn") {
+  test("a line that is not a command is refused in order") {
     val in = input("waits\njob 1\n")
     in.start(() => ())
     val commands = in.commands

@@ -44,13 +44,13 @@ class ClassChoiceSuite extends AnyFunSuite {
     }
   }
 
-  test("the refusal of a class names who set it") {
+  test("the refusal of a class names the setting") {
     val facts = nothing.copy(pool = Some("p"), poolClass = Some("Long"))
     assert(
       intercept[Refusal](ClassChoice.choose(facts)).subject == "setting spark.pigeon.pool.p.class")
   }
 
-  test("one or two tasks say nothing of the others") {
+  test("one or two tasks indicate nothing about the others") {
     val p = new Progress
     p.started(1, 0)
     p.started(2, 0)
@@ -63,7 +63,7 @@ class ClassChoiceSuite extends AnyFunSuite {
     assert(p.median(103 * second).contains(100 * second))
   }
 
-  test("tasks that run on for long are known before one has ended") {
+  test("long tasks are recognised before one has ended") {
     val p = new Progress
     (1L to 3L).foreach(p.started(_, 0))
     assert(p.median(5 * second).contains(5 * second))
@@ -72,7 +72,7 @@ class ClassChoiceSuite extends AnyFunSuite {
     assert(p.ended(2, 7 * second, successful = true).isEmpty)
   }
 
-  test("what an executor takes to begin is no work of its first tasks") {
+  test("the warm-up of an executor does not count as work of its first tasks") {
     val (w, p) = (new WarmUp, new Progress)
     (1L to 4L).foreach(p.started(_, w.since("1", 0)))
     assert(p.median(WarmUp.Nanos).isEmpty)
@@ -84,7 +84,7 @@ class ClassChoiceSuite extends AnyFunSuite {
     assert(w.since("1", 7) == 7 + WarmUp.Nanos)
   }
 
-  test("the history forgets the stage that was asked for the longest time ago") {
+  test("the history evicts the least recently used stage") {
     val h = new History(maxKeys = 2)
     h.took("a", 1)
     h.took("b", 2)

@@ -21,7 +21,7 @@ class ExecutorGrantsSuite extends AnyFunSuite {
     assert(e.size == 2)
   }
 
-  test("a task uses its grant up") {
+  test("a task consumes its grant") {
     val e = having(grant("a"))
     assert(e.bind("a", 7, 1))
     assert(!e.bind("a", 8, 1), "a slot is for one task")

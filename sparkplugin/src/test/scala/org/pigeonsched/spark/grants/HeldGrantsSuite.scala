@@ -20,7 +20,7 @@ class HeldGrantsSuite extends AnyFunSuite {
     h
   }
 
-  test("a task takes a grant of its level, else the oldest of its class, never one of the other") {
+  test("a task is bound to a grant of its level, else the oldest of its class") {
     val h = holding(held("a", "x"), held("b", "y"), held("c", "y", JobClass.Long))
     assert(h.take("1", JobClass.Short, "y").map(_.grant.id).contains("b"))
     assert(h.take("1", JobClass.Short, "y").map(_.grant.id).contains("a"))
@@ -51,12 +51,12 @@ class HeldGrantsSuite extends AnyFunSuite {
     assert(!holding(held("a")).arrived("1", held("a")))
   }
 
-  test("an executor takes its grants with it") {
+  test("the grants of an executor that ends are removed") {
     val h = holding(held("a"), held("b"))
     assert(h.takeAll("1").map(_.grant.id) == Seq("a", "b") && h.takeAll("1").isEmpty && h.size == 0)
   }
 
-  test("old ones are found by age, forgotten ones not at all") {
+  test("old grants are found by age, removed ones never") {
     val h = holding(held("a", at = 1), held("b", at = 5), held("c", at = 1))
     h.forget("1", "c")
     assert(h.takeOlder(5).map { case (e, g) => (e, g.grant.id) } == Seq(("1", "a")))

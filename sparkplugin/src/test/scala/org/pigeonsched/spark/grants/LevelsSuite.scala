@@ -43,7 +43,7 @@ class LevelsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(totals(l) == Map("a" -> ((4L, 0L)), "b" -> ((1L, 0L))))
   }
 
-  test("a level that is removed is not sent any more") {
+  test("a removed level is no longer sent") {
     val l = levels("a", "b")
     l.remove("a")
     l.arrived("a")

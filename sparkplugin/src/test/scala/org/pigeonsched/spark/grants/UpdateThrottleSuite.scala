@@ -18,7 +18,7 @@ class UpdateThrottleSuite extends AnyFunSuite {
     t
   }
 
-  test("more, another level, and nothing more are sent at once") {
+  test("higher demand, a new level, and the end of demand are sent at once") {
     assert(sent(level("a", 100)).shouldSend(Seq(level("a", 101)), 1))
     assert(sent(level("a", 100)).shouldSend(Seq(level("a", 100), level("b", 1)), 1))
     assert(sent(level("a", 100), level("b", 1)).shouldSend(Seq(level("a", 100)), 1))
@@ -26,7 +26,7 @@ class UpdateThrottleSuite extends AnyFunSuite {
     assert(!sent(level("a", 100)).shouldSend(Seq(level("a", 100)), 10000 * ms))
   }
 
-  test("a little less waits for a second, a quarter less for a moment") {
+  test("slightly lower demand waits for a second, a quarter less for a moment") {
     val t = sent(level("a", 100))
     assert(!t.shouldSend(Seq(level("a", 99)), 60 * ms))
     assert(!t.shouldSend(Seq(level("a", 81)), 999 * ms))

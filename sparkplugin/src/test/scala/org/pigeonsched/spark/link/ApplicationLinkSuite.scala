@@ -51,7 +51,7 @@ class ApplicationLinkSuite extends AnyFunSuite {
     assert(refusal.what == "no frontend of Pigeon answers" && refusal.tried.contains(s"$a, $b"))
   }
 
-  test("an application that is rejected learns it once, and calls no more") {
+  test("a rejected application is informed once, and makes no more calls") {
     val frontend = new FakeFrontend().start()
     try {
       val l = link(frontend.address)

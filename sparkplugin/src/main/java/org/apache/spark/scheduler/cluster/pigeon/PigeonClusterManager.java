@@ -6,11 +6,11 @@ import org.apache.spark.scheduler.SchedulerBackend;
 import org.apache.spark.scheduler.TaskScheduler;
 
 /**
- * What Spark loads for {@code pigeon://} and {@code spark-pigeon://}.
+ * The class that Spark loads for {@code pigeon://} and {@code spark-pigeon://}.
  *
  * <p>It is Java, and names the rest of the plugin by reflection only, so that it links under any
- * Spark and any Scala: a jar that meets a Spark it was not built for says so before anything else,
- * where Scala would fail with a NoSuchMethodError somewhere in the middle.
+ * Spark and any Scala: under a Spark that it was not built for, the jar refuses first of all with
+ * an explanation, where Scala would fail later with a NoSuchMethodError.
  */
 public final class PigeonClusterManager implements ExternalClusterManager {
 

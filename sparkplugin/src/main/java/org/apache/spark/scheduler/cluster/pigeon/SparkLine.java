@@ -6,17 +6,17 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Properties;
 
-/** The lines of Spark (3.5, 4.0, ...) that this jar serves, and the check of it. */
+/** The lines of Spark (3.5, 4.0, ...) that this jar serves, and the check of a version. */
 final class SparkLine {
 
   private SparkLine() {}
 
-  /** The version of the Spark around us, as 4.1.3. */
+  /** Returns the version of the Spark that runs this code, for instance 4.1.3. */
   static String running() {
     return org.apache.spark.package$.MODULE$.SPARK_VERSION();
   }
 
-  /** Of version 4.1.3-SNAPSHOT the line is 4.1. */
+  /** Returns the line of a version: 4.1 for 4.1.3-SNAPSHOT. */
   static String of(String version) {
     String[] parts = version.split("[.-]");
     return parts.length < 2 ? version : parts[0] + "." + parts[1];

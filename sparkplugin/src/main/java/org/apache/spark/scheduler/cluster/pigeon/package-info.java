@@ -22,8 +22,8 @@
  * The executor reports the end to the node monitor, so only the executor can leak a grant; it ends
  * by itself the grants that the driver left unanswered.
  *
- * Failures: when an executor dies, the node ends its grants, and the driver discards them and asks
- * for others; when a frontend dies, the link registers with the next one and sends everything
+ * Failures: when an executor dies, the node ends its grants, and the driver discards them and
+ * requests others; when a frontend dies, the link registers with the next one and sends everything
  * again; when the driver dies, executors exit and the lease of the application ends; a lost message
  * does not matter, because demand is absolute and sent again each second.
  *

@@ -17,7 +17,7 @@ private[spark] object ApplicationSpec {
     f"spark-${System.currentTimeMillis()}-${random.nextInt() & 0xffffffffL}%08x"
 
   /**
-   * Returns the initial number of executors: as dynamic allocation or the settings say, else one on
+   * Returns the initial number of executors: from dynamic allocation or the settings, else one on
    * every node.
    */
   def executors(conf: SparkConf): Int =

@@ -71,8 +71,8 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) extends 
   }
 
   /**
-   * No end is reported of the tasks that ran there: without this they would count as running for
-   * ever.
+   * Spark reports no end of the tasks that ran there: without this call they would count as running
+   * for ever.
    */
   def executorLost(executor: String, now: Long): Unit = {
     held.takeAll(executor)

@@ -28,7 +28,7 @@ private[spark] final class ExecutorTable {
 
   def aliveIds: Set[String] = synchronized(alive.keySet.toSet)
 
-  /** For people. */
+  /** Returns a summary for users. */
   def summary: String = synchronized {
     val running = alive.valuesIterator.count(_.state == "running")
     val waits = if (waitingReason.isEmpty) "" else s"; another one waits: $waitingReason"

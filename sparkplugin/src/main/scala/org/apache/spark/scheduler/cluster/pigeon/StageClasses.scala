@@ -10,7 +10,7 @@ import org.pigeonsched.spark.Refusal
 import org.pigeonsched.spark.classes.{ClassChoice, History}
 import org.pigeonsched.spark.classes.ClassChoice.Facts
 
-/** Chooses the class of each stage attempt, by ClassChoice and what is known of the stage here. */
+/** Chooses the class of each stage attempt, by ClassChoice and by the durations measured here. */
 private[spark] final class StageClasses(sc: SparkContext, settings: Settings, cutoff: () => Long) {
 
   val history = new History
@@ -52,7 +52,7 @@ private[spark] final class StageClasses(sc: SparkContext, settings: Settings, cu
             s"'$text' is no duration",
             s"setting ${ClassChoice.Estimate}",
             e.getMessage,
-            "write it as 500ms, 2s or 1m: what one task of the stage takes",
+            "write it as 500ms, 2s or 1m: the mean duration of one task of the stage",
             e)
       }
     }

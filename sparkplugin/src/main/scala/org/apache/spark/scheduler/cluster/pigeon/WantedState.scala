@@ -17,7 +17,7 @@ private[spark] final class WantedState(firstExecutors: Int) {
 
   def setExecutors(executors: Int): Wanted = change(_.copy(executors = executors))
 
-  /** The executors stay listed until they are gone, because one message may be lost. */
+  /** The executors stay listed until they have ended, because one message may be lost. */
   def stopExecutors(ids: Seq[String]): Wanted = change(s => s.copy(stop = (s.stop ++ ids).distinct))
 
   /** An executor of this number exists or existed. */
