@@ -49,15 +49,15 @@ func (n *NodeMonitor) connectMaster() error {
 	return nil
 }
 
-// membershipWait is how long the master may hold an answer about its membership back. It
-// is longer than a frontend's: there are many nodes, and each notices a master that is
-// gone by its snapshots.
+// membershipWait is how long the master may delay an answer about its membership. It is
+// longer than a frontend's: there are many nodes, and each detects the loss of its master
+// by its snapshots.
 const membershipWait = 10 * time.Second
 
 func (n *NodeMonitor) newFollower(master wire.MembershipSource) *membership.Follower {
 	return membership.NewFollower(membership.FollowerOptions{
 		Source: master, Wait: membershipWait, Margin: n.cfg.patience(), Retry: connections.PauseAfter,
-		Apply: func(_ context.Context, m *wire.Membership) bool { return n.ask(func() { n.owner.members.Apply(m) }) },
+		Apply: func(_ context.Context, m *wire.Membership) bool { return n.call(func() { n.owner.members.Apply(m) }) },
 		Failed: func(err error, failures int) {
 			if failures == 1 {
 				n.log.Warn("the master does not answer with its membership; the last one holds", "error", err)
@@ -67,7 +67,7 @@ func (n *NodeMonitor) newFollower(master wire.MembershipSource) *membership.Foll
 }
 
 // maxConnections is how many connections to frontends and other nodes a node keeps: it may
-// send to all of them, and does to each other node seldom (policy hawk).
+// send to all of them, but seldom to any one other node (policy hawk).
 const maxConnections = 32
 
 // connectPeers makes the links to frontends and other nodes, which the membership names.
@@ -95,7 +95,7 @@ func (n *NodeMonitor) connectPeers() {
 	}
 }
 
-// connectNotices connects to NATS, when there is one.
+// connectNotices connects to NATS, when the settings name a server.
 func (n *NodeMonitor) connectNotices() (err error) {
 	if n.cfg.NATS == "" {
 		return nil
@@ -112,7 +112,7 @@ func (n *NodeMonitor) connectNotices() (err error) {
 		return err
 	}
 	return n.notices.onAcknowledged(func(b *wire.Batch) {
-		// What finds no room is acknowledged again: the results are sent again.
+		// An acknowledgement without room is dropped: the results are sent again.
 		_ = n.deliveries.enter(event{kind: acknowledged, batch: b})
 	})
 }

@@ -52,7 +52,7 @@ func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply,
 	return d.inbox.Accept(b, func(b *wire.Batch) (string, error) { return "", d.enter(event{kind: delivered, batch: b, at: at}) })
 }
 
-// answerOther answers a batch that is not the master's, unless it is accepted.
+// answerOther answers a batch of another daemon than the master, unless it may be accepted.
 func (d *deliveries) answerOther(b *wire.Batch) (r wire.BatchReply, answered bool, err error) {
 	if d.sessions == nil || b.Sender.Role == sched.Master {
 		r.Problem = fmt.Sprintf("node %q works for %v, not for %v; correct the group or the master's address of one of them", d.node, d.master, b.Sender)
@@ -80,7 +80,7 @@ func bringsWork(b *wire.Batch) bool {
 	return false
 }
 
-// busy has the sender try again in a moment.
+// busy returns an error that has the sender try again in a moment.
 func (d *deliveries) busy(what string) error {
 	return &api.Error{
 		Problem: api.Busy, What: what, Subject: fmt.Sprintf("node %q", d.node),

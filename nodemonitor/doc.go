@@ -1,6 +1,6 @@
 // Package nodemonitor is the daemon on every machine: it runs the worker cores of the
-// policy, one for each slot (under Kairos one for several), and carries out what they
-// decide. It owns one fact: which attempt is where on this node, and what it does there
+// policy, one for each slot (under Kairos one for several), and carries out their actions.
+// It owns one fact: which attempt is at which worker of this node, and in which state
 // (docs/design.md, section 2).
 //
 //	master ──Launch, Kill, SetReserved──────▶ ┌─ inbox ─▶ cores ─▶ outbox ─┐ ──Start, Suspend, Kill──▶ backends
@@ -21,7 +21,7 @@
 //	members       frontends and other nodes, under policies whose workers address them
 //	backends      everything that runs tasks, with these below it:
 //	  backend     what a backend is; sleep, process with guard and logs, app
-//	  grants      the slots that applications get for pieces of their work
+//	  grants      the slots on offer to applications for pieces of their work
 //	  executors   the processes of applications that stay on the node
 //	connections   connections by address
 //
@@ -35,16 +35,16 @@
 // # Failures
 //
 //	NATS down or lossy           idle and reports go by Thrift; snapshots and repeats heal the rest
-//	master down                  what is here runs on, hello is repeated for ever, the last
+//	master down                  attempts continue, hello is repeated for ever, the last
 //	                             membership holds
 //	frontend down                its results are kept and repeated, its messages wait; when it has
 //	                             left the membership, requests to it are answered "no task"
 //	this node taken for lost     messages to it are dropped: its workers send their requests again
-//	another node down            messages to it are dropped; the cores get the members that are left
-//	backend process gone         its attempts end as lost and are tried elsewhere, its slot is withdrawn
+//	another node down            messages to it are dropped; the cores receive the remaining members
+//	backend process vanishes     its attempts end as lost and are tried elsewhere, its slot is withdrawn
 //	node monitor killed          its processes die with it (package guard); the next
-//	                             incarnation starts every slot anew, the old attempts are void
-//	node monitor stopped         the slots are withdrawn, what is here is killed and reported lost
+//	                             incarnation has new slots, the old attempts are void
+//	node monitor stopped         the slots are withdrawn, all attempts are killed and reported lost
 //
 // docs/nodemonitor.md lists the answers to each message, docs/applications.md describes
 // executors.

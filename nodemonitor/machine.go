@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// memory returns what this node offers to processes of applications, in MB.
+// memory returns the memory that this node offers to processes of applications, in MB.
 func (c Config) memory() int64 {
 	if c.Memory > 0 {
 		return c.Memory
@@ -15,8 +15,8 @@ func (c Config) memory() int64 {
 	return MachineMemory()
 }
 
-// MachineMemory returns what a node offers to processes of applications by default, in
-// MB: half of what its machine has. Nodes that share a machine need a setting.
+// MachineMemory returns the memory that a node offers to processes of applications by
+// default, in MB: half of its machine's. Nodes that share a machine need a setting.
 func MachineMemory() int64 {
 	info, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -37,7 +37,7 @@ func totalMemory(info string) int64 {
 	return 0
 }
 
-// host returns the machine's name as applications know it.
+// host returns the name by which applications address the machine.
 func (c Config) host(address string) string {
 	if c.Host != "" {
 		return c.Host

@@ -27,9 +27,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// inboxLimit bounds the batches of others in the owner's inbox. What this node has
-// under way itself (an end for each slot, an answer for each frontend) is bounded
-// where it began, and always finds room.
+// inboxLimit bounds the batches of others in the owner's inbox. Events of this node itself
+// (an end for each slot, an answer for each frontend) are bounded where they begin, and
+// always have room.
 const inboxLimit = 10_000
 
 // Deps are what a node monitor shares with others of its process. A nil one is
@@ -66,7 +66,7 @@ type NodeMonitor struct {
 	status    *telemetry.Server // nil when off
 }
 
-// identity is what other daemons know this node by. The address is set before the node
+// identity is how other daemons address this node. The address is set before the node
 // monitor runs.
 type identity struct {
 	ref         wire.Ref
@@ -104,7 +104,7 @@ func New(cfg Config, deps Deps) (*NodeMonitor, error) {
 	return n, nil
 }
 
-// assemble makes the parts, in the order in which they need each other.
+// assemble makes the parts in the order of their dependencies.
 func (n *NodeMonitor) assemble(deps Deps) error {
 	if err := n.newOwner(deps); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (n *NodeMonitor) assemble(deps Deps) error {
 	return n.openExecutors()
 }
 
-// openBackends opens what runs tasks.
+// openBackends opens the backends of tasks.
 func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	c := &n.cfg
 	n.backends, err = backends.Open(backends.Config{
@@ -172,7 +172,7 @@ func (n *NodeMonitor) listen() (err error) {
 	return err
 }
 
-// openExecutors makes room for executors, now that the node's addresses are known.
+// openExecutors opens the part that runs executors, which needs the node's addresses.
 func (n *NodeMonitor) openExecutors() error {
 	runtimes, err := backends.ParseRuntimes(n.cfg.Runtimes)
 	if err != nil {
@@ -214,7 +214,7 @@ func advertised(cfg *Config, listening net.Addr) (string, error) {
 	if isUnspecified(host) {
 		return "", &api.Error{
 			Problem: api.Invalid, What: fmt.Sprintf("internal_listen is %s, every address of this host", cfg.InternalListen), Subject: fmt.Sprintf("node %q", cfg.ID),
-			Tried: "telling the master where this node is", Next: "set advertise to the host that other daemons reach it by",
+			Tried: "reporting this node's address to the master", Next: "set advertise to the host that other daemons reach it by",
 		}
 	}
 	return net.JoinHostPort(host, port), nil
@@ -257,6 +257,6 @@ func (n *NodeMonitor) Addrs() Addrs {
 // Ready is closed once the node monitor serves and its master has accepted it.
 func (n *NodeMonitor) Ready() <-chan struct{} { return n.registration.Ready() }
 
-// Messages counts what its cores sent to others so far, as the papers do: a batch of
-// k tasks counts k. It may be called from anywhere.
+// Messages counts the messages that its cores have sent to others, as the papers do: a
+// batch of k tasks counts k. It may be called from anywhere.
 func (n *NodeMonitor) Messages() uint64 { return n.owner.workers.Messages() }

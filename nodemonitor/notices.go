@@ -26,7 +26,7 @@ var (
 	_ results.Notifier = (*notices)(nil)
 )
 
-// errUnreachable spares the work of encoding what NATS would not take.
+// errUnreachable is returned before a notice is encoded that could not be sent.
 var errUnreachable = errors.New("NATS is not reachable")
 
 // openNotices connects; reached is called with each change, and must not call back.
@@ -60,7 +60,7 @@ func (n *notices) publish(subject string, b *wire.Batch) error {
 	return n.conn.Publish(subject, data)
 }
 
-// onAcknowledged calls handle with what frontends have journaled.
+// onAcknowledged calls handle with the results that frontends have journaled.
 func (n *notices) onAcknowledged(handle func(*wire.Batch)) error {
 	return n.conn.Subscribe(notice.AckSubject(n.cfg.Cluster, n.cfg.ID), func(data []byte) {
 		b, err := n.codec.Decode(data)

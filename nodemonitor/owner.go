@@ -21,7 +21,7 @@ type event struct {
 	kind  eventKind
 	end   slots.End   // ended
 	batch *wire.Batch // delivered, acknowledged
-	at    time.Time   // delivered: when it came
+	at    time.Time   // delivered: when it arrived
 	do    func()      // called: anything rare
 }
 
@@ -34,7 +34,7 @@ const (
 	acknowledged           // results that a frontend has journaled
 )
 
-// owner is the parts that only the owner goroutine touches, but for full.
+// owner is the state of the owner goroutine; others read only full.
 type owner struct {
 	policy  sched.Policy
 	clock   runloop.Clock
@@ -47,7 +47,7 @@ type owner struct {
 	full    atomic.Bool      // no room for more work; read when batches come in
 }
 
-// newOwner makes the parts of the owner goroutine, and what they need at once.
+// newOwner makes the parts of the owner goroutine and their dependencies.
 func (n *NodeMonitor) newOwner(deps Deps) error {
 	p, params, err := n.cfg.Configure(0)
 	if err != nil {
@@ -95,7 +95,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	return nil
 }
 
-// openReports makes what calls frontends.
+// openReports makes the caller that reports results to frontends.
 func (n *NodeMonitor) openReports() {
 	var ctx context.Context
 	ctx, n.endReports = context.WithCancel(context.Background())
@@ -117,7 +117,7 @@ func (n *NodeMonitor) masterAddr() sched.Addr {
 // instant returns the instant of the batch that is being handled.
 func (o *owner) instant() sched.Time { return o.now }
 
-// handle is the owner goroutine's work: everything that came since the last time.
+// handle is the owner goroutine's work: it handles all events that have arrived.
 func (o *owner) handle(batch []event) {
 	o.now = o.clock.Now()
 	for i := range batch {
@@ -138,27 +138,27 @@ func (o *owner) handle(batch []event) {
 	o.full.Store(o.workers.IsFull())
 }
 
-// repeat sends, every heartbeat, what was not answered within one: results, and after
-// some heartbeats the workers' requests for tasks.
+// repeat sends, every heartbeat, the results that were not acknowledged within one, and
+// after some heartbeats the workers' unanswered requests for tasks.
 func (o *owner) repeat() {
 	o.workers.Repeat()
 	o.results.Repeat()
 }
 
-// post puts what this node itself has under way into the owner's inbox; when the owner
-// is gone it is of no use any more.
+// post puts an event of this node itself into the owner's inbox. When the owner has ended
+// the event is dropped.
 func (n *NodeMonitor) post(e event) { _ = n.loop.PostUnbounded(e) }
 
-// do runs a function on the owner goroutine, if there is one still.
+// do runs a function on the owner goroutine, unless that has ended.
 func (n *NodeMonitor) do(f func()) { n.post(event{do: f}) }
 
-// ask runs a function on the owner goroutine and waits for it; false when the
-// owner is gone.
-func (n *NodeMonitor) ask(f func()) bool {
+// call runs a function on the owner goroutine and waits for it; it returns false when the
+// owner has ended.
+func (n *NodeMonitor) call(f func()) bool {
 	done := make(chan struct{})
 	if err := n.loop.PostUnbounded(event{do: func() { f(); close(done) }}); err != nil {
 		return false
 	}
-	<-done // what was posted is handled, also at the end
+	<-done // an event that was accepted is handled, also at the end
 	return true
 }

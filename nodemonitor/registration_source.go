@@ -5,7 +5,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// registrationSource is the node as its owner goroutine has it.
+// registrationSource describes the node from its owner goroutine.
 type registrationSource struct{ n *NodeMonitor }
 
 var _ registration.Source = registrationSource{}
@@ -13,7 +13,7 @@ var _ registration.Source = registrationSource{}
 // Hello implements registration.Source.
 func (s registrationSource) Hello(fresh bool) (h *wire.Hello, ok bool) {
 	n := s.n
-	ok = n.ask(func() {
+	ok = n.call(func() {
 		if fresh {
 			n.owner.workers.Outbox().ForgetMaster()
 			n.link.Reset(0)
@@ -25,13 +25,13 @@ func (s registrationSource) Hello(fresh bool) (h *wire.Hello, ok bool) {
 
 // Accepted implements registration.Source.
 func (s registrationSource) Accepted(r *wire.HelloReply) (err error, ok bool) {
-	ok = s.n.ask(func() { err = s.n.owner.workers.Registered(r.Epoch, r.Incarnation, r.Numbers) })
+	ok = s.n.call(func() { err = s.n.owner.workers.Registered(r.Epoch, r.Incarnation, r.Numbers) })
 	return err, ok
 }
 
 // Snapshot implements registration.Source.
 func (s registrationSource) Snapshot() (v *wire.Snapshot, ok bool) {
-	ok = s.n.ask(func() { v = s.n.snapshot() })
+	ok = s.n.call(func() { v = s.n.snapshot() })
 	return v, ok
 }
 

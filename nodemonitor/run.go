@@ -12,9 +12,9 @@ import (
 // messages to be accepted.
 const stopTimeout = time.Second
 
-// Run serves until ctx is done and returns when everything it started is gone,
-// what ran here included. The error is what ended it before, or did not end
-// cleanly. It may be called once.
+// Run serves until ctx is done and returns when everything it started has ended, attempts
+// included. The error is what ended it earlier, or did not end cleanly. It may be called
+// once.
 func (n *NodeMonitor) Run(ctx context.Context) error {
 	tasks := []func(context.Context){n.registration.Run, n.repeat}
 	if n.follower != nil {
@@ -48,7 +48,7 @@ func (n *NodeMonitor) follow(ctx context.Context) {
 	}
 }
 
-// repeat has the owner send again, every heartbeat, what was not acknowledged.
+// repeat has the owner send again, every heartbeat, the messages that were not answered.
 func (n *NodeMonitor) repeat(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Heartbeat)
 	defer tick.Stop()
@@ -62,13 +62,13 @@ func (n *NodeMonitor) repeat(ctx context.Context) {
 	}
 }
 
-// stopWorkers withdraws the slots from the master, kills what runs, and hands over the
-// results. What is not accepted in time is lost with this process; its tasks are tried
-// again.
+// stopWorkers withdraws the slots from the master, kills every attempt, and hands over the
+// results. Results that are not acknowledged in time are lost with this process; their
+// tasks are tried again.
 func (n *NodeMonitor) stopWorkers() {
 	o := n.owner
 	var last *wire.Snapshot
-	n.ask(func() {
+	n.call(func() {
 		o.workers.Stop()
 		last = n.snapshot()
 	})
@@ -76,16 +76,16 @@ func (n *NodeMonitor) stopWorkers() {
 	n.backends.KillAll() // the ends are in the inbox when it returns
 	enough, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	for left := true; left && enough.Err() == nil; { // what waited is started by each end, and ends at once
-		n.ask(func() { left = o.workers.Attempts() > 0 })
+	for left := true; left && enough.Err() == nil; { // an end may start a waiting attempt, which ends at once
+		n.call(func() { left = o.workers.Attempts() > 0 })
 	}
 	var drained <-chan struct{}
-	n.ask(func() { drained = o.results.HandOver() })
+	n.call(func() { drained = o.results.HandOver() })
 	select {
 	case <-drained:
 	case <-enough.Done():
 	}
-	n.ask(func() {
+	n.call(func() {
 		o.results.Mute()
 		if kept, _ := o.results.Kept(); kept > 0 {
 			n.log.Warn("results were not acknowledged; their tasks are tried again", "results", kept)

@@ -74,7 +74,7 @@ func (n *NodeMonitor) currentState() state {
 	return s
 }
 
-// readiness returns why the node is of no use at the moment, nil when it is.
+// readiness returns why the node is not ready, nil when it is.
 func (n *NodeMonitor) readiness() error {
 	if s := n.registration.Status(); s.Problem != "" {
 		return fmt.Errorf("node %q: %s", n.cfg.ID, s.Problem)

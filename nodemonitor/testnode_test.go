@@ -132,7 +132,7 @@ func find(items []wire.Item, kind sched.Kind, id sched.AttemptID) *wire.Item {
 // look runs a function on the owner goroutine, to read what belongs to it.
 func (n *testNode) look(f func(o *owner)) {
 	n.w.t.Helper()
-	if !n.ask(func() { f(n.owner) }) {
+	if !n.call(func() { f(n.owner) }) {
 		n.w.t.Fatal("the node has stopped")
 	}
 }

@@ -50,7 +50,7 @@ type ExecutorsConfig struct {
 	Codec       *wire.Codec
 }
 
-// OpenExecutors makes room for executors, when the node's addresses are known.
+// OpenExecutors opens the part that runs executors, which needs the node's addresses.
 func (s *Set) OpenExecutors(c ExecutorsConfig) error {
 	store, err := files.Open(filepath.Join(s.cfg.Folder, "files"), maxFiles)
 	if err != nil {

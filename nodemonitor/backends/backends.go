@@ -63,8 +63,8 @@ type Set struct {
 	apps     *Applications
 }
 
-// Open opens the backends; the executors follow by OpenExecutors. What it has opened
-// when it fails is registered to be closed.
+// Open opens the backends; the executors follow by OpenExecutors. When it fails, the
+// parts that it has opened are registered to be closed.
 func Open(cfg Config) (s *Set, err error) {
 	s = &Set{cfg: cfg, guard: cfg.Guard, launches: connections.New("backend")}
 	if s.logs, err = logs.Open(logs.Config{Root: cfg.Folder, Retention: cfg.LogRetention, MaxBytes: cfg.LogLimit}); err != nil {

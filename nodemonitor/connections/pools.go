@@ -1,5 +1,5 @@
 // Package connections keeps connections to processes that a node monitor calls at
-// addresses it was given: frontends, and backend processes of applications.
+// addresses it has received: frontends, and backend processes of applications.
 package connections
 
 import (

@@ -56,16 +56,16 @@ func (l applications) checkRoom(cfg *Config, a *application, x *executor) error 
 		return bad(fmt.Sprintf("it needs %d MB, and the node has %d MB for executors (memory), of which %d MB are taken%s", a.Template.Memory, cfg.Memory, memory, l.holders((*application).memory, "MB")),
 			"give executors less memory, wait for other applications to end, or raise the node's memory")
 	case !a.Grants && slots+int64(x.slots) > int64(cfg.Slots):
-		return bad(fmt.Sprintf("it holds %d slots for as long as it lives, and the node has %d, of which %d are held so%s", x.slots, cfg.Slots, slots, l.holders((*application).slots, "slots")),
-			"give executors fewer slots, wait for other applications to end, or let it take grants")
+		return bad(fmt.Sprintf("it holds %d slots for as long as it runs, and the node has %d, of which %d are held so%s", x.slots, cfg.Slots, slots, l.holders((*application).slots, "slots")),
+			"give executors fewer slots, wait for other applications to end, or let it use grants")
 	}
 	return nil
 }
 
-// memory returns what the executors of the application take, in MB.
+// memory returns the memory that the executors of the application use, in MB.
 func (a *application) memory() int64 { return int64(len(a.executors)) * a.Template.Memory }
 
-// slots returns how many slots its executors hold for as long as they live.
+// slots returns how many slots its executors hold for as long as they run.
 func (a *application) slots() (n int64) {
 	if a.Grants {
 		return 0

@@ -8,10 +8,10 @@
 //
 // # An order
 //
-// An order names everything that a frontend wants of one application here, so it may
-// come twice, late, or never. The node follows the highest tenure, which a frontend
+// An order lists all executors that a frontend wants of one application here, so it may
+// arrive twice, late, or never. The node follows the highest tenure, which a frontend
 // obtains when an application registers with it; an executor that another frontend
-// ordered lives on when the new order names it.
+// ordered continues when the new order lists it.
 //
 // # The life of an executor
 //
@@ -23,8 +23,8 @@
 //	   ▼
 //	running ──exit, kill──▶ ended ──100 later ends, or the application's──▶ forgotten
 //
-// A refused or ended id never lives again: the frontend orders another. Its log
-// stays readable until the application is over.
+// The id of an executor that was refused or has ended is not used again: the frontend
+// orders another. Its log can be read until the application is over.
 //
 // # The life of an application
 //
@@ -37,6 +37,6 @@
 //	executor ends              its grants end, its slots are free; the frontend orders another
 //	frontend silent            the lease ends its applications, unless another frontend took them over
 //	node monitor killed        the guard kills every executor; the next process
-//	                           begins with nothing and removes the folders
+//	                           starts without executors and removes the folders
 //	guard killed               its executors die with it and are reported as ended
 package executors

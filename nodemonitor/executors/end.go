@@ -17,11 +17,11 @@ type end struct {
 	status  int // 128 + n after signal n
 	reason  string
 	ran     time.Duration
-	refused bool // it never began, and cannot here
+	refused bool // it never began, and cannot run here
 	noRoom  bool // for want of room only
 }
 
-// end stops the executors of an application and lets nothing more of it start.
+// end stops the executors of an application; none of them is started afterwards.
 // It needs the lock.
 func (m *Manager) end(a *application, reason string) {
 	a.over = true
@@ -44,7 +44,7 @@ func (m *Manager) stopExecutor(x *executor, reason string) {
 	}
 }
 
-// ended removes an executor of which nothing is left.
+// ended removes an executor that has ended.
 func (m *Manager) ended(x *executor, e end) {
 	if x.app.Grants {
 		m.cfg.Table.Remove(x.app.ID, x.id, e.reason)
@@ -83,12 +83,12 @@ func (m *Manager) keepEnd(x *executor, e end) {
 		m.folders.remove(a.folder + "/" + a.ended[n-1].State.ID)
 	}
 	if len(a.ended) > maxEnded {
-		delete(a.known, a.ended[0].State.ID) // no order that still counts names it
+		delete(a.known, a.ended[0].State.ID) // no current order lists it
 		a.ended = append(a.ended[:0:0], a.ended[1:]...)
 	}
 }
 
-// forgetIfOver forgets an application that is over when its last executor is gone. It
+// forgetIfOver forgets an application that is over when its last executor has ended. It
 // needs the lock.
 func (m *Manager) forgetIfOver(a *application) {
 	if !a.over || len(a.executors) > 0 || m.apps[a.ID] != a {

@@ -17,7 +17,7 @@ type folders struct {
 }
 
 // retire removes the folder of an application that is over. The application may be
-// ordered again at once, so its folder gets another name first. It needs the lock.
+// ordered again at once, so its folder is renamed first. It needs the lock.
 func (f *folders) retire(folder string) {
 	f.retired++
 	aside := filepath.Join(f.root, fmt.Sprintf(".over-%d", f.retired))

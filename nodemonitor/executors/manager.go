@@ -25,7 +25,7 @@ const (
 type Config struct {
 	Node        string
 	Incarnation int64  // of the node monitor
-	Host        string // this host as applications know it
+	Host        string // this host as applications address it
 	Address     string // host:port of ExecutorService
 	Web         string // where logs can be read, http://host:port; "" for nowhere
 	Folder      string // of the applications' folders; emptied at the start
@@ -44,7 +44,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Table admits executors to grants; a *grants.Table does.
+// Table admits executors to grants; a *grants.Table is one.
 type Table interface {
 	Admit(app, executor, token string)
 	Remove(app, executor, reason string)
@@ -52,15 +52,15 @@ type Table interface {
 	Attached(app, executor string) (attached bool, held int)
 }
 
-// Holds waits for the slots of executors that take no grants; a *grants.Holds does.
+// Holds waits for the slots of executors without grants; a *grants.Holds is one.
 type Holds interface {
 	Hold(app, executor string, slots int, full func())
 	Holding(app, executor string) int
 	Release(app, executor string)
 }
 
-// Manager runs the executors of the applications of a node. One goroutine of its own, watch, ends
-// leases, and each executor has one until its process runs.
+// Manager runs the executors of the applications of a node. Its goroutine watch ends leases;
+// each executor has a goroutine until its process runs.
 type Manager struct {
 	cfg  Config
 	ctx  context.Context // ends the preparations
@@ -90,7 +90,7 @@ type executor struct {
 	handle    guard.Handle
 	process   bool   // handle is one
 	stopping  string // why it is stopped, "" while it is not
-	blameless bool   // stopped for no reason of its own, and not by its application
+	blameless bool   // the end of its application or node stopped it
 	began     time.Time
 }
 
@@ -109,7 +109,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if err := os.RemoveAll(cfg.Folder); err != nil {
-		return nil, &api.Error{Problem: api.Internal, What: "what an earlier process left cannot be removed: " + err.Error(), Subject: "folder " + cfg.Folder, Tried: "making room for executors", Next: "remove it, or give the node another work_dir"}
+		return nil, &api.Error{Problem: api.Internal, What: "the folders of an earlier process cannot be removed: " + err.Error(), Subject: "folder " + cfg.Folder, Tried: "making room for executors", Next: "remove it, or give the node another work_dir"}
 	}
 	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, log: cfg.Logger}, version: 1, wake: make(chan struct{})}
 	m.none = sync.NewCond(&m.mu)
@@ -150,7 +150,7 @@ func (m *Manager) expire(now time.Time) {
 	}
 }
 
-// Close stops every executor and returns when all are gone with their folders.
+// Close stops every executor and returns when all have ended and the folders are removed.
 // It is safe twice.
 func (m *Manager) Close() {
 	m.mu.Lock()

@@ -41,7 +41,7 @@ func TestLife(t *testing.T) {
 	}
 	w.order(a)
 	x = w.awaitState("app", "1", api.ExecutorExited)
-	if x.State.ExitStatus != 128+int(syscall.SIGTERM) || !strings.Contains(x.State.Reason, "no use for it") || x.Refused {
+	if x.State.ExitStatus != 128+int(syscall.SIGTERM) || !strings.Contains(x.State.Reason, "does not need it") || x.Refused {
 		t.Errorf("%+v", x)
 	}
 	if _, text := w.log("/applications/app/1/stderr"); text != "trouble\n" {

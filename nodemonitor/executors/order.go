@@ -14,7 +14,7 @@ import (
 
 var _ wire.ExecutorManager = (*Manager)(nil)
 
-// OrderExecutors carries out what a frontend wants of an application here.
+// OrderExecutors carries out an order of a frontend.
 func (m *Manager) OrderExecutors(_ context.Context, o *wire.Order) (wire.OrderReply, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,10 +37,10 @@ func (m *Manager) OrderExecutors(_ context.Context, o *wire.Order) (wire.OrderRe
 	return wire.OrderReply{Accepted: true, Tenure: a.tenure, Frontend: a.frontend, Incarnation: a.Incarnation}, nil
 }
 
-// check refuses orders that no frontend of the cluster sends. It needs the lock.
+// check returns an error for an order that cannot be carried out. It needs the lock.
 func (m *Manager) check(o *wire.Order) error {
 	bad := func(p api.Problem, what, next string) error {
-		return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("application %q at node %q", o.Application.ID, m.cfg.Node), Tried: "taking an order of frontend " + o.Frontend, Next: next}
+		return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("application %q at node %q", o.Application.ID, m.cfg.Node), Tried: "accepting an order of frontend " + o.Frontend, Next: next}
 	}
 	switch {
 	case m.closed:
@@ -77,7 +77,7 @@ func (m *Manager) follow(a *application, o *wire.Order) {
 	}
 	for _, x := range a.executors {
 		if !slices.Contains(o.Executors, x.id) {
-			m.stopExecutor(x, "the application or its frontend has no use for it any more")
+			m.stopExecutor(x, "the application or its frontend does not need it any more")
 		}
 	}
 	for _, id := range o.Executors {

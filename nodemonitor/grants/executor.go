@@ -29,7 +29,7 @@ type executor struct {
 	held         map[sched.AttemptID]*grant
 	queue        []*grant
 	seq          int64
-	giveBack     bool          // grants are to be given back that were not named yet
+	giveBack     bool          // some grants must be returned, and no answer has listed them yet
 	wake         chan struct{} // closed and replaced at every change for the executor
 }
 
@@ -52,12 +52,12 @@ func (x *executor) room() int {
 	return max(0, x.slots-len(x.held))
 }
 
-// inOrder returns the executor's grants by the order in which it got them.
+// inOrder returns the executor's grants in the order of their assignment.
 func (x *executor) inOrder() []*grant {
 	return slices.SortedFunc(maps.Values(x.held), func(a, b *grant) int { return int(a.seq - b.seq) })
 }
 
-// wakeUp answers the call that waits for the executor's grants.
+// wakeUp wakes the call that waits for the executor's grants.
 func (x *executor) wakeUp() {
 	close(x.wake)
 	x.wake = make(chan struct{})

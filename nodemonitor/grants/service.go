@@ -20,7 +20,7 @@ const (
 	maxEnds     = 100_000
 )
 
-// AttachExecutor has an executor take grants, as many at once as it has slots. It is
+// AttachExecutor lets an executor receive grants, as many at once as it has slots. It is
 // safe to repeat.
 func (t *Table) AttachExecutor(_ context.Context, id wire.ExecutorID, slots int) (err error) {
 	t.update(func(*ends) {
@@ -29,7 +29,7 @@ func (t *Table) AttachExecutor(_ context.Context, id wire.ExecutorID, slots int)
 			return
 		}
 		if slots < 1 || slots > api.MaxTasks {
-			err = t.bad(id, api.Invalid, fmt.Sprintf("it has %d slots", slots), "attaching it", fmt.Sprintf("give 1 to %d", api.MaxTasks))
+			err = t.bad(id, api.Invalid, fmt.Sprintf("it has %d slots", slots), "attaching it", fmt.Sprintf("use 1 to %d", api.MaxTasks))
 			return
 		}
 		a := t.assignments.apps[id.Application]
@@ -43,7 +43,7 @@ func (t *Table) AttachExecutor(_ context.Context, id wire.ExecutorID, slots int)
 	return err
 }
 
-// find returns the executor that calls. It needs the lock.
+// find returns the calling executor. It needs the lock.
 func (t *Table) find(id wire.ExecutorID, tried string) (*executor, error) {
 	if t.closed {
 		return nil, t.bad(id, api.NotReady, "the node monitor is stopping", tried, "end; a new executor is started elsewhere")
@@ -66,7 +66,7 @@ func (t *Table) bad(id wire.ExecutorID, p api.Problem, what, tried, next string)
 }
 
 // AwaitGrants acknowledges the grants up to after, and returns those behind it as soon
-// as there are any, or some are to be given back, or the wait is over.
+// as there are any, or some must be returned, or the wait is over.
 func (t *Table) AwaitGrants(ctx context.Context, id wire.ExecutorID, after int64, wait time.Duration) (g api.Grants, err error) {
 	timer := time.NewTimer(min(max(wait, 0), maxWait))
 	defer timer.Stop()
@@ -80,7 +80,7 @@ func (t *Table) AwaitGrants(ctx context.Context, id wire.ExecutorID, after int64
 		case <-timer.C:
 			return g, nil
 		case <-ctx.Done():
-			return g, nil // the caller is gone; the grants are answered again
+			return g, nil // the caller has left; the grants are answered again
 		}
 	}
 }

@@ -25,13 +25,13 @@ func (t *Table) serving() []string {
 }
 
 // fullFor is for how long an application without room is served all the same. When a
-// node stops serving an application, its master moves all that waits for it, which is
-// expensive when the next end of a short task makes room again.
+// node stops serving an application, its master moves all tasks that wait for it, which
+// is expensive when the next end of a short task makes room again.
 const fullFor = 50 * time.Millisecond
 
 // serves reports whether the node's slots are for the application too. Where its
 // executors have as many slots as the node, a free slot finds room in them,
-// whatever they hold. It needs the lock.
+// however many grants they hold. It needs the lock.
 func (t *Table) serves(a *application) bool {
 	room, slots := a.room()
 	switch {

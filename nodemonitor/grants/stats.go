@@ -8,7 +8,7 @@ type Stats struct {
 	Unfit    uint64 `json:"unfit"`
 	Lost     uint64 `json:"lost"`     // were not fetched
 	Failed   uint64 `json:"failed"`   // their executor ended
-	Leased   uint64 `json:"leased"`   // given with a lease
+	Leased   uint64 `json:"leased"`   // answered with a lease
 	Recalled uint64 `json:"recalled"` // lost their lease because others wait
 	Held     int    `json:"held"`
 	Waiting  int    `json:"waiting"`
@@ -26,7 +26,7 @@ func (t *Table) Stats() Stats {
 	return s
 }
 
-// Attached reports whether the executor takes grants, and how many it holds.
+// Attached reports whether the executor receives grants, and how many it holds.
 func (t *Table) Attached(app, executorID string) (attached bool, held int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,12 +22,12 @@ import (
 )
 
 // missedBeats is how many heartbeats a frontend may be missing from the membership before
-// this node drops what it reserved here, and patienceMost the time at most. A master that
-// has started again, or had stopped for a while, publishes a membership without frontends
-// that are alive and back with their next hello. A node that dropped their reservations
-// at once would never get them again: the frontend may have read neither membership, or
-// have reserved anew by the second while this node still reads the first. Meanwhile a
-// worker may wait for a frontend that is dead.
+// this node drops its reservations, and patienceMost the longest such time. A master
+// that was restarted, or suspended for a while, publishes a membership without frontends
+// that are alive and register with their next hello. A node that dropped their reservations
+// at once would never receive them again: the frontend may have read neither membership, or
+// have reserved again after the second while this node still reads the first. The price is
+// that a worker may wait that long for a dead frontend.
 const (
 	missedBeats  = 10
 	patienceMost = 5 * sched.Second
@@ -73,11 +73,11 @@ type Members struct {
 	expiring bool              // Expire is scheduled
 	listed   []sched.Member    // the live workers, in the order of their numbers
 	excluded map[wire.Ref]bool // nodes that refused messages a moment ago
-	known    []sched.Member    // the listed without the excluded, as the workers know them
+	known    []sched.Member    // the listed without the excluded, as last reported to the workers
 	highest  int32             // number of a worker of any membership, plus one
 }
 
-// New returns the members of a cluster of which nothing is known yet.
+// New returns no members yet.
 func New(c Config) *Members {
 	return &Members{cfg: c, excluded: map[wire.Ref]bool{}, sessions: membership.NewSessions(protocol.Patience{
 		Frontend: min(missedBeats*c.Heartbeat, patienceMost),
@@ -88,14 +88,14 @@ func New(c Config) *Members {
 // concurrent use.
 func (m *Members) Sessions() *membership.Sessions { return m.sessions }
 
-// Highest returns the highest number, plus one, that any worker was ever known by.
+// Highest returns the highest number, plus one, that any worker has had.
 func (m *Members) Highest() int32 { return m.highest }
 
-// Known returns the live workers as this node's workers know them.
+// Known returns the live workers as last reported to this node's workers.
 func (m *Members) Known() []sched.Member { return m.known }
 
 // Apply applies a membership. A process is entered into addresses and links before its
-// messages are accepted, and before the workers know it.
+// messages are accepted, and before it is reported to the workers.
 func (m *Members) Apply(list *wire.Membership) {
 	named := make(map[wire.Ref]bool, len(list.Nodes)+len(list.Frontends))
 	var workers []sched.Member
@@ -137,7 +137,7 @@ func (m *Members) appendWorkers(list []sched.Member, n *wire.MemberNode) []sched
 		ref := wire.Ref{Role: sched.Worker, Name: n.Name, Slot: int32(slot)} //nolint:gosec // few
 		m.highest = max(m.highest, number)
 		if !m.cfg.Addrs.Set(ref, number-1) {
-			m.cfg.Log.Error("a number on the membership stands for another worker; it is left out", "worker", ref.String(), "number", number-1)
+			m.cfg.Log.Error("a number on the membership belongs to another worker; it is left out", "worker", ref.String(), "number", number-1)
 			continue
 		}
 		w := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}}
@@ -181,7 +181,8 @@ func (m *Members) scheduleExpiry(now sched.Time) {
 	})
 }
 
-// update passes the live workers on where the policy needs them and they have changed.
+// update reports the live workers to this node's workers when the policy needs them and
+// they have changed.
 func (m *Members) update() {
 	workers := m.listed
 	if len(m.excluded) > 0 {
@@ -197,9 +198,9 @@ func (m *Members) update() {
 	m.cfg.Workers.SetMembers(workers)
 }
 
-// PeerRefused gives up the requests to a frontend that does not accept messages. A node
-// that does not is excluded for a while: what cores have sent to its workers moves on to
-// others.
+// PeerRefused abandons the requests to a frontend that does not accept messages. A node
+// that does not is excluded for a while: the cores then send its workers' messages to
+// other workers.
 func (m *Members) PeerRefused(peer wire.Ref) {
 	switch {
 	case peer.Role != sched.Worker:

@@ -5,8 +5,8 @@
 //	      │   └─┘ pause, for ever        │
 //	      └── the master does not know the node, or is another process ◀┘
 //
-// A master that answers that other slots have the numbers of this node's workers by now
-// ends the node monitor: what other daemons mean by those numbers is not here.
+// When the master answers that other slots have the numbers of this node's workers by now,
+// the node monitor ends: to other daemons those numbers mean other workers.
 package registration
 
 import (
@@ -25,8 +25,8 @@ import (
 
 // Source is the node that is registered. All methods return false when it has ended.
 type Source interface {
-	// Hello returns the node as it is now. With fresh the master is another process
-	// than the one that waiting messages were meant for.
+	// Hello returns the node as it is now. With fresh the hello may go to
+	// another process than the one that waiting messages were meant for.
 	Hello(fresh bool) (*wire.Hello, bool)
 	// Accepted is called when the master has accepted a hello; the error is why the node
 	// cannot be registered by that answer.
@@ -45,7 +45,7 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Status is how the node stands with its master.
+// Status is the state of the registration.
 type Status struct {
 	Registered bool   `json:"registered"`
 	Problem    string `json:"problem,omitempty"` // why not, or why the master may have lost it
@@ -56,13 +56,13 @@ type Status struct {
 type Registration struct {
 	cfg       Config
 	heartbeat *membership.Heartbeat
-	again     atomic.Bool   // register again
+	requested atomic.Bool   // RegisterAgain was called
 	ready     chan struct{} // closed at the first registration
 	status    atomic.Pointer[Status]
 
 	// Of the goroutine in Run, and of Withdraw after it.
 	state    protocol.Registration
-	fresh    bool // the next hello goes to a process that accepted none of this node's before
+	fresh    bool // the next hello is the first to this process of the master
 	sequence uint64
 }
 
@@ -80,21 +80,21 @@ func (r *Registration) Run(ctx context.Context) { r.heartbeat.Run(ctx) }
 // Ready is closed at the first registration.
 func (r *Registration) Ready() <-chan struct{} { return r.ready }
 
-// Status returns how the node stands with its master.
+// Status returns the state of the registration.
 func (r *Registration) Status() Status { return *r.status.Load() }
 
 // SendSnapshot has a snapshot sent at once. It may be called from anywhere.
 func (r *Registration) SendSnapshot() { r.heartbeat.BeatNow() }
 
-// RegisterAgain has the node say hello again. It may be called from anywhere.
+// RegisterAgain has the node send a hello again. It may be called from anywhere.
 func (r *Registration) RegisterAgain() {
-	r.again.Store(true)
+	r.requested.Store(true)
 	r.heartbeat.BeatNow()
 }
 
 // beat sends a snapshot, and where that is not enough a hello.
 func (r *Registration) beat(ctx context.Context) error {
-	if r.again.Swap(false) {
+	if r.requested.Swap(false) {
 		r.state.Withdraw()
 	}
 	if r.state.Registered() {
@@ -104,8 +104,8 @@ func (r *Registration) beat(ctx context.Context) error {
 		}
 	}
 	err := r.sendHello(ctx)
-	// The hello whose answer was lost may have been accepted; what this node has sent to
-	// the master since must not be dropped.
+	// A hello whose answer was lost may have been accepted; the messages that this node has
+	// sent to the master since must not be dropped.
 	r.fresh = err == nil
 	if err != nil && !errors.Is(err, membership.ErrStop) && ctx.Err() == nil {
 		r.status.Store(&Status{Problem: "it is not registered with its master: " + err.Error()})
@@ -129,7 +129,7 @@ func (r *Registration) sendHello(ctx context.Context) error {
 	case !reply.Accepted && len(reply.Numbers) > 0:
 		r.cfg.Fail(&api.Error{
 			What: "the master does not accept this node again: " + reply.Problem, Subject: fmt.Sprintf("node %q", hello.Sender.Name),
-			Tried: "registering its workers by the numbers they have", Next: "start the node monitor again; what ran here is tried elsewhere",
+			Tried: "registering its workers by the numbers they have", Next: "start the node monitor again; its tasks are tried elsewhere",
 		})
 		return membership.ErrStop
 	case !reply.Accepted:
@@ -153,7 +153,7 @@ func (r *Registration) accepted(reply *wire.HelloReply) {
 	r.cfg.Log.Info("registered", "group", reply.Group, "epoch", reply.Epoch)
 }
 
-// sendSnapshot sends one. Without an answer everything runs on, so that is no error.
+// sendSnapshot sends one. Without an answer everything continues, so that is no error.
 func (r *Registration) sendSnapshot(ctx context.Context) error {
 	s, ok := r.cfg.Source.Snapshot()
 	if !ok {
@@ -181,8 +181,8 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 	return nil
 }
 
-// Withdraw sends a last snapshot without slots, so that the master need not find out by
-// silence. It is called after Run has ended.
+// Withdraw sends a last snapshot without slots, so that the master need not wait until
+// the node has been silent for too long. It is called after Run has ended.
 func (r *Registration) Withdraw(s *wire.Snapshot) {
 	if !r.state.Ever() {
 		return

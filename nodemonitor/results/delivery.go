@@ -11,18 +11,18 @@ import (
 )
 
 // One message holds this many reports at most, and bytes by wire.Item's bound: a
-// NATS server takes 1 MiB.
+// NATS server accepts 1 MiB.
 const (
 	maxReports     = 1000
 	maxReportBytes = 900_000
 )
 
-// take returns one message of results that are due, the fresh ones before those sent a
+// nextMessage returns one message of results that are due, the fresh ones before those sent a
 // heartbeat ago, and marks them as sent now. It reuses items.
-func (r *Reporter) take(f *frontend, items []wire.Item) []wire.Item {
+func (r *Reporter) nextMessage(f *frontend, items []wire.Item) []wire.Item {
 	items = items[:0]
 	size, now := 0, r.cfg.Now()
-	take := func(place int32) {
+	add := func(place int32) {
 		e := &r.store.table[place]
 		e.sentAt = now
 		items = append(items, wire.Item{})
@@ -33,28 +33,28 @@ func (r *Reporter) take(f *frontend, items []wire.Item) []wire.Item {
 	}
 	hasRoom := func() bool { return len(items) < maxReports && size < maxReportBytes }
 	for f.fresh.n > 0 && hasRoom() {
-		take(f.fresh.first)
+		add(f.fresh.first)
 	}
 	fresh := len(items)
 	r.cfg.Metrics.sent[first].Add(float64(fresh))
 	for f.sent.n > fresh && hasRoom() && r.isDue(f) {
-		take(f.sent.first)
+		add(f.sent.first)
 	}
 	r.cfg.Metrics.sent[repeated].Add(float64(len(items) - fresh))
 	return items
 }
 
-// isDue reports whether the result sent the longest ago is to be sent again.
+// isDue reports whether the result that was sent the longest ago must be sent again.
 func (r *Reporter) isDue(f *frontend) bool {
 	return f.sent.n > 0 && r.cfg.Now()-r.store.table[f.sent.first].sentAt >= r.cfg.Heartbeat
 }
 
-// publish sends one notice of what is due; false when notices do not go.
+// publish sends one notice of what is due; it returns false when notices cannot be sent.
 func (r *Reporter) publish(f *frontend) bool {
 	if r.notices == nil {
 		return false
 	}
-	r.scratch = r.take(f, r.scratch)
+	r.scratch = r.nextMessage(f, r.scratch)
 	err := r.notices.Report(r.cfg.Envelope(f.ref, r.scratch))
 	if err != nil {
 		r.cfg.Metrics.unpublished.Add(float64(len(r.scratch)))
@@ -73,7 +73,7 @@ func (r *Reporter) call(f *frontend) {
 	if f.calling || r.muted || f.address == "" || r.cfg.Now() < f.notBefore {
 		return
 	}
-	items := r.take(f, nil)
+	items := r.nextMessage(f, nil)
 	if len(items) == 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func (r *Reporter) forget(f *frontend, job sched.JobID) {
 	}
 }
 
-// Calls is the Caller by Thrift, each call on a goroutine of its own; a Reporter makes
+// Calls is a Caller by Thrift, each call on a goroutine of its own; a Reporter makes
 // one at a time for each frontend.
 type Calls struct {
 	ctx     context.Context // ends the calls

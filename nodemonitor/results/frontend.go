@@ -9,7 +9,7 @@ import (
 // reporter's list.
 type frontend struct {
 	ref     wire.Ref
-	address string // where it serves other daemons, by its own last message
+	address string // where it serves other daemons, by its last message
 	fresh   list   // not sent yet
 	sent    list   // the longest ago first
 	dirty   bool   // in the reporter's list of those with fresh results
@@ -53,7 +53,7 @@ func (r *Reporter) CanReport(to sched.Addr) bool { return r.frontend(to) != nil 
 // Frontend returns the name of a distributor with which CanReport holds.
 func (r *Reporter) Frontend(a sched.Addr) wire.Ref { return r.frontends[a.ID].ref }
 
-// Frontends returns what the status page shows.
+// Frontends returns the receivers of results for the status page.
 func (r *Reporter) Frontends() (list []Frontend) {
 	for _, f := range r.frontends {
 		list = append(list, Frontend{f.ref.Name, f.address, f.fresh.n + f.sent.n, f.failures})
@@ -61,8 +61,7 @@ func (r *Reporter) Frontends() (list []Frontend) {
 	return list
 }
 
-// Reached records an address at which a frontend is worth a call at once; "" is
-// ignored.
+// Reached records an address at which a frontend can be called at once; "" is ignored.
 func (r *Reporter) Reached(a sched.Addr, address string) {
 	if f := r.frontend(a); f != nil && address != "" && address != f.address {
 		f.address, f.failures, f.notBefore = address, 0, 0

@@ -22,7 +22,7 @@ const (
 	repeated
 )
 
-// NewMetrics registers the metrics; unpublished counts what NATS did not take.
+// NewMetrics registers the metrics; unpublished counts the notices that NATS did not accept.
 func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
 	return &Metrics{
 		kept:         m.Gauge("kept_results", "Results that their frontends have not acknowledged."),

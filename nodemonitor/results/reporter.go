@@ -127,7 +127,7 @@ func (r *Reporter) markDirty(f *frontend) {
 }
 
 // Flush sends the fresh results of a batch: one notice for each frontend, or a call
-// where notices do not go.
+// without NATS.
 func (r *Reporter) Flush() {
 	for _, f := range r.dirty {
 		f.dirty = false
@@ -149,7 +149,7 @@ func (r *Reporter) Flush() {
 func (r *Reporter) Repeat() {
 	for _, f := range r.frontends {
 		switch {
-		case f.dirty: // Flush sees to it
+		case f.dirty: // Flush sends its results
 		case f.fresh.n == 0 && !r.isDue(f):
 		case f.failures%2 == 1 && r.publish(f):
 			f.failures++
@@ -178,7 +178,7 @@ func (r *Reporter) HandOver() <-chan struct{} {
 // Mute ends all calls, for good.
 func (r *Reporter) Mute() { r.muted = true }
 
-// checkDrained closes drained, once there is one, when no call is under way any more.
+// checkDrained closes drained, if HandOver has made it, when no call is under way.
 func (r *Reporter) checkDrained() {
 	if r.drained == nil {
 		return

@@ -66,7 +66,7 @@ func (s *store) hasRoom(running int) bool {
 	return len(s.index)+running < s.limit && s.bytes < s.maxBytes
 }
 
-// fullness returns what there is no room for.
+// fullness returns why there is no room.
 func (s *store) fullness(node string) string {
 	return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes)",
 		node, len(s.index), s.bytes)
@@ -124,7 +124,7 @@ func (s *store) dropJob(job sched.JobID, lists ...*list) (dropped int) {
 	return dropped
 }
 
-// move puts a result at the end of another list, or of its own.
+// move puts a result at the end of a list.
 func (s *store) move(place int32, to *list) {
 	s.unlink(place)
 	s.push(place, to)

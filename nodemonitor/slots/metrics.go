@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-// Metrics counts what Workers do. The count of slots is the owner's, and published
+// Metrics are the metrics of Workers. The count of slots is the owner's, and published
 // after a batch.
 type Metrics struct {
 	slots     slotCounts
@@ -49,7 +49,7 @@ const (
 	refusedByNode
 )
 
-// NewMetrics registers the metrics; unpublished counts what NATS did not take.
+// NewMetrics registers the metrics; unpublished counts the notices that NATS did not accept.
 func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
 	return &Metrics{
 		workers: m.GaugeMatrix("workers", "Slots, by kind and state.",
