@@ -14,8 +14,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/frame"
 )
 
-// conn is one place for a connection: dialled when the first call is written. The
-// goroutine in do owns it, but for what mu guards.
+// conn is one connection slot of a pool; it is dialled when its first call is written.
+// The goroutine in do owns it, except for the fields that mu guards.
 type conn struct {
 	pool      *Pool
 	reader    *frame.Reader
@@ -28,12 +28,12 @@ type conn struct {
 	ctx      context.Context
 	deadline time.Time
 	sent     bool  // a byte was written
-	awaiting bool  // a reply is owed
-	err      error // why it got no answer
+	awaiting bool  // the call was sent, and its reply has not been read
+	err      error // the reason why there is no answer
 
 	mu      sync.Mutex
 	net     net.Conn // nil before the first dial and after close
-	stopped error    // why the call was interrupted
+	stopped error    // the reason why the call was interrupted
 }
 
 func newConn(p *Pool) *conn {
@@ -62,7 +62,7 @@ func (c *conn) do(ctx context.Context, deadline time.Time, call func(context.Con
 	return clean && c.usable(), c.translate(err)
 }
 
-// translate turns the failure of a call that got no answer into a CallError.
+// translate converts the error of a call without an answer into a CallError.
 func (c *conn) translate(err error) error {
 	if err == nil {
 		return nil
@@ -145,7 +145,7 @@ func (c *conn) Next() ([]byte, error) {
 // connect makes sure that there is a connection which the peer has not closed.
 func (c *conn) connect() error {
 	if c.arm() {
-		if c.awaiting || c.sent || !c.stale.gone() {
+		if c.awaiting || c.sent || !c.stale.peerClosed() {
 			return nil
 		}
 		c.close()
@@ -191,7 +191,7 @@ func (c *conn) interrupt(why error) {
 	}
 }
 
-// usable reports whether there is a connection and it was not interrupted.
+// usable reports whether there is a connection that was not interrupted.
 func (c *conn) usable() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

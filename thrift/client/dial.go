@@ -27,9 +27,9 @@ func (p *Pool) dial(ctx context.Context, deadline time.Time) (net.Conn, error) {
 	}
 }
 
-// mayDial permits the caller to dial (changed is nil), or returns how long to wait
-// at most and what ends the wait earlier. While dials fail, one caller tries for
-// all.
+// mayDial permits the caller to dial (changed is nil), or returns the longest time to
+// wait and a channel that ends the wait earlier. While dials fail, one caller dials on
+// behalf of all.
 func (p *Pool) mayDial() (wait time.Duration, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *Pool) dialNow(ctx context.Context) (net.Conn, error) {
 	defer cancel()
 	begin := time.Now()
 	nc, err := p.opts.Dial(attempt, "tcp", p.opts.Address)
-	// A caller that gave up soon proves nothing about the peer.
+	// An early cancellation by the caller is no evidence against the peer.
 	giveUp := ctx.Err() != nil && time.Since(begin) < p.opts.BackoffMin
 
 	p.mu.Lock()
@@ -92,7 +92,7 @@ func (p *Pool) pause(ctx context.Context, d time.Duration, changed <-chan struct
 	}
 }
 
-// ended returns why a dial's context ended.
+// ended returns the reason why the context of a dial ended.
 func (p *Pool) ended(ctx context.Context) error {
 	if p.closing.Err() != nil {
 		return errClosed

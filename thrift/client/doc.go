@@ -10,14 +10,14 @@
 //	  | or the peer had   v
 //	  + closed it       closed, never used again
 //
-// The late reply of a call that timed out would answer the next call of the
-// connection; hence the last arrow. A connection that the peer closed while
+// The right arrow is needed because the late reply of a call that timed out would answer
+// the next call of the connection. A connection that the peer closed while
 // idle is replaced before anything is written to it. A call is written once: if
 // its connection breaks after the first byte, the caller learns that the call may
 // have been executed (CallError.Sent) and decides.
 //
-// After a failed dial the pool backs off, doubling with jitter, and one caller at
-// a time tries again for all. Callers wait for it within their deadlines, or fail
-// at once if Options.FailFast says so. Every call has a deadline: its context's,
+// After a failed dial the pool backs off exponentially, with jitter, and one caller at a
+// time dials on behalf of all. Callers wait for it within their deadlines, or fail at once
+// if Options.FailFast is set. Every call has a deadline: its context's,
 // or Options.CallTimeout.
 package client

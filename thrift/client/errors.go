@@ -14,7 +14,7 @@ import (
 
 // CallError is the error of a call without an answer. It unwraps to its four parts, an
 // *api.Error, and to its cause: context.DeadlineExceeded when time ran out,
-// context.Canceled when the caller gave up, else the error of the network.
+// context.Canceled when the caller cancelled, else the error of the network.
 type CallError struct {
 	Parts *api.Error
 	Sent  bool // the peer may have executed the call
@@ -31,7 +31,7 @@ var (
 	errReply   = errors.New("the reply is not understood")
 )
 
-// failure makes the error of a call that got no answer.
+// failure returns the error of a call without an answer.
 func (p *Pool) failure(cause error, sent bool, tried string) *CallError {
 	parts := &api.Error{
 		Problem: api.NotReady,
@@ -42,13 +42,13 @@ func (p *Pool) failure(cause error, sent bool, tried string) *CallError {
 	}
 	switch {
 	case errors.Is(cause, context.Canceled):
-		parts.What, parts.Next = "the caller gave up", "nothing to do"
+		parts.What, parts.Next = "the caller cancelled the call", "nothing to do"
 	case errors.Is(cause, errFull):
 		parts.Problem = api.Busy
 		parts.What = fmt.Sprintf("all %d connections are in use (Options.MaxConns)", p.opts.MaxConns)
 		parts.Next = "try again, or allow more connections"
 	case errors.Is(cause, context.DeadlineExceeded):
-		parts.What = "no answer in time"
+		parts.What = "no answer within the deadline"
 	case errors.Is(cause, errBackoff):
 		parts.What, parts.RetryAfter = p.lastDialError(), p.backoffLeft()
 	case errors.Is(cause, errClosed):
@@ -80,9 +80,9 @@ func (p *Pool) lastDialError() string {
 	return "cannot connect: " + p.dialErr.Error()
 }
 
-// isReply reports whether err is a whole answer of the peer: success, an
-// exception that the service declares, or one of the kind every service may send.
-// The types left out are those of a conversation that got out of step.
+// isReply reports whether err is a complete answer of the peer: success, an exception
+// that the service declares, or one of the kind that every service may send. The
+// remaining types show that the connection is out of step.
 func isReply(err error) bool {
 	if err == nil {
 		return true

@@ -54,7 +54,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// validate names the first field that cannot work.
+// validate returns an error that names the first invalid option.
 func (o Options) validate() error {
 	if _, _, err := net.SplitHostPort(o.Address); err != nil {
 		return fmt.Errorf("client: Options.Address: %w", err)

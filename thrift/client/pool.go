@@ -29,10 +29,10 @@ type Pool struct {
 	dialAt   time.Time     // no dial before it while failures > 0
 	probing  bool          // one caller dials while failures > 0
 	dialed   chan struct{} // closed and replaced when a dial ends
-	count    Stats         // but for Idle and Active
+	count    Stats         // Idle and Active are not set
 }
 
-// Stats are counts since the pool was made, but for Idle and Active.
+// Stats counts events since the creation of the pool; Idle and Active are current.
 type Stats struct {
 	Idle, Active int    // connections now
 	Calls        uint64 // begun
@@ -44,8 +44,8 @@ type Stats struct {
 	Discarded    uint64 // connections closed because a call did not end cleanly
 }
 
-// New returns a pool without connections; the first call dials. The error names
-// the option that cannot work.
+// New returns a pool without connections; the first call dials. An error names the
+// invalid option.
 func New(o Options) (*Pool, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -77,8 +77,8 @@ func (p *Pool) Do(ctx context.Context, call func(context.Context, thrift.TClient
 		return p.failure(err, false, "waiting for a connection")
 	}
 	defer p.exit()
-	c, clean := p.take(), false
-	defer func() { p.put(c, clean) }() // also when call panics
+	c, clean := p.acquire(), false
+	defer func() { p.release(c, clean) }() // also when call panics
 	var err error
 	clean, err = c.do(ctx, deadline, call)
 	return err
@@ -93,7 +93,7 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// Rest closes the connections that are not in use; the next call dials.
+// Rest closes the connections that are not in use. The next call dials.
 func (p *Pool) Rest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,8 +104,8 @@ func (p *Pool) Rest() {
 	p.idle = p.idle[:0]
 }
 
-// Close ends every call with an error and returns when all connections are gone.
-// It is safe to call twice.
+// Close ends every call with an error and returns when all connections are closed. It is
+// safe to call twice.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -170,8 +170,8 @@ func (p *Pool) exit() {
 	p.calls.Done()
 }
 
-// take returns the connection used last, or a new one that is not dialled yet.
-func (p *Pool) take() *conn {
+// acquire returns the connection used last, or a new one that is not dialled yet.
+func (p *Pool) acquire() *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var c *conn
@@ -189,9 +189,9 @@ func (p *Pool) take() *conn {
 	return c
 }
 
-// put takes a connection back if it can be used again, and closes those that
-// were idle for too long.
-func (p *Pool) put(c *conn, clean bool) {
+// release returns a connection to the pool if it is reusable, and closes those that were
+// idle for too long.
+func (p *Pool) release(c *conn, clean bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.active, c)

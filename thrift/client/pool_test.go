@@ -51,7 +51,7 @@ func TestATimedOutConnectionIsNeverUsedAgain(t *testing.T) {
 		if !e.Sent || !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
 			t.Errorf("after %v: %v, sent %v; want a deadline after 1s of a call that was sent", time.Since(begin), err, e.Sent)
 		}
-		for _, part := range []string{"peer at pipe:1", "no answer in time", "waiting for the reply", "may have been executed"} {
+		for _, part := range []string{"peer at pipe:1", "no answer within the deadline", "waiting for the reply", "may have been executed"} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("error %q lacks %q", err, part)
 			}

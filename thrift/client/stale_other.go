@@ -10,4 +10,4 @@ type staleCheck struct{}
 
 func (*staleCheck) watch(net.Conn) {}
 
-func (*staleCheck) gone() bool { return false }
+func (*staleCheck) peerClosed() bool { return false }

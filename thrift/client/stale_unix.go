@@ -32,7 +32,7 @@ func (s *staleCheck) watch(nc net.Conn) {
 	}
 }
 
-func (s *staleCheck) gone() bool {
+func (s *staleCheck) peerClosed() bool {
 	if s.raw == nil {
 		return false
 	}

@@ -34,8 +34,8 @@ func (b *Budget) Used() int64 {
 	return b.used.Load()
 }
 
-// take charges n bytes, or charges nothing and returns the reason.
-func (b *Budget) take(n int) error {
+// charge charges n bytes, or charges nothing and returns the reason.
+func (b *Budget) charge(n int) error {
 	if b == nil {
 		return nil
 	}
@@ -46,8 +46,8 @@ func (b *Budget) take(n int) error {
 	return nil
 }
 
-// give returns what take charged.
-func (b *Budget) give(n int) {
+// refund returns n charged bytes.
+func (b *Budget) refund(n int) {
 	if b != nil {
 		b.used.Add(int64(-n))
 	}
@@ -58,7 +58,7 @@ func (b *Budget) chunk(n int) ([]byte, error) {
 	if b == nil {
 		return make([]byte, n), nil
 	}
-	if err := b.take(firstChunk); err != nil {
+	if err := b.charge(firstChunk); err != nil {
 		return nil, err
 	}
 	if p, ok := b.pool.Get().(*[]byte); ok {
@@ -69,7 +69,7 @@ func (b *Budget) chunk(n int) ([]byte, error) {
 
 // release returns a buffer that came from chunk or from growing one.
 func (b *Budget) release(buf []byte) {
-	b.give(cap(buf))
+	b.refund(cap(buf))
 	if b != nil && cap(buf) == firstChunk {
 		buf = buf[:firstChunk]
 		b.pool.Put(&buf)

@@ -1,10 +1,10 @@
 // Package frame is the framed Thrift transport of both ends of a connection: a
 // four-byte big-endian size, then one message of the binary protocol.
 //
-// The Thrift library's own framed transport reads a frame in the middle of
-// parsing, so the owner of the socket cannot tell a slow frame from a quiet
-// peer, does not know what a frame costs in memory before it has arrived, nor
-// whether a message was consumed to its end. Here a frame is read whole, then parsed:
+// The Thrift library's own framed transport reads a frame in the middle of parsing. The
+// owner of the socket then cannot distinguish a slow frame from a silent peer, bound the
+// memory of a frame before it has arrived, or check that a message was consumed to its
+// end. Here a frame is read whole, then parsed:
 //
 //	socket -> Reader: size, limit, budget, bytes -> Transport -> binary protocol
 //	socket <- one write of size and bytes       <- Transport <- binary protocol

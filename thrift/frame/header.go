@@ -19,8 +19,8 @@ type Header struct {
 	Seq  int32
 }
 
-// ParseHeader reads the header of a message of the binary protocol, with its
-// version (strict) or without. The error names what else the bytes look like.
+// ParseHeader parses the header of a message of the binary protocol, with its version
+// (strict) or without. The error names the protocol that the bytes resemble.
 func ParseHeader(b []byte) (Header, error) {
 	if len(b) >= 4 && b[0] == 0x80 && b[1] == 0x01 {
 		h := Header{Type: thrift.TMessageType(b[3])}
@@ -62,8 +62,8 @@ func guessFrame(b []byte) string {
 	return ""
 }
 
-// guessStream names what the peer speaks if its first four bytes, read as a
-// size, are beyond every limit; empty if it may just be a large frame.
+// guessStream returns the protocol that the peer speaks if its first four bytes, read as
+// a size, are beyond every limit. It returns "" if the frame may just be large.
 func guessStream(head []byte) string {
 	for _, word := range []string{"GET ", "POST", "PUT ", "HEAD", "OPTI", "DELE", "PATC", "CONN", "PRI "} {
 		if bytes.Equal(head, []byte(word)) {

@@ -19,7 +19,7 @@ const bufferSize = 8192
 // bytes that are no frame at all.
 type OversizeError struct {
 	Size, Limit int
-	Guess       string // what the peer seems to speak, or empty
+	Guess       string // the protocol that the peer seems to speak, or empty
 }
 
 func (e *OversizeError) Error() string {
@@ -122,7 +122,7 @@ func (r *Reader) readLarge() ([]byte, error) {
 // grow doubles the buffer, keeping its first have bytes.
 func (r *Reader) grow(have int) error {
 	larger := min(2*cap(r.large), r.size)
-	if err := r.budget.take(larger); err != nil {
+	if err := r.budget.charge(larger); err != nil {
 		return err
 	}
 	buf := make([]byte, larger)

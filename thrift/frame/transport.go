@@ -30,9 +30,9 @@ type Link interface {
 type Transport struct {
 	link  Link
 	limit int
-	in    []byte // what is left of the frame being parsed
+	in    []byte // the rest of the frame being parsed
 	out   []byte // HeaderSize bytes of room, then the message so far
-	bad   error  // why the message being written cannot be sent
+	bad   error  // the reason why the message being written cannot be sent
 }
 
 var _ thrift.TRichTransport = (*Transport)(nil)
@@ -63,8 +63,8 @@ func (t *Transport) Load(b []byte) {
 	t.reset()
 }
 
-// RemainingBytes returns what is left of the frame; the protocol holds the sizes
-// of lists and strings against it.
+// RemainingBytes returns the size of the rest of the frame, which bounds the sizes of lists
+// and strings for the protocol.
 func (t *Transport) RemainingBytes() uint64 { return uint64(len(t.in)) }
 
 // Read reads from the current frame and asks for the next only at its end. A
@@ -91,7 +91,7 @@ func (t *Transport) ReadByte() (byte, error) {
 	return b, nil
 }
 
-// more makes sure that a byte is there to be read; empty frames are skipped.
+// more ensures that there is a byte to read. It skips empty frames.
 func (t *Transport) more() (err error) {
 	for len(t.in) == 0 && err == nil {
 		t.in, err = t.link.Next()
@@ -126,8 +126,8 @@ func (t *Transport) WriteByte(b byte) error {
 	return nil
 }
 
-// room refuses n more bytes beyond the limit, and from then on everything until
-// Flush, so that a message with a hole in it is never sent.
+// room rejects bytes beyond the limit, and from then on everything until Flush, so that
+// no message with missing bytes is sent.
 func (t *Transport) room(n int) error {
 	if t.bad == nil && len(t.out)-HeaderSize+n > t.limit {
 		t.bad = fmt.Errorf("%w of %d bytes", ErrTooLarge, t.limit)

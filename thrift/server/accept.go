@@ -16,8 +16,8 @@ const (
 	acceptBackoffMax = time.Second
 )
 
-// accept takes connections until ctx is done (nil) or the listener ends (error).
-// calls is the context of the handlers; all counts the connections' goroutines.
+// accept accepts connections until ctx is done (nil) or the listener ends (error). calls
+// is the context of the handlers; all counts the goroutines of connections.
 func (s *Server) accept(ctx, calls context.Context, l net.Listener, all *sync.WaitGroup) error {
 	var backoff time.Duration
 	for {
@@ -56,8 +56,8 @@ func (s *Server) admit(calls context.Context, nc net.Conn, all *sync.WaitGroup) 
 	all.Go(func() { c.run(calls) })
 }
 
-// temporary reports whether an error passes (out of descriptors or memory, a peer
-// that left before it was accepted) and is not the end of the listener.
+// temporary reports whether an error of Accept is transient (out of descriptors or
+// memory, a peer that left before it was accepted) and not the end of the listener.
 func temporary(err error) bool {
 	for _, e := range []syscall.Errno{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,

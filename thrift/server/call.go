@@ -68,7 +68,7 @@ func (c *conn) process(ctx context.Context, head frame.Header) (ok bool, failure
 	if ok, te = c.server.processor.Process(ctx, c.protocol, c.protocol); te != nil {
 		failure = te
 	} else if !ok {
-		failure = errors.New("the processor gave up without a reason")
+		failure = errors.New("the processor failed without a reason")
 	}
 	return ok, failure, nil
 }
@@ -92,7 +92,7 @@ func (c *conn) answer(ctx context.Context, head frame.Header, message string) (R
 	return Finished, nil
 }
 
-// notSent sorts the ways in which a reply did not reach the peer.
+// notSent classifies the errors of sending a reply.
 func (c *conn) notSent() (Reason, error) {
 	if errors.Is(c.sendErr, os.ErrDeadlineExceeded) {
 		return Unread, fmt.Errorf("the peer did not read its reply within %v", c.server.opts.WriteTimeout)

@@ -38,7 +38,7 @@ func newConn(s *Server, nc net.Conn) *conn {
 
 // run serves the connection to its end.
 func (c *conn) run(calls context.Context) {
-	defer c.server.conns.leave(c)
+	defer c.server.conns.remove(c)
 	defer c.net.Close() //nolint:errcheck // nothing is owed to the peer any more
 	c.reader = frame.NewReader(c.net, c.server.opts.MaxFrame, c.server.budget)
 	defer c.reader.Release()
@@ -114,7 +114,7 @@ func (c *conn) readFrame() ([]byte, error) {
 	return c.reader.Body()
 }
 
-// notWaited sorts the ways in which no further frame came.
+// notWaited classifies the errors of waiting for a frame.
 func (c *conn) notWaited(err error) ([]byte, Reason, error) {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -133,7 +133,7 @@ func (c *conn) explain(err error) error {
 	return err
 }
 
-// reasonOf sorts the errors of reading a frame.
+// reasonOf classifies the errors of reading a frame.
 func reasonOf(err error) Reason {
 	var over *frame.OversizeError
 	switch {

@@ -1,7 +1,7 @@
 // Package server serves a thrift.TProcessor to peers that may be slow, broken or
 // hostile: framed transport, binary protocol, one service per port.
 //
-// The life of a connection, with what ends it:
+// The states of a connection:
 //
 //	accepted -- over a cap ------------------------------> closed (refused)
 //	   |
@@ -19,12 +19,11 @@
 //	idle
 //
 // One goroutine owns a connection from accept to close. A deadline is a point in
-// time set once per frame, so a byte a second gains nothing. A frame is read
+// time set once per frame, so sending a byte a second does not defer it. A frame is read
 // whole before it is parsed, and its memory is charged to a budget as its bytes
 // arrive.
 //
-// Run serves until its context is done, then closes what is idle, lets calls
-// finish for StopTimeout, cancels and closes the rest, and returns when no
-// goroutine is left. A listener that ends by itself ends Run with an error: a
+// Run serves until its context is done, then closes idle connections, lets calls finish
+// for StopTimeout, cancels and closes the rest, and returns when no goroutine is left. A listener that ends by itself ends Run with an error: a
 // daemon that cannot be reached must not look alive.
 package server

@@ -44,10 +44,10 @@ type Options struct {
 	FrameTimeout time.Duration
 	// WriteTimeout runs over the whole writing of a reply. Default 10 s.
 	WriteTimeout time.Duration
-	// StopTimeout is what calls get to finish when the server stops, and again
-	// what they get to notice that their context ended. Default 5 s.
+	// StopTimeout is the time for calls to finish when the server stops, and then
+	// again the time for them to notice that their context ended. Default 5 s.
 	StopTimeout time.Duration
-	// Log receives why connections were refused or closed, at most a line a
+	// Log receives the reasons of refused and closed connections, at most a line a
 	// second for each reason. Default slog.Default().
 	Log *slog.Logger
 }
@@ -71,7 +71,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// validate names the first field that cannot work.
+// validate returns an error that names the first invalid option.
 func (o Options) validate() error {
 	for _, f := range []struct {
 		name  string

@@ -2,7 +2,7 @@ package server
 
 import "sync/atomic"
 
-// Reason is why the server ended or refused a connection.
+// Reason is the reason why the server ended or refused a connection.
 type Reason int
 
 // The reasons.
@@ -38,7 +38,7 @@ func Reasons() []Reason {
 	return all
 }
 
-// Stats are counts since the server was made, but for Open and Memory.
+// Stats counts events since the creation of the server; Open and Memory are current.
 type Stats struct {
 	Open         int    // connections now
 	Memory       int64  // bytes of frames in flight now
@@ -50,7 +50,7 @@ type Stats struct {
 	Ended        [reasons]uint64 // connections ended or refused, by Reason
 }
 
-// counters are what Stats reads; every connection writes them.
+// counters are written by all connections and read by Stats.
 type counters struct {
 	accepted, acceptErrors, frames, failed, panics atomic.Uint64
 	ended                                          [reasons]atomic.Uint64

@@ -39,8 +39,8 @@ func (r *registry) admit(c *conn) (Reason, bool) {
 	return Finished, true
 }
 
-// leave lets an admitted connection go.
-func (r *registry) leave(c *conn) {
+// remove removes an admitted connection.
+func (r *registry) remove(c *conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.conns, c)

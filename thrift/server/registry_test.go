@@ -15,7 +15,7 @@ func TestRegistryForgetsHostsThatLeft(t *testing.T) {
 		t.Errorf("a third of one host: %v, %v", why, ok)
 	}
 	for _, c := range []*conn{a1, a2, b} {
-		r.leave(c)
+		r.remove(c)
 	}
 	if len(r.hosts) != 0 || r.open() != 0 {
 		t.Errorf("hosts %v and %d connections are left", r.hosts, r.open())

@@ -13,10 +13,10 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/frame"
 )
 
-// The code that Thrift generates can watch each caller's socket from a goroutine
-// with a ticker of its own. Our transport has no socket to look at and a call
-// takes microseconds, so the watch would cost more than the call. It is a global
-// of the library, set here before any goroutine can read it.
+// The code that Thrift generates can check each caller's socket from a goroutine with a
+// ticker. Our transport has no socket to check, and a call lasts microseconds, so the
+// check would cost more than the call. The interval is a global of the library, set here
+// before any goroutine can read it.
 func init() { thrift.ServerConnectivityCheckInterval = 0 } //nolint:gochecknoinits // see above
 
 // Server serves one processor on one port. Make it with New.
@@ -34,8 +34,8 @@ type Server struct {
 	running  bool         // Run was called
 }
 
-// New returns a server that does nothing yet. processor must be safe for
-// concurrent use. The error names the option that cannot work.
+// New returns a server that is not listening yet. processor must be safe for concurrent
+// use. An error names the invalid option.
 func New(processor thrift.TProcessor, o Options) (*Server, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -52,8 +52,8 @@ func New(processor thrift.TProcessor, o Options) (*Server, error) {
 	}, nil
 }
 
-// Listen takes the port, so that Addr is known before Run. Run does it otherwise.
-// Callers are answered once Run runs. The error is an *api.Error.
+// Listen opens the port, so that Addr is known before Run; otherwise Run opens it. Calls
+// are answered once Run runs. The error is an *api.Error.
 func (s *Server) Listen() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,11 +84,12 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Ready is closed when calls are answered. It stays open if Run fails before.
+// Ready returns a channel that is closed when the server answers calls. It stays open if
+// Run fails before.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
-// Close frees the port of a server that listened and was never run; a running
-// one stops with its context. It is safe to call twice and on a new server.
+// Close frees the port of a server that was never run; a running server stops with its
+// context. Close is safe to call twice and on a new server.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

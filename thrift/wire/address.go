@@ -98,7 +98,7 @@ func isName(s string) bool {
 
 // shortIPv4 reads an IPv4 address of one to four decimal numbers, of which the
 // last fills all bytes that are left, as resolvers and Java do: 127.1 is
-// 127.0.0.1. A leading zero means octal to some and nothing to others: refused.
+// 127.0.0.1. A leading zero is refused, because only some implementations read it as octal.
 func shortIPv4(s string) (string, error) {
 	parts := strings.Split(s, ".")
 	if len(parts) > 4 {
@@ -121,7 +121,7 @@ func shortIPv4(s string) (string, error) {
 	return netip.AddrFrom4(ip).String(), nil
 }
 
-// clip keeps what is quoted from a peer short.
+// clip shortens text that is quoted from a peer.
 func clip(s string) string {
 	if len(s) > 64 {
 		return s[:64] + "..."
@@ -131,7 +131,7 @@ func clip(s string) string {
 
 func badAddress(s, what string) error {
 	return &api.Error{
-		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("address %q", clip(s)), Tried: "reading it",
-		Next: "give host:port, for instance 127.0.0.1:20101",
+		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("address %q", clip(s)), Tried: "parsing it",
+		Next: "write host:port, for instance 127.0.0.1:20101",
 	}
 }

@@ -39,7 +39,7 @@ func (f *FrontendClient) FrontendMessage(ctx context.Context, task TaskRef, stat
 	if message == nil {
 		message = []byte{}
 	}
-	return tell(ctx, f.caller, "sending the application a message about a task", func(ctx context.Context, c thrift.TClient) error {
+	return invokeVoid(ctx, f.caller, "sending the application a message about a task", func(ctx context.Context, c thrift.TClient) error {
 		return published.NewFrontendServiceClient(c).FrontendMessage(ctx, taskRefTo(task), status, message)
 	})
 }

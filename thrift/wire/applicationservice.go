@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/application"
 )
 
-// ExecutorOwners is what a frontend offers to applications that bring their own
-// executors (application.thrift).
+// ExecutorOwners is the port that a frontend offers to applications with executors of
+// their own (application.thrift).
 type ExecutorOwners interface {
 	// RegisterApplication registers an application, or takes it over with its
 	// executors from another frontend.
@@ -62,7 +62,7 @@ func (h ownersHandler) Want(ctx context.Context, t *application.TWants) (*applic
 	return applicationReplyTo(r), refusal(err)
 }
 
-// News_ is what the generator calls the method news.
+// News_ implements the method news under the name that the generator derives.
 func (h ownersHandler) News_(ctx context.Context, app string, incarnation, version int64, waitMillis int32) (*application.TNews, error) {
 	n, err := h.owners.News(ctx, app, incarnation, version, time.Duration(waitMillis)*time.Millisecond)
 	return newsTo(n), refusal(err)
@@ -82,7 +82,7 @@ func NewApplicationClient(c Caller) *ApplicationClient { return &ApplicationClie
 
 // RegisterApplication registers an application.
 func (c *ApplicationClient) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
-	r, err := ask(ctx, c.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
+	r, err := invoke(ctx, c.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
 		return application.NewApplicationServiceClient(c).RegisterApplication(ctx, applicationTo(*a))
 	})
 	return applicationReplyFrom(r), err
@@ -93,14 +93,14 @@ func (c *ApplicationClient) PutFile(ctx context.Context, app, sha256 string, off
 	if data == nil {
 		data = []byte{}
 	}
-	return ask(ctx, c.caller, "sending a file of an application", func(ctx context.Context, c thrift.TClient) (int64, error) {
+	return invoke(ctx, c.caller, "sending a file of an application", func(ctx context.Context, c thrift.TClient) (int64, error) {
 		return application.NewApplicationServiceClient(c).PutFile(ctx, app, sha256, offset, data)
 	})
 }
 
-// Want states what an application wants now.
+// Want sets the levels that an application wants.
 func (c *ApplicationClient) Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error) {
-	r, err := ask(ctx, c.caller, "stating what an application wants", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
+	r, err := invoke(ctx, c.caller, "stating what an application wants", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
 		return application.NewApplicationServiceClient(c).Want(ctx, wantsTo(*w))
 	})
 	return applicationReplyFrom(r), err
@@ -108,7 +108,7 @@ func (c *ApplicationClient) Want(ctx context.Context, w *api.Wants) (api.Applica
 
 // News waits for news of an application's executors.
 func (c *ApplicationClient) News(ctx context.Context, app string, incarnation, version int64, wait time.Duration) (api.News, error) {
-	r, err := ask(ctx, c.caller, "waiting for news of an application", func(ctx context.Context, c thrift.TClient) (*application.TNews, error) {
+	r, err := invoke(ctx, c.caller, "waiting for news of an application", func(ctx context.Context, c thrift.TClient) (*application.TNews, error) {
 		return application.NewApplicationServiceClient(c).News_(ctx, app, incarnation, version, millis32(wait))
 	})
 	return newsFrom(r), err
@@ -116,7 +116,7 @@ func (c *ApplicationClient) News(ctx context.Context, app string, incarnation, v
 
 // EndApplication ends an application.
 func (c *ApplicationClient) EndApplication(ctx context.Context, app string, incarnation int64) error {
-	return tell(ctx, c.caller, "ending an application", func(ctx context.Context, c thrift.TClient) error {
+	return invokeVoid(ctx, c.caller, "ending an application", func(ctx context.Context, c thrift.TClient) error {
 		return application.NewApplicationServiceClient(c).EndApplication(ctx, app, incarnation)
 	})
 }

@@ -126,7 +126,7 @@ func TestApplicationService(t *testing.T) {
 	must(t, err)
 	equal(t, "news", news, filled[api.News]())
 	must(t, c.EndApplication(ctx, "a", 5))
-	equal(t, "asked", fake.take(), []string{"register", `put a sum 3 "xyz"`, "want", "news a 5 6 7s", "end a 5"})
+	equal(t, "calls", fake.calls(), []string{"register", `put a sum 3 "xyz"`, "want", "news a 5 6 7s", "end a 5"})
 
 	// The published methods are served beside it.
 	_, err = wire.NewSchedulerClient(pool(t, srv.Addr().String())).Status(ctx, "j")
@@ -145,7 +145,7 @@ func TestExecutorService(t *testing.T) {
 	ends := filled[[]api.GrantEnd]()
 	must(t, c.EndGrants(ctx, e, ends))
 	equal(t, "ends", fake.ends, ends)
-	equal(t, "asked", fake.take(), []string{"attach {a 1 t} 4", "await {a 1 t} 9 1s", "ends {a 1 t}"})
+	equal(t, "calls", fake.calls(), []string{"attach {a 1 t} 4", "await {a 1 t} 9 1s", "ends {a 1 t}"})
 }
 
 func TestExecutorPeers(t *testing.T) {
@@ -164,7 +164,7 @@ func TestExecutorPeers(t *testing.T) {
 	p, err := c.FilePiece(ctx, "sum", 4, 5)
 	must(t, err)
 	equal(t, "piece", p, filled[wire.Piece]())
-	equal(t, "asked", fake.take(), []string{"order", "holdings f 1 2 1s", "piece sum 4 5"})
+	equal(t, "calls", fake.calls(), []string{"order", "holdings f 1 2 1s", "piece sum 4 5"})
 
 	bare := dialPeer(t, wire.PeerPorts{}, codec)
 	for name, call := range map[string]func() error{
@@ -195,8 +195,8 @@ func TestApplicationServiceRefuses(t *testing.T) {
 			t.Errorf("answered %v", err)
 		}
 	}
-	if asked := fake.take(); asked != nil {
-		t.Errorf("reached the daemon: %v", asked)
+	if calls := fake.calls(); calls != nil {
+		t.Errorf("reached the daemon: %v", calls)
 	}
 	fake.fail(&api.Error{Problem: api.NotFound, What: "w", Subject: "s", Tried: "t", Next: "n"})
 	_, err := c.News(ctx, "a", 1, 1, 0)

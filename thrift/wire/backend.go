@@ -22,8 +22,8 @@ const (
 	ResidentBackend
 )
 
-// BackendRegistry is what a node monitor offers to backend processes, Pigeon's
-// and Sparrow's alike.
+// BackendRegistry is the port that a node monitor offers to backend processes, both
+// Pigeon's and Sparrow's.
 type BackendRegistry interface {
 	// Register stores where a backend serves BackendService. The address is as
 	// [ParseAddress] returns it. A repetition is no error.
@@ -87,7 +87,7 @@ func NewRegistryClient(c Caller) *RegistryClient { return &RegistryClient{caller
 
 // Register announces where the backend serves BackendService.
 func (r *RegistryClient) Register(ctx context.Context, app, address string, kind BackendKind) error {
-	ok, err := ask(ctx, r.caller, "registering a backend", func(ctx context.Context, c thrift.TClient) (bool, error) {
+	ok, err := invoke(ctx, r.caller, "registering a backend", func(ctx context.Context, c thrift.TClient) (bool, error) {
 		return published.NewMasterServiceClient(c).RegisterBackend(ctx, app, address, int32(kind))
 	})
 	return declined(ok, err, "registering a backend")
@@ -95,7 +95,7 @@ func (r *RegistryClient) Register(ctx context.Context, app, address string, kind
 
 // TasksFinished reports the end of tasks.
 func (r *RegistryClient) TasksFinished(ctx context.Context, tasks []TaskRef, worker string) error {
-	return tell(ctx, r.caller, "reporting finished tasks", func(ctx context.Context, c thrift.TClient) error {
+	return invokeVoid(ctx, r.caller, "reporting finished tasks", func(ctx context.Context, c thrift.TClient) error {
 		if at := hostPortTo(worker); at != nil {
 			return published.NewMasterServiceClient(c).TaskFinished(ctx, mapped(tasks, taskRefTo), at)
 		}
@@ -105,7 +105,7 @@ func (r *RegistryClient) TasksFinished(ctx context.Context, tasks []TaskRef, wor
 
 // FrontendMessage sends a message to the application.
 func (r *RegistryClient) FrontendMessage(ctx context.Context, app string, task TaskRef, status int32, message []byte) error {
-	return tell(ctx, r.caller, "sending a message to the application", func(ctx context.Context, c thrift.TClient) error {
+	return invokeVoid(ctx, r.caller, "sending a message to the application", func(ctx context.Context, c thrift.TClient) error {
 		return published.NewMasterServiceClient(c).SendFrontendMessage(ctx, app, taskRefTo(task), status, message)
 	})
 }

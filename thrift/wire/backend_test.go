@@ -21,7 +21,7 @@ func TestRegistryClient(t *testing.T) {
 		c.TasksFinished(ctx, []wire.TaskRef{pigeonRef}, ""),
 		c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")),
 	)
-	equal(t, "asked", fake.take(), []string{
+	equal(t, "calls", fake.calls(), []string{
 		"register app at 127.0.0.1:9 kind 2",
 		fmt.Sprintf(`finished %+v by "127.0.0.1:9"`, []wire.TaskRef{pigeonRef}),
 		fmt.Sprintf(`finished %+v by ""`, []wire.TaskRef{pigeonRef}),
@@ -52,7 +52,7 @@ func TestApplicationAndBackend(t *testing.T) {
 		wire.NewBackendClient(pool(t, backend.Addr().String())).LaunchTask(ctx, []byte("m"), pigeonRef, "ada"),
 		wire.NewFrontendClient(pool(t, application.Addr().String())).FrontendMessage(ctx, sparrowRef, 3, []byte("n")),
 	)
-	equal(t, "asked", fake.take(), []string{
+	equal(t, "calls", fake.calls(), []string{
 		fmt.Sprintf(`launch "m" %+v for "ada"`, pigeonRef), fmt.Sprintf(`message %+v status=3 "n"`, sparrowRef),
 	})
 }

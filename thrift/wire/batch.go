@@ -34,10 +34,10 @@ type Item struct {
 	Extra
 }
 
-// Extra is what the daemons carry beside a message; no core reads it.
+// Extra is the data that daemons carry with a message and no core reads.
 type Extra struct {
 	JobName          string // the job's id as its user sees it
-	User             string // who submitted it
+	User             string // its submitter
 	OwnerAddress     string // where the owner serves other daemons, host:port
 	SchedulerAddress string // where it serves applications; passed to backends
 
@@ -56,7 +56,7 @@ type Extra struct {
 	Elapsed  time.Duration // by the node's monotonic clock
 	Started  time.Time     // by the node's wall clock, to be shown only
 	Finished time.Time
-	Tail     []byte // the end of what a failed process wrote to stderr
+	Tail     []byte // the end of a failed process's stderr
 	Exit     int    // status of a process, 128 + n after signal n
 }
 

@@ -6,14 +6,14 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-// Caller calls a function once, with a connection to one address that has no other
-// user meanwhile; a pool of package client is one.
+// Caller runs a function with a connection to one address that has no other user in the
+// meantime; a pool of package client is one.
 type Caller interface {
 	Do(ctx context.Context, call func(context.Context, thrift.TClient) error) error
 }
 
-// ask makes one call and translates its failure.
-func ask[T any](ctx context.Context, c Caller, tried string, call func(context.Context, thrift.TClient) (T, error)) (answer T, err error) {
+// invoke makes one call and translates its error.
+func invoke[T any](ctx context.Context, c Caller, tried string, call func(context.Context, thrift.TClient) (T, error)) (answer T, err error) {
 	err = c.Do(ctx, func(ctx context.Context, client thrift.TClient) (err error) {
 		answer, err = call(ctx, client)
 		return err
@@ -25,8 +25,8 @@ func ask[T any](ctx context.Context, c Caller, tried string, call func(context.C
 	return answer, nil
 }
 
-// tell makes one call without an answer.
-func tell(ctx context.Context, c Caller, tried string, call func(context.Context, thrift.TClient) error) error {
+// invokeVoid makes one call that returns nothing.
+func invokeVoid(ctx context.Context, c Caller, tried string, call func(context.Context, thrift.TClient) error) error {
 	if err := c.Do(ctx, call); err != nil {
 		return callError(err, tried)
 	}

@@ -52,7 +52,7 @@ func (c *Codec) Append(dst []byte, b *Batch) ([]byte, error) {
 	return append(dst, s.Transport.Bytes()...), nil
 }
 
-// Decode reads what Append wrote. The batch keeps no reference to data.
+// Decode decodes the output of Append. The batch keeps no reference to data.
 func (c *Codec) Decode(data []byte) (*Batch, error) {
 	if len(data) > MaxBatchBytes {
 		return nil, refuseBatch(Ref{}, fmt.Sprintf("it has %d bytes, more than the limit of %d", len(data), MaxBatchBytes))

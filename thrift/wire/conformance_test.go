@@ -133,8 +133,8 @@ func TestPublishedCalls(t *testing.T) {
 					if kind != thrift.REPLY || describe(back) != r.back {
 						t.Errorf("the reply is %v %s, want %s", kind, describe(back), r.back)
 					}
-					if got := strings.Join(port.take(), "\n"); got != r.want {
-						t.Errorf("asked\n%s\nwant\n%s", got, r.want)
+					if got := strings.Join(port.calls(), "\n"); got != r.want {
+						t.Errorf("called\n%s\nwant\n%s", got, r.want)
 					}
 				})
 			}

@@ -1,5 +1,5 @@
-// Package wire is the edge: it translates between the Thrift types and the plain
-// types of Pigeon, and it alone imports the generated code.
+// Package wire translates between the Thrift types and the plain types of Pigeon. No other
+// package imports the generated code.
 //
 //	socket ─▶ server ─▶ generated processor ─▶ handler here ─▶ port ─▶ daemon
 //	daemon ─▶ client here ─▶ generated client ─▶ pool ─▶ socket
@@ -13,8 +13,9 @@
 //
 // # Names
 //
-// Cores address each other by small numbers that are valid in one process only. On the wire a core is a [Ref]: role, name of its daemon, slot. Each
-// daemon passes its [Directory] to a [Codec], which translates both ways.
+// Cores address each other by small numbers that are valid in one process only. On the
+// wire a core is a [Ref]: role, name of its daemon, slot. Each daemon passes its
+// [Directory] to a [Codec], which translates both ways.
 //
 // # Time
 //
@@ -26,10 +27,10 @@
 //
 // Every error that leaves a client here is or wraps an *api.Error, or is the
 // caller's own cancellation, context.Canceled. Ours travel in their four parts;
-// where a published method declares its own exception, that carries the whole text. What cannot be translated (an unknown kind, class or backend, a
-// range out of bounds, a batch above its limit) is refused whole, naming the
-// message: a peer that sends it is of another version or broken, and half a
-// batch would be worse than none. Decoding never panics and never allocates more
+// where a published method declares its own exception, that carries the whole text. A
+// batch that cannot be translated (an unknown kind, class or backend, a range out of
+// bounds, a size above the limit) is refused whole, with an error that names the message:
+// its sender is of another version or broken, and half a batch would be worse than none. Decoding never panics and never allocates more
 // than the bytes at hand can justify.
 package wire
 

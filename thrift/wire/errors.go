@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// refusal makes the exception that our own methods declare; nil for nil.
+// refusal returns the exception that Pigeon's own methods declare; nil for nil.
 func refusal(err error) error {
 	if err == nil {
 		return nil
@@ -21,7 +21,7 @@ func refusal(err error) error {
 	switch {
 	case errors.As(err, &e):
 	case errors.Is(err, context.DeadlineExceeded):
-		e = &api.Error{Problem: api.NotReady, What: "the caller's time limit has passed", Next: "allow more time, or ask again"}
+		e = &api.Error{Problem: api.NotReady, What: "the caller's time limit has passed", Next: "allow more time, or try again"}
 	default:
 		e = &api.Error{Problem: api.Internal, What: err.Error(), Next: "look at the daemon's log"}
 	}
@@ -31,8 +31,8 @@ func refusal(err error) error {
 	}
 }
 
-// incomplete makes the exception that the published submitJob declares, with the
-// whole text; nil for nil.
+// incomplete returns the exception that the published submitJob declares, with the whole
+// text of the error; nil for nil.
 func incomplete(err error) error {
 	if err == nil {
 		return nil
@@ -40,7 +40,7 @@ func incomplete(err error) error {
 	return &published.IncompleteRequestException{Message: err.Error()}
 }
 
-// problemTo numbers the problems as published.thrift does.
+// problemTo returns the number of a problem in published.thrift.
 func problemTo(p api.Problem) int32 {
 	switch p {
 	case api.Invalid:
@@ -94,7 +94,7 @@ func callError(err error, tried string) error {
 	}
 	what := fmt.Sprintf("the connection failed: %v", err)
 	if errors.Is(err, context.DeadlineExceeded) {
-		what = "no answer came in time"
+		what = "no answer arrived within the deadline"
 	}
 	return &api.Error{Problem: api.NotReady, What: what, Tried: tried, Next: "check that the daemon runs at that address, then try again"}
 }

@@ -24,14 +24,14 @@ type FileKeeper interface {
 	FilePiece(ctx context.Context, sha256 string, offset int64, limit int) (Piece, error)
 }
 
-// Order is all that a frontend wants of one application at one node.
+// Order is the complete state that a frontend wants of one application at one node.
 type Order struct {
 	Frontend    string
 	Address     string // of the frontend, for daemons
-	Tenure      int64  // counts who took the application over; the highest is followed
+	Tenure      int64  // counts the takeovers of the application; nodes follow the highest
 	Sequence    int64  // of the orders of one tenure; the highest counts
 	Application api.Application
-	Executors   []string // that are to live
+	Executors   []string // the executors that should run
 	Over        bool     // the application is over
 }
 
@@ -43,7 +43,7 @@ type OrderReply struct {
 	Incarnation int64 // of the application that it holds
 }
 
-// Holdings are what a node holds of applications.
+// Holdings lists the applications and executors of a node.
 type Holdings struct {
 	Incarnation  int64
 	Version      int64
@@ -52,7 +52,7 @@ type Holdings struct {
 	Applications []HeldApplication
 }
 
-// HeldApplication is what a node holds of one application.
+// HeldApplication describes one application at a node.
 type HeldApplication struct {
 	ID          string
 	Incarnation int64
@@ -69,8 +69,8 @@ type HeldExecutor struct {
 	Slots    int // it has or waits for
 	Held     int // of them; without grants
 	Ran      time.Duration
-	Refused  bool // it cannot be here, and did not begin
-	Attached bool // it takes grants
+	Refused  bool // the node refused it, and it did not start
+	Attached bool // it accepts grants
 }
 
 // Piece is a part of a file.
@@ -114,7 +114,7 @@ var (
 
 // OrderExecutors sends a node the order for an application.
 func (p *PeerClient) OrderExecutors(ctx context.Context, o *Order) (OrderReply, error) {
-	r, err := ask(ctx, p.caller, "ordering executors", func(ctx context.Context, c thrift.TClient) (*peer.TOrderReply, error) {
+	r, err := invoke(ctx, p.caller, "ordering executors", func(ctx context.Context, c thrift.TClient) (*peer.TOrderReply, error) {
 		return peer.NewPeerServiceClient(c).OrderExecutors(ctx, orderTo(*o))
 	})
 	return orderReplyFrom(r), err
@@ -122,7 +122,7 @@ func (p *PeerClient) OrderExecutors(ctx context.Context, o *Order) (OrderReply, 
 
 // Holdings asks a node what it holds of applications.
 func (p *PeerClient) Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (Holdings, error) {
-	t, err := ask(ctx, p.caller, "asking a node for its executors", func(ctx context.Context, c thrift.TClient) (*peer.THoldings, error) {
+	t, err := invoke(ctx, p.caller, "asking a node for its executors", func(ctx context.Context, c thrift.TClient) (*peer.THoldings, error) {
 		return peer.NewPeerServiceClient(c).Holdings(ctx, frontend, incarnation, version, millis32(wait))
 	})
 	return holdingsFrom(t), err
@@ -130,7 +130,7 @@ func (p *PeerClient) Holdings(ctx context.Context, frontend string, incarnation,
 
 // FilePiece fetches a part of a file from a frontend.
 func (p *PeerClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int) (Piece, error) {
-	t, err := ask(ctx, p.caller, "fetching a file of an application", func(ctx context.Context, c thrift.TClient) (*peer.TPiece, error) {
+	t, err := invoke(ctx, p.caller, "fetching a file of an application", func(ctx context.Context, c thrift.TClient) (*peer.TPiece, error) {
 		return peer.NewPeerServiceClient(c).FilePiece(ctx, sha256, offset, n32(limit))
 	})
 	return pieceFrom(t), err

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// record notes what a port was asked, one line a call, and fails on demand.
+// record records the calls of a port, one line each, and fails on demand.
 type record struct {
 	mu    sync.Mutex
 	lines []string
@@ -25,8 +25,8 @@ func (r *record) note(format string, args ...any) error {
 	return r.err
 }
 
-// take returns the lines since the last take.
-func (r *record) take() []string {
+// calls returns the calls since the last time.
+func (r *record) calls() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lines := r.lines
@@ -40,7 +40,7 @@ func (r *record) fail(err error) {
 	r.err = err
 }
 
-// fakeScheduler answers everything with values in which every field is set.
+// fakeScheduler answers every call with values in which every field is set.
 type fakeScheduler struct {
 	record
 	request *api.Request

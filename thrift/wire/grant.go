@@ -10,18 +10,18 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/application"
 )
 
-// ExecutorID identifies an executor by what its node monitor passed to it when it
-// was started.
+// ExecutorID identifies an executor by the values that its node monitor passed to it at
+// its start.
 type ExecutorID struct{ Application, Executor, Token string }
 
-// Granter is what a node monitor offers to the executors that it started.
+// Granter is the port that a node monitor offers to the executors that it started.
 type Granter interface {
-	// AttachExecutor announces that the executor takes grants, slots at once.
+	// AttachExecutor announces that the executor accepts grants, at most slots at once.
 	AttachExecutor(ctx context.Context, e ExecutorID, slots int) error
 	// AwaitGrants answers when there are grants behind after, or when the wait is
 	// over.
 	AwaitGrants(ctx context.Context, e ExecutorID, after int64, wait time.Duration) (api.Grants, error)
-	// EndGrants frees slots. A repetition changes nothing.
+	// EndGrants frees slots. It is idempotent.
 	EndGrants(ctx context.Context, e ExecutorID, ends []api.GrantEnd) error
 }
 
@@ -53,16 +53,16 @@ var _ Granter = (*GrantClient)(nil)
 // NewGrantClient calls the node monitor that the caller's connections lead to.
 func NewGrantClient(c Caller) *GrantClient { return &GrantClient{caller: c} }
 
-// AttachExecutor announces that the executor takes grants.
+// AttachExecutor announces that the executor accepts grants.
 func (g *GrantClient) AttachExecutor(ctx context.Context, e ExecutorID, slots int) error {
-	return tell(ctx, g.caller, "attaching an executor", func(ctx context.Context, c thrift.TClient) error {
+	return invokeVoid(ctx, g.caller, "attaching an executor", func(ctx context.Context, c thrift.TClient) error {
 		return application.NewExecutorServiceClient(c).AttachExecutor(ctx, e.Application, e.Executor, e.Token, n32(slots))
 	})
 }
 
 // AwaitGrants waits for grants.
 func (g *GrantClient) AwaitGrants(ctx context.Context, e ExecutorID, after int64, wait time.Duration) (api.Grants, error) {
-	t, err := ask(ctx, g.caller, "waiting for grants", func(ctx context.Context, c thrift.TClient) (*application.TGrants, error) {
+	t, err := invoke(ctx, g.caller, "waiting for grants", func(ctx context.Context, c thrift.TClient) (*application.TGrants, error) {
 		return application.NewExecutorServiceClient(c).AwaitGrants(ctx, e.Application, e.Executor, e.Token, after, millis32(wait))
 	})
 	return grantsFrom(t), err
@@ -70,7 +70,7 @@ func (g *GrantClient) AwaitGrants(ctx context.Context, e ExecutorID, after int64
 
 // EndGrants frees slots.
 func (g *GrantClient) EndGrants(ctx context.Context, e ExecutorID, ends []api.GrantEnd) error {
-	return tell(ctx, g.caller, "ending grants", func(ctx context.Context, c thrift.TClient) error {
+	return invokeVoid(ctx, g.caller, "ending grants", func(ctx context.Context, c thrift.TClient) error {
 		return application.NewExecutorServiceClient(c).EndGrants(ctx, e.Application, e.Executor, e.Token, mapped(ends, grantEndTo))
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
-// Hello is how a frontend or a node monitor introduces itself to a master.
+// Hello is the registration of a frontend or a node monitor with a master.
 type Hello struct {
 	Sender           Ref
 	Incarnation      int64  // of the sender's process
@@ -34,7 +34,7 @@ type HelloReply struct {
 	Group       int
 	Serves      []string // applications for which the group has a live worker
 	Accepted    bool
-	Problem     string // why not
+	Problem     string // the reason of a refusal
 	// Numbers are those of the node's slots plus one, in the order of its hello,
 	// under a policy whose workers are known to all by number. Of a node that was
 	// not accepted: those of its numbers that other live slots have. It cannot continue
@@ -47,19 +47,19 @@ type Slot struct {
 	Slot         int32
 	Seq          uint64
 	Running      sched.AttemptID // Attempt 0: the slot is idle
-	Class        sched.Class     // of what runs
-	App          string          // of what runs
-	Owner        Ref             // the frontend of what runs
+	Class        sched.Class     // of the running attempt
+	App          string          // of the running attempt
+	Owner        Ref             // the frontend of the running attempt
 	OwnerAddress string
 	JobName      string
-	Estimate     sched.Time // of a task of the job of what runs; 0 for none
+	Estimate     sched.Time // of a task of the running attempt's job; 0 for none
 	Ran          sched.Time // how long that has run, suspensions left out
 
 	Reserved bool              // short tasks only
 	Fixed    bool              // its owner chose Reserved
 	Serves   []string          // nil: as the node
 	Kept     []sched.AttemptID // ended here, not acknowledged by their frontend yet
-	Held     []Held            // beside what runs
+	Held     []Held            // beside the running attempt
 	Number   int32             // of the worker in the cluster, plus one; 0 for none yet
 }
 
@@ -89,7 +89,7 @@ type Snapshot struct {
 type SnapshotReply struct {
 	Incarnation int64
 	Epoch       uint64
-	Known       bool   // false: say hello again
+	Known       bool   // false: the node must send its hello again
 	Problem     string // why
 }
 

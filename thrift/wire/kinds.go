@@ -2,10 +2,9 @@ package wire
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// kindNumbers are the numbers of the kinds on the wire. They never change and are
-// never used again; a new kind takes the next free one. Those from 64 up are
-// passed by a shell to its own core: they can be recorded, and a peer that sends
-// one is refused.
+// kindNumbers are the numbers of the kinds on the wire. A number never changes and is
+// never reused; a new kind gets the next free one. Kinds from 64 up are passed by a
+// shell to its own core: they can be recorded, and a peer that sends one is refused.
 var kindNumbers = [sched.NumKinds]int8{
 	sched.Tasks:       1,
 	sched.Drop:        2,

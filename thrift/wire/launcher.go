@@ -39,7 +39,7 @@ func (b *BackendClient) LaunchTask(ctx context.Context, message []byte, task Tas
 	if message == nil {
 		message = []byte{} // clients that wrap it in a buffer fail on a missing one
 	}
-	return tell(ctx, b.caller, "launching a task at its backend", func(ctx context.Context, c thrift.TClient) error {
+	return invokeVoid(ctx, b.caller, "launching a task at its backend", func(ctx context.Context, c thrift.TClient) error {
 		return published.NewBackendServiceClient(c).LaunchTask(ctx, message, taskRefTo(task), &published.TUserGroupInfo{User: user})
 	})
 }

@@ -22,8 +22,8 @@ type MemberNode struct {
 	Name        string
 	Address     string // where it serves other daemons
 	Incarnation int64
-	// Numbers are those of its workers plus one, slot by slot; 0 for a slot that
-	// is gone, or under a policy that numbers none.
+	// Numbers are those of its workers plus one, slot by slot; 0 for a slot that was
+	// removed, or under a policy that numbers none.
 	Numbers []int32
 	Memory  int64  // MB for the processes of applications
 	Host    string // as applications know it
@@ -54,7 +54,7 @@ func (h peerHandler) Roll(ctx context.Context, incarnation, version int64, waitM
 
 // Membership fetches the membership of a master.
 func (p *PeerClient) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Membership, error) {
-	t, err := ask(ctx, p.caller, "fetching the membership of a master", func(ctx context.Context, c thrift.TClient) (*peer.TRoll, error) {
+	t, err := invoke(ctx, p.caller, "fetching the membership of a master", func(ctx context.Context, c thrift.TClient) (*peer.TRoll, error) {
 		return peer.NewPeerServiceClient(c).Roll(ctx, incarnation, bits(version), n32(int(wait/time.Millisecond)))
 	})
 	return membershipFrom(t), err

@@ -31,7 +31,7 @@ func TestRoll(t *testing.T) {
 	got, err := c.Membership(ctx, -5, 1<<63+1, 2500*time.Millisecond)
 	must(t, err)
 	equal(t, "membership", got, filled[wire.Membership]())
-	equal(t, "asked", k.asked, fmt.Sprint(int64(-5), uint64(1<<63+1), 2500*time.Millisecond))
+	equal(t, "calls", k.asked, fmt.Sprint(int64(-5), uint64(1<<63+1), 2500*time.Millisecond))
 
 	var e *api.Error
 	if _, err := c.Membership(ctx, 0, 0, 0); !errors.As(err, &e) || e.Problem != api.Busy || e.RetryAfter != time.Second {
@@ -63,5 +63,5 @@ func TestHeldIsRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	equal(t, "asked", len(fake.take()), 0)
+	equal(t, "calls", len(fake.calls()), 0)
 }

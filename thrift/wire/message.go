@@ -101,7 +101,7 @@ func ageFrom(age int64, now sched.Time) sched.Time {
 	}
 }
 
-// checkMessage refuses what no daemon of this version sends.
+// checkMessage rejects messages that no daemon of this version sends.
 func checkMessage(t *peer.TMessage) error {
 	switch {
 	case t.Kind <= 0 || kindsByNumber[t.Kind] == sched.KindNone:

@@ -50,18 +50,18 @@ type GroupViewer interface {
 	MasterState(ctx context.Context) (api.MasterState, error)
 }
 
-// JobView is what a master holds of one job.
+// JobView is a master's state of one job.
 type JobView struct {
 	Share api.GroupShare
 	Tasks []api.TaskStatus // running ones, with their nodes
 }
 
-// LogReader reads what attempts wrote; a node monitor is one.
+// LogReader returns the output of attempts; a node monitor is one.
 type LogReader interface {
 	AttemptLog(ctx context.Context, r AttemptLogRequest) (LogChunk, error)
 }
 
-// AttemptLogRequest asks a node for a piece of what an attempt wrote there.
+// AttemptLogRequest requests a part of an attempt's output from a node.
 type AttemptLogRequest struct {
 	Attempt sched.AttemptID // Attempt 0: the latest on that node
 	Stream  string          // "stdout" or "stderr"
@@ -69,8 +69,8 @@ type AttemptLogRequest struct {
 	Limit   int // bytes
 }
 
-// PeerPorts are what a daemon offers to other daemons. A call of a nil one is
-// refused and names what the daemon is not.
+// PeerPorts are the ports that a daemon offers to other daemons. A call to a nil port is
+// refused with an error that names the missing port.
 type PeerPorts struct {
 	Batches    BatchReceiver
 	Reports    ReportReceiver

@@ -35,7 +35,7 @@ func (p *PeerClient) Deliver(ctx context.Context, b *Batch) (BatchReply, error) 
 	if err != nil {
 		return BatchReply{}, err
 	}
-	r, err := ask(ctx, p.caller, "delivering messages to "+b.Receiver.String(), func(ctx context.Context, c thrift.TClient) (*peer.TBatchReply, error) {
+	r, err := invoke(ctx, p.caller, "delivering messages to "+b.Receiver.String(), func(ctx context.Context, c thrift.TClient) (*peer.TBatchReply, error) {
 		return peer.NewPeerServiceClient(c).Deliver(ctx, t)
 	})
 	return batchReplyFrom(r), err
@@ -47,15 +47,15 @@ func (p *PeerClient) Reports(ctx context.Context, b *Batch) (ReportsReply, error
 	if err != nil {
 		return ReportsReply{}, err
 	}
-	r, err := ask(ctx, p.caller, "reporting ended attempts to "+b.Receiver.String(), func(ctx context.Context, c thrift.TClient) (*peer.TReportsReply, error) {
+	r, err := invoke(ctx, p.caller, "reporting ended attempts to "+b.Receiver.String(), func(ctx context.Context, c thrift.TClient) (*peer.TReportsReply, error) {
 		return peer.NewPeerServiceClient(c).Reports(ctx, t)
 	})
 	return reportsReplyFrom(r), err
 }
 
-// Hello introduces this daemon to a master.
+// Hello registers this daemon with a master.
 func (p *PeerClient) Hello(ctx context.Context, h *Hello) (HelloReply, error) {
-	r, err := ask(ctx, p.caller, "registering with a master", func(ctx context.Context, c thrift.TClient) (*peer.THelloReply, error) {
+	r, err := invoke(ctx, p.caller, "registering with a master", func(ctx context.Context, c thrift.TClient) (*peer.THelloReply, error) {
 		return peer.NewPeerServiceClient(c).Hello(ctx, helloTo(h))
 	})
 	if err != nil {
@@ -66,31 +66,31 @@ func (p *PeerClient) Hello(ctx context.Context, h *Hello) (HelloReply, error) {
 
 // Snapshot sends a node's heartbeat to its master.
 func (p *PeerClient) Snapshot(ctx context.Context, s *Snapshot) (SnapshotReply, error) {
-	r, err := ask(ctx, p.caller, "sending a heartbeat to a master", func(ctx context.Context, c thrift.TClient) (*peer.TSnapshotReply, error) {
+	r, err := invoke(ctx, p.caller, "sending a heartbeat to a master", func(ctx context.Context, c thrift.TClient) (*peer.TSnapshotReply, error) {
 		return peer.NewPeerServiceClient(c).Snapshot(ctx, snapshotTo(s))
 	})
 	return snapshotReplyFrom(r), err
 }
 
-// JobView asks a master what it holds of a job.
+// JobView returns a master's state of a job.
 func (p *PeerClient) JobView(ctx context.Context, job sched.JobID, app string) (JobView, error) {
-	v, err := ask(ctx, p.caller, "asking a master about a job", func(ctx context.Context, c thrift.TClient) (*peer.TJobView, error) {
+	v, err := invoke(ctx, p.caller, "asking a master about a job", func(ctx context.Context, c thrift.TClient) (*peer.TJobView, error) {
 		return peer.NewPeerServiceClient(c).JobView(ctx, jobIDTo(job), app)
 	})
 	return jobViewFrom(v), err
 }
 
-// MasterState asks a master about its group.
+// MasterState returns a master's view of its group.
 func (p *PeerClient) MasterState(ctx context.Context) (api.MasterState, error) {
-	s, err := ask(ctx, p.caller, "asking a master about its group", func(ctx context.Context, c thrift.TClient) (*published.TMasterState, error) {
+	s, err := invoke(ctx, p.caller, "asking a master about its group", func(ctx context.Context, c thrift.TClient) (*published.TMasterState, error) {
 		return peer.NewPeerServiceClient(c).MasterState(ctx)
 	})
 	return masterStateFrom(s), err
 }
 
-// AttemptLog asks a node for what an attempt wrote.
+// AttemptLog returns a part of an attempt's output from a node.
 func (p *PeerClient) AttemptLog(ctx context.Context, r AttemptLogRequest) (LogChunk, error) {
-	t, err := ask(ctx, p.caller, "reading an attempt's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
+	t, err := invoke(ctx, p.caller, "reading an attempt's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
 		return peer.NewPeerServiceClient(c).TaskLog(ctx, attemptTo(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
 	})
 	return logChunkFrom(t), err

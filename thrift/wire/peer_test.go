@@ -64,7 +64,7 @@ func TestPeerClient(t *testing.T) {
 	chunk, err := c.AttemptLog(ctx, filled[wire.AttemptLogRequest]())
 	must(t, err)
 	equal(t, "log", chunk, filled[wire.LogChunk]())
-	equal(t, "asked", fake.take(), []string{
+	equal(t, "calls", fake.calls(), []string{
 		"deliver", "reports", "hello", "snapshot", fmt.Sprintf("view %v app", job), "state",
 		fmt.Sprintf("log %+v", filled[wire.AttemptLogRequest]()),
 	})
@@ -89,7 +89,7 @@ func TestDeliverRefuses(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	equal(t, "asked", len(fake.take()), 0)
+	equal(t, "calls", len(fake.calls()), 0)
 }
 
 // A daemon that was asked for what it is not says so.

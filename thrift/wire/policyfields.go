@@ -105,7 +105,7 @@ func attainedFrom(t *peer.TAttained) sched.Attained {
 	return sched.Attained{ID: id, Service: sched.Time(t.ServiceNanos), Running: t.Running}
 }
 
-// checkMore refuses what no daemon of this version sends.
+// checkMore rejects fields that no daemon of this version sends.
 func checkMore(t *peer.TMore) error {
 	if t == nil {
 		return nil
@@ -131,7 +131,7 @@ func checkMore(t *peer.TMore) error {
 	return nil
 }
 
-// moreSize bounds from above what it takes on the wire.
+// moreSize returns an upper bound of the size on the wire.
 func moreSize(m *sched.More) int {
 	if m == nil {
 		return 0

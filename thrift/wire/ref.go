@@ -23,7 +23,8 @@ func (r Ref) String() string {
 	return fmt.Sprintf("%s %s", r.Role, r.Name)
 }
 
-// Daemon is the name without the slot: what batches are sent from and to.
+// Daemon returns the name without the slot, which names the sender or receiver of
+// batches.
 func (r Ref) Daemon() Ref { return Ref{Role: r.Role, Name: r.Name} }
 
 // Directory maps the cores of this process and of its peers to numbers. A [Codec] calls it

@@ -13,7 +13,7 @@ import (
 // Submission is the port that changes jobs. Errors are *api.Error here and in all ports.
 type Submission interface {
 	// Submit accepts a job durably and returns its id; duplicate means that its key
-	// was known and nothing new was accepted.
+	// was known and no new job was accepted.
 	Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error)
 	Cancel(ctx context.Context, job string) (api.Status, error)
 }
@@ -58,7 +58,7 @@ type Scheduler interface {
 	Applications
 }
 
-// LogRequest asks for a piece of what a task wrote.
+// LogRequest requests a part of a task's output.
 type LogRequest struct {
 	Job     string
 	Task    int
@@ -68,7 +68,7 @@ type LogRequest struct {
 	Limit   int // bytes
 }
 
-// LogChunk is such a piece.
+// LogChunk is a part of a task's output.
 type LogChunk struct {
 	Data  []byte
 	Size  int64 // bytes kept in all

@@ -20,7 +20,7 @@ func NewSchedulerClient(c Caller) *SchedulerClient { return &SchedulerClient{cal
 
 // Ping checks that the frontend answers, as a published client does.
 func (s *SchedulerClient) Ping(ctx context.Context) error {
-	return tell(ctx, s.caller, "pinging the frontend", func(ctx context.Context, c thrift.TClient) error {
+	return invokeVoid(ctx, s.caller, "pinging the frontend", func(ctx context.Context, c thrift.TClient) error {
 		return published.NewSchedulerServiceClient(c).SubmitJob(ctx, &published.TSchedulingRequest{})
 	})
 }
@@ -28,7 +28,7 @@ func (s *SchedulerClient) Ping(ctx context.Context) error {
 // Submit submits a job. The rest of the context's time travels with it.
 func (s *SchedulerClient) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
 	req := requestTo(r)
-	reply, err := ask(ctx, s.caller, "submitting a job", func(ctx context.Context, c thrift.TClient) (*published.TSubmitReply, error) {
+	reply, err := invoke(ctx, s.caller, "submitting a job", func(ctx context.Context, c thrift.TClient) (*published.TSubmitReply, error) {
 		if until, ok := ctx.Deadline(); ok {
 			req.DeadlineNanos = max(int64(time.Until(until)), 1)
 		}
@@ -42,7 +42,7 @@ func (s *SchedulerClient) Submit(ctx context.Context, r *api.Request) (id string
 
 // Status returns a job's state.
 func (s *SchedulerClient) Status(ctx context.Context, job string) (api.Status, error) {
-	t, err := ask(ctx, s.caller, "asking for a job's status", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
+	t, err := invoke(ctx, s.caller, "asking for a job's status", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
 		return published.NewSchedulerServiceClient(c).JobStatus(ctx, job)
 	})
 	return statusFrom(t), err
@@ -50,7 +50,7 @@ func (s *SchedulerClient) Status(ctx context.Context, job string) (api.Status, e
 
 // List returns the newest jobs first.
 func (s *SchedulerClient) List(ctx context.Context, limit int) ([]api.Status, error) {
-	t, err := ask(ctx, s.caller, "listing jobs", func(ctx context.Context, c thrift.TClient) ([]*published.TJobStatus, error) {
+	t, err := invoke(ctx, s.caller, "listing jobs", func(ctx context.Context, c thrift.TClient) ([]*published.TJobStatus, error) {
 		return published.NewSchedulerServiceClient(c).ListJobs(ctx, n32(limit))
 	})
 	return mapped(t, statusFrom), err
@@ -58,7 +58,7 @@ func (s *SchedulerClient) List(ctx context.Context, limit int) ([]api.Status, er
 
 // Wait answers when the job has ended or the time is up.
 func (s *SchedulerClient) Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error) {
-	t, err := ask(ctx, s.caller, "waiting for a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
+	t, err := invoke(ctx, s.caller, "waiting for a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
 		return published.NewSchedulerServiceClient(c).WaitJob(ctx, job, millisUp(timeout))
 	})
 	return statusFrom(t), err
@@ -66,7 +66,7 @@ func (s *SchedulerClient) Wait(ctx context.Context, job string, timeout time.Dur
 
 // Cancel cancels a job and returns its state after that.
 func (s *SchedulerClient) Cancel(ctx context.Context, job string) (api.Status, error) {
-	t, err := ask(ctx, s.caller, "cancelling a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
+	t, err := invoke(ctx, s.caller, "cancelling a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
 		return published.NewSchedulerServiceClient(c).CancelJob(ctx, job)
 	})
 	return statusFrom(t), err
@@ -74,7 +74,7 @@ func (s *SchedulerClient) Cancel(ctx context.Context, job string) (api.Status, e
 
 // Explain returns why a job waits, or why it ended as it did.
 func (s *SchedulerClient) Explain(ctx context.Context, job string) (*api.Explanation, error) {
-	t, err := ask(ctx, s.caller, "asking why a job waits", func(ctx context.Context, c thrift.TClient) (*published.TExplanation, error) {
+	t, err := invoke(ctx, s.caller, "asking why a job waits", func(ctx context.Context, c thrift.TClient) (*published.TExplanation, error) {
 		return published.NewSchedulerServiceClient(c).ExplainJob(ctx, job)
 	})
 	return optionalFrom(t, explanationFrom), err
@@ -82,15 +82,15 @@ func (s *SchedulerClient) Explain(ctx context.Context, job string) (*api.Explana
 
 // Nodes returns the groups with their nodes.
 func (s *SchedulerClient) Nodes(ctx context.Context) ([]api.MasterState, error) {
-	t, err := ask(ctx, s.caller, "listing nodes", func(ctx context.Context, c thrift.TClient) ([]*published.TMasterState, error) {
+	t, err := invoke(ctx, s.caller, "listing nodes", func(ctx context.Context, c thrift.TClient) ([]*published.TMasterState, error) {
 		return published.NewSchedulerServiceClient(c).ListNodes(ctx)
 	})
 	return mapped(t, masterStateFrom), err
 }
 
-// TaskLog returns a piece of what a task wrote.
+// TaskLog returns a part of a task's output.
 func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, error) {
-	t, err := ask(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
+	t, err := invoke(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
 		return published.NewSchedulerServiceClient(c).TaskLog(ctx, r.Job, n32(r.Task), n32(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
 	})
 	return logChunkFrom(t), err
@@ -98,7 +98,7 @@ func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, 
 
 // RegisterFrontend announces where the application serves FrontendService.
 func (s *SchedulerClient) RegisterFrontend(ctx context.Context, app, address string) error {
-	ok, err := ask(ctx, s.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (bool, error) {
+	ok, err := invoke(ctx, s.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (bool, error) {
 		return published.NewSchedulerServiceClient(c).RegisterFrontend(ctx, app, address)
 	})
 	return declined(ok, err, "registering an application")
@@ -106,7 +106,7 @@ func (s *SchedulerClient) RegisterFrontend(ctx context.Context, app, address str
 
 // FrontendMessage hands a backend's message to the frontend of its application.
 func (s *SchedulerClient) FrontendMessage(ctx context.Context, app string, task TaskRef, status int32, message []byte) error {
-	return tell(ctx, s.caller, "relaying a backend's message", func(ctx context.Context, c thrift.TClient) error {
+	return invokeVoid(ctx, s.caller, "relaying a backend's message", func(ctx context.Context, c thrift.TClient) error {
 		return published.NewSchedulerServiceClient(c).SendFrontendMessage(ctx, app, taskRefTo(task), status, message)
 	})
 }

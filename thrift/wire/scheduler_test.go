@@ -58,7 +58,7 @@ func TestSchedulerClient(t *testing.T) {
 	must(t, err)
 	equal(t, "log", chunk, filled[wire.LogChunk]())
 	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
-	equal(t, "asked", fake.take(), []string{
+	equal(t, "calls", fake.calls(), []string{
 		"status j1", "cancel j2", "wait j3 2ms", "list 7", "explain j4", "nodes",
 		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), "register app at 127.0.0.1:9",
 		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
@@ -160,7 +160,7 @@ func TestCallFailures(t *testing.T) {
 		what    string
 	}{
 		{thrift.NewTTransportExceptionFromError(errors.New("connection reset")), api.NotReady, "connection reset"},
-		{context.DeadlineExceeded, api.NotReady, "no answer came in time"},
+		{context.DeadlineExceeded, api.NotReady, "no answer arrived within the deadline"},
 		{thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function x"), api.Invalid, "does not offer"},
 		{thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "boom"), api.Internal, "boom"},
 		{&api.Error{Problem: api.Busy, What: "as it is"}, api.Busy, "as it is"},

@@ -57,7 +57,7 @@ func (it *Item) Size() int {
 	return n
 }
 
-// baseSize is the size without what grows with the number of tasks.
+// baseSize is the size without the parts that grow with the number of tasks.
 func (it *Item) baseSize() int {
 	m := &it.Msg
 	n := messageBytes + len(m.App) + len(m.Node) + len(m.Reason) + len(m.Kept)*elementBytes +
@@ -84,8 +84,8 @@ func payloadSize(p *api.Payload) int {
 	return n
 }
 
-// split takes as many tasks off the front of a Tasks message as fit room bytes;
-// false when none do or none would be left.
+// split removes as many tasks from the front of a Tasks message as fit room bytes. It
+// returns false if that is none or all of them.
 func (it *Item) split(room int) (head, rest Item, ok bool) {
 	if it.Msg.Kind != sched.Tasks {
 		return Item{}, Item{}, false

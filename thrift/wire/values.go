@@ -15,7 +15,7 @@ func n32(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) 
 // millis32 carries a wait.
 func millis32(d time.Duration) int32 { return n32(int(d / time.Millisecond)) }
 
-// millisUp rounds up, so that a short wait does not become none.
+// millisUp rounds up, so that a short wait does not become zero.
 func millisUp(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 
 // millis reads a number of milliseconds, of 0 up to a year.

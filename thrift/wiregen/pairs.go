@@ -47,7 +47,7 @@ var pairs = []pair{
 	{plain: "sched.AttemptID", thrift: "peer.TAttempt", hand: "attempt"},
 }
 
-// aliases are the names of fields that differ in more than their case or unit.
+// aliases lists the names of fields that differ in more than case or unit.
 var aliases = map[string]string{
 	"Class":         "JobClass",
 	"Exit":          "ExitStatus",
@@ -59,7 +59,7 @@ var aliases = map[string]string{
 	"Stdout":        "StdoutUrl",
 }
 
-// folders are where the packages of the pairs lie, from the top of the module.
+// folders lists the folders of the pairs' packages, from the top of the module.
 var folders = map[string]string{
 	"api":         "internal/api",
 	"application": "thrift/gen/application",

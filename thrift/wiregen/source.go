@@ -12,8 +12,8 @@ import (
 // field is a field of a struct; its type is written as from another package.
 type field struct{ name, typ string }
 
-// sources is what is declared in the folders, by package.Name. It is read from the
-// syntax alone, so that package wire need not compile before its conversions exist.
+// sources holds the declarations of the folders, by package.Name. They are read from the
+// syntax alone, so package wire need not compile before its conversions exist.
 type sources struct {
 	structs map[string][]field
 	named   map[string]string // the right side of other type declarations

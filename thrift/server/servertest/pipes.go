@@ -40,7 +40,7 @@ func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // Fail makes an Accept return err.
 func (p *Pipes) Fail(err error) { p.next <- accepted{err: err} }
 
-// Accept returns what was dialled or failed, in that order.
+// Accept returns the dialled connections and injected errors in order.
 func (p *Pipes) Accept() (net.Conn, error) {
 	select {
 	case a := <-p.next:
@@ -56,7 +56,7 @@ func (p *Pipes) Close() error {
 	return nil
 }
 
-// Addr says "pipe".
+// Addr returns the address "pipe".
 func (p *Pipes) Addr() net.Addr { return pipeAddr{} }
 
 type pipeAddr struct{}

@@ -26,7 +26,7 @@ func Start(t testing.TB, p thrift.TProcessor, o server.Options) *server.Server {
 	return s
 }
 
-// Run runs s and returns when it is ready; stop ends it and returns what Run did.
+// Run runs s and returns when it is ready; stop ends it and returns Run's error.
 func Run(t testing.TB, s *server.Server) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
