@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// acker acknowledges to nodes the results that are on the disk, by notice. A lost
-// notice costs a repeated report.
+// acker acknowledges the results that are on the disk to their nodes, by notice. If a
+// notice is lost, the node repeats its report.
 type acker struct {
 	log     *slog.Logger
 	self    wire.Ref
@@ -24,7 +24,7 @@ func (a *acker) acknowledge(acks map[string][]sched.AttemptID) {
 	if a.publish == nil {
 		return
 	}
-	for node, ids := range acks { // nodes do not depend on each other's order
+	for node, ids := range acks { // the order of the nodes does not matter
 		data, err := a.codec.Append(nil, &wire.Batch{
 			Sender: a.self, Receiver: wire.Ref{Role: sched.Worker, Name: node}, Address: a.address, Incarnation: a.number, Acknowledged: ids,
 		})

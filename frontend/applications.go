@@ -15,8 +15,8 @@ import (
 // maxFiles bounds the bytes of applications' files at a frontend.
 const maxFiles = 4 << 30
 
-// applications is the service for applications that bring their own executors. It is
-// served before its parts are known.
+// applications is the service for applications that bring their own executors. Its
+// address is served before serveApplications sets the service.
 type applications struct{ *application.Service }
 
 var (
@@ -24,15 +24,15 @@ var (
 	_ wire.FileKeeper     = (*applications)(nil)
 )
 
-// serveApplications makes the part for applications that bring their own
-// executors, when the addresses and the masters are known.
+// serveApplications makes the service for applications that bring their own executors.
+// It needs this process's addresses and the masters.
 func (f *Frontend) serveApplications() error {
 	store, err := files.Open(filepath.Join(f.cfg.Data, "files"), maxFiles)
 	if err != nil {
 		return err
 	}
-	// To nodes another process of this frontend is another one, which takes over what
-	// this one had.
+	// Nodes see each process of this frontend as another frontend, which takes over the
+	// executors of the previous one.
 	cfg := application.Config{
 		Frontend: fmt.Sprintf("%s.%08x", f.cfg.ID, uint32(f.process.Incarnation)), Address: f.process.Internal, Scheduler: f.process.Scheduler, Cutoff: f.cfg.Cutoff, DefaultClass: f.cfg.defaultClass(),
 		Lease: f.cfg.ApplicationLease,

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 )
 
-// BenchmarkGrant is the way of a grant: the application asks for it, frontend,
+// BenchmarkGrant measures a grant: the application requests it, frontend,
 // master, node monitor, executor, the application binds a piece of work, which
 // takes no time, and the slot is free again.
 func BenchmarkGrant(b *testing.B) {

@@ -44,15 +44,15 @@ func awaitEnded(t *testing.T, d *apptest.Driver, level string, n int) {
 	}
 }
 
-// gone waits until processes are no more.
-func gone(t *testing.T, pids map[string]int) {
+// awaitExit waits until processes have ended.
+func awaitExit(t *testing.T, pids map[string]int) {
 	t.Helper()
 	for id, pid := range pids {
-		daemontest.Await(t, fmt.Sprintf("the process of executor %s is gone", id), func() bool { return syscall.Kill(pid, 0) != nil })
+		daemontest.Await(t, fmt.Sprintf("the process of executor %s has ended", id), func() bool { return syscall.Kill(pid, 0) != nil })
 	}
 }
 
-// small returns a node little memory.
+// small configures a node with little memory.
 func small(mb int64) func(*nodemonitor.Config) {
 	return func(c *nodemonitor.Config) { c.Memory = mb }
 }
@@ -89,7 +89,7 @@ func TestApplication(t *testing.T) {
 	if err := d.Close(true); err != nil {
 		t.Error(err)
 	}
-	gone(t, pids)
+	awaitExit(t, pids)
 	w.awaitIdle(nodes)
 }
 
@@ -109,8 +109,8 @@ func (w *world) awaitIdle(nodes []*nodeOf) {
 	})
 }
 
-// A level that wants nothing more while pieces of it run gets nothing more, although
-// slots come free: none of what waited is left to be handed back.
+// A level that needs no more slots while pieces of it run is granted none, although slots
+// become free: no waiting grant is left to be returned.
 func TestNothingMoreIsWanted(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -151,7 +151,7 @@ func TestApplicationCancelled(t *testing.T) {
 	if err != nil || s.State != api.StateCancelled || s.App != "app-1" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	gone(t, pids)
+	awaitExit(t, pids)
 	daemontest.Await(t, "it hears why", func() bool {
 		err := d.Failure()
 		return err != nil && strings.Contains(err.Error(), "cancelled by its user")
@@ -186,7 +186,7 @@ func TestExecutorKilled(t *testing.T) {
 	w.awaitIdle(nodes)
 }
 
-// An application that dies without a word loses its executors with its lease; the
+// An application that is killed loses its executors when its lease ends; the
 // executors of this test end by themselves, as Spark's do, and are not replaced
 // for ever.
 func TestApplicationKilled(t *testing.T) {
@@ -202,13 +202,13 @@ func TestApplicationKilled(t *testing.T) {
 	if err := d.Close(false); err != nil {
 		t.Error(err)
 	}
-	gone(t, pids)
+	awaitExit(t, pids)
 	daemontest.Await(t, "it is forgotten", func() bool { _, err := f.Explain(t.Context(), "app-1"); return err != nil })
 	w.awaitIdle(nodes)
 }
 
-// The second frontend takes an application over with its executors when the first
-// one is gone.
+// The second frontend takes over an application with its executors when the first one has
+// ended.
 func TestFrontendGone(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -228,12 +228,11 @@ func TestFrontendGone(t *testing.T) {
 	if err := d.Close(true); err != nil {
 		t.Error(err)
 	}
-	gone(t, before)
+	awaitExit(t, before)
 	w.awaitIdle(nodes)
 }
 
-// A frontend that comes back serves its applications again, with the executors
-// that they have.
+// A restarted frontend serves its applications again, with their executors.
 func TestFrontendBack(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -244,7 +243,7 @@ func TestFrontendBack(t *testing.T) {
 	before := d.Pids()
 	d.Add("stage", "short", 100, 30*time.Millisecond)
 	daemontest.Await(t, "it is under way", func() bool { return d.Ended("stage") > 4 })
-	f = w.againFrontend(f)
+	f = w.restartFrontend(f)
 	awaitEnded(t, d, "stage", 100)
 	daemontest.Await(t, "it has them", func() bool {
 		e, err := f.Explain(t.Context(), "app-1")
@@ -256,11 +255,11 @@ func TestFrontendBack(t *testing.T) {
 	if err := d.Close(true); err != nil {
 		t.Error(err)
 	}
-	gone(t, before)
+	awaitExit(t, before)
 	w.awaitIdle(nodes)
 }
 
-// A node that is gone takes its executors with it; others come elsewhere.
+// The executors of a lost node are replaced on other nodes.
 func TestNodeGone(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -279,9 +278,9 @@ func TestNodeGone(t *testing.T) {
 	w.awaitIdle(nodes)
 }
 
-// An application that takes no grants holds the slots of its executors: others
-// wait for the rest.
-func TestCoarse(t *testing.T) {
+// An application that uses no grants occupies the slots of its executors; other jobs wait
+// for the remaining slots.
+func TestUnusedGrants(t *testing.T) {
 	w := newWorld(t)
 	m := w.master()
 	nodes := []*nodeOf{w.node(0, 3, small(100))}

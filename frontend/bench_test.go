@@ -33,9 +33,9 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// One sleeping task of no length, from its submission to the word of its end, on
-// an idle cluster: two journal writes, the launch and the report are in it.
-func BenchmarkSubmitToTold(b *testing.B) {
+// One sleeping task of no length, from its submission until Wait returns, on an
+// idle cluster: it includes two journal writes, the launch and the report.
+func BenchmarkSubmitToWait(b *testing.B) {
 	_, f := idle(b)
 	var took []time.Duration
 	for b.Loop() {

@@ -25,8 +25,8 @@ func named(key string, tasks int) *api.Request {
 	return r
 }
 
-// The whole way of late binding: reservations at workers, a question, a launch with
-// all that the node needs, the answer that nothing is left, the result.
+// All steps of late binding: reservations at workers, a request for a task, a launch with
+// everything that the node needs, the answer NoTask, the result.
 func TestLateBinding(t *testing.T) {
 	for _, spec := range []string{"sparrow", "peacock", "hawk", "eagle"} {
 		t.Run(spec, func(t *testing.T) { lateBinding(t, spec) })
@@ -48,8 +48,8 @@ func lateBinding(t *testing.T, spec string) {
 	if m := &probes[0].Msg; m.Job != sched.NewJobID(f.cfg.ID, "job") || m.Count != 2 || probes[0].To.Slot > 1 {
 		t.Errorf("probed by %s for slot %d", sched.Describe(m), probes[0].To.Slot)
 	}
-	if !deliver(n, f, 1, asks(f, "job", 1, 11), asks(f, "job", 0, 12), asks(f, "job", 1, 13)) {
-		t.Fatal("the questions were not taken")
+	if !deliver(n, f, 1, taskRequest(f, "job", 1, 11), taskRequest(f, "job", 0, 12), taskRequest(f, "job", 1, 13)) {
+		t.Fatal("the requests were not accepted")
 	}
 	launches := n.AwaitGot(sched.Launch, 2)
 	l := &launches[0]
@@ -72,21 +72,21 @@ func lateBinding(t *testing.T, spec string) {
 	if err != nil || len(e.Tasks) != 2 || e.Tasks[0].Node != "n/1" || e.Tasks[1].Node != "n/0" || !strings.Contains(strings.Join(e.Why, " "), "All of its 2 unfinished tasks are at workers") {
 		t.Errorf("%+v, %v", e, err)
 	}
-	reports(t, n, f, "job", 0, 1, sched.Done)
-	reports(t, n, f, "job", 1, 1, sched.Failed)
+	sendReport(t, n, f, "job", 0, 1, sched.Done)
+	sendReport(t, n, f, "job", 1, 1, sched.Failed)
 	again := n.AwaitGot(sched.Probe, len(probes)+1)
 	if m := &again[len(again)-1].Msg; m.Count != 1 {
 		t.Errorf("the failed task is probed for by %s", sched.Describe(m))
 	}
-	deliver(n, f, 2, asks(f, "job", 0, 20))
+	deliver(n, f, 2, taskRequest(f, "job", 0, 20))
 	if l := &n.AwaitGot(sched.Launch, 3)[2]; l.Msg.First != 1 || l.Msg.Attempt != 2 {
 		t.Errorf("the second try is %s", sched.Describe(&l.Msg))
 	}
-	reports(t, n, f, "job", 1, 2, sched.Done)
+	sendReport(t, n, f, "job", 1, 2, sched.Done)
 	w.done(f, "job")
 }
 
-// Explain counts reservations and questions while tasks are bound to no worker.
+// Explain counts reservations and requests while tasks are bound to no worker.
 func TestExplainUnbound(t *testing.T) {
 	k := newPublisher(t)
 	f := k.frontend("sparrow:ratio=2")
@@ -96,11 +96,11 @@ func TestExplainUnbound(t *testing.T) {
 	daemontest.Await(t, "the node is known", func() bool { return f.Members() == 4 })
 	w.submit(f, sleeps("job", 3, time.Hour))
 	n.AwaitGot(sched.Probe, 6)
-	deliver(n, f, 1, asks(f, "job", 2, 1))
+	deliver(n, f, 1, taskRequest(f, "job", 2, 1))
 	n.AwaitGot(sched.Launch, 1)
 	e, err := f.Explain(t.Context(), "job")
 	text := strings.Join(e.Why, " ")
-	for _, want := range []string{"0 of 3 tasks have ended, 1 are at workers", "short job", "2 of its tasks are bound to no worker yet", "6 reservations went out to 4 live workers", "1 questions"} {
+	for _, want := range []string{"0 of 3 tasks have ended, 1 are at workers", "short job", "2 of its tasks are bound to no worker yet", "6 reservations went out to 4 live workers", "1 requests"} {
 		if err != nil || !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %q, %v", want, text, err)
 		}
@@ -122,8 +122,8 @@ func TestExplainUnbound(t *testing.T) {
 	}
 }
 
-// When the membership has changed, a job that no worker asks for is probed for again, until
-// all its tasks are bound; while the membership stays as it is, it is waited for.
+// After a change of the membership a job whose tasks no worker requests is probed for
+// again, until all its tasks are bound. Without a change nothing is probed for again.
 func TestStaleJob(t *testing.T) {
 	for _, spec := range []string{"sparrow:ratio=1", "peacock", "hawk:ratio=1"} {
 		t.Run(spec, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestStaleJob(t *testing.T) {
 			w.submit(f, sleeps("job", 1, time.Hour))
 			w.submit(f, sleeps("bound", 1, time.Hour))
 			n.AwaitGot(sched.Probe, 2)
-			deliver(n, f, 1, asks(f, "bound", 0, 1))
+			deliver(n, f, 1, taskRequest(f, "bound", 0, 1))
 			n.AwaitGot(sched.Launch, 1)
 			if f.StaleJob("job") {
 				t.Error("a job is stale, and the membership has not changed")
@@ -152,16 +152,16 @@ func TestStaleJob(t *testing.T) {
 			if e, err := f.Explain(t.Context(), "job"); err != nil || !strings.Contains(strings.Join(e.Why, " "), "it was probed for again") {
 				t.Errorf("%+v, %v", e, err)
 			}
-			deliver(n, f, 2, asks(f, "job", 0, 2))
+			deliver(n, f, 2, taskRequest(f, "job", 0, 2))
 			n.AwaitGot(sched.Launch, 2)
 			daemontest.Await(t, "no job is stale", func() bool { return !f.StaleJob("job") && !f.StaleJob("bound") })
 		})
 	}
 }
 
-// Eagle: a probe that was turned away goes on; the third time to the reserved
+// Under eagle a rejected probe is sent to another worker; the third try is in the reserved
 // partition.
-func TestProbesThatAreTurnedAway(t *testing.T) {
+func TestRejectedProbes(t *testing.T) {
 	k := newPublisher(t)
 	f := k.frontend("eagle:least=1,ratio=1,reserved=0.25")
 	n := nodeOfFrontend(t, f, "n")
@@ -176,7 +176,7 @@ func TestProbesThatAreTurnedAway(t *testing.T) {
 		}
 		if try == 2 {
 			if p.To.Slot != 0 {
-				t.Errorf("the last try goes to slot %d", p.To.Slot)
+				t.Errorf("the last try is at slot %d", p.To.Slot)
 			}
 			break
 		}
@@ -185,15 +185,15 @@ func TestProbesThatAreTurnedAway(t *testing.T) {
 		}})
 	}
 	if second := n.Got(sched.Probe)[1]; second.To.Slot != 0 && second.To.Slot != 3 {
-		t.Errorf("the second try goes to slot %d, which has long work by the bitmap", second.To.Slot)
+		t.Errorf("the second try is at slot %d, which has long work by the bitmap", second.To.Slot)
 	}
 	e, err := f.Explain(t.Context(), "job")
-	if err != nil || !strings.Contains(strings.Join(e.Why, " "), "2 were turned away") {
+	if err != nil || !strings.Contains(strings.Join(e.Why, " "), "2 were rejected") {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
 
-// A worker that does not want its task any more hands it back.
+// A worker that refuses a launch returns the task.
 func TestRefusedLaunch(t *testing.T) {
 	k := newPublisher(t)
 	f := k.frontend("sparrow")
@@ -202,23 +202,23 @@ func TestRefusedLaunch(t *testing.T) {
 	w := &world{t: t}
 	w.submit(f, sleeps("job", 1, 0))
 	n.AwaitGot(sched.Probe, 1)
-	deliver(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, taskRequest(f, "job", 0, 1))
 	l := n.AwaitGot(sched.Launch, 1)[0]
 	before := len(n.Got(sched.Probe))
 	refused := l.Msg
 	refused.Kind, refused.Reason = sched.Refused, "the slot did not wait for it"
 	deliver(n, f, 2, wire.Item{Msg: refused})
 	n.AwaitGot(sched.Probe, before+1)
-	deliver(n, f, 3, asks(f, "job", 0, 2))
+	deliver(n, f, 3, taskRequest(f, "job", 0, 2))
 	if again := n.AwaitGot(sched.Launch, 2)[1]; again.Msg.Attempt != 1 || again.Msg.Seq != 2 {
 		t.Errorf("launched again as %s", sched.Describe(&again.Msg))
 	}
-	reports(t, n, f, "job", 0, 1, sched.Done)
+	sendReport(t, n, f, "job", 0, 1, sched.Done)
 	w.done(f, "job")
 }
 
-// What a node or a frontend has no business to say is ignored and counted.
-func TestWhatIsNotTheirsToSay(t *testing.T) {
+// Messages of kinds that a node or a frontend does not send are ignored and counted.
+func TestForeignMessagesIgnored(t *testing.T) {
 	k := newPublisher(t)
 	f := k.frontend("sparrow")
 	n := nodeOfFrontend(t, f, "n")
@@ -235,7 +235,7 @@ func TestWhatIsNotTheirsToSay(t *testing.T) {
 	for _, m := range bad {
 		items = append(items, wire.Item{Msg: m})
 	}
-	items = append(items, asks(f, "job", 9, 5), asks(f, "unknown", 0, 6)) // a slot without a number, a job that is not there
+	items = append(items, taskRequest(f, "job", 9, 5), taskRequest(f, "unknown", 0, 6)) // a slot without a number, a job that is not there
 	deliver(n, f, 1, items...)
 	answers := n.AwaitGot(sched.NoTask, 1)
 	launches := n.AwaitGot(sched.Launch, 1)

@@ -29,7 +29,7 @@ func asAPI(err error) *api.Error {
 	return e
 }
 
-// refused holds an error to say these words and what to do next.
+// refused checks that an error contains these words and what to do next.
 func refused(t *testing.T, err error, words ...string) {
 	t.Helper()
 	e := asAPI(err)
@@ -61,9 +61,9 @@ func TestOneMaster(t *testing.T) {
 	}
 }
 
-// Under a central policy tasks go to the one master with their cargo; what it gives
-// back is placed with it again, a lost attempt is tried again there, and a new master
-// is sent all it is to hold.
+// Under a central policy the single master is sent all tasks with their payloads. Tasks
+// that it returns are placed there again, a lost attempt is retried there, and a new
+// master is sent all tasks that it should hold.
 func TestCentralMaster(t *testing.T) {
 	for _, spec := range []string{"fifo", "priority", "kairos", "hawk", "eagle"} {
 		t.Run(spec, func(t *testing.T) {
@@ -78,17 +78,17 @@ func TestCentralMaster(t *testing.T) {
 			if it.Msg.Job != id || it.Msg.Count != 3 || it.Msg.Class != sched.Long || len(it.TaskIDs) != 3 || len(it.Payloads) != 3 || it.OwnerAddress != f.InternalAddr() {
 				t.Errorf("%s with %+v", sched.Describe(&it.Msg), it.Extra)
 			}
-			k.say(f, 1, sched.Message{Kind: sched.AttemptLost, Job: id, First: 1, Attempt: 1, Reason: "its node is gone"})
+			k.send(f, 1, sched.Message{Kind: sched.AttemptLost, Job: id, First: 1, Attempt: 1, Reason: "its node was lost"})
 			if m := k.awaitGot(sched.Tasks, 2)[1].Msg; m.First != 1 || m.Attempt != 2 || m.Count != 1 {
 				t.Errorf("after a loss: %s", sched.Describe(&m))
 			}
-			k.say(f, 2, sched.Message{Kind: sched.Returned, Job: id, First: 2, Count: 1, Attempt: 1})
+			k.send(f, 2, sched.Message{Kind: sched.Returned, Job: id, First: 2, Count: 1, Attempt: 1})
 			if m := k.awaitGot(sched.Tasks, 3)[2].Msg; m.First != 2 || m.Attempt != 1 {
 				t.Errorf("after its return: %s", sched.Describe(&m))
 			}
 			n := nodeOfFrontend(t, f, "n")
-			reports(t, n, f, "job", 0, 1, sched.Done)
-			k.again()
+			sendReport(t, n, f, "job", 0, 1, sched.Done)
+			k.restart()
 			again := k.awaitGot(sched.Tasks, 2)
 			if a, b := again[0].Msg, again[1].Msg; a.First != 1 || a.Attempt != 2 || b.First != 2 || b.Attempt != 1 || !a.Resent || !b.Resent {
 				t.Errorf("a new master is sent %s and %s", sched.Describe(&a), sched.Describe(&b))
@@ -101,8 +101,7 @@ func TestCentralMaster(t *testing.T) {
 	}
 }
 
-// A central master that stays away is missed: its tasks wait, and explain says for
-// what.
+// The tasks of a central master that stays away wait, and explain names the reason.
 func TestCentralMasterLost(t *testing.T) {
 	k := newPublisher(t)
 	f := k.frontend("fifo", func(c *frontend.Config) { c.MasterLost = time.Second })
@@ -121,8 +120,8 @@ func TestCentralMasterLost(t *testing.T) {
 	}
 }
 
-// Peacock's frontends tell each other their part of the shared state; that of one
-// which has gone does not count any more.
+// Peacock's frontends send each other their part of the shared state; the part of a
+// frontend that has left is not counted any more.
 func TestFrontendsShareTheirLoad(t *testing.T) {
 	k := newPublisher(t)
 	f := k.frontend("peacock")
@@ -154,7 +153,7 @@ func TestFrontendsShareTheirLoad(t *testing.T) {
 	k.mu.Lock()
 	k.deaf = true
 	k.mu.Unlock()
-	daemontest.Await(t, "the other is gone", func() bool { return f.Others() == 0 })
+	daemontest.Await(t, "the other has left", func() bool { return f.Others() == 0 })
 	if got := load(); got != own+1 {
 		t.Errorf("without the other the shared state has %d tasks, want %d", got, own+1)
 	}

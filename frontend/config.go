@@ -20,13 +20,13 @@ type Config struct {
 	Data             string        `mapstructure:"data" doc:"folder of the journal"`
 	NoSync           bool          `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
 	DefaultClass     string        `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate: short or long"`
-	MaxTasks         int           `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are told to try again later"`
+	MaxTasks         int           `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
 	Retention        time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept"`
 	MasterLost       time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long gives its tasks back, and they are distributed again"`
-	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of an application with executors of its own after which it is over and its executors are stopped"`
+	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
 	TraceRatio       float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
 	History          string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
-	InboxLimit       int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are told to try again"`
+	InboxLimit       int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
 }
 
 // Default returns the settings of a frontend on one machine.
@@ -56,7 +56,7 @@ func (c Config) Validate() error {
 	)...)
 }
 
-// maxName bounds the name of a frontend, which travels with every message.
+// maxName bounds the name of a frontend, which is part of every message.
 const maxName = 128
 
 func (c Config) policyFault() string {
@@ -66,8 +66,8 @@ func (c Config) policyFault() string {
 	return ""
 }
 
-// mastersFault returns why the list of masters cannot be right, "" when it can. An
-// unknown policy is a fault of its own.
+// mastersFault returns why the list of masters is not valid, "" when it is. An unknown
+// policy is reported under its own key.
 func (c Config) mastersFault() string {
 	if len(c.Masters) == 0 || slices.ContainsFunc(c.Masters, isNoAddress) {
 		return "give the host:port of each group's master, at least one"

@@ -33,20 +33,20 @@
 //
 //	job: accepted ──▶ placed ──▶ ended (completed, failed, cancelled) ──retention──▶ forgotten
 //
-// Where tasks are bound late nothing is placed: a task is at no worker or at one,
-// and that is not journaled.
+// Under late binding no task is placed: a task is bound to a worker or to none, and the
+// binding is not journaled.
 //
 // # Failures
 //
 // A journal that cannot be written ends the daemon: nothing more is acknowledged, and
 // a restart resumes from what is on the disk. Every second the frontend sends a hello
-// to each master; a new incarnation of a master is sent what it should hold, and after
+// to each master; a new incarnation of a master is sent the tasks that it should hold, and after
 // five seconds without an answer the tasks of its group are distributed again. When a
 // node leaves the membership, the core tries its tasks and reservations elsewhere. A
 // peer that is missing on the first membership of a new master has two seconds to
 // register there. A frontend that was off the membership, or whose master was silent,
-// probes once more for its unbound tasks, because workers drop its reservations; so
-// does one that was started again, with a new attempt for every unfinished task. A
+// probes once more for its unbound tasks, because workers drop its reservations; a
+// restarted frontend does the same, with a new attempt for every unfinished task. A
 // node that refuses messages counts as lost, and a second later as new. Messages to
 // an application that cannot be reached wait for it, bounded in number, bytes and
 // time; one that it may have received is never sent again. A job keeps its trace over

@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// eagerMaster is a master that speaks to a frontend before it answers its hello.
+// eagerMaster is a master that sends a batch to a frontend before it answers its hello.
 type eagerMaster struct {
 	t     *testing.T
 	w     *world
@@ -25,7 +25,7 @@ type eagerMaster struct {
 	got  []wire.Item
 }
 
-const hastyIncarnation = 77
+const eagerIncarnation = 77
 
 func (h *eagerMaster) Hello(ctx context.Context, hello *wire.Hello) (wire.HelloReply, error) {
 	h.mu.Lock()
@@ -35,12 +35,12 @@ func (h *eagerMaster) Hello(ctx context.Context, hello *wire.Hello) (wire.HelloR
 		h.sent = true
 		holding := sched.Message{Kind: sched.Holding, Job: sched.NewJobID(hello.Sender.Name, "gone"), Attempt: 1}
 		if _, err := h.w.peer(hello.Address).Deliver(ctx, &wire.Batch{
-			Sender: self, Receiver: hello.Sender, Incarnation: hastyIncarnation, Sequence: 1, Epoch: 1, Items: []wire.Item{{From: self, To: hello.Sender, Msg: holding}},
+			Sender: self, Receiver: hello.Sender, Incarnation: eagerIncarnation, Sequence: 1, Epoch: 1, Items: []wire.Item{{From: self, To: hello.Sender, Msg: holding}},
 		}); err != nil {
 			h.t.Error(err)
 		}
 	}
-	return wire.HelloReply{Sender: self, Incarnation: hastyIncarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
+	return wire.HelloReply{Sender: self, Incarnation: eagerIncarnation, Epoch: 1, Accepted: true, Serves: []string{""}}, nil
 }
 
 func (h *eagerMaster) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
@@ -58,9 +58,9 @@ func (h *eagerMaster) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply
 
 // A batch that a master sends before the answer to the hello was read is not dropped: an
 // attempt of an unknown job is killed.
-func TestMasterThatSpeaksFirst(t *testing.T) {
+func TestEarlyBatch(t *testing.T) {
 	w := &world{t: t}
-	h := &eagerMaster{t: t, w: w, inbox: link.NewInbox(hastyIncarnation)}
+	h := &eagerMaster{t: t, w: w, inbox: link.NewInbox(eagerIncarnation)}
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: h, Registrar: h}, daemontest.Codec()), server.Options{
 		Name: "master", Address: "127.0.0.1:0", MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(t),
 	})

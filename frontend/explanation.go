@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Explain returns why a job waits, or why it ended as it did, with counts and what
-// would change it.
+// Explain returns why a job waits, with counts and what would let it start sooner, or
+// why it ended as it did.
 func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Explanation, error) {
 	if e, ok := srv.applications.Explain(name); ok {
 		for _, v := range srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.cfg.ID, name), name) {
@@ -18,7 +18,7 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 		}
 		return e, nil
 	}
-	s, err := srv.look(ctx, "explaining", name)
+	s, err := srv.lookUp(ctx, "explaining", name)
 	if err != nil {
 		return nil, err
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Frontend is the daemon. New makes it, reads its journal and opens its
-// listeners; Run serves until its context ends.
+// Frontend is the daemon. New creates it, reads its journal and opens its listeners; Run
+// serves until its context ends.
 type Frontend struct {
 	life    *daemon.Lifecycle
 	mailbox daemon.Mailbox // of the owner goroutine
@@ -47,9 +47,8 @@ type Frontend struct {
 // reprobeAfter is shortened by tests.
 var reprobeAfter = dispatch.ReprobeAfter
 
-// New returns a frontend that listens and does not serve yet. The error names the
-// setting, the address or the journal that cannot work. Run, or Close, must
-// follow.
+// New returns a frontend that listens but does not serve yet. The error names the
+// setting, the address or the journal at fault. The caller must call Run or Close.
 func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("frontend: %w", err)
@@ -114,7 +113,7 @@ func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
 	return nil
 }
 
-// newDispatcher makes the core and what steps it.
+// newDispatcher makes the core and its dispatcher.
 func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names *addrmap.Map) error {
 	record, err := f.life.Record(f.cfg.Record, f.cfg.ID)
 	if err != nil {
@@ -135,21 +134,22 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 	return nil
 }
 
-// incarnation names this process to its peers. The journal's number alone would
-// not do: it begins again with an empty folder, while masters remember.
+// incarnation returns a number that identifies this process to its peers. The journal's
+// own number is not enough: in an emptied folder it starts again at the beginning, while
+// masters still remember the earlier ones.
 func incarnation(rep *journal.Report) int64 {
 	return int64(rep.Incarnation&(1<<24-1))<<39 | rand.Int64N(1<<39) //nolint:gosec // a name, no secret
 }
 
-// resume opens the journal, steps what it holds into the core, and makes what needs
-// to know which process this is.
+// resume opens the journal, steps its records into the core, and makes the parts that
+// depend on the incarnation of this process.
 func (f *Frontend) resume() error {
 	o := f.owner
 	f.service.submissions = &submissions{
 		frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, jobs: o.jobs, dispatch: o.dispatch, refused: f.metrics.refused,
 		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail,
 	}
-	o.grants = &grants{frontend: f.cfg.ID, jobs: o.jobs, dispatch: o.dispatch, room: f.service.submissions.room, post: f.postUnbounded}
+	o.grants = &grants{frontend: f.cfg.ID, jobs: o.jobs, dispatch: o.dispatch, admit: f.service.submissions.admit, post: f.postUnbounded}
 	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, Logger: f.log}, f.restore)
 	if err != nil {
 		return err
@@ -169,24 +169,25 @@ func (f *Frontend) resume() error {
 
 func (f *Frontend) post(do func()) error { return f.loop.Post(do) }
 
-// postUnbounded runs do on the owner goroutine for what this frontend has under way; a
-// stopped daemon ignores it.
+// postUnbounded runs do on the owner goroutine, for work that this frontend has under
+// way. A stopped daemon ignores it.
 func (f *Frontend) postUnbounded(do func()) { _ = f.loop.PostUnbounded(do) }
 
-// Ready is closed when the frontend serves and its masters have answered, or had a second to.
+// Ready is closed when the frontend serves and all masters have answered or a second has
+// passed.
 func (f *Frontend) Ready() <-chan struct{} { return f.life.Ready() }
 
-// Close frees what New opened when Run was never called. It is safe twice, and
-// does nothing after Run.
+// Close frees what New opened if Run was never called. It may be called twice, and does
+// nothing after Run.
 func (f *Frontend) Close() error { return f.life.Close() }
 
-// Addr is where applications reach it, host:port.
+// Addr returns the host:port at which applications reach the frontend.
 func (f *Frontend) Addr() string { return f.schedulerServer.Addr().String() }
 
-// InternalAddr is where the other daemons reach it.
+// InternalAddr returns the host:port at which other daemons reach it.
 func (f *Frontend) InternalAddr() string { return f.internalServer.Addr().String() }
 
-// HTTP is where its status is served, "" when off.
+// HTTP returns the host:port at which its status is served, "" when off.
 func (f *Frontend) HTTP() string {
 	if f.web == nil {
 		return ""
@@ -194,6 +195,6 @@ func (f *Frontend) HTTP() string {
 	return f.web.Addr()
 }
 
-// Messages counts what its core sent to others so far, as the papers do: a batch of k
-// tasks counts k. It may be called from anywhere.
+// Messages returns how many messages its core has sent so far, counted as in the papers:
+// a batch of k tasks counts k. It may be called from anywhere.
 func (f *Frontend) Messages() uint64 { return f.owner.dispatch.Messages() }

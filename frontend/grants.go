@@ -12,18 +12,18 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// grantLoss is how long a job of grants that found no room waits before it is
-// given out anew.
-const grantLoss = 200 * time.Millisecond
+// grantRetry is how long after a job of grants was refused for want of room its tasks are
+// reported as unused; the application service then submits them again.
+const grantRetry = 200 * time.Millisecond
 
 // grants are the jobs of applications that bring their own executors: each task is a
-// grant of a slot. They are jobs of the core that are not journaled. All but Give and
-// Cancel belongs to the owner goroutine.
+// grant of a slot. They are jobs of the core that are not journaled. All methods but
+// Submit and Cancel belong to the owner goroutine.
 type grants struct {
 	frontend  string
 	jobs      *jobs.Table
 	dispatch  *dispatch.Dispatcher
-	room      func(*journal.Submission) error
+	admit     func(*journal.Submission) error
 	post      func(do func()) // a stopping daemon grants nothing
 	taskEnded func(app, level, key string, missed bool)
 	ended     []sched.JobID // in this batch
@@ -31,10 +31,10 @@ type grants struct {
 
 var _ application.Jobs = (*grants)(nil)
 
-// Submit enters a job of grants.
+// Submit posts the submission of a job of grants.
 func (g *grants) Submit(j application.Job) { g.post(func() { g.enter(&j) }) }
 
-// Cancel takes back the waiting tasks of one, or its last tasks.
+// Cancel cancels the waiting tasks of a job of grants, or its last tasks.
 func (g *grants) Cancel(key string, tasks int) {
 	g.post(func() {
 		if id := sched.NewJobID(g.frontend, key); g.jobs.Get(id) != nil {
@@ -43,26 +43,26 @@ func (g *grants) Cancel(key string, tasks int) {
 	})
 }
 
-// enter submits a job of grants to the core: at once, as nothing of it is written.
+// enter submits a job of grants to the core at once, since it is not journaled.
 func (g *grants) enter(job *application.Job) {
 	sub := g.submission(job)
-	if g.room(sub) != nil {
-		time.AfterFunc(grantLoss, func() { g.post(func() { g.miss(job) }) })
+	if g.admit(sub) != nil {
+		time.AfterFunc(grantRetry, func() { g.post(func() { g.reportUnused(job) }) })
 		return
 	}
 	m := g.jobs.AddGrant(sub, &jobs.Grant{App: job.App, Level: job.Level, Key: job.Key}).Submit()
 	g.dispatch.Step(&m)
 }
 
-// miss reports every task of a job as never offered.
-func (g *grants) miss(job *application.Job) {
+// reportUnused reports that none of the tasks of a job was offered a slot.
+func (g *grants) reportUnused(job *application.Job) {
 	for range job.Tasks {
 		g.taskEnded(job.App, job.Level, job.Key, true)
 	}
 }
 
-// submission returns a job of grants as one that was submitted: its tasks are equal
-// and carry the name of their level.
+// submission returns a job of grants as a submission. Its tasks are equal, and their
+// payload is the name of their level.
 func (g *grants) submission(job *application.Job) *journal.Submission {
 	r := api.Request{
 		App: job.App, User: job.User, Key: job.Key, Estimate: time.Duration(job.Estimate), EstimateSet: job.Estimate > 0, Tasks: make([]api.Task, job.Tasks),
@@ -79,7 +79,7 @@ func (g *grants) submission(job *application.Job) *journal.Submission {
 func (g *grants) persist(j *jobs.Job, m *sched.Message) {
 	switch m.Kind {
 	case sched.TaskEnded:
-		if m.Outcome != sched.Killed { // else it was taken back
+		if m.Outcome != sched.Killed { // a killed grant was cancelled by the service
 			g.taskEnded(j.Grant.App, j.Grant.Level, j.Grant.Key, m.Outcome != sched.Done)
 		}
 	case sched.JobEnded:
@@ -87,8 +87,8 @@ func (g *grants) persist(j *jobs.Job, m *sched.Message) {
 	}
 }
 
-// removeEnded removes the jobs of grants that have ended in this batch: no caller
-// asks for them later.
+// removeEnded removes the jobs of grants that ended in this batch: no caller looks them
+// up later.
 func (g *grants) removeEnded() {
 	for _, id := range g.ended {
 		g.jobs.Remove(id)

@@ -45,8 +45,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Start and stop as a contract: closed without a run, twice, and after one; run
-// once only; nothing stays behind, the lock of the journal included.
+// A frontend may be closed without Run, twice, and after Run; it may be run once only; it
+// leaves nothing open, including the lock of the journal.
 func TestStartAndStop(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -82,7 +82,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// What cannot be opened is an error, and what was opened before is closed.
+// A part that cannot be opened is an error, and the parts opened before it are closed.
 func TestCannotStart(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -119,7 +119,7 @@ func TestCannotStart(t *testing.T) {
 }
 
 // NATS and the masters may be absent at the start.
-func TestAlone(t *testing.T) {
+func TestStartWithoutPeers(t *testing.T) {
 	w := newWorld(t)
 	if err := w.nats.Close(); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestStopWhileJobsRun(t *testing.T) {
 	for i := range 20 {
 		w.submit(f, sleeps(fmt.Sprint("job-", i), 10, 2*time.Millisecond))
 		if i%5 == 4 {
-			f = w.againFrontend(f)
+			f = w.restartFrontend(f)
 		}
 	}
 	for i := range 20 {
@@ -189,9 +189,8 @@ func TestStopWhileJobsRun(t *testing.T) {
 	}
 }
 
-// A recording gives the same actions again, that of a frontend that resumed jobs
-// too.
-func TestRecordingIsRepeated(t *testing.T) {
+// A recording can be verified, also that of a frontend that resumed jobs.
+func TestVerifyRecording(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	w.master()

@@ -59,7 +59,7 @@ func (a *application) got() []string {
 	return slices.Clone(a.messages)
 }
 
-func (w *world) say(f *frontOf, i int) {
+func (w *world) send(f *frontOf, i int) {
 	w.t.Helper()
 	if err := f.FrontendMessage(w.t.Context(), "app", wire.TaskRef{Task: fmt.Sprint(i), Job: "j", App: "app"}, 5, []byte("m")); err != nil {
 		w.t.Fatal(err)
@@ -78,8 +78,8 @@ func wantMessages(t *testing.T, got []string, n int) {
 	}
 }
 
-// An application hears of each of its built-in tasks once, and of nothing before
-// it registered.
+// An application receives one message for each of its built-in tasks, and none for tasks
+// that ended before it registered.
 func TestEndsOfBuiltInTasks(t *testing.T) {
 	w := newWorld(t)
 	w.master()
@@ -121,12 +121,12 @@ func TestApplicationRestartsElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 10 {
-		w.say(f, i)
+		w.send(f, i)
 	}
 	daemontest.Await(t, "ten messages", func() bool { return len(a.got()) == 10 })
 	a.process.Stop()
 	for i := 10; i < 30; i++ {
-		w.say(f, i)
+		w.send(f, i)
 	}
 	b := newApplication(t, "127.0.0.1:0")
 	if err := f.RegisterFrontend(t.Context(), "app", b.address); err != nil {
@@ -134,8 +134,8 @@ func TestApplicationRestartsElsewhere(t *testing.T) {
 	}
 	daemontest.Await(t, "twenty more", func() bool { return len(b.got()) >= 20 })
 	wantMessages(t, append(a.got(), b.got()...), 30)
-	f = w.againFrontend(f)
-	w.say(f, 30)
+	f = w.restartFrontend(f)
+	w.send(f, 30)
 	daemontest.Await(t, "one more, without registering again", func() bool { return len(b.got()) == 21 })
 	wantMessages(t, append(a.got(), b.got()...), 31)
 }
@@ -151,7 +151,7 @@ func TestApplicationAway(t *testing.T) {
 	}
 	a.process.Stop()
 	for i := range 20 {
-		w.say(f, i)
+		w.send(f, i)
 	}
 	a.serve(a.address)
 	daemontest.Await(t, "all messages", func() bool { return len(a.got()) >= 20 })

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// TaskLog returns a piece of what a task wrote, from the node that ran it.
+// TaskLog returns a piece of the output of a task, from the node that ran it.
 func (srv *schedulerService) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChunk, error) {
 	id := sched.NewJobID(srv.cfg.ID, r.Job)
 	where, err := srv.whereRan(ctx, id, &r)
@@ -63,13 +63,13 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 	}
 	switch {
 	case at.tasks < 0:
-		return "", &api.Error{Problem: api.NotFound, What: "no such job, or its logs are gone", Subject: fmt.Sprintf("job %q", r.Job), Tried: "finding its node", Next: "check the id with `pigeon status`"}
+		return "", &api.Error{Problem: api.NotFound, What: "no such job, or its logs have been removed", Subject: fmt.Sprintf("job %q", r.Job), Tried: "finding its node", Next: "check the id with `pigeon status`"}
 	case r.Task < 0 || r.Task >= at.tasks:
 		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it has tasks 0 to %d, not %d", at.tasks-1, r.Task), Subject: fmt.Sprintf("job %q", r.Job), Next: "name one of these"}
 	case at.node != "":
 		return at.node, nil
 	case at.ended:
-		return "", &api.Error{Problem: api.NotFound, What: "its result is older than the last start of this frontend, which does not know where it ran any more", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
+		return "", &api.Error{Problem: api.NotFound, What: "its result is older than the last start of this frontend, so the node that ran it is not known any more", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "look into the work folders of the nodes"}
 	}
 	for _, v := range srv.owner.dispatch.JobViews(ctx, id, at.app) {
@@ -80,10 +80,10 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 			}
 		}
 	}
-	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` tells what it waits for"}
+	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` shows what it waits for"}
 }
 
-// nodeAddress returns where a node serves, by the membership or else by the masters.
+// nodeAddress returns the address of a node, from the membership or else from the masters.
 func (srv *schedulerService) nodeAddress(ctx context.Context, node string) (string, error) {
 	address, err := ask(ctx, srv, "finding the address of node "+node, func(o *owner) string { return o.dispatch.NodeAddress(node) })
 	if err != nil || address != "" {

@@ -24,11 +24,10 @@ func probing(t *testing.T, tasks int, numbers ...int32) (*publisher, *frontOf, *
 	return k, f, n
 }
 
-// A node that is lost takes its tasks and reservations with it: what ran there is
-// tried again elsewhere, and nothing is lost by that.
+// The tasks and reservations of a lost node are tried again elsewhere, and no task is lost.
 func TestNodeLost(t *testing.T) {
 	k, f, n := probing(t, 3, 0, 1)
-	deliver(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, taskRequest(f, "job", 0, 1))
 	n.AwaitGot(sched.Launch, 1)
 	other := nodeOfFrontend(t, f, "other")
 	k.enters(other, 2)
@@ -36,7 +35,7 @@ func TestNodeLost(t *testing.T) {
 	k.leaves(n)
 	other.AwaitGot(sched.Probe, 2)
 	for seq := range uint64(3) {
-		deliver(other, f, seq+1, asks(f, "job", 0, seq+1))
+		deliver(other, f, seq+1, taskRequest(f, "job", 0, seq+1))
 		l := other.AwaitGot(sched.Launch, int(seq)+1)[seq].Msg
 		want := int32(1)
 		if l.First == 0 {
@@ -46,41 +45,40 @@ func TestNodeLost(t *testing.T) {
 			t.Errorf("launched %s, want attempt %d", sched.Describe(&l), want)
 		}
 	}
-	reports(t, n, f, "job", 0, 1, sched.Done) // the lost one ran to its end after all
+	sendReport(t, n, f, "job", 0, 1, sched.Done) // the lost one ran to its end after all
 	if kill := other.AwaitGot(sched.Kill, 1)[0].Msg; kill.First != 0 || kill.Attempt != 2 {
 		t.Errorf("killed is %s", sched.Describe(&kill))
 	}
-	reports(t, other, f, "job", 1, 1, sched.Done)
-	reports(t, other, f, "job", 2, 1, sched.Done)
+	sendReport(t, other, f, "job", 1, 1, sched.Done)
+	sendReport(t, other, f, "job", 2, 1, sched.Done)
 	if s := (&world{t: t}).done(f, "job"); s.Attempts != 4 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// A node that comes back as another process may have workers of the same numbers:
-// what its former process had is lost all the same, and messages of that one are
-// ignored.
+// A restarted node may have workers with the same numbers. The tasks of its former process
+// are lost all the same, and messages of that process are ignored.
 func TestNodeRestarted(t *testing.T) {
 	k, f, n := probing(t, 1, 0)
-	deliver(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, taskRequest(f, "job", 0, 1))
 	n.AwaitGot(sched.Launch, 1)
 	next := nodeOfFrontend(t, f, "first") // with an incarnation of its own
 	k.enters(next, 0)
 	next.AwaitGot(sched.Probe, 1)
-	if !deliver(n, f, 2, asks(f, "job", 0, 9)) {
-		t.Error("a batch of the former process is not taken, so it comes again for ever")
+	if !deliver(n, f, 2, taskRequest(f, "job", 0, 9)) {
+		t.Error("a batch of the former process is not accepted, so it is repeated forever")
 	}
 	daemontest.Await(t, "it is ignored", func() bool { return f.Ignored(t) == 1 })
-	deliver(next, f, 1, asks(f, "job", 0, 1))
+	deliver(next, f, 1, taskRequest(f, "job", 0, 1))
 	if l := next.AwaitGot(sched.Launch, 1)[0].Msg; l.Attempt != 2 {
 		t.Errorf("launched %s", sched.Describe(&l))
 	}
 }
 
-// Slots that come, go or get other numbers do not touch the others of their node.
-func TestSlotsThatChange(t *testing.T) {
+// Slots that are added, removed or renumbered do not affect the other slots of their node.
+func TestSlotNumbersChange(t *testing.T) {
 	k, f, n := probing(t, 2, 5, 6)
-	deliver(n, f, 1, asks(f, "job", 0, 1), asks(f, "job", 1, 2))
+	deliver(n, f, 1, taskRequest(f, "job", 0, 1), taskRequest(f, "job", 1, 2))
 	n.AwaitGot(sched.Launch, 2)
 	probes := len(n.Got(sched.Probe))
 	k.enters(n, 5, 9, 7)
@@ -89,14 +87,14 @@ func TestSlotsThatChange(t *testing.T) {
 	if s := f.state(t, "job"); s.Attempts != 3 || s.Running != 1 {
 		t.Errorf("one of two slots got another number: %+v", s)
 	}
-	deliver(n, f, 2, asks(f, "job", 2, 1))
+	deliver(n, f, 2, taskRequest(f, "job", 2, 1))
 	if l := n.AwaitGot(sched.Launch, 3)[2]; l.To.Slot != 2 || l.Msg.First != 1 || l.Msg.Attempt != 2 {
 		t.Errorf("launched %s at slot %d", sched.Describe(&l.Msg), l.To.Slot)
 	}
 	k.enters(n, 5, -1, 7)
-	daemontest.Await(t, "a slot is gone", func() bool { return f.Members() == 2 })
+	daemontest.Await(t, "a slot was removed", func() bool { return f.Members() == 2 })
 	if s := f.state(t, "job"); s.Attempts != 3 || s.Running != 2 {
-		t.Errorf("an idle slot went: %+v", s)
+		t.Errorf("an idle slot was removed: %+v", s)
 	}
 	daemontest.Await(t, "the master learns of the highest number there was", func() bool {
 		k.mu.Lock()
@@ -105,7 +103,7 @@ func TestSlotsThatChange(t *testing.T) {
 	})
 }
 
-// A peer that is not on the membership yet is to try again, and is accepted as soon as it is.
+// A peer that is not on the membership yet must retry, and is accepted once it is listed.
 func TestUnknownPeer(t *testing.T) {
 	k, f, _ := probing(t, 1, 0)
 	n := nodeOfFrontend(t, f, "early")
@@ -114,21 +112,21 @@ func TestUnknownPeer(t *testing.T) {
 		t.Errorf("a peer off the membership is answered %v", err)
 	}
 	k.enters(n, 1)
-	daemontest.Await(t, "it is accepted", func() bool { return deliver(n, f, 1, asks(f, "job", 0, 1)) })
+	daemontest.Await(t, "it is accepted", func() bool { return deliver(n, f, 1, taskRequest(f, "job", 0, 1)) })
 	n.AwaitGot(sched.Launch, 1)
 }
 
-// A new master knows nobody at first. Whoever registers there within a moment was
-// never lost, and what reservations were dropped meanwhile is made good.
-func TestKeeperRestarted(t *testing.T) {
+// The membership of a new master is empty at first. Peers that register there in time do
+// not count as lost, and reservations that were dropped meanwhile are probed for again.
+func TestPublisherRestarted(t *testing.T) {
 	k, f, n := probing(t, 2, 0, 1)
 	gone := nodeOfFrontend(t, f, "gone")
 	k.enters(gone, 2)
 	daemontest.Await(t, "both are known", func() bool { return f.Members() == 3 })
-	deliver(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, taskRequest(f, "job", 0, 1))
 	n.AwaitGot(sched.Launch, 1)
 	probes := len(n.Got(sched.Probe)) + len(gone.Got(sched.Probe))
-	k.again()
+	k.restart()
 	daemontest.Await(t, "the new master's membership has come", func() bool { return f.MembershipOf() == k.incarnation() })
 	if f.Members() != 3 {
 		t.Errorf("%d workers are left at the first membership of a new master", f.Members())
@@ -144,7 +142,7 @@ func TestKeeperRestarted(t *testing.T) {
 	}
 }
 
-// A frontend that its master has lost sight of probes again when it is back.
+// A frontend that was off the membership probes again when it is back.
 func TestOffTheMembership(t *testing.T) {
 	k, f, n := probing(t, 1, 0)
 	probes := len(n.Got(sched.Probe))
@@ -161,7 +159,7 @@ func TestOffTheMembership(t *testing.T) {
 
 // A frontend whose master did not answer for a while probes again, although the
 // membership has not changed: others may have missed it there.
-func TestSilence(t *testing.T) {
+func TestSilentMaster(t *testing.T) {
 	k, f, n := probing(t, 1, 0)
 	probes := len(n.Got(sched.Probe))
 	k.setSilent(true)
@@ -177,24 +175,23 @@ func TestSilence(t *testing.T) {
 }
 
 // A node that refuses messages counts as lost, and soon after as new.
-func TestNodeThatRefuses(t *testing.T) {
+func TestNodeRefusesMessages(t *testing.T) {
 	k, f, n := probing(t, 1, 0)
 	why := "it cannot read this"
 	n.Refuse.Store(&why)
-	deliver(n, f, 1, asks(f, "job", 0, 1))
+	deliver(n, f, 1, taskRequest(f, "job", 0, 1))
 	daemontest.Await(t, "it is no member", func() bool { return f.Members() == 0 })
 	n.Refuse.Store(nil)
 	n.AwaitGot(sched.Probe, 3)
-	deliver(n, f, 2, asks(f, "job", 0, 2))
+	deliver(n, f, 2, taskRequest(f, "job", 0, 2))
 	if l := n.AwaitGot(sched.Launch, 1)[0].Msg; l.Attempt != 2 {
 		t.Errorf("launched %s", sched.Describe(&l))
 	}
 	_ = k
 }
 
-// Numbers that two slots have are used once; nodes without a name or numbers mean
-// nothing.
-func TestMembershipThatCannotBe(t *testing.T) {
+// A number that two slots have is used once; nodes without a name or numbers are ignored.
+func TestInvalidMembership(t *testing.T) {
 	k := newPublisher(t)
 	f := k.frontend("sparrow")
 	n, other := nodeOfFrontend(t, f, "n"), nodeOfFrontend(t, f, "other")

@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-// metrics are the metrics of a frontend, by the part that counts. They may be read from
-// anywhere.
+// metrics are the metrics of a frontend, grouped by the part that updates them. They may
+// be read from anywhere.
 type metrics struct {
 	*telemetry.Metrics
 	jobs     *jobs.Metrics
@@ -32,8 +32,7 @@ func newMetrics() *metrics {
 	}
 }
 
-// Metrics returns the metrics that a frontend exports, all at zero, for their
-// documentation.
+// Metrics returns the metrics that a frontend exports, all zero, for the documentation.
 func Metrics() *telemetry.Metrics {
 	m := newMetrics()
 	m.WatchTracing(telemetry.Off())

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// owner is what only the owner goroutine touches.
+// owner is the state that only the owner goroutine touches.
 //
 //	submissions ──▶ jobs ──▶ dispatch (the core) ──records──▶ jobs, outbox ──fsynced──▶ effects
 //	messages, reports ───────▶
@@ -28,7 +28,7 @@ type owner struct {
 	report    *wire.Item  // being stepped, nil for none
 }
 
-// effects are what one batch of inputs wants done once its records are on the disk.
+// effects are what is done for a batch of inputs once its records are on the disk.
 type effects struct {
 	jobs.Effects
 	acks    map[string][]sched.AttemptID // by node
@@ -43,7 +43,7 @@ func (e *effects) acknowledge(node string, attempts []sched.AttemptID) {
 	e.acks[node] = append(e.acks[node], attempts...)
 }
 
-// coreJobs is the table of jobs as the core's shell needs it.
+// coreJobs is the table of jobs as package dispatch sees it.
 type coreJobs struct {
 	*jobs.Table
 	owner *owner
@@ -63,7 +63,7 @@ func (c coreJobs) Persist(m *sched.Message) {
 	}
 }
 
-// handle is one batch of the owner goroutine.
+// handle runs one batch on the owner goroutine.
 func (o *owner) handle(batch []func()) {
 	for _, do := range batch {
 		do()
@@ -74,9 +74,8 @@ func (o *owner) handle(batch []func()) {
 	o.jobs.Flush(o.dispatch.Owed())
 }
 
-// release carries out the effects of a batch whose records are on the disk. When they
-// could not be written the daemon ends: what the core has accepted must not get ahead
-// of the journal.
+// release carries out the effects of a batch whose records are on the disk. If they
+// could not be written, the daemon ends: the core must not get ahead of the journal.
 func (o *owner) release(e *effects, err error) {
 	if err != nil {
 		o.fail(err)

@@ -23,8 +23,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// publisher is a master of all workers that does only what a test has it do: it takes
-// frontends in, keeps the membership and what it is sent.
+// publisher stands in for a single master: it registers frontends, publishes the
+// membership that the test sets, and keeps the messages that it receives.
 type publisher struct {
 	t       *testing.T
 	address string
@@ -36,7 +36,7 @@ type publisher struct {
 	changed    chan struct{} // closed with the next change of the membership
 	closing    chan struct{} // closed when the process ends
 	got        []wire.Item
-	deaf       bool  // hellos of frontends do not enter them
+	deaf       bool  // hellos do not add their frontends to the membership
 	silent     bool  // hellos are answered with an error
 	highest    int32 // highest worker number that a frontend knows, plus one, by its last hello
 }
@@ -75,14 +75,14 @@ func (k *publisher) begin() {
 	k.server = daemontest.Run(k.t, s)
 }
 
-// again is another process at the same place.
-func (k *publisher) again() {
+// restart replaces the process by another at the same address.
+func (k *publisher) restart() {
 	k.t.Helper()
 	k.stop()
 	k.begin()
 }
 
-// stop ends the process; whoever waits is answered.
+// stop ends the process and answers waiting calls.
 func (k *publisher) stop() {
 	k.t.Helper()
 	close(k.closing)
@@ -171,7 +171,7 @@ func (k *publisher) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, 
 	})
 }
 
-// awaitGot waits for n messages of the kind and gives them.
+// awaitGot waits until n messages of the kind were received and returns them.
 func (k *publisher) awaitGot(kind sched.Kind, n int) (list []wire.Item) {
 	k.t.Helper()
 	daemontest.Await(k.t, "messages "+kind.String()+" for the master", func() bool {
@@ -183,8 +183,8 @@ func (k *publisher) awaitGot(kind sched.Kind, n int) (list []wire.Item) {
 	return list
 }
 
-// say delivers a message of the master to a frontend.
-func (k *publisher) say(f *frontOf, sequence uint64, m sched.Message) {
+// send delivers a message of the master to a frontend.
+func (k *publisher) send(f *frontOf, sequence uint64, m sched.Message) {
 	k.t.Helper()
 	self, to := addrmap.MasterRef(0), wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	b := &wire.Batch{Sender: self, Receiver: to, Incarnation: k.incarnation(), Sequence: sequence, Epoch: 1, Items: []wire.Item{{From: self, To: to, Msg: m}}}
@@ -193,7 +193,7 @@ func (k *publisher) say(f *frontOf, sequence uint64, m sched.Message) {
 	}
 }
 
-// enters puts a node on the membership, with workers of these numbers.
+// enters adds a node to the membership, with workers of these numbers.
 func (k *publisher) enters(n *daemontest.Peer, numbers ...int32) {
 	for i := range numbers {
 		numbers[i]++
@@ -204,14 +204,14 @@ func (k *publisher) enters(n *daemontest.Peer, numbers ...int32) {
 	})
 }
 
-// leaves takes a node off the membership.
+// leaves removes a node from the membership.
 func (k *publisher) leaves(n *daemontest.Peer) {
 	k.change(func(r *wire.Membership) {
 		r.Nodes = slices.DeleteFunc(r.Nodes, func(old wire.MemberNode) bool { return old.Name == n.Ref.Name })
 	})
 }
 
-// rival is a frontend under a policy with one master, whose inputs are recorded and
+// frontend returns a frontend under a policy with one master. Its inputs are recorded and
 // verified at the end of the test.
 func (k *publisher) frontend(spec string, change ...func(*frontend.Config)) *frontOf {
 	k.t.Helper()
@@ -223,7 +223,7 @@ func (k *publisher) frontend(spec string, change ...func(*frontend.Config)) *fro
 	return f
 }
 
-// verify gives the last recording of a frontend that has ended to a fresh core.
+// verify steps the last recording of a stopped frontend into a fresh core.
 func verify(t *testing.T, cfg frontend.Config) {
 	p, params, err := policy.Configure(cfg.Policy, sched.Params{Cutoff: sched.Time(cfg.Cutoff), Reserved: cfg.Reserved})
 	if err != nil {
@@ -244,8 +244,8 @@ func verify(t *testing.T, cfg frontend.Config) {
 	}
 }
 
-// deliver delivers messages of a node's slots to a frontend, as one batch; false when
-// the frontend has no room for the node now.
+// deliver delivers messages of a node's slots to a frontend, as one batch, and reports
+// whether it was accepted.
 func deliver(n *daemontest.Peer, f *frontOf, sequence uint64, items ...wire.Item) bool {
 	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	for i := range items {
@@ -258,19 +258,19 @@ func deliver(n *daemontest.Peer, f *frontOf, sequence uint64, items ...wire.Item
 	return err == nil
 }
 
-// nodeOfFrontend is a node that speaks to a frontend.
+// nodeOfFrontend returns a node that calls a frontend.
 func nodeOfFrontend(t *testing.T, f *frontOf, name string) *daemontest.Peer {
 	t.Helper()
 	return daemontest.Node(t, name, f.InternalAddr())
 }
 
-// asks is a slot's question for a task of a job.
-func asks(f *frontOf, job string, slot int32, seq uint64) wire.Item {
+// taskRequest is a slot's request for a task of a job.
+func taskRequest(f *frontOf, job string, slot int32, seq uint64) wire.Item {
 	return wire.Item{From: wire.Ref{Slot: slot}, Msg: sched.Message{Kind: sched.GetTask, Job: sched.NewJobID(f.cfg.ID, job), Seq: seq}}
 }
 
-// reports gives a result over Thrift.
-func reports(t *testing.T, n *daemontest.Peer, f *frontOf, job string, task, attempt int32, o sched.Outcome) {
+// sendReport reports a result over Thrift.
+func sendReport(t *testing.T, n *daemontest.Peer, f *frontOf, job string, task, attempt int32, o sched.Outcome) {
 	t.Helper()
 	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	b := &wire.Batch{Sender: n.Ref, Receiver: to, Address: n.Address(), Incarnation: n.Incarnation, Sequence: 1, Items: []wire.Item{{

@@ -14,10 +14,10 @@ import (
 // restore steps one unfinished job of the journal into the core: its submission, then
 // its records since, in order.
 //
-// A record of where tasks were placed names a group, the only one where a central
-// master has all workers. Late binding leaves none: where a task ran is forgotten
-// with the process, and each unfinished one gets a new attempt and is probed for.
-// So a journal can be read under another policy than it was written under.
+// A record of a placement names a group; under a central master there is only one. Late
+// binding writes no such records: the process alone knows where its tasks run, and after
+// a restart each unfinished task gets a new attempt and is probed for. A journal can
+// therefore be read under another policy than the one it was written under.
 func (f *Frontend) restore(found *journal.Job) error {
 	j := f.owner.jobs.Restore(found.Submission)
 	m := j.Submit()
@@ -31,7 +31,7 @@ func (f *Frontend) restore(found *journal.Job) error {
 	return nil
 }
 
-// restored ends the reading of the journal.
+// restored is called when the journal has been read.
 func (f *Frontend) restored(rep *journal.Report) {
 	f.owner.dispatch.Step(&sched.Message{Kind: sched.Restored})
 	f.cancelUnfit()
@@ -46,7 +46,8 @@ func (f *Frontend) restored(rep *journal.Report) {
 	f.log.Debug("journal open", "took", rep.Took.Round(time.Millisecond))
 }
 
-// cancelUnfit ends the jobs of another policy's time that this one cannot run.
+// cancelUnfit cancels the jobs that were accepted under another policy and that this one
+// cannot run.
 func (f *Frontend) cancelUnfit() {
 	var unfit []*jobs.Job
 	for _, j := range f.owner.jobs.All() {
@@ -57,6 +58,6 @@ func (f *Frontend) cancelUnfit() {
 	slices.SortFunc(unfit, func(a, b *jobs.Job) int { return strings.Compare(a.Status.Job, b.Status.Job) })
 	for _, j := range unfit {
 		f.log.Error("a job of the journal cannot be run under this policy; it is cancelled", "job", j.Status.Job, "application", j.Submission.Request.App, "policy", f.policy.Name)
-		f.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: j.ID, Reason: fmt.Sprintf("the frontend was started again with policy %s, which runs sleep and exec tasks only", f.policy.Name)})
+		f.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: j.ID, Reason: fmt.Sprintf("the frontend was restarted with policy %s, which runs sleep and exec tasks only", f.policy.Name)})
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// RegisterFrontend notes where an application listens for messages; the answer means
-// that a restarted frontend will know it too.
+// RegisterFrontend registers where an application listens for messages. It returns when
+// the registration is on the disk, so that it survives a restart.
 func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address string) error {
 	if app == "" || len(app) > api.MaxKeyBytes {
 		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its name is empty or longer than %d bytes", api.MaxKeyBytes), Subject: fmt.Sprintf("application at %s", address), Next: "give it a name"}
 	}
-	forgotten, err := srv.listeners.Register(app, address)
+	evicted, err := srv.listeners.Register(app, address)
 	if err != nil {
 		return err
 	}
 	records := []journal.Record{{Kind: journal.AppAt, App: app, Socket: address}}
-	if forgotten != "" {
-		records = append(records, journal.Record{Kind: journal.AppAt, App: forgotten})
+	if evicted != "" {
+		records = append(records, journal.Record{Kind: journal.AppAt, App: evicted})
 	}
 	done := make(chan error, 1)
 	if err := srv.journal.Append(records, func(err error) { done <- err }); err != nil {
@@ -36,7 +36,7 @@ func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address 
 	}
 }
 
-// FrontendMessage passes a backend's message on to its application.
+// FrontendMessage queues a backend's message for its application.
 func (srv *schedulerService) FrontendMessage(_ context.Context, app string, task wire.TaskRef, status int32, message []byte) error {
 	return srv.listeners.Send(app, listeners.Message{Task: task, Status: status, Body: message})
 }

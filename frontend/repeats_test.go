@@ -10,9 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// A frontend that was started again probes for all that its journal owes, under
-// every policy that binds late; what ran meanwhile counts.
-func TestProbesAgainAfterARestart(t *testing.T) {
+// A restarted frontend probes for all unfinished tasks of its journal, under every policy
+// with late binding; results of tasks that ran meanwhile count.
+func TestReprobeAfterRestart(t *testing.T) {
 	for _, spec := range []string{"sparrow", "sparrow:cancel=yes", "peacock", "hawk", "eagle"} {
 		t.Run(spec, func(t *testing.T) {
 			k := newPublisher(t)
@@ -22,30 +22,29 @@ func TestProbesAgainAfterARestart(t *testing.T) {
 			k.enters(n, 0, 1)
 			w.submit(f, sleeps("job", 3, time.Hour))
 			n.AwaitGot(sched.Probe, 3)
-			deliver(n, f, 1, asks(f, "job", 0, 1))
+			deliver(n, f, 1, taskRequest(f, "job", 0, 1))
 			n.AwaitGot(sched.Launch, 1)
-			deliver(n, f, 2, asks(f, "job", 1, 1))
+			deliver(n, f, 2, taskRequest(f, "job", 1, 1))
 			n.AwaitGot(sched.Launch, 2)
-			reports(t, n, f, "job", 1, 1, sched.Done)
+			sendReport(t, n, f, "job", 1, 1, sched.Done)
 			probes := len(n.Got(sched.Probe))
-			f = w.againFrontend(f)
+			f = w.restartFrontend(f)
 			n.AwaitGot(sched.Probe, probes+2)
 			if s := f.state(t, "job"); s.Completed != 1 || s.Attempts != 5 || s.Running != 0 {
 				t.Errorf("after the restart: %+v", s)
 			}
-			reports(t, n, f, "job", 0, 1, sched.Done) // by the attempt of before
-			deliver(n, f, 3, asks(f, "job", 0, 2), asks(f, "job", 1, 2))
+			sendReport(t, n, f, "job", 0, 1, sched.Done) // by the attempt of before
+			deliver(n, f, 3, taskRequest(f, "job", 0, 2), taskRequest(f, "job", 1, 2))
 			if l := n.AwaitGot(sched.Launch, 3)[2].Msg; l.First != 2 || l.Attempt != 2 {
 				t.Errorf("launched %s", sched.Describe(&l))
 			}
-			reports(t, n, f, "job", 2, 2, sched.Done)
+			sendReport(t, n, f, "job", 2, 2, sched.Done)
 			w.done(f, "job")
 		})
 	}
 }
 
-// A journal is read under any policy: what groups held is owed by whoever has the
-// workers now, and the other way round.
+// A journal can be read under any policy, with a master for each group or a single one.
 func TestJournalOfAnotherPolicy(t *testing.T) {
 	k := newPublisher(t)
 	w := &world{t: t}
@@ -80,7 +79,7 @@ func TestJournalOfAnotherPolicy(t *testing.T) {
 		if m := list[len(list)-1].Msg; m.Count != 4 {
 			t.Errorf("%s: %s", next.spec, sched.Describe(&m))
 		}
-		deliver(n, f, uint64(next.attempt), asks(f, "job", 0, uint64(next.attempt)))
+		deliver(n, f, uint64(next.attempt), taskRequest(f, "job", 0, uint64(next.attempt)))
 		daemontest.Await(t, "a launch", func() bool {
 			return slices.ContainsFunc(n.Got(sched.Launch), func(it wireItem) bool { return it.Msg.Attempt == next.attempt })
 		})

@@ -58,8 +58,7 @@ func (o *owner) unknownJobs(b *wire.Batch) (unknown []sched.JobID) {
 	return unknown
 }
 
-// Reports accepts repeated reports over Thrift and answers when they are on the
-// disk.
+// Reports accepts repeated reports over Thrift and returns when they are on the disk.
 func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsReply, error) {
 	type answer struct {
 		reply wire.ReportsReply

@@ -50,7 +50,7 @@ func TestReportsByThrift(t *testing.T) {
 	if r, err := p.Reports(t.Context(), report(f, "unknown", 0, sched.Done)); err != nil || len(r.Unknown) != 1 || r.Unknown[0] != sched.NewJobID(f.cfg.ID, "unknown") {
 		t.Errorf("a report of an unknown job is answered %+v, %v", r, err)
 	}
-	f = w.againFrontend(f)
+	f = w.restartFrontend(f)
 	if s, err := f.Status(t.Context(), "job"); err != nil || s.State != api.StateFailed || s.Failed != 1 {
 		t.Errorf("after a restart: %+v, %v", s, err)
 	}
@@ -102,7 +102,7 @@ func TestReportsByNATS(t *testing.T) {
 	}
 }
 
-// Without NATS everything goes by Thrift.
+// Without NATS everything is sent by Thrift.
 func TestWithoutNATS(t *testing.T) {
 	w := &world{t: t}
 	w.master()
@@ -157,9 +157,9 @@ func TestNATSRestart(t *testing.T) {
 	all.Wait()
 }
 
-// A node that stops hands its tasks back, and a frontend gives them to others; a
+// A node that stops returns its tasks, and the frontend places them elsewhere; a
 // task lost three times has failed.
-func TestNodesThatStop(t *testing.T) {
+func TestNodesStop(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()

@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/master"
 )
 
-// A frontend that is stopped in the middle goes on after its restart: nothing is
+// A frontend that is stopped while jobs run resumes them after its restart: nothing is
 // lost, and nothing is launched twice although its master held its tasks all the
 // time.
 func TestFrontendRestart(t *testing.T) {
@@ -26,7 +26,7 @@ func TestFrontendRestart(t *testing.T) {
 		w.submit(f, sleeps(fmt.Sprint("job-", i), 5, 50*time.Millisecond))
 	}
 	daemontest.Await(t, "some have run and some wait", func() bool { s := m.state(t); return s.Launches >= 5 && s.QueuedShort >= 5 })
-	f = w.againFrontend(f)
+	f = w.restartFrontend(f)
 	for i := range 6 {
 		s := w.done(f, fmt.Sprint("job-", i))
 		if s.Attempts != 5 || s.Seconds <= 0 || s.Seconds > time.Since(began).Seconds()+0.01 || s.Ended < s.Submitted {
@@ -36,7 +36,7 @@ func TestFrontendRestart(t *testing.T) {
 	if l := m.state(t).Launches; l != 30 {
 		t.Errorf("%d launches of 30 tasks", l)
 	}
-	f = w.againFrontend(f)
+	f = w.restartFrontend(f)
 	s, err := f.Status(t.Context(), "job-3")
 	if err != nil || s.State != api.StateCompleted || s.Completed != 5 {
 		t.Errorf("an ended job after another restart: %+v, %v", s, err)
@@ -52,14 +52,14 @@ func TestFrontendRestart(t *testing.T) {
 	}
 }
 
-// The completion time of a job goes on over a restart.
+// The completion time of a job includes a restart.
 func TestResumedJobsAge(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()
 	w.submit(f, sleeps("old", 1, 0)) // held: there is no node
 	accepted := time.Now()
-	f = w.againFrontend(f)
+	f = w.restartFrontend(f)
 	age := time.Since(accepted).Seconds()
 	w.node(0, 1)
 	if s := w.done(f, "old"); s.Seconds < age || s.Seconds > s.Ended-s.Submitted+0.01 {
@@ -67,21 +67,21 @@ func TestResumedJobsAge(t *testing.T) {
 	}
 }
 
-// A data folder that was emptied is a frontend that nobody knows: its masters take
-// what it sends for new.
-func TestEmptiedFolder(t *testing.T) {
+// A frontend with an emptied data folder is new to its masters, which accept what it
+// sends as new.
+func TestEmptyDataFolder(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	w.node(0, 2)
 	f := w.frontend()
 	w.done(f, w.submit(f, sleeps("a", 20, 0)))
 	f.cfg.Data = t.TempDir()
-	f = w.againFrontend(f)
+	f = w.restartFrontend(f)
 	w.done(f, w.submit(f, sleeps("b", 20, 0)))
 }
 
 // Results that come while their frontend is down are kept by the nodes.
-func TestResultsWaitForTheirFrontend(t *testing.T) {
+func TestReportsDuringRestart(t *testing.T) {
 	for _, nats := range []bool{true, false} {
 		t.Run(fmt.Sprint("NATS ", nats), func(t *testing.T) {
 			w := &world{t: t}
@@ -103,8 +103,8 @@ func TestResultsWaitForTheirFrontend(t *testing.T) {
 	}
 }
 
-// A master that is restarted is sent what it is to hold, and launches nothing
-// that runs or has ended.
+// A restarted master is sent the tasks that it should hold, and launches none that run or
+// have ended.
 func TestMasterRestart(t *testing.T) {
 	w := newWorld(t)
 	m := w.master()
@@ -115,7 +115,7 @@ func TestMasterRestart(t *testing.T) {
 	}
 	daemontest.Await(t, "some run and some wait", func() bool { return m.state(t).QueuedShort >= 12 })
 	before := m.state(t)
-	m = w.again(m)
+	m = w.restart(m)
 	w.submit(f, sleeps("new", 2, 0))
 	for i := range 4 {
 		if s := w.done(f, fmt.Sprint("job-", i)); s.Attempts != 5 {
@@ -185,7 +185,7 @@ func TestMasterNeverReached(t *testing.T) {
 
 // A job that no group can run is held, is explained so, and is sent out when a worker
 // comes.
-func TestHeldUntilAWorkerComes(t *testing.T) {
+func TestUnplacedJob(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()
@@ -219,7 +219,7 @@ func TestCancel(t *testing.T) {
 		if s, err = f.Cancel(t.Context(), "job"); err != nil || s.State != api.StateCancelled {
 			t.Errorf("again: %+v, %v", s, err)
 		}
-		f = w.againFrontend(f)
+		f = w.restartFrontend(f)
 	}
 	_, err = f.Cancel(t.Context(), "unknown")
 	var e *api.Error

@@ -105,18 +105,18 @@ func TestEveryPolicyLive(t *testing.T) {
 			c.allDone(ids)
 
 			ids = c.submitMix("frontend", 6)
-			c.fronts[1] = c.againFrontend(c.fronts[1])
+			c.fronts[1] = c.restartFrontend(c.fronts[1])
 			c.allDone(ids)
 
 			ids = c.submitMix("master", 6)
-			c.master = c.again(c.master)
+			c.master = c.restart(c.master)
 			c.allDone(ids)
 		})
 	}
 }
 
 // Status shows what runs, and where, under every policy; cancelling ends it everywhere.
-func TestEveryPolicyTells(t *testing.T) {
+func TestEveryPolicyStatus(t *testing.T) {
 	for _, spec := range rivals {
 		t.Run(spec, func(t *testing.T) {
 			c := newCluster(t, spec)
@@ -142,7 +142,7 @@ func TestEveryPolicyTells(t *testing.T) {
 	}
 }
 
-// logOf asks for what the first task of a job wrote.
+// logOf returns the output of the first task of a job.
 func logOf(job string) wire.LogRequest {
 	return wire.LogRequest{Job: job, Stream: "stdout", Limit: 1 << 10}
 }

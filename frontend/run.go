@@ -7,8 +7,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/notice"
 )
 
-// Run serves until ctx is done and returns when everything it started has ended.
-// The error is what ended it before. It may be called once.
+// Run serves until ctx is done and returns when everything that it started has ended.
+// The error is the failure that ended it earlier. It may be called once.
 func (f *Frontend) Run(ctx context.Context) error {
 	return f.life.Run(ctx, daemon.Parts{
 		Connect: f.connectNotices,
@@ -17,7 +17,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 	})
 }
 
-// connectNotices subscribes to reports and has acknowledgements published.
+// connectNotices subscribes to report notices and sets how acknowledgements are published.
 func (f *Frontend) connectNotices() error {
 	conn, err := f.life.Notices(f.cfg.NATS, f.cfg.ID)
 	if conn == nil || err != nil {

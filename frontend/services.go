@@ -36,7 +36,7 @@ func ask[T any](ctx context.Context, srv *schedulerService, tried string, questi
 	return daemon.Ask(ctx, srv.mailbox, tried, func() T { return question(srv.owner) })
 }
 
-// listen opens the ports; callers are answered once Run runs.
+// listen opens the ports; calls are served once Run runs.
 func (f *Frontend) listen() (err error) {
 	f.schedulerServer, err = f.life.Listen(wire.WithApplications(wire.SchedulerProcessor(f.service), &f.applications), server.Options{
 		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.SubmitMaxFrame,
@@ -56,16 +56,16 @@ func (f *Frontend) listen() (err error) {
 	return err
 }
 
-// Deliver accepts messages of a master, and under policies that bind tasks late of
-// nodes and other frontends. A peer that is not on the membership yet is to try again
-// while the membership is asked for.
+// Deliver accepts messages of a master and, under policies that bind tasks late, of nodes
+// and other frontends. A peer that is not on the membership yet receives an error that
+// asks it to retry, while the membership is refreshed.
 func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return f.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
 		if err := f.owner.dispatch.Unknown(b); err != nil {
 			return "", err
 		}
 		if err := f.post(func() { f.owner.dispatch.Deliver(b) }); err != nil {
-			return "", f.mailbox.Refusal(err, "taking messages of "+b.Sender.String())
+			return "", f.mailbox.Refusal(err, "accepting messages of "+b.Sender.String())
 		}
 		return "", nil
 	})

@@ -15,41 +15,40 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// listLimit is how many jobs a list shows when its caller names no number, and
-// at most.
+// Jobs in a list: without a limit of the caller, and at most.
 const (
 	listDefault = 100
 	listLimit   = 10_000
 )
 
-// listQueries is how many jobs of a list the masters are queried for at a time.
+// listQueries is for how many jobs of a list the masters are queried at a time.
 const listQueries = 16
 
-// seen is a job as its status shows it.
-type seen struct {
+// jobSummary is the state of a job from which its status is shown.
+type jobSummary struct {
 	status api.Status
-	app    string // that its tasks need a backend of, "" for none
-	bound  int    // tasks that were launched from here without a master, and have no result yet
+	app    string // the application whose backends its tasks need, "" for none
+	bound  int    // tasks that this frontend launched without a master and that have no result yet
 	known  bool
 }
 
-// see returns what is known of a job, zero when it knows nothing.
-func (o *owner) see(id sched.JobID) seen {
+// summary returns the summary of a job in memory, the zero one for an unknown job.
+func (o *owner) summary(id sched.JobID) jobSummary {
 	j := o.jobs.Known(id)
 	if j == nil {
-		return seen{}
+		return jobSummary{}
 	}
-	s := seen{status: j.Status, app: j.App(), known: true}
+	s := jobSummary{status: j.Status, app: j.App(), known: true}
 	if v, _ := o.dispatch.JobView(id, 0); v.Late {
 		s.bound = v.Bound
 	}
 	return s
 }
 
-// look returns what is known of a job, in memory or in the journal.
-func (srv *schedulerService) look(ctx context.Context, tried, name string) (seen, error) {
+// lookUp returns the summary of a job, from memory or from the journal.
+func (srv *schedulerService) lookUp(ctx context.Context, tried, name string) (jobSummary, error) {
 	id := sched.NewJobID(srv.cfg.ID, name)
-	s, err := ask(ctx, srv, fmt.Sprintf("%s job %q", tried, name), func(o *owner) seen { return o.see(id) })
+	s, err := ask(ctx, srv, fmt.Sprintf("%s job %q", tried, name), func(o *owner) jobSummary { return o.summary(id) })
 	if err == nil && !s.known {
 		s.status, err = srv.endedStatus(id, name)
 	}
@@ -58,16 +57,16 @@ func (srv *schedulerService) look(ctx context.Context, tried, name string) (seen
 
 // Status returns the status of a job; the masters are queried for its running tasks.
 func (srv *schedulerService) Status(ctx context.Context, name string) (api.Status, error) {
-	s, err := srv.look(ctx, "looking up", name)
+	s, err := srv.lookUp(ctx, "looking up", name)
 	if err == nil {
 		srv.running(ctx, &s)
 	}
 	return s.status, err
 }
 
-// running completes the status of an unfinished job with its running tasks: those that
-// are bound from here, and those of the masters' answers.
-func (srv *schedulerService) running(ctx context.Context, s *seen) []wire.JobView {
+// running adds the running tasks to the status of an unfinished job: those bound from
+// here and those that the masters report.
+func (srv *schedulerService) running(ctx context.Context, s *jobSummary) []wire.JobView {
 	if s.status.State.Ended() {
 		return nil
 	}
@@ -82,17 +81,18 @@ func (srv *schedulerService) running(ctx context.Context, s *seen) []wire.JobVie
 	return views
 }
 
-// List returns the newest jobs first. All masters together are queried for no longer
-// than dispatch.QueryTimeout; what one does not answer in time is shown as not running.
+// List returns the jobs, newest first. The queries of all masters together take no longer
+// than dispatch.QueryTimeout; tasks of a master that does not answer in time are shown as
+// not running.
 func (srv *schedulerService) List(ctx context.Context, limit int) ([]api.Status, error) {
 	if limit <= 0 {
 		limit = listDefault
 	}
-	list, err := ask(ctx, srv, "listing jobs", (*owner).seeAll)
+	list, err := ask(ctx, srv, "listing jobs", (*owner).summaries)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b seen) int {
+	slices.SortFunc(list, func(a, b jobSummary) int {
 		return cmp.Or(cmp.Compare(b.status.Submitted, a.status.Submitted), strings.Compare(a.status.Job, b.status.Job))
 	})
 	list = list[:min(limit, listLimit, len(list))]
@@ -115,16 +115,16 @@ func (srv *schedulerService) List(ctx context.Context, limit int) ([]api.Status,
 	return statuses, nil
 }
 
-func (o *owner) seeAll() []seen {
+func (o *owner) summaries() []jobSummary {
 	all := o.jobs.All()
-	list := make([]seen, len(all))
+	list := make([]jobSummary, len(all))
 	for i, j := range all {
-		list[i] = o.see(j.ID)
+		list[i] = o.summary(j.ID)
 	}
 	return list
 }
 
-// Wait answers when the job has ended or the time is up.
+// Wait returns the status of a job when the job has ended or the timeout has passed.
 func (srv *schedulerService) Wait(ctx context.Context, name string, timeout time.Duration) (api.Status, error) {
 	id, tried := sched.NewJobID(srv.cfg.ID, name), fmt.Sprintf("waiting for the end of job %q", name)
 	done := make(chan api.Status, 1)
@@ -153,20 +153,20 @@ func (srv *schedulerService) Wait(ctx context.Context, name string, timeout time
 	case <-srv.stopping:
 		return api.Status{}, srv.mailbox.Stopping(tried)
 	}
-	srv.leaveEnd(id, done)
+	srv.stopWaiting(id, done)
 	return srv.Status(context.WithoutCancel(ctx), name)
 }
 
-// leaveEnd removes a caller that has waited long enough for the end of a job.
-func (srv *schedulerService) leaveEnd(id sched.JobID, done chan api.Status) {
+// stopWaiting removes a caller that no longer waits for the end of a job.
+func (srv *schedulerService) stopWaiting(id sched.JobID, done chan api.Status) {
 	srv.postUnbounded(func() {
 		if j := srv.owner.jobs.Get(id); j != nil {
-			j.LeaveEnd(done)
+			j.StopWaiting(done)
 		}
 	})
 }
 
-// Cancel ends a job at once; what is queued of it is dropped and what runs is
+// Cancel ends a job at once: its queued tasks are dropped and its running tasks are
 // killed. Cancelling a job that has ended changes nothing.
 func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Status, error) {
 	if v, ok := srv.applications.Cancel(name, "cancelled by its user"); ok {
@@ -199,7 +199,7 @@ func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Statu
 	}
 }
 
-// endedStatus looks for a job among those that ended longer ago.
+// endedStatus looks a job up in the journal, which keeps ended jobs longer than memory.
 func (srv *schedulerService) endedStatus(id sched.JobID, name string) (api.Status, error) {
 	known, err := srv.journal.Lookup(id)
 	if err != nil {
@@ -212,8 +212,8 @@ func (srv *schedulerService) endedStatus(id sched.JobID, name string) (api.Statu
 	return known.Ended.Status, nil
 }
 
-// Nodes returns every group with its nodes; one whose master is away is shown
-// empty.
+// Nodes returns every group with its nodes. A group whose master cannot be reached has
+// none.
 func (srv *schedulerService) Nodes(ctx context.Context) ([]api.MasterState, error) {
 	return srv.owner.dispatch.MasterStates(ctx), nil
 }

@@ -45,8 +45,8 @@ func TestWait(t *testing.T) {
 	all.Wait()
 }
 
-// A frontend that stops lets its callers go at once.
-func TestWaitersLeaveWithTheFrontend(t *testing.T) {
+// A stopping frontend answers waiting callers at once.
+func TestWaitAtAStoppingFrontend(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()

@@ -18,8 +18,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Submit accepts a job: it answers when the job is on the disk, while the core
-// distributes it already. The same key again is the same job.
+// Submit accepts a job. It returns when the job is on the disk; meanwhile the core already
+// distributes it. A second submission under the same key is the same job.
 func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
 	sub, err := srv.prepare(r)
 	if err != nil {
@@ -52,7 +52,7 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	}
 }
 
-// prepare completes a request, and refuses what can never run here.
+// prepare completes a request, and refuses a job that can never run here.
 func (srv *schedulerService) prepare(r *api.Request) (*journal.Submission, error) {
 	if r.Key == "" {
 		r.Key = ulid.Make().String()
@@ -74,8 +74,8 @@ func (srv *schedulerService) prepare(r *api.Request) (*journal.Submission, error
 }
 
 // unfitReason returns why the policy cannot run a job, nil when it can. Processes of
-// applications serve the workers of groups only: under the other policies any
-// worker runs any task, and kairos stops tasks in the middle.
+// applications serve only workers that belong to a group: under the other policies any
+// worker may run any task, and kairos suspends running tasks.
 func unfitReason(p *sched.Policy, r *api.Request) error {
 	if !p.SingleMaster() || jobs.Needs(r) == "" {
 		return nil
@@ -96,9 +96,9 @@ type submissions struct {
 	fail     func(error) // ends the daemon
 }
 
-// accept enters a job, unless its key is known. answer is called once: when the
-// acceptance is on the disk, or with the reason why it is refused. The core
-// distributes the job meanwhile.
+// accept submits a job to the core, unless its key is known. answer is called once: when
+// the acceptance is on the disk, or with the reason of the refusal. Meanwhile the core
+// distributes the job.
 func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool, err error)) {
 	if j := s.jobs.Known(sub.Job); j != nil {
 		if j.Durable {
@@ -108,7 +108,7 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 		j.WaitAccepted(func(err error) { answer(true, err) })
 		return
 	}
-	if err := s.room(sub); err != nil {
+	if err := s.admit(sub); err != nil {
 		answer(false, err)
 		s.refused.Inc()
 		return
@@ -131,8 +131,8 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 	s.dispatch.Step(&m)
 }
 
-// room returns why a job has no place beside the unfinished ones, nil when it has.
-func (s *submissions) room(sub *journal.Submission) error {
+// admit returns an error if a job would exceed the limit of unfinished tasks.
+func (s *submissions) admit(sub *journal.Submission) error {
 	n, more := s.dispatch.Owed().Tasks, len(sub.Request.Tasks)
 	if n+more <= s.maxTasks {
 		return nil
@@ -149,8 +149,8 @@ func (s *submissions) room(sub *journal.Submission) error {
 }
 
 // accepted is called when the acceptance of a job is on the disk, or could not be
-// written: then the daemon ends, as its core distributes a job that would be unknown
-// after a restart.
+// written. In that case the daemon ends, because its core distributes a job that would
+// be unknown after a restart.
 func (s *submissions) accepted(j *jobs.Job, err error) {
 	if err != nil {
 		s.fail(err)

@@ -176,8 +176,8 @@ func TestClass(t *testing.T) {
 	}
 }
 
-// Submissions without a key get one that can be asked for.
-func TestKeyIsGiven(t *testing.T) {
+// A submission without a key is assigned one.
+func TestGeneratedKey(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	w.node(0, 1)

@@ -269,7 +269,7 @@ func TestTraceRatio(t *testing.T) {
 	for i := range 40 {
 		w.submit(f, sleeps(fmt.Sprintf("job-%02d", i), 3, 0))
 	}
-	f = w.againFrontend(f)
+	f = w.restartFrontend(f)
 	w.node(0, 4)
 	for i := range 40 {
 		w.done(f, fmt.Sprintf("job-%02d", i))

@@ -15,8 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// world is a cluster in this process, every port a free one, to which a test adds
-// what it needs.
+// world is a cluster in this process, on free ports, to which a test adds daemons.
 type world struct {
 	t       testing.TB
 	nats    *notice.Embedded // nil: none
@@ -66,8 +65,8 @@ func (w *world) runMaster(cfg master.Config) *masterOf {
 	return &masterOf{m, cfg, p}
 }
 
-// again starts a master anew where it was.
-func (w *world) again(m *masterOf) *masterOf {
+// restart restarts a master at its address.
+func (w *world) restart(m *masterOf) *masterOf {
 	w.t.Helper()
 	m.process.Stop()
 	return w.runMaster(m.cfg)
@@ -143,8 +142,8 @@ func (w *world) runFrontend(cfg frontend.Config) *frontOf {
 	return &frontOf{f, f.Scheduler(), cfg, daemontest.Run(w.t, f)}
 }
 
-// againFrontend starts a frontend anew, with its data and where it was.
-func (w *world) againFrontend(f *frontOf) *frontOf {
+// restartFrontend restarts a frontend with its data, at its addresses.
+func (w *world) restartFrontend(f *frontOf) *frontOf {
 	w.t.Helper()
 	f.process.Stop()
 	return w.runFrontend(f.cfg)

@@ -48,7 +48,7 @@ func (o *actions) sendMaster(a *sched.Action) {
 	}
 	m := o.masters.list[a.To.ID]
 	if m.incarnation == 0 {
-		return // not registered there: MasterUp sends again what is still owed
+		return // not registered there: after MasterUp the core resends what is owed
 	}
 	it := wire.Item{From: o.opts.Self, To: addrmap.MasterRef(int(a.To.ID)), Msg: a.Msg}
 	if a.Msg.Kind == sched.Tasks {
@@ -61,8 +61,8 @@ func (o *actions) sendMaster(a *sched.Action) {
 }
 
 // sendWorker queues a message for a worker, with the payloads of the task that is
-// launched there. One for a worker that is not on the membership is dropped: the core
-// learns of its absence by the next members.
+// launched there. A message for a worker that is not on the membership is dropped: the core
+// learns of the loss from the next Members.
 func (o *actions) sendWorker(a *sched.Action) {
 	to, ok := o.opts.Addrs.Ref(a.To)
 	if !ok {
@@ -82,7 +82,7 @@ func (o *actions) sendWorker(a *sched.Action) {
 // sendFrontends queues a message for all other frontends.
 func (o *actions) sendFrontends(a *sched.Action) {
 	copies := 0
-	for name := range o.peers.others { // each has a link of its own: their order means nothing
+	for name := range o.peers.others { // each has its own link, so the order does not matter
 		if o.peers.links.Queue(&wire.Item{From: o.opts.Self, To: frontendRef(name), Msg: a.Msg}) {
 			copies++
 		}

@@ -18,7 +18,7 @@ type core struct {
 	timers  *runloop.Timers
 }
 
-// Process is this process as other daemons know it.
+// Process identifies this process to other daemons.
 type Process struct {
 	Incarnation int64
 	Internal    string // where it serves other daemons
@@ -33,7 +33,7 @@ func newCore(o Options) *core {
 	return c
 }
 
-// Step steps a message into the core that only its shell can send.
+// Step steps a message into the core that no peer can send.
 func (c *core) Step(m *sched.Message) { c.stepFrom(sched.Addr{}, m) }
 
 // StepReport steps a message of a worker.
@@ -56,7 +56,7 @@ func (c *core) JobView(job sched.JobID, tasks int) (v sched.JobView, ok bool) {
 	return c.opts.Core.JobView(job, tasks)
 }
 
-// Metrics are those of a dispatcher.
+// Metrics are the metrics of a dispatcher.
 type Metrics struct {
 	ignored  prometheus.Counter
 	reprobed prometheus.Counter

@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Jobs is what messages to masters and workers need of the jobs. It is called by
+// Jobs provides what messages to masters and workers contain of the jobs. It is called by
 // the owner goroutine.
 type Jobs interface {
 	// Persist is called for each record of the core, in order.
@@ -26,7 +26,7 @@ type Jobs interface {
 	// Launching is called for each task that is launched at a worker without a master,
 	// and returns the trace context of its attempt.
 	Launching(m *sched.Message, at wire.Ref) api.Trace
-	// Name returns a job as its user names it.
+	// Name returns the user's name of a job.
 	Name(job sched.JobID) string
 }
 
@@ -36,7 +36,7 @@ type Options struct {
 	Policy     sched.Policy
 	Core       sched.DistributorCore // of the policy
 	Masters    []string              // host:port, by group
-	MasterLost time.Duration         // without an answer of a master
+	MasterLost time.Duration         // how long a master may not answer before it counts as lost
 	// ReprobeAfter is how long a worker may take to ask for a task of a stale job, the
 	// first time: ReprobeAfter, shorter in tests.
 	ReprobeAfter time.Duration
@@ -49,13 +49,13 @@ type Options struct {
 	Metrics  *Metrics
 
 	Jobs  Jobs
-	Post  func(do func()) // runs do on the owner goroutine; a stopped one ignores it
+	Post  func(do func()) // runs do on the owner goroutine; ignored once the daemon has stopped
 	Ready func()          // called when the masters were announced to the core
 }
 
-// Dispatcher is the distributor core with its links. Unless a method says otherwise
-// it belongs to the owner goroutine. New makes it, Open its links; Close must
-// follow.
+// Dispatcher is the distributor core with its links. Unless documented otherwise, its
+// methods belong to the owner goroutine. New creates it and Open opens its links; the
+// caller must call Close.
 type Dispatcher struct {
 	*core
 	*queries
@@ -66,7 +66,7 @@ type Dispatcher struct {
 	follower     *membership.Follower // of the first master
 }
 
-// New returns a dispatcher without links: what its core sends is dropped.
+// New returns a dispatcher without links: messages of its core are dropped.
 func New(o Options) (*Dispatcher, error) {
 	c := newCore(o)
 	d := &Dispatcher{core: c, reservations: newReservations(c), peers: newPeers(c)}
@@ -81,21 +81,20 @@ func New(o Options) (*Dispatcher, error) {
 	return d, nil
 }
 
-// Open makes the links of a process of this frontend, which serves other daemons
-// and applications at the addresses.
+// Open opens the links of this process.
 func (d *Dispatcher) Open(p Process) error {
 	d.process = p
 	d.peers.openLinks()
 	return d.masters.openLinks()
 }
 
-// Close closes the links. Messages that wait are lost.
+// Close closes the links. Queued messages are lost.
 func (d *Dispatcher) Close() error {
 	return errors.Join(d.masters.closeLinks(), d.peers.close(), d.masters.close())
 }
 
 // Run sends hellos to the masters and follows the membership, where the policy has one,
-// until ctx is done. It is not for the owner goroutine.
+// until ctx is done. It must not be called on the owner goroutine.
 func (d *Dispatcher) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, m := range d.masters.list {
@@ -110,7 +109,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Flush sends what the batch of the owner goroutine decided.
+// Flush sends the messages that were queued during a batch of the owner goroutine.
 func (d *Dispatcher) Flush() {
 	d.masters.flush()
 	d.peers.links.Flush()

@@ -17,20 +17,20 @@ type explanations struct {
 	reservations *reservations
 }
 
-// Explain returns why the tasks of a job that are at no worker are not, and lists those
-// that were launched without a master, at most so many.
+// Explain returns why tasks of a job are at no worker, and lists the tasks that were
+// launched without a master, at most most of them.
 func (e *explanations) Explain(job sched.JobID, most int) (why []string, tasks []api.TaskStatus) {
 	v, _ := e.JobView(job, most)
 	switch {
 	case v.Late:
 		return e.bindingSentences(e.reservations.of(job), &v), e.boundTasks(&v)
 	case v.Unbound > 0:
-		why = []string{fmt.Sprintf("%d of its tasks are held at frontend %s: %s They go out as soon as one has.", v.Unbound, e.opts.Self.Name, e.heldBecause(v.App))}
+		why = []string{fmt.Sprintf("%d of its tasks are held at frontend %s: %s They are placed as soon as one has.", v.Unbound, e.opts.Self.Name, e.heldBecause(v.App))}
 	}
 	return why, nil
 }
 
-// BoundTo returns the node that was sent a task from here, "" for none.
+// BoundTo returns the node that this frontend sent a task to, "" for none.
 func (e *explanations) BoundTo(job sched.JobID, task int32) string {
 	v, _ := e.JobView(job, int(sched.MaxTasks))
 	i := slices.IndexFunc(v.Tasks, func(b sched.TaskView) bool { return b.Task == task })
@@ -41,7 +41,7 @@ func (e *explanations) BoundTo(job sched.JobID, task int32) string {
 	return at.Name
 }
 
-// heldBecause returns why the tasks of a job are placed nowhere.
+// heldBecause returns why the tasks of a job cannot be placed.
 func (e *explanations) heldBecause(app string) string {
 	work := "the built-in backends"
 	if app != "" {
@@ -53,26 +53,26 @@ func (e *explanations) heldBecause(app string) string {
 	return fmt.Sprintf("no group that can be reached has a live worker for %s.", work)
 }
 
-// bindingSentences returns what late binding has come to for a job.
+// bindingSentences describes the state of late binding for a job.
 func (e *explanations) bindingSentences(r Reservations, v *sched.JobView) []string {
 	switch {
 	case v.Unbound == 0:
 		return []string{fmt.Sprintf("All of its %d unfinished tasks are at workers.", v.Bound)}
 	case v.NoWorker:
-		return []string{fmt.Sprintf("%d of its tasks wait at frontend %s: no worker is registered. Workers are asked as soon as one is.", v.Unbound, e.opts.Self.Name)}
+		return []string{fmt.Sprintf("%d of its tasks wait at frontend %s: no worker is registered. Workers are probed as soon as one is.", v.Unbound, e.opts.Self.Name)}
 	}
-	probes := fmt.Sprintf("%d of its tasks are bound to no worker yet: %d reservations went out to %d live workers, and %d questions for a task have come back.",
-		v.Unbound, r.Sent, len(e.peers.members), r.Asked)
+	probes := fmt.Sprintf("%d of its tasks are bound to no worker yet: %d reservations went out to %d live workers, and %d requests for a task have come back.",
+		v.Unbound, r.Sent, len(e.peers.members), r.Requests)
 	if r.Rejected > 0 {
-		probes += fmt.Sprintf(" %d were turned away by workers with long work and went on to others.", r.Rejected)
+		probes += fmt.Sprintf(" %d were rejected by workers with long work and sent to others.", r.Rejected)
 	}
-	if r.Again > 0 {
-		probes += fmt.Sprintf(" Daemons came or went, and no worker had asked for long: it was probed for again, %d times.", r.Again)
+	if r.Reprobes > 0 {
+		probes += fmt.Sprintf(" Daemons came or went and no worker requested a task for a while: it was probed for again, %d times.", r.Reprobes)
 	}
-	return []string{probes, "A worker asks when the reservation's turn has come in its own queue. More workers, or less work at those that hold its reservations, would start them sooner."}
+	return []string{probes, "A worker requests a task when its queue reaches the reservation. More workers, or less work at those that hold its reservations, would start them sooner."}
 }
 
-// boundTasks lists the tasks that are at workers.
+// boundTasks lists the tasks that are bound to workers.
 func (e *explanations) boundTasks(v *sched.JobView) []api.TaskStatus {
 	tasks := make([]api.TaskStatus, 0, len(v.Tasks))
 	for _, b := range v.Tasks {
@@ -85,10 +85,8 @@ func (e *explanations) boundTasks(v *sched.JobView) []api.TaskStatus {
 	return tasks
 }
 
-// WaitSentences returns what the masters hold of an unfinished job and what it waits
-// for there.
-//
-// It may be called from anywhere.
+// WaitSentences returns which tasks of an unfinished job the masters hold and what they
+// wait for. It may be called from anywhere.
 func (e *explanations) WaitSentences(s *api.Status, views []wire.JobView) []string {
 	queued := 0
 	for i := range views {
@@ -103,9 +101,9 @@ func (e *explanations) WaitSentences(s *api.Status, views []wire.JobView) []stri
 		g := &views[i].Share
 		switch {
 		case !g.Reachable && e.opts.Policy.Central:
-			why = append(why, "The central master cannot be reached; what it held is sent to it again when it is back.")
+			why = append(why, "The central master cannot be reached; its tasks are sent to it again when it is back.")
 		case !g.Reachable:
-			why = append(why, fmt.Sprintf("The master of group %d cannot be reached; what it held is distributed again when it stays away.", g.Group))
+			why = append(why, fmt.Sprintf("The master of group %d cannot be reached; its tasks are distributed again if it stays away.", g.Group))
 		case g.Queued > 0:
 			why = append(why, e.queueSentence(s.Class, g))
 		}
@@ -113,8 +111,8 @@ func (e *explanations) WaitSentences(s *api.Status, views []wire.JobView) []stri
 	return why
 }
 
-// queueSentence returns in which order the tasks of a job wait that a master holds, and
-// what would start them sooner, in the words of the policy.
+// queueSentence returns the policy's sentence about tasks that wait at a master: in which
+// order they are served, and what would start them sooner.
 func (e *explanations) queueSentence(class string, g *api.GroupShare) string {
 	w := sched.Waiting{
 		Place: fmt.Sprintf("Group %d", g.Group), Queued: g.Queued, QueuedAll: [...]int{sched.Short: g.AheadShort, sched.Long: g.AheadLong},

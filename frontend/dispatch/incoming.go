@@ -9,16 +9,15 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Unknown returns why a batch of a peer cannot be stepped yet, nil when it can: the
-// peer is not on the membership, which is then asked for at once. It may be called
-// from anywhere.
+// Unknown returns an error if the sender of a batch is not on the membership yet, and has
+// the membership refreshed at once. It may be called from anywhere.
 func (d *Dispatcher) Unknown(b *wire.Batch) error {
 	if !d.opts.Policy.SingleMaster() || b.Sender.Role == sched.Master || d.peers.sessions.Status(b.Sender, b.Incarnation) != protocol.Unknown {
 		return nil
 	}
 	d.follower.RefreshNow()
 	return &api.Error{Problem: api.Busy, What: "it is not on the membership that this frontend has", Subject: b.Sender.String(), Tried: "accepting its messages at frontend " + d.opts.Self.Name,
-		Next: "try again, the membership is being asked for; should that last, see whether its master has it: `pigeon nodes`", RetryAfter: 10 * time.Millisecond}
+		Next: "try again, the membership is being refreshed; if the error persists, check with `pigeon nodes` whether the master lists it", RetryAfter: 10 * time.Millisecond}
 }
 
 // Deliver steps the messages of another daemon.
@@ -31,8 +30,8 @@ func (d *Dispatcher) Deliver(b *wire.Batch) {
 	}
 }
 
-// deliverPeer steps the messages of a node or of another frontend. Those of a process
-// that has left since, and of slots without a number, are ignored.
+// deliverPeer steps the messages of a node or of another frontend. Messages
+// of a process that has left since, and of slots without a number, are ignored.
 func (d *Dispatcher) deliverPeer(b *wire.Batch) {
 	if d.peers.sessions.Status(b.Sender, b.Incarnation) != protocol.Current {
 		d.opts.Metrics.ignored.Inc()

@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// connect makes the connections to the masters; the first call dials.
+// connect creates the connections to the masters; the first call dials.
 func (s *masters) connect() error {
 	for g, address := range s.opts.Masters {
 		pool, err := client.New(client.Options{Name: fmt.Sprintf("master of group %d", g), Address: address, MaxConns: 8, BackoffMax: 200 * time.Millisecond})
@@ -24,7 +24,7 @@ func (s *masters) connect() error {
 	return nil
 }
 
-// openLinks makes the queues of messages to the masters.
+// openLinks opens the links to the masters.
 func (s *masters) openLinks() error {
 	for _, m := range s.list {
 		l, err := link.New(m.peer, link.Options{
@@ -42,8 +42,8 @@ func (s *masters) openLinks() error {
 	return nil
 }
 
-// refusedBy is called when a master will never accept some messages: the next hello
-// registers this frontend anew, and what the master should hold is sent again.
+// refusedBy is called when a master has refused messages for good. The next hello
+// registers this frontend again, and the tasks that the master should hold are resent.
 func (s *masters) refusedBy(m *master, messages int, why error) {
 	s.opts.Log.Error("a master refused messages", "group", m.group, "messages", messages, "error", why)
 	m.incarnation = 0
@@ -65,7 +65,7 @@ func (s *masters) close() (err error) {
 	return err
 }
 
-// flush queues what the batch decided.
+// flush sends the messages that were queued during a batch.
 func (s *masters) flush() {
 	for _, m := range s.dirty {
 		m.flush(s.opts.Log)

@@ -20,12 +20,13 @@ import (
 // helloEvery is the time between two hellos to each master: the heartbeat.
 const helloEvery = time.Second
 
-// helloRetry is the pause after a hello without an answer, plus up to as much by chance.
+// helloRetry is the pause after a hello without an answer; a random time of up to as much
+// is added.
 const helloRetry = helloEvery / 10
 
-// silentFor is how long a master may not have answered before this frontend assumes that
-// it is off the membership there. Less than masters take (10 s), since probing again
-// costs little and a loss that goes unnoticed costs a job.
+// silentFor is how long a master may fail to answer before this frontend assumes that the
+// master has removed it from the membership. Masters wait longer (10 s), but probing
+// again costs little, and a removal that is not noticed costs a job.
 const silentFor = 3 * time.Second
 
 // mastersWait is how long a starting frontend waits for all masters before it
@@ -38,38 +39,37 @@ type master struct {
 	address     string
 	pool        *client.Pool
 	peer        *wire.PeerClient
-	incarnation int64 // 0: never reached
+	incarnation int64 // 0: not registered there
 	epoch       uint64
 	serves      []string
 	up          bool // MasterUp was stepped
 	contact     protocol.Contact
 	lastHeard   time.Time     // its last answer, or the start
-	early       []*wire.Batch // of an incarnation that is not known yet
-	out         *link.Link    // numbers its batches within this process, so it stays for good
+	early       []*wire.Batch // from an incarnation that is not known yet
+	out         *link.Link    // kept until Close, as it numbers the batches of this process
 	pending     []wire.Item
 }
 
-// masters are the masters of all groups. All of them and their fields belong to the
-// owner goroutine, but for what never changes.
+// masters are the masters of all groups. Fields that change belong to the owner goroutine.
 type masters struct {
 	*core
 	peers *peers
 	list  []*master // by group; it never changes
-	known bool      // the masters were announced to the core
-	dirty []*master // with items to send after the batch
+	known bool      // the masters have been announced to the core
+	dirty []*master // masters with pending items
 }
 
 func (m *master) addr() sched.Addr {
 	return sched.Addr{Role: sched.Master, ID: int32(m.group)} //nolint:gosec // 15 bits
 }
 
-// flush queues what the batch decided. A link that accepts nothing is to a
-// process that has ended; the next hello finds the new one.
+// flush sends the pending items. A stale link leads to a process that has ended; the
+// next hello finds its successor.
 func (m *master) flush(log *slog.Logger) {
 	items := m.pending
 	m.pending = nil
 	if err := m.out.Send(items...); err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
-		log.Error("messages to a master were not taken; this frontend registers there anew", "group", m.group, "messages", len(items), "error", err)
+		log.Error("messages to a master were not accepted; this frontend registers there again", "group", m.group, "messages", len(items), "error", err)
 		m.incarnation = 0
 	}
 }
@@ -101,7 +101,7 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 		s.opts.Log.Error("a master refused this frontend", "group", m.group, "address", m.address, "error", reply.Problem)
 	}
 	if err == nil && reply.Group != m.group {
-		err = fmt.Errorf("the master at %s is of group %d, the configuration has it at place %d of masters", m.address, reply.Group, m.group)
+		err = fmt.Errorf("the master at %s is of group %d, but the setting masters lists it as group %d", m.address, reply.Group, m.group)
 		s.opts.Log.Error("a master is of another group", "error", err)
 	}
 	if err == nil {
@@ -121,7 +121,7 @@ func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 		return
 	}
 	now := time.Now()
-	silent := now.Round(0).Sub(m.lastHeard.Round(0)) // a machine that sleeps stops its other clock
+	silent := now.Round(0).Sub(m.lastHeard.Round(0)) // by the wall clock: the monotonic clock stops while a machine sleeps
 	m.lastHeard = now
 	m.contact.Answered(s.opts.Clock.Now())
 	if silent >= silentFor {
@@ -184,8 +184,8 @@ func (s *masters) announce() {
 	s.opts.Ready()
 }
 
-// announceUp steps a master into the core, unless the policy has none and it is only
-// the daemon that publishes the membership.
+// announceUp steps a master into the core, unless the policy has no master core and the
+// daemon only publishes the membership.
 func (s *masters) announceUp(m *master) {
 	m.up = true
 	if s.opts.Policy.NewMaster == nil {
@@ -197,24 +197,24 @@ func (s *masters) announceUp(m *master) {
 // announceLost steps the loss of a master into the core.
 func (s *masters) announceLost(m *master) {
 	if s.opts.Policy.NewMaster == nil {
-		s.opts.Log.Warn("the master that publishes the membership cannot be reached: nodes that come or go are not noticed", "address", m.address, "after", s.opts.MasterLost)
+		s.opts.Log.Warn("the master that publishes the membership cannot be reached: changes of the membership are not noticed", "address", m.address, "after", s.opts.MasterLost)
 		return
 	}
 	s.opts.Log.Warn("group without a master: its tasks are distributed again", "group", m.group, "address", m.address, "after", s.opts.MasterLost)
 	s.Step(&sched.Message{Kind: sched.MasterLost, Peer: m.addr()})
 }
 
-// maxEarly bounds the batches that are kept of a master whose answer to our hello
-// was not read yet.
+// maxEarly bounds the batches that are kept from a master whose answer to the hello has
+// not been read yet.
 const maxEarly = 100
 
 // deliver steps a master's messages. A master that has just registered this
-// frontend may send before the answer to the hello was read; its batches are kept until
-// then. Batches of a superseded master are never stepped.
+// frontend may send batches before its answer to the hello has been read; they are kept
+// until then. Batches of a superseded master are never stepped.
 func (s *masters) deliver(b *wire.Batch) {
 	from := s.opts.Addrs.Addr(b.Sender)
 	if from.Role != sched.Master || int(from.ID) >= len(s.list) {
-		return // of no master of ours
+		return // not a configured master
 	}
 	if m := s.list[from.ID]; m.incarnation != b.Incarnation {
 		if len(m.early) < maxEarly {

@@ -22,16 +22,17 @@ func (p *peers) stepMembers() {
 		}
 	}
 	slices.SortFunc(members, func(a, b sched.Member) int { return int(a.Worker.ID) - int(b.Worker.ID) })
-	again := p.doubtful && p.listed
-	if p.members != nil && !again && slices.Equal(members, p.members) {
+	resend := p.doubtful && p.listed
+	if p.members != nil && !resend && slices.Equal(members, p.members) {
 		return
 	}
-	p.members, p.doubtful = members, p.doubtful && !again
-	p.Step(&sched.Message{Kind: sched.Members, More: &sched.More{Members: members}, Resent: again})
+	p.members, p.doubtful = members, p.doubtful && !resend
+	p.Step(&sched.Message{Kind: sched.Members, More: &sched.More{Members: members}, Resent: resend})
 }
 
-// lostContact assumes that workers have dropped what this frontend reserved: it may have
-// been off the membership, and back on it before it read one.
+// lostContact has all unbound tasks probed for again. Workers may have dropped the
+// reservations of this frontend: it may have been off the membership, and back on it
+// before it read the membership.
 func (p *peers) lostContact() {
 	if p.opts.Policy.SingleMaster() {
 		p.doubtful = true
@@ -39,16 +40,16 @@ func (p *peers) lostContact() {
 	}
 }
 
-// onMembership reports whether the membership has this process, so that its readers take
-// its messages. While it has not, some of them drop its reservations.
+// onMembership reports whether this process is on the membership. While it is not, nodes
+// drop its reservations.
 func (p *peers) onMembership() bool {
 	return slices.ContainsFunc(p.membership.Frontends, func(f wire.MemberFrontend) bool {
 		return f.Name == p.opts.Self.Name && f.Incarnation == p.process.Incarnation
 	})
 }
 
-// applyFrontends removes the other frontends that have left and adds those that are new.
-// What one that has left reported of its jobs does not count any more.
+// applyFrontends removes the other frontends that have left and adds the new ones. The
+// load that a removed frontend had shared is withdrawn from the core.
 func (p *peers) applyFrontends(left []wire.Ref) {
 	listed := p.onMembership()
 	p.doubtful = p.doubtful || (p.listed && !listed)

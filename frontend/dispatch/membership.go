@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// newFollower returns what keeps the owner's membership the same as the first master's.
-// Each is applied before the next is asked for, so that many changes come as one.
+// newFollower returns the follower that applies the first master's memberships. Each is
+// applied before the next is requested, so that many changes arrive as one.
 func (d *Dispatcher) newFollower() *membership.Follower {
 	m := d.masters.list[0]
 	return membership.NewFollower(membership.FollowerOptions{
@@ -34,13 +34,13 @@ func (d *Dispatcher) applyAndWait(ctx context.Context, m *wire.Membership) bool 
 // applyMembership applies a membership.
 func (d *Dispatcher) applyMembership(m wire.Membership) {
 	if d.peers.apply(m) {
-		time.AfterFunc(registerAgain, func() { d.opts.Post(func() { d.applyMembership(d.peers.membership) }) }) // for peers that have not registered with it
+		time.AfterFunc(registerWithin, func() { d.opts.Post(func() { d.applyMembership(d.peers.membership) }) }) // then the peers that have not registered there are lost
 	}
 	d.reservations.markStale()
 	d.masters.announceIfKnown()
 }
 
-// Membership returns the last that was applied.
+// Membership returns the membership that was applied last.
 func (d *Dispatcher) Membership() *wire.Membership { return &d.peers.membership }
 
 // Workers returns how many workers the core may use, under a policy with one master.
@@ -49,8 +49,8 @@ func (d *Dispatcher) Workers() int { return len(d.peers.members) }
 // Frontends returns how many other frontends are on the membership.
 func (d *Dispatcher) Frontends() int { return len(d.peers.others) }
 
-// NodeAddress returns where a node of the membership serves other daemons, "" when it is
-// not on it.
+// NodeAddress returns the address at which a node serves other daemons, "" when the node
+// is not on the membership.
 func (d *Dispatcher) NodeAddress(node string) string {
 	if n := d.peers.nodes[node]; n != nil {
 		return n.Address

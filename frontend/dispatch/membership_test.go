@@ -145,8 +145,8 @@ func TestSilentMaster(t *testing.T) {
 	}
 }
 
-// A frontend that did not run itself for a while says hello to its masters again before
-// it counts them as lost.
+// A frontend that did not run for a while sends hellos to its masters before it counts
+// them as lost.
 func TestMasterIsAskedAgainAfterASleep(t *testing.T) {
 	e := newApplying(t)
 	m := e.masters.list[0]

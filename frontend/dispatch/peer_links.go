@@ -9,8 +9,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// refusedBy is called when a peer will never accept some messages. A node may have
-// missed any of them: it counts as lost, and a moment later as new.
+// refusedBy is called when a peer has refused messages for good. If it is a node, it may
+// have missed any of them: it counts as lost, and after excludedFor as new.
 func (p *peers) refusedBy(peer wire.Ref, messages int, why error) {
 	p.opts.Log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)
 	n := p.nodes[peer.Name]
@@ -28,8 +28,8 @@ func (p *peers) refusedBy(peer wire.Ref, messages int, why error) {
 	})
 }
 
-// openLinks makes the set of links to nodes and other frontends, each of which is
-// opened when it is needed.
+// openLinks makes the set of links to nodes and other frontends. Each link is opened when
+// it is first used.
 func (p *peers) openLinks() {
 	p.links = linkset.New(linkset.Options{
 		Self: p.opts.Self, Address: p.process.Internal, Incarnation: p.process.Incarnation, Codec: p.opts.Codec, Log: p.opts.Log, Probe: -1,

@@ -11,9 +11,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// registerAgain is how long peers that a new master's membership does not name yet count
-// as alive: they are registering there.
-const registerAgain = 2 * time.Second
+// registerWithin is how long peers that are missing on a new master's membership count as
+// alive, since they may still register there.
+const registerWithin = 2 * time.Second
 
 // excludedFor is how long a node that refused messages counts as lost.
 const excludedFor = time.Second
@@ -36,10 +36,10 @@ type peers struct {
 	sessions   *membership.Sessions
 	membership wire.Membership // the last that was applied
 	listed     bool            // the membership has this process
-	doubtful   bool            // workers may have dropped what it has reserved
+	doubtful   bool            // workers may have dropped its reservations
 	nodes      map[string]*node
 	others     map[string]wire.MemberFrontend
-	members    []sched.Member // that were stepped last, nil before
+	members    []sched.Member // the last that were stepped, nil before the first
 	highest    *atomic.Int32  // highest worker number of any membership, plus one; for hellos
 }
 
@@ -51,7 +51,7 @@ type node struct {
 
 func newPeers(c *core) *peers {
 	return &peers{
-		core: c, sessions: membership.NewSessions(protocol.Patience{NewMaster: sched.Time(registerAgain)}),
+		core: c, sessions: membership.NewSessions(protocol.Patience{NewMaster: sched.Time(registerWithin)}),
 		nodes: map[string]*node{}, others: map[string]wire.MemberFrontend{}, highest: new(atomic.Int32),
 	}
 }
@@ -87,8 +87,8 @@ func named(m *wire.Membership) map[wire.Ref]bool {
 	return names
 }
 
-// removeNodes removes the nodes that have left or have become others, and the slots that
-// have other numbers; it reports whether there were any.
+// removeNodes removes the nodes that have left or were restarted, and the slots whose
+// numbers have changed. It reports whether there were any.
 func (p *peers) removeNodes(left []wire.Ref) (removed bool) {
 	for _, peer := range left {
 		if n := p.nodes[peer.Name]; peer.Role == sched.Worker && n != nil {
@@ -118,8 +118,8 @@ func (p *peers) removeNode(n *node) {
 	delete(p.nodes, n.Name)
 }
 
-// removeSlots withdraws the numbers of slots that have others now, and reports whether
-// there were any.
+// removeSlots withdraws the numbers of slots that now have other numbers, and reports
+// whether there were any.
 func (p *peers) removeSlots(n *node, now []int32) (removed bool) {
 	for slot, number := range n.Numbers {
 		if number > 0 && (slot >= len(now) || now[slot] != number) {
@@ -131,7 +131,7 @@ func (p *peers) removeSlots(n *node, now []int32) (removed bool) {
 	return removed
 }
 
-// addNodes adds what is new on the membership: nodes, and numbers of their slots.
+// addNodes adds the new nodes of the membership and the new numbers of slots.
 func (p *peers) addNodes() {
 	for i := range p.membership.Nodes {
 		found := &p.membership.Nodes[i]
@@ -153,7 +153,7 @@ func (p *peers) addNodes() {
 			}
 			p.highest.Store(max(number, p.highest.Load()))
 			if !p.opts.Addrs.Set(slotRef(n.Name, slot), number-1) {
-				p.opts.Log.Error("a worker's number is another's; it is not used here", "node", n.Name, "slot", slot, "number", number-1)
+				p.opts.Log.Error("a worker has a number that another worker has; it is not used here", "node", n.Name, "slot", slot, "number", number-1)
 				continue
 			}
 			n.Numbers[slot] = number

@@ -61,7 +61,7 @@ func query[T any](ctx context.Context, s *masters, ask func(context.Context, *ma
 	return answers
 }
 
-// Peers returns the connections to the masters, by group.
+// Peers returns the clients of the masters, by group.
 func (q *queries) Peers() []*wire.PeerClient {
 	peers := make([]*wire.PeerClient, len(q.masters.list))
 	for g, m := range q.masters.list {

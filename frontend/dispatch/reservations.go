@@ -9,39 +9,39 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// A reservation is known only to the worker that has it. While daemons come and go, a
-// reader of an early membership drops what a reader of a later one still counts on. Most of
-// that is noticed on one side, which repairs it. As a last resort, the reservations of a
-// job with unbound tasks may be stale once the membership has changed:
+// Only the worker that holds a reservation has a record of it. While daemons come and go, a
+// worker that reads an older membership may drop reservations on which a frontend with a
+// newer one still counts. Usually one side notices and repairs it. As a last resort, the
+// reservations of a job with unbound tasks count as stale once the membership has changed:
 //
 //	fresh ──the membership changes, tasks are unbound──▶ stale ──all its tasks are bound──▶ fresh
 //	                                                     │   ▲
-//	                                                     └───┘ no worker asked for a task for a while: probed for again
+//	                                                     └───┘ no worker requested a task for a while: probed for again
 //
-// A worker that has two reservations instead of one is answered NoTask at the second. While
-// the membership stays as it is no job is stale, and probes are what the policy sends.
+// A worker that holds two reservations instead of one is answered NoTask at the second.
+// While the membership does not change, no job is stale and only the policy sends probes.
 const (
-	ReprobeAfter = 15 * time.Second // the while, the first time; it doubles
+	ReprobeAfter = 15 * time.Second // the wait before the first reprobe; it doubles
 	reprobeMost  = 5 * time.Minute
 )
 
-// reservations are what was exchanged with workers about the unfinished jobs that are
-// bound late, since this process began.
+// reservations counts the messages that this process has exchanged with workers about
+// unfinished jobs under late binding.
 type reservations struct {
 	*core
 	jobs      map[sched.JobID]*Reservations
-	scheduled bool // overdue jobs are looked for soon
+	scheduled bool // reprobeOverdue is scheduled
 }
 
 // Reservations counts the messages about the reservations of one job.
 type Reservations struct {
-	Sent, Asked, Rejected int
-	Again                 int // times that it was probed for because it was stale
-	last                  time.Time
-	patience              time.Duration // 0: fresh
+	Sent, Requests, Rejected int
+	Reprobes                 int // because it was stale
+	last                     time.Time
+	patience                 time.Duration // 0: fresh
 }
 
-// Stale reports whether some of them may be known to no worker any more.
+// Stale reports whether workers may have dropped some of the reservations.
 func (r Reservations) Stale() bool { return r.patience > 0 }
 
 func newReservations(c *core) *reservations {
@@ -59,7 +59,7 @@ func (r *reservations) sent(job sched.JobID) {
 	j.last = time.Now()
 }
 
-// received counts what a worker answered.
+// received counts a worker's answer to a reservation.
 func (r *reservations) received(m *sched.Message) {
 	j := r.jobs[m.Job]
 	if j == nil {
@@ -67,7 +67,7 @@ func (r *reservations) received(m *sched.Message) {
 	}
 	switch m.Kind {
 	case sched.GetTask:
-		j.Asked++
+		j.Requests++
 	case sched.ProbeRejected:
 		j.Rejected++
 	default:
@@ -79,7 +79,7 @@ func (r *reservations) received(m *sched.Message) {
 // remove forgets an ended job.
 func (r *reservations) remove(job sched.JobID) { delete(r.jobs, job) }
 
-// markStale marks the jobs with unbound tasks.
+// markStale marks the jobs with unbound tasks as stale.
 func (r *reservations) markStale() {
 	found := false
 	for id, j := range r.jobs { // nothing is sent
@@ -92,7 +92,7 @@ func (r *reservations) markStale() {
 	}
 }
 
-// schedule has overdue jobs looked for after a while.
+// schedule schedules reprobeOverdue unless it is scheduled.
 func (r *reservations) schedule() {
 	if r.scheduled {
 		return
@@ -101,8 +101,8 @@ func (r *reservations) schedule() {
 	time.AfterFunc(r.opts.ReprobeAfter/3, func() { r.opts.Post(r.reprobeOverdue) })
 }
 
-// reprobeOverdue probes again for the stale jobs that no worker has asked for, in the order
-// of their names.
+// reprobeOverdue probes again for the stale jobs whose tasks no worker has requested for a
+// while, in the order of their names.
 func (r *reservations) reprobeOverdue() {
 	r.scheduled = false
 	var overdue []sched.JobID
@@ -124,19 +124,19 @@ func (r *reservations) reprobeOverdue() {
 	for _, id := range overdue {
 		j := r.jobs[id]
 		r.opts.Metrics.reprobed.Inc()
-		j.Again++
+		j.Reprobes++
 		j.patience = min(2*j.patience, reprobeMost)
 		r.Step(&sched.Message{Kind: sched.Members, Job: id, Resent: true})
 	}
 	if len(overdue) > 0 {
-		r.opts.Log.Warn("daemons have come or gone, and no worker asks for tasks of some jobs: they are probed for again", "jobs", len(overdue), "first", r.opts.Jobs.Name(overdue[0]))
+		r.opts.Log.Warn("after changes of the membership no worker requests tasks of some jobs: they are probed for again", "jobs", len(overdue), "first", r.opts.Jobs.Name(overdue[0]))
 	}
 	if more {
 		r.schedule()
 	}
 }
 
-// of returns those of a job.
+// of returns the counts of a job.
 func (r *reservations) of(job sched.JobID) Reservations {
 	if j := r.jobs[job]; j != nil {
 		return *j
@@ -144,5 +144,5 @@ func (r *reservations) of(job sched.JobID) Reservations {
 	return Reservations{}
 }
 
-// Reservations returns those of a job.
+// Reservations returns the counts of a job's reservations.
 func (d *Dispatcher) Reservations(job sched.JobID) Reservations { return d.reservations.of(job) }

@@ -27,7 +27,7 @@ func EndSentence(s *api.Status) string {
 	}
 }
 
-// FailedTasks returns the tasks of a job that have failed, at most so many.
+// FailedTasks returns the failed tasks of a job, at most most of them.
 func (t *records) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
 	for i := range j.reports {
 		if r := &j.reports[i]; r.failed && len(tasks) < most {
@@ -47,7 +47,7 @@ func (j *Job) App() string {
 }
 
 // Reporter returns the node that reported the result of a task. ended is false while
-// there is no result; a result that is older than this process has no node.
+// there is no result. The node of a result that is older than this process is not known.
 func (t *records) Reporter(j *Job, task int) (node string, ended bool) {
 	r := &j.reports[task]
 	return t.nodes.name(r.node), r.attempt > 0

@@ -12,14 +12,14 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// History writes what this frontend learns of every job and task, as JSON Lines
+// History writes the events of every job and task that this frontend sees, as JSON Lines
 // in the format of the simulator's histories: time, job, task, attempt, event,
 // where. Times are seconds of this frontend's clock; each start of the frontend
 // begins with an event "origin" whose where is the wall-clock instant of time 0,
 // so that the files of one host can be joined.
 //
 // A line is written when its event is on the disk of the journal, so no result is
-// written twice; those of the instant before a kill may be missing. A task's
+// written twice; the last events before a kill may be missing. A task's
 // start is its report less the time it ran, all by this frontend's clock. A start
 // and a report also have "clock", when the attempt began and ended by the wall
 // clock of its node, in nanoseconds since 1970: of use on one host only.
@@ -79,7 +79,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, text...)
 }
 
-// flush hands on what was written, so that it outlives this process.
+// flush writes the buffered events to the file, so that they survive this process.
 func (h *History) flush() {
 	if h != nil {
 		_ = h.out.Flush() // kept by the writer, reported by Close
@@ -105,7 +105,7 @@ func (h *History) write(events []lifeEvent) {
 	}
 }
 
-// unixNano is 0 for no instant.
+// unixNano is t.UnixNano, but 0 for the zero time.
 func unixNano(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

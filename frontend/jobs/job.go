@@ -20,16 +20,16 @@ type Job struct {
 	Ended      bool                // its end is on the disk
 
 	arrived   sched.Time  // at the core, for completion times
-	final     *api.Status // how it ended, from when that is decided on
+	final     *api.Status // its final status, from when its end is decided
 	endedAt   time.Time
-	waiting   []chan api.Status // that get the status when it has ended
+	waiting   []chan api.Status // receive the status when it has ended
 	accepting []func(error)     // called when its acceptance is on the disk
 	reports   []taskReport      // by task, of accepted results
 	trace     jobTrace
 }
 
-// Grant is what a job of an application's level has beside other jobs. Such a job is
-// not journaled, as the application sends its levels again after any failure.
+// Grant identifies the level of an application that a job of grants belongs to. Such a
+// job is not journaled, because the application resends its levels after a failure.
 type Grant struct{ App, Level, Key string }
 
 // taskReport is what is kept of a task's accepted result.
@@ -61,16 +61,16 @@ func newJob(sub *journal.Submission) *Job {
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
-// WaitEnd has a channel of size 1 get the status when the job has ended.
+// WaitEnd has the status sent to a channel of size 1 when the job has ended.
 func (j *Job) WaitEnd(done chan api.Status) { j.waiting = append(j.waiting, done) }
 
-// LeaveEnd undoes WaitEnd.
-func (j *Job) LeaveEnd(done chan api.Status) {
+// StopWaiting undoes WaitEnd.
+func (j *Job) StopWaiting(done chan api.Status) {
 	j.waiting = slices.DeleteFunc(j.waiting, func(w chan api.Status) bool { return w == done })
 }
 
-// WaitAccepted has a function called when the job's acceptance is on the disk, or could
-// not be written.
+// WaitAccepted has answer called when the job's acceptance is on the disk, or could not be
+// written.
 func (j *Job) WaitAccepted(answer func(error)) { j.accepting = append(j.accepting, answer) }
 
 // Submit returns the message that submits the job to the core.
@@ -83,8 +83,8 @@ func (j *Job) Submit() sched.Message {
 	}
 }
 
-// marks are what can be done with tasks that run: sleeping ones can be stopped,
-// continued and started anew, processes stopped and continued, and started anew if
+// marks returns what can be done with running tasks: sleeping tasks can be stopped,
+// continued and restarted; processes can be stopped and continued, and restarted if
 // their job allows it.
 func marks(r *api.Request) sched.Marks {
 	switch {
@@ -106,8 +106,8 @@ func Needs(r *api.Request) string {
 	return ""
 }
 
-// payloads returns the payloads and names of a range of tasks, for the wire: one
-// payload where all are the same, no names where they are the numbers.
+// payloads returns the payloads and names of a range of tasks, for the wire; no names when
+// they are the tasks' numbers.
 func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []string) {
 	tasks := j.Submission.Request.Tasks[first : first+count]
 	payloads = make([]api.Payload, len(tasks))

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
-// Metrics are those of a table of jobs.
+// Metrics are the metrics of a table of jobs.
 type Metrics struct {
 	accepted   []prometheus.Counter  // by class
 	ends       []prometheus.Counter  // by state, in the order of endStates
@@ -41,7 +41,7 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 	return e
 }
 
-// Repeated returns how many results came again or too late.
+// Repeated returns how many results were repeated or came too late.
 func (e *Metrics) Repeated() uint64 { return e.repeated.Load() }
 
 func (e *Metrics) owed(o sched.Owed) {
@@ -58,8 +58,8 @@ func (e *Metrics) retried(why sched.Outcome) {
 	e.retries[0].Inc()
 }
 
-// taskEnded observes how long a task waited: what passed since its job's arrival
-// less what its node measured that it ran.
+// taskEnded observes how long a task waited: the time since its job's arrival less the
+// run time that its node measured.
 func (e *Metrics) taskEnded(c sched.Class, since sched.Time, elapsed time.Duration) {
 	e.queueing[c].Observe(max(0, since.Seconds()-elapsed.Seconds()))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Effects are what records of the core mean to others. They happen when the records
-// are on the disk.
+// Effects are the consequences of the core's records outside the core. They are carried
+// out when the records are on the disk.
 type Effects struct {
 	TaskEnds []TaskEnd
 	ended    []*Job
@@ -25,16 +25,16 @@ type TaskEnd struct {
 	Failed bool
 }
 
-// records apply what the core records to the jobs, and collect what that means to others.
+// records applies the core's records to the jobs and collects their effects.
 type records struct {
 	opts  Options
 	spans spans
 	nodes nodeNames
 }
 
-// Record applies a record of the core to the status of its job, adds what it means to
-// others, and returns it as the journal keeps it. report is the report that was being
-// stepped, nil for none.
+// Record applies a record of the core to the status of its job, adds its effects, and
+// returns it in the form of the journal. report is the report that is being stepped, nil
+// for none.
 func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *Effects) journal.Record {
 	if report != nil && (report.Msg.Job != m.Job || report.Msg.First != m.First) {
 		report = nil // of another task
@@ -95,7 +95,7 @@ func (j *Job) countResult(failed bool) {
 	}
 }
 
-// jobEnded decides on the final status of a job, which is shown when it is on the disk.
+// jobEnded sets the final status of a job, which is shown when it is on the disk.
 func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.Ended {
 	now := time.Now()
 	s := j.Status
@@ -131,7 +131,7 @@ func (t *records) addResult(effects *Effects, j *Job, m *sched.Message, report *
 	effects.life = append(effects.life, reported)
 }
 
-// Release carries out effects whose records are on the disk, but for TaskEnds.
+// Release carries out effects whose records are on the disk, except TaskEnds.
 func (t *Table) Release(e *Effects) {
 	if t.opts.History != nil {
 		t.opts.History.write(e.life)
@@ -141,7 +141,7 @@ func (t *Table) Release(e *Effects) {
 	}
 }
 
-// retire lets go of an ended job and answers the callers that wait for its end.
+// retire drops the submission of an ended job and answers the callers that wait for it.
 func (t *Table) retire(j *Job) {
 	j.Ended, j.Status, j.endedAt = true, *j.final, time.Now()
 	j.Submission = nil

@@ -19,9 +19,9 @@ func (t *Table) Restore(sub *journal.Submission) *Job {
 }
 
 // RestoreRecord applies a record that the journal has of a job, and returns the message
-// that steps it into the core; false for a record that is not stepped. Records of
-// placements in groups that the configuration no longer has are left out: the tasks are
-// placed anew.
+// that steps it into the core; false for a record that is not stepped. Placements
+// in groups that the configuration no longer has are skipped: their tasks are placed
+// again.
 func (j *Job) RestoreRecord(r *journal.Record, groups int) (m sched.Message, ok bool) {
 	m = sched.Message{Job: j.ID, First: r.First, Count: r.Count, Attempt: r.Attempt, Losses: r.Losses, Retries: r.Retries, Outcome: r.Outcome, Reason: r.Reason}
 	switch r.Kind {

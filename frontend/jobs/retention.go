@@ -20,7 +20,7 @@ func (e *endedJobs) add(j *Job) {
 	e.tasks += len(j.reports)
 }
 
-// due reports whether the oldest job is one too many, or too old.
+// due reports whether the oldest job should be forgotten.
 func (e *endedJobs) due(retention time.Duration) bool {
 	return len(e.list) > 0 && (len(e.list) > keepEnded || e.tasks > keepEndedTasks || time.Since(e.list[0].endedAt) >= retention)
 }
@@ -33,14 +33,14 @@ func (e *endedJobs) pop() *Job {
 	return j
 }
 
-// forget drops from memory the ended jobs that are too many or too old.
+// forget drops ended jobs from memory that are too many or too old.
 func (t *Table) forget() {
 	for t.ended.due(t.opts.Retention) {
 		delete(t.jobs, t.ended.pop().ID)
 	}
 }
 
-// nodeNames numbers the nodes, for what is kept of every task.
+// nodeNames numbers the nodes, to save memory in what is kept of every task.
 type nodeNames struct {
 	numbers map[string]uint32
 	names   []string

@@ -20,8 +20,8 @@ type Options struct {
 	History   *History // nil when none is written
 }
 
-// Table is the jobs of a frontend: those that are unfinished, and those that ended
-// lately. It belongs to the owner goroutine. New makes it.
+// Table holds the jobs of a frontend: the unfinished ones and those that ended recently.
+// It belongs to the owner goroutine. Make one with New.
 //
 //	Add ──▶ accepting ──Accepted──▶ unfinished ──Record──▶ decided ──Release──▶ ended ──▶ forgotten
 //	        (its submission is                             (its end is          (in the
@@ -37,8 +37,8 @@ func New(o Options) *Table {
 	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}}
 }
 
-// Start returns a job for a submission, and begins its trace: what is journaled of it
-// has the context that its tasks carry.
+// Start returns a job for a submission and begins its trace. The submission is changed to
+// contain the trace context, so that the journal keeps it.
 func (t *Table) Start(sub *journal.Submission) *Job {
 	j := newJob(sub)
 	t.spans.began(j)
@@ -72,11 +72,10 @@ func (t *Table) Accepted(j *Job, err error) {
 	j.accepting = nil
 }
 
-// Get returns a job that may be of a message of the core, nil when it is not here.
+// Get returns a job for a message of the core, nil when the table does not have it.
 func (t *Table) Get(id sched.JobID) *Job { return t.jobs[id] }
 
-// Known returns a job that a caller asks for, nil when nothing is kept of it here any
-// more.
+// Known returns a job for a caller's query, nil when it is unknown or has been forgotten.
 func (t *Table) Known(id sched.JobID) *Job {
 	t.forget()
 	return t.jobs[id]
@@ -103,15 +102,15 @@ func (t *Table) Flush(owed sched.Owed) {
 	t.opts.Metrics.owed(owed)
 }
 
-// EndTraces ends the spans of the jobs that go on in the next process, so that what was
-// recorded of them has its root.
+// EndTraces ends the spans of unfinished jobs, which the next process continues, so that
+// the spans recorded below them have their root.
 func (t *Table) EndTraces() {
 	for _, j := range t.jobs {
 		t.spans.ended(j)
 	}
 }
 
-// Name returns a job as its user names it.
+// Name returns the user's name of a job.
 func (t *Table) Name(id sched.JobID) string {
 	if j := t.jobs[id]; j != nil {
 		return j.Status.Job

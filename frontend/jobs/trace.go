@@ -15,14 +15,13 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// spans record the frontend's stages: "job", the root of everything that
-// happens to a job; "reported", the receipt of an attempt's report, below the
-// node's "running"; and "lost", of an attempt that was lost without one, below the
-// job; and of a task that is bound late "queued", which a master records elsewhere.
-// Sampling is decided here, once per job.
+// spans records the frontend's stages: "job", the root of all spans of a job; "reported",
+// the receipt of an attempt's report, below the node's "running"; "lost", the loss of an
+// attempt without a report, below the job; and under late binding "queued", which
+// otherwise the master records. Sampling is decided here, once per job.
 type spans struct{ tracing *telemetry.Tracing }
 
-// began starts the span of a job and keeps what its tasks carry. The context is
+// began starts the span of a job and keeps the context for its tasks. The context is
 // written into the submission too: after a restart of the frontend the job continues
 // in the same trace, below the span that began it, and sampled or not as it
 // was.
@@ -94,7 +93,7 @@ func (s *spans) retried(j *Job, it *wire.Item, m *sched.Message) {
 	s.mark(j.trace.carrier, "lost", j, &lost)
 }
 
-// mark records an instant.
+// mark records a span without a duration.
 func (s *spans) mark(parent api.Trace, name string, j *Job, m *sched.Message) {
 	_, span := s.tracing.Start(telemetry.Carrier(parent).Context(context.Background()), name,
 		trace.WithAttributes(attribute.String("job", j.Status.Job), attribute.Int("task", int(m.First)),

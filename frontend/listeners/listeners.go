@@ -1,6 +1,6 @@
-// Package listeners keeps where applications listen for messages about their tasks
-// and delivers the messages: those that backends send them, and the ends of tasks
-// that ran in a backend of the node itself.
+// Package listeners registers where applications listen for messages about their tasks,
+// and delivers the messages: those of backend processes, and the ends of tasks that ran
+// in a built-in backend.
 package listeners
 
 import (
@@ -20,7 +20,7 @@ import (
 // Bounds of what is kept for applications.
 const (
 	MaxApplications = 10_000
-	MaxMessages     = 100_000 // that wait for one application
+	MaxMessages     = 100_000 // queued for one application
 	maxBytes        = 256 << 20
 	callTimeout     = 5 * time.Second
 	retryPause      = 100 * time.Millisecond
@@ -36,14 +36,14 @@ type Message struct {
 	Body   []byte
 }
 
-func (m Message) size() int { return len(m.Body) + 200 } // about what the rest takes
+func (m Message) size() int { return len(m.Body) + 200 } // the other fields, roughly
 
 // Listeners are the applications that have registered where they listen. They are
 // safe for concurrent use. Make them with New.
 type Listeners struct {
 	log    *slog.Logger
 	relay  *relay.Relay[Message]
-	ending sync.WaitGroup // pools that were replaced
+	ending sync.WaitGroup // for pools that are being closed
 
 	mu     sync.Mutex
 	apps   map[string]*listener
@@ -57,7 +57,7 @@ type listener struct {
 	used    time.Time // registered, or sent a message
 }
 
-// New returns an empty set of listeners; Close must follow. patience is Patience,
+// New returns an empty set of listeners; the caller must call Close. patience is Patience,
 // shorter in tests.
 func New(log *slog.Logger, patience time.Duration) *Listeners {
 	l := &Listeners{log: log, apps: map[string]*listener{}}
@@ -75,10 +75,10 @@ func New(log *slog.Logger, patience time.Duration) *Listeners {
 	return l
 }
 
-// Register notes where an application listens. A new address replaces the old one,
-// and what waits goes there. forgotten names an application that had to make room,
-// "" for none.
-func (l *Listeners) Register(app, address string) (forgotten string, err error) {
+// Register sets where an application listens. A new address replaces the old one, and
+// waiting messages are sent there. evicted is the application that was removed to make
+// room, "" for none.
+func (l *Listeners) Register(app, address string) (evicted string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := l.apps[app]
@@ -96,14 +96,14 @@ func (l *Listeners) Register(app, address string) (forgotten string, err error) 
 	if known != nil {
 		l.end(known.pool)
 	} else if len(l.apps) >= MaxApplications {
-		if forgotten, err = l.makeRoom(app); err != nil {
+		if evicted, err = l.makeRoom(app); err != nil {
 			_ = pool.Close() // never used; it has no error
 			return "", err
 		}
 	}
 	l.apps[app] = &listener{app: app, address: address, pool: pool, used: time.Now()}
 	l.relay.Retry(app)
-	return forgotten, nil
+	return evicted, nil
 }
 
 // end closes a pool that is not used any more.
@@ -111,9 +111,9 @@ func (l *Listeners) end(pool *client.Pool) {
 	l.ending.Go(func() { _ = pool.Close() }) // it waits for the call that it ends; it has no error
 }
 
-// makeRoom forgets the application that was used the longest ago, of those for
-// which no message waits. It needs the lock.
-func (l *Listeners) makeRoom(app string) (forgotten string, err error) {
+// makeRoom removes the least recently used application for which no message waits. The
+// caller holds the lock.
+func (l *Listeners) makeRoom(app string) (evicted string, err error) {
 	var idlest *listener
 	for _, a := range l.apps {
 		if (idlest == nil || a.used.Before(idlest.used)) && l.relay.Idle(a.app) {
@@ -154,8 +154,8 @@ func (l *Listeners) Send(app string, m Message) error {
 	return nil
 }
 
-// SendEnd queues the end of a task for an application, if it is registered. A message
-// for which there is no room is only counted.
+// SendEnd queues the end of a task for an application, if it is registered. If there is
+// no room, the message is only counted.
 func (l *Listeners) SendEnd(app string, m Message) {
 	if l.registered(app) {
 		_ = l.Send(app, m)
@@ -172,7 +172,7 @@ func (l *Listeners) registered(app string) bool {
 func (l *Listeners) deliver(ctx context.Context, app string, m Message) error {
 	pool := l.poolOf(app)
 	if pool == nil {
-		return errors.New("it was forgotten to make room for others")
+		return errors.New("its registration was removed to make room for others")
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -1,26 +1,25 @@
-// Package outbox holds back what other processes learn from a frontend until the
-// records it rests on are on the disk of the journal (docs/design.md, section 2): a transactional
-// outbox.
+// Package outbox is a transactional outbox: it delays the effects of a frontend on other
+// processes until the records that they depend on are on the journal's disk
+// (docs/design.md, section 2).
 package outbox
 
 import "github.com/pigeon-sched/pigeon/frontend/journal"
 
-// Journal is where records are written. The function is called when they are on the
-// disk, or could not be written; an error says that they were not accepted at all,
-// and that it is not called.
+// Journal writes records. done is called when they are on the disk or could not be
+// written. If Append returns an error, nothing was accepted and done is not called.
 type Journal interface {
 	Append(records []journal.Record, done func(error)) error
 }
 
-// Outbox gathers records and effects of one batch of the owner goroutine after the
-// other, and releases the effects of each when its records are durable, in order. It
-// belongs to the owner goroutine.
+// Outbox collects the records and effects of each batch of the owner goroutine, and
+// releases the effects, in order, when the records are durable. It belongs to the owner
+// goroutine.
 //
 //	Add ──▶ batch ──Commit──▶ records ──fsynced──▶ release(effects, nil)
 //	                └─without records, behind what is being written──▲
 //
-// A batch without records waits for the one that is being written: it may
-// acknowledge again what that one accepts.
+// A batch without records waits for the batch that is being written, because it may
+// repeat an acknowledgement of a result that is in that batch.
 type Outbox[E any] struct {
 	// Journal, Post and Release are set before the first Commit. Post runs do on the
 	// owner goroutine. Release is called with the effects of each batch, and with
@@ -37,7 +36,7 @@ type batch[E any] struct {
 	records []journal.Record
 	effects E
 	used    bool       // the batch has effects
-	after   []batch[E] // that came later and had no records
+	after   []batch[E] // later batches without records
 }
 
 // Add adds a record to the batch.
@@ -69,7 +68,7 @@ func (o *Outbox[E]) Commit() {
 func (o *Outbox[E]) write(b *batch[E]) {
 	o.writing = b
 	err := o.Journal.Append(b.records, func(err error) {
-		o.Post(func() { o.written(b, err) }) // a stopped daemon releases nothing; it does after its restart
+		o.Post(func() { o.written(b, err) }) // a stopped daemon releases nothing: its peers repeat their messages after the restart
 	})
 	if err != nil {
 		o.written(b, err)

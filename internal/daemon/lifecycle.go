@@ -14,14 +14,14 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
-// Lifecycle opens, runs and closes the parts of one daemon. New makes it; OnClose
-// and the methods that open something are for the goroutine that assembles the
-// daemon, the rest may be called from anywhere.
+// Lifecycle opens, runs and closes the parts of one daemon. OnClose and
+// the methods that open something are for the goroutine that assembles the daemon; the
+// others may be called from anywhere. Make one with New.
 type Lifecycle struct {
 	name string
 	log  *slog.Logger
 
-	closers []func() error   // of what was opened, in that order
+	closers []func() error   // in the order of opening
 	servers []*server.Server // that Run serves
 
 	claimed  atomic.Bool // Run or Close was called
@@ -32,25 +32,25 @@ type Lifecycle struct {
 }
 
 // New returns the lifecycle of a daemon that has opened nothing yet. name is its
-// role, as errors have it: "frontend".
+// role as it appears in errors: "frontend".
 func New(name string, log *slog.Logger) *Lifecycle {
 	return &Lifecycle{name: name, log: log, ready: make(chan struct{}), stopping: make(chan struct{}), failed: make(chan error, 1)}
 }
 
-// OnClose has a part closed at the end: the part that was registered last is
-// closed first.
+// OnClose registers the closing of a part. Parts are closed in the reverse order of
+// registration.
 func (l *Lifecycle) OnClose(end func() error) { l.closers = append(l.closers, end) }
 
-// Ready is closed when the daemon is of use to others.
+// Ready is closed when the daemon can serve others.
 func (l *Lifecycle) Ready() <-chan struct{} { return l.ready }
 
-// MarkReady closes Ready. It is safe to call again.
+// MarkReady closes Ready. It may be called more than once.
 func (l *Lifecycle) MarkReady() { l.readied.Do(func() { close(l.ready) }) }
 
 // Stopping is closed when Run begins to end.
 func (l *Lifecycle) Stopping() <-chan struct{} { return l.stopping }
 
-// Fail ends the daemon with a reason, which Run returns. The first reason counts.
+// Fail ends the daemon with a reason, which Run returns. Later reasons are dropped.
 func (l *Lifecycle) Fail(reason error) {
 	select {
 	case l.failed <- reason:
@@ -65,17 +65,17 @@ type Parts struct {
 	Connect func() error
 	// Owner is the owner goroutine. It runs until everything else has ended.
 	Owner func(ctx context.Context)
-	// Tasks run until the daemon stops. One that cannot go on calls Fail.
+	// Tasks run until the daemon stops. A task that cannot continue calls Fail.
 	Tasks []func(ctx context.Context)
-	// Started is called when all of the above runs.
+	// Started is called when all of the above run.
 	Started func()
 
-	// Wake is called when the daemon begins to stop, to answer callers that wait
-	// for something that will not happen any more.
+	// Wake is called when the daemon begins to stop, to answer callers that wait for
+	// an event that will not happen any more.
 	Wake func()
-	// Drain is called when the tasks have ended; the servers still answer.
+	// Drain is called when the tasks have ended and the servers still run.
 	Drain func()
-	// Drained is called when the servers have ended too, before the owner does.
+	// Drained is called when the servers have ended and the owner still runs.
 	Drained func() error
 }
 
@@ -84,7 +84,7 @@ type Parts struct {
 // may be called once.
 func (l *Lifecycle) Run(ctx context.Context, p Parts) error {
 	if !l.claim() {
-		return fmt.Errorf("the %s was run or closed before; make a new one", l.name)
+		return fmt.Errorf("the %s was already run or closed; make a new one", l.name)
 	}
 	if err := call(p.Connect); err != nil {
 		return errors.Join(err, l.close())
@@ -128,8 +128,8 @@ func (l *Lifecycle) serve() (all *sync.WaitGroup, stop func()) {
 	return all, stop
 }
 
-// runTasks returns when the daemon is to stop and its tasks have ended. The error
-// is the first failure, nil when ctx ended the daemon.
+// runTasks runs the tasks until ctx is done or a part fails, and returns when they have
+// ended. The error is the first failure, nil when ctx ended the daemon.
 func (l *Lifecycle) runTasks(ctx context.Context, p Parts) error {
 	tasks, ctx := errgroup.WithContext(ctx)
 	for _, task := range p.Tasks {
@@ -154,8 +154,8 @@ func (l *Lifecycle) runTasks(ctx context.Context, p Parts) error {
 	return err
 }
 
-// Close frees what was opened when Run was never called. It is safe twice, and
-// does nothing after Run.
+// Close frees what was opened if Run was never called. It may be called twice, and does
+// nothing after Run.
 func (l *Lifecycle) Close() error {
 	if !l.claim() {
 		return nil
@@ -176,14 +176,14 @@ func (l *Lifecycle) close() (err error) {
 // process is a goroutine that runs until stop.
 type process struct {
 	cancel context.CancelFunc
-	gone   chan struct{}
+	done   chan struct{}
 }
 
 func start(run func(context.Context)) process {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := process{cancel, make(chan struct{})}
 	go func() {
-		defer close(p.gone)
+		defer close(p.done)
 		run(ctx)
 	}()
 	return p
@@ -192,7 +192,7 @@ func start(run func(context.Context)) process {
 // stop returns when the goroutine has ended.
 func (p process) stop() {
 	p.cancel()
-	<-p.gone
+	<-p.done
 }
 
 func run(f func()) {

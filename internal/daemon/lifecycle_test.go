@@ -114,7 +114,7 @@ func TestOrder(t *testing.T) {
 	if err := d.dial(); err == nil {
 		t.Error("the service still listens")
 	}
-	if err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "small daemon was run or closed before") {
+	if err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "small daemon was already run or closed") {
 		t.Errorf("a second Run returned %v", err)
 	}
 	if err := d.Close(); err != nil || strings.Count(d.noted(), "first closed") != 1 {

@@ -9,21 +9,20 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 )
 
-// retryAfter is when a caller may try again whom a full inbox refused.
+// retryAfter is when a caller may try again after a full inbox refused it.
 const retryAfter = 100 * time.Millisecond
 
-// Mailbox is how others reach the owner goroutine, which alone touches the state of
-// a daemon.
+// Mailbox is how other goroutines reach the owner goroutine of a daemon.
 type Mailbox struct {
-	// Name is the daemon in errors: "frontend f-0".
+	// Name identifies the daemon in errors: "frontend f-0".
 	Name string
 	// Post runs do on the owner goroutine; the error is one of package runloop.
 	Post func(do func()) error
 }
 
-// Ask runs a question on the owner goroutine and returns its answer. The error
-// says that the inbox is full, that the daemon is stopping or that ctx ended
-// first; tried says in it what for: "looking job X up".
+// Ask runs a question on the owner goroutine and returns its answer. It fails when
+// the inbox is full, the daemon is stopping or ctx ends first. tried is the purpose of
+// the question, for the error: "looking up job X".
 func Ask[T any](ctx context.Context, m Mailbox, tried string, question func() T) (answer T, err error) {
 	done := make(chan T, 1)
 	if err := m.Post(func() { done <- question() }); err != nil {
@@ -32,7 +31,7 @@ func Ask[T any](ctx context.Context, m Mailbox, tried string, question func() T)
 	return Await(ctx, m, tried, done)
 }
 
-// Await returns the answer to a question that was posted before.
+// Await returns the answer to a posted question.
 func Await[T any](ctx context.Context, m Mailbox, tried string, done <-chan T) (answer T, err error) {
 	select {
 	case answer = <-done:
@@ -42,7 +41,7 @@ func Await[T any](ctx context.Context, m Mailbox, tried string, done <-chan T) (
 	}
 }
 
-// Refusal turns an error of Post into one for users.
+// Refusal converts an error of Post into an error for users.
 func (m Mailbox) Refusal(err error, tried string) error {
 	if errors.Is(err, runloop.ErrClosed) {
 		return m.Stopping(tried)
@@ -50,12 +49,12 @@ func (m Mailbox) Refusal(err error, tried string) error {
 	return &api.Error{Problem: api.Busy, What: err.Error(), Subject: m.Name, Tried: tried, Next: "try again", RetryAfter: retryAfter}
 }
 
-// Stopping is the answer of a daemon that stops.
+// Stopping returns the error of a daemon that is stopping.
 func (m Mailbox) Stopping(tried string) error {
 	return &api.Error{Problem: api.NotReady, What: runloop.ErrClosed.Error(), Subject: m.Name, Tried: tried, Next: "try again when it is back"}
 }
 
-// Late is the answer to a caller who could not wait.
+// Late returns the error for a caller whose context ended before the answer came.
 func (m Mailbox) Late(tried string) error {
 	return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: m.Name, Tried: tried, Next: "try again"}
 }

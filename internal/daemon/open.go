@@ -17,8 +17,8 @@ import (
 // be exported.
 const exportTimeout = 2 * time.Second
 
-// Listen opens a Thrift service. Its address is known at once; callers are
-// answered while Run runs.
+// Listen opens a Thrift service. Its address is known at once; calls are
+// served while Run runs.
 func (l *Lifecycle) Listen(p thrift.TProcessor, o server.Options) (*server.Server, error) {
 	o.Log = l.log
 	s, err := server.New(p, o)
@@ -34,9 +34,9 @@ func (l *Lifecycle) Listen(p thrift.TProcessor, o server.Options) (*server.Serve
 }
 
 // Status opens the HTTP server of /metrics, /healthz, /readyz and what handle adds.
-// ready returns why the daemon is of no use at the moment; nil stands for "it has
-// not marked itself ready". Without an address there is no server, and the result
-// is nil.
+// ready returns why the daemon cannot serve others at the moment; without it the daemon
+// is ready once MarkReady was called. Without an address there is no server, and the
+// result is nil.
 func (l *Lifecycle) Status(address string, m *telemetry.Metrics, ready func() error, handle func(*telemetry.Server)) (*telemetry.Server, error) {
 	if address == "" {
 		return nil, nil
@@ -62,7 +62,7 @@ func (l *Lifecycle) readiness() error {
 	}
 }
 
-// Tracing sets tracing up, with its counts among the metrics.
+// Tracing sets up tracing and exports its counts among the metrics.
 func (l *Lifecycle) Tracing(o telemetry.Options, m *telemetry.Metrics) (*telemetry.Tracing, error) {
 	o.Logger = l.log
 	t, err := telemetry.Setup(context.Background(), o)
@@ -92,8 +92,8 @@ func (l *Lifecycle) Record(folder, name string) (*runloop.Recorder, error) {
 	return r, nil
 }
 
-// Notices begins to connect to the NATS server of the URL. Without one the result
-// is nil.
+// Notices begins to connect to the NATS server at the URL. Without a URL the result is
+// nil.
 func (l *Lifecycle) Notices(url, name string) (*notice.Conn, error) {
 	if url == "" {
 		return nil, nil

@@ -10,12 +10,12 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Settings are those that all daemons have. A daemon's configuration embeds them,
-// and its Validate checks them among its own.
+// Settings are the settings that all daemons have. A daemon's configuration embeds them,
+// and its Validate checks them with its own.
 type Settings struct {
 	Cluster  string        `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
 	HTTP     string        `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
-	NATS     string        `mapstructure:"nats" doc:"URL of the NATS server that carries notices; empty: none, everything then goes by Thrift"`
+	NATS     string        `mapstructure:"nats" doc:"URL of the NATS server that carries notices; empty: none, everything is then sent by Thrift"`
 	Policy   string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
 	Cutoff   time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
 	Reserved float64       `mapstructure:"reserved" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`
@@ -24,13 +24,13 @@ type Settings struct {
 	Record   string        `mapstructure:"record" doc:"folder for a recording of every input and action of the cores; empty: none"`
 }
 
-// DefaultSettings returns those of a daemon on one machine.
+// DefaultSettings returns the settings of a daemon on one machine.
 func DefaultSettings() Settings {
 	return Settings{Cluster: "pigeon", HTTP: "127.0.0.1:0", Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, Seed: 1}
 }
 
-// Configure returns the policy of the settings and its parameters, of which the
-// master's weight is none of the common settings.
+// Configure returns the policy of the settings and its parameters. weight is the master's
+// setting; the other daemons pass 0.
 func (s Settings) Configure(weight int) (sched.Policy, sched.Params, error) {
 	return policy.Configure(s.Policy, sched.Params{Cutoff: sched.Time(s.Cutoff), Reserved: s.Reserved, Weight: weight})
 }
@@ -42,11 +42,11 @@ type Rule struct {
 	problem string
 }
 
-// Refuse returns a rule: when it is broken, problem says what would be right.
+// Refuse returns a rule; problem describes what would be right.
 func Refuse(key string, broken bool, problem string) Rule { return Rule{key, broken, problem} }
 
-// Rules returns those of the common settings. policyFault is why the daemon cannot
-// run the policy, "" when it can.
+// Rules returns the rules of the common settings. policyFault is why the daemon cannot run
+// the policy, "" when it can.
 func (s Settings) Rules(policyFault string) []Rule {
 	return []Rule{
 		Refuse("cluster", !IsName(s.Cluster), NameRule),
@@ -72,7 +72,7 @@ var nameShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 // IsName reports whether s can be part of a NATS subject and of a file's name.
 func IsName(s string) bool { return nameShape.MatchString(s) }
 
-// NameRule says what IsName wants.
+// NameRule describes the names that IsName accepts.
 const NameRule = "use 1 to 128 letters, digits, dots, dashes and underscores, a letter or digit first"
 
 // IsAddress reports whether s is host:port.

@@ -1,6 +1,6 @@
-// Package daemontest is for tests that run daemons in their own process: it runs a
-// daemon to its end, awaits conditions, and sends messages to masters as a node
-// monitor or a frontend that does only what the test has it do, over real Thrift.
+// Package daemontest supports tests that run daemons in their own process: it runs and
+// stops daemons, awaits conditions, and has a Peer that exchanges messages with masters
+// over real Thrift in place of a node monitor or a frontend.
 //
-// It imports no daemon, so that the tests of each can use it.
+// It imports no daemon, so that the tests of every daemon can import it.
 package daemontest

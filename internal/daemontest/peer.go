@@ -18,8 +18,8 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Peer is a node monitor or a frontend that does only what a test has it do. It
-// serves and calls over real Thrift, and keeps the messages that it is sent.
+// Peer stands in for a node monitor or a frontend and does only what a test calls. It
+// serves and calls over real Thrift, and keeps the messages that it receives.
 type Peer struct {
 	t           testing.TB
 	Ref         wire.Ref
@@ -33,7 +33,7 @@ type Peer struct {
 	inbox       *link.Inbox
 	sequence    atomic.Uint64
 
-	// Refuse is the problem that batches are answered with, "" for none.
+	// Refuse is the problem with which batches are refused, nil for none.
 	Refuse atomic.Pointer[string]
 
 	mu      sync.Mutex
@@ -43,17 +43,17 @@ type Peer struct {
 
 var _ wire.BatchReceiver = (*Peer)(nil)
 
-// Node returns a node monitor of the name, with the master at the address.
+// Node returns a node monitor whose master is at the address.
 func Node(t testing.TB, name, master string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, "127.0.0.1:0")
 }
 
-// NodeAt is Node with an address of its own.
+// NodeAt is Node with the address at which the peer serves.
 func NodeAt(t testing.TB, name, master, listen string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, listen)
 }
 
-// Frontend returns a frontend of the name, with the master at the address.
+// Frontend returns a frontend whose master is at the address.
 func Frontend(t testing.TB, name, master string) *Peer {
 	return newPeer(t, wire.Ref{Role: sched.Distributor, Name: name}, master, "127.0.0.1:0")
 }
@@ -86,10 +86,10 @@ func (p *Peer) serve(listen string) {
 // Close ends the peer's service; it can still call others.
 func (p *Peer) Close() { p.server.Stop() }
 
-// Reopen serves again where the peer did before Close, as the same process.
+// Reopen serves again at the peer's address after Close, with the same incarnation.
 func (p *Peer) Reopen() { p.serve(p.address) }
 
-// Codec returns a codec with a directory and a clock of its own.
+// Codec returns a codec with its own directory and clock.
 func Codec() *wire.Codec { return wire.NewCodec(addrmap.New(), runloop.NewClock().Now) }
 
 // Dial returns a client of a daemon's internal service.
@@ -103,10 +103,10 @@ func Dial(t testing.TB, address string, codec *wire.Codec) *wire.PeerClient {
 	return wire.NewPeerClient(pool, codec)
 }
 
-// Address is where the peer serves.
+// Address returns the address at which the peer serves.
 func (p *Peer) Address() string { return p.address }
 
-// Master calls the peer's master.
+// Master returns the client of the peer's master.
 func (p *Peer) Master() *wire.PeerClient { return p.master }
 
 // Deliver keeps a batch of the master.
@@ -123,21 +123,21 @@ func (p *Peer) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error
 	})
 }
 
-// Got returns the messages of the kind that have come, in order.
+// Got returns the received messages of the kind, in order.
 func (p *Peer) Got(kind sched.Kind) []wire.Item {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(p.items), func(it wire.Item) bool { return it.Msg.Kind != kind })
 }
 
-// AwaitGot waits until n messages of the kind have come and returns them.
+// AwaitGot waits until n messages of the kind were received and returns them.
 func (p *Peer) AwaitGot(kind sched.Kind, n int) []wire.Item {
 	p.t.Helper()
 	Await(p.t, "messages "+kind.String()+" for "+p.Ref.String(), func() bool { return len(p.Got(kind)) >= n })
 	return p.Got(kind)
 }
 
-// Epoch returns the epoch of the last batch that came.
+// Epoch returns the epoch of the last batch that was received.
 func (p *Peer) Epoch() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +147,7 @@ func (p *Peer) Epoch() uint64 {
 	return p.batches[len(p.batches)-1].Epoch
 }
 
-// Hello sends a hello of the peer, with the fields of h that are not about its sender.
+// Hello sends h as a hello of the peer, which sets the fields about the sender.
 func (p *Peer) Hello(h wire.Hello) wire.HelloReply {
 	p.t.Helper()
 	h.Sender, h.Incarnation, h.Address, h.Group = p.Ref, p.Incarnation, p.Address(), p.Group
@@ -178,8 +178,8 @@ func (p *Peer) Snapshot(slots ...wire.Slot) wire.SnapshotReply {
 	return r
 }
 
-// Send delivers messages to the master as one batch. Those that name no sender
-// are the peer's own.
+// Send delivers messages to the master as one batch. Items
+// without a sender are sent as the peer's own.
 func (p *Peer) Send(items ...wire.Item) {
 	p.t.Helper()
 	for i := range items {

@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/notice"
 )
 
-// patience bounds every wait. A test that needs it has failed.
+// patience bounds every wait. A test that waits that long has failed.
 const patience = await.Limit
 
 // Daemon is a daemon of any role.
@@ -30,7 +30,7 @@ type Process struct {
 }
 
 // Run runs a daemon until Stop, or the end of the test, and returns when it is
-// ready. A daemon that ends by itself before fails the test.
+// ready. A daemon that ends before it is ready fails the test.
 func Run(t testing.TB, d Daemon) *Process {
 	t.Helper()
 	p := Begin(t, d)
@@ -56,8 +56,8 @@ func Begin(t testing.TB, d Daemon) *Process {
 	return p
 }
 
-// Stop ends the daemon and returns when it has ended; an error of it fails the
-// test. It is safe to call twice.
+// Stop ends the daemon and returns when it has ended. An error of the daemon fails the
+// test. It may be called twice.
 func (p *Process) Stop() {
 	p.t.Helper()
 	p.once.Do(func() {

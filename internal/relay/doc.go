@@ -1,5 +1,5 @@
-// Package relay delivers messages to destinations that may be away for a while:
-// one bounded queue for each, in order, each message at most once.
+// Package relay delivers messages to destinations that may be unreachable for a while,
+// through one bounded queue for each, in order and each message at most once.
 //
 //	            ┌──────destination cannot be reached────┐
 //	            ▼                                       │
@@ -8,6 +8,6 @@
 //	   │        └──unreachable for Patience──────▶ dropped
 //	   └──a bound is reached──▶ refused
 //
-// An application that counts messages would rather miss one than count it twice:
-// after a loss its task is tried again, while nothing takes back a count.
+// For an application that counts messages a lost message is better than a repeated one:
+// after a loss its task is tried again, whereas a count cannot be undone.
 package relay

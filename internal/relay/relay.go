@@ -23,9 +23,9 @@ func (e *FullError) Error() string { return e.Bound }
 
 // Options of a [Relay].
 type Options[M any] struct {
-	// Deliver makes one call, one at a time for each destination. Its error is a
-	// *client.CallError if the message may be delivered again; with any other
-	// error, and with one that says that the call was sent, the message is dropped.
+	// Deliver makes one call; calls to one destination are made one at a time. The
+	// message is delivered again if the error is a *client.CallError whose call was not
+	// sent, and dropped after any other error.
 	Deliver func(ctx context.Context, to string, m M) error
 	// Size returns the bytes of a message, for the bounds.
 	Size func(m M) int
@@ -34,24 +34,24 @@ type Options[M any] struct {
 	Unreachable func(to string, why error)
 	Dropped     func(to string, m M, why error)
 
-	Destinations int    // for which messages wait, at most
-	Messages     int    // that wait for one destination, at most
-	Setting      string // behind Messages, for refusals; "" for a bound that cannot be set
-	Bytes        int    // that wait for one destination, at most; 0: only TotalBytes counts
-	TotalBytes   int    // that wait, at most; 0: only Bytes counts
+	Destinations int    // with waiting messages, at most
+	Messages     int    // waiting for one destination, at most
+	Setting      string // the setting of Messages, for refusals; "" if it cannot be set
+	Bytes        int    // waiting for one destination, at most; 0: only TotalBytes counts
+	TotalBytes   int    // waiting for all destinations, at most; 0: only Bytes counts
 
-	Patience time.Duration // for a destination that cannot be reached, from when a message was sent on
+	Patience time.Duration // how long a message is kept for a destination that cannot be reached
 	MinPause time.Duration // before a destination that could not be reached is called again; it doubles
 	MaxPause time.Duration
 }
 
-// Stats counts messages: those that wait now, and what became of the others.
+// Stats counts the waiting messages and the outcomes of the others.
 type Stats struct {
 	Waiting                     int
 	Delivered, Dropped, Refused uint64
 }
 
-// Relay has a queue and a goroutine for each destination for which messages wait.
+// Relay has a queue and a goroutine for each destination with waiting messages.
 // It is safe for concurrent use.
 type Relay[M any] struct {
 	opts Options[M]
@@ -60,19 +60,19 @@ type Relay[M any] struct {
 	all  sync.WaitGroup // the goroutines
 
 	mu     sync.Mutex
-	queues map[string]*queue[M] // none is empty
+	queues map[string]*queue[M] // by destination; no queue is empty
 	bytes  int
 	stats  Stats
 	closed bool
 }
 
-// queue is what waits for one destination. Its fields but wake are guarded by the
-// relay's mu.
+// queue holds the messages that wait for one destination. All fields but wake are guarded
+// by the relay's mu.
 type queue[M any] struct {
 	to       string
 	messages []message[M]
 	bytes    int
-	wake     chan struct{} // of size 1: the destination is to be called at once
+	wake     chan struct{} // of size 1: requests a call at once
 }
 
 type message[M any] struct {
@@ -81,7 +81,7 @@ type message[M any] struct {
 	sent time.Time
 }
 
-// New returns a relay. Close must follow.
+// New returns a relay. The caller must call Close.
 func New[M any](o Options[M]) *Relay[M] {
 	r := &Relay[M]{opts: o, queues: map[string]*queue[M]{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -114,8 +114,8 @@ func (r *Relay[M]) Send(to string, m M) error {
 	return nil
 }
 
-// boundReached returns the bound that a message would pass, "" for none. It needs
-// the lock.
+// boundReached returns the bound that a message would exceed, "" for none. The caller
+// holds the lock.
 func (r *Relay[M]) boundReached(q *queue[M], size int) string {
 	switch o := &r.opts; {
 	case q == nil && len(r.queues) >= o.Destinations:
@@ -165,13 +165,13 @@ func (r *Relay[M]) deliver(q *queue[M]) {
 	}
 }
 
-// mayRepeat reports whether the destination cannot have got the message.
+// mayRepeat reports whether the destination cannot have received the message.
 func mayRepeat(err error) bool {
 	failed, ok := errors.AsType[*client.CallError](err)
 	return ok && !failed.Sent
 }
 
-// head returns the message to deliver next. Without one the queue is gone.
+// head returns the message to deliver next. If there is none, it removes the queue.
 func (r *Relay[M]) head(q *queue[M]) (m message[M], ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,8 +182,8 @@ func (r *Relay[M]) head(q *queue[M]) (m message[M], ok bool) {
 	return q.messages[0], true
 }
 
-// pop takes the first message off its queue and counts what became of it.
-func (r *Relay[M]) pop(q *queue[M], fate *uint64) {
+// pop removes the first message from its queue and counts its outcome.
+func (r *Relay[M]) pop(q *queue[M], outcome *uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	size := q.messages[0].size
@@ -192,7 +192,7 @@ func (r *Relay[M]) pop(q *queue[M], fate *uint64) {
 	q.bytes -= size
 	r.bytes -= size
 	r.stats.Waiting--
-	*fate++
+	*outcome++
 }
 
 // pause waits before the next call to a destination.
@@ -206,14 +206,14 @@ func (r *Relay[M]) pause(q *queue[M], d time.Duration) {
 	}
 }
 
-// Retry has a destination that could not be reached called again at once.
+// Retry has a destination called at once that could not be reached before.
 func (r *Relay[M]) Retry(to string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if q := r.queues[to]; q != nil {
 		select {
 		case q.wake <- struct{}{}:
-		default: // it will be
+		default: // already requested
 		}
 	}
 }
@@ -243,7 +243,7 @@ func (r *Relay[M]) Drain(ctx context.Context) {
 	}
 }
 
-// Close ends the calls and waits for them. What waits is lost. It is safe to call
+// Close ends the calls and waits for them. Waiting messages are lost. It may be called
 // twice.
 func (r *Relay[M]) Close() {
 	r.refuse()

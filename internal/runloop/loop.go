@@ -11,7 +11,7 @@ import (
 // ErrClosed is the error of posting to a loop that has ended.
 var ErrClosed = errors.New("the daemon is stopping")
 
-// FullError is the error of posting more than the inbox holds.
+// FullError is the error of posting to a full inbox.
 type FullError struct{ Limit int }
 
 // Error implements error.
@@ -27,7 +27,7 @@ type Loop[T any] struct {
 	wake   chan struct{} // of size 1: the inbox is not empty
 
 	mu     sync.Mutex
-	inbox  []T // appended to by any goroutine, emptied at once by the owner
+	inbox  []T // appended to by any goroutine, emptied by the owner
 	closed bool
 }
 
@@ -37,12 +37,12 @@ func New[T any](limit int, handle func(batch []T)) *Loop[T] {
 	return &Loop[T]{limit: limit, handle: handle, wake: make(chan struct{}, 1)}
 }
 
-// Post adds entries, all or none. It never blocks.
+// Post adds all of the entries or none. It never blocks.
 func (l *Loop[T]) Post(items ...T) error { return l.post(l.limit, items) }
 
-// PostUnbounded is Post without the limit, for what the daemon itself has under way
-// (a due timer, a finished write): the number of such entries is bounded where they
-// were started, and refusing one would lose it.
+// PostUnbounded is Post without the limit, for the results of work that the daemon itself
+// has started (a due timer, a finished write): the number of such entries is bounded
+// where the work is started, and a refused entry would be lost.
 func (l *Loop[T]) PostUnbounded(items ...T) error { return l.post(math.MaxInt, items) }
 
 func (l *Loop[T]) post(limit int, items []T) error {
@@ -64,8 +64,8 @@ func (l *Loop[T]) post(limit int, items []T) error {
 	return nil
 }
 
-// Run is the owner goroutine; it returns when ctx is done. It handles the entries
-// that wait then, so that each one whose Post returned nil is handled.
+// Run is the owner goroutine. When ctx is done, it handles the entries that wait and
+// returns, so that every entry whose Post returned nil is handled.
 func (l *Loop[T]) Run(ctx context.Context) {
 	var reuse []T
 	for {

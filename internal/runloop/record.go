@@ -46,8 +46,8 @@ func (r *Recorder) step(self sched.Addr, now sched.Time, from sched.Addr, m *sch
 	r.err = r.enc.Encode(&line)
 }
 
-// RecordTo returns a recorder that writes to <folder>/<name>.jsonl, and the function
-// that ends it.
+// RecordTo returns a recorder that writes to <folder>/<name>.jsonl, and the function that
+// closes it.
 func RecordTo(folder, name string) (r *Recorder, end func() error, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("the folder for recordings cannot be made: %w", err)

@@ -22,8 +22,8 @@ func NewStepper(act func(self sched.Addr, a *sched.Action), record *Recorder) *S
 	return &Stepper{act: act, record: record}
 }
 
-// Step steps one message into the core. A now before the last one counts as the last
-// one.
+// Step steps one message into the core. Time does not go back: if now is before that of
+// the last step, that one is used.
 func (s *Stepper) Step(core sched.Core, self sched.Addr, now sched.Time, from sched.Addr, m *sched.Message) {
 	s.now = max(s.now, now)
 	s.out.Reset()
@@ -40,19 +40,18 @@ func (s *Stepper) Step(core sched.Core, self sched.Addr, now sched.Time, from sc
 	}
 }
 
-// Spread counts the copies of a message to Everyone, whose number only the daemon
-// knows.
+// Spread counts the copies of a message to Everyone. Their number depends on the daemon's
+// links, so Step does not count them.
 func (s *Stepper) Spread(m *sched.Message, copies int) {
 	s.messages.Add(uint64(copies * m.Tasks())) //nolint:gosec // never negative
 }
 
-// Messages returns how many messages the cores have sent to others, counted as the
-// papers do and the simulator does: a batch of k tasks counts k. It may be called
-// from anywhere.
+// Messages returns how many messages the cores have sent to others, counted as in the
+// papers and the simulator: a batch of k tasks counts k. It may be called from anywhere.
 func (s *Stepper) Messages() uint64 { return s.messages.Load() }
 
-// Clock counts nanoseconds since 1970, as the machine's clock was when this one was
-// made and without its later jumps: multiples of an interval are at about the same
+// Clock counts nanoseconds since 1970. It is set by the machine's clock when it is made and
+// ignores later jumps of that clock. Multiples of an interval fall on about the same
 // instant in all daemons.
 type Clock struct {
 	start  time.Time
@@ -74,13 +73,13 @@ type Timers struct {
 	fire  func(self sched.Addr, token uint64)
 }
 
-// NewTimers returns timers that call fire, on a goroutine of their own, when due.
+// NewTimers returns timers that call fire, on their own goroutine, when they are due.
 func NewTimers(clock Clock, fire func(self sched.Addr, token uint64)) *Timers {
 	return &Timers{clock: clock, fire: fire}
 }
 
-// Set arms one timer of a core. A timer that is due after the loop has ended
-// posts to a closed inbox, which is harmless.
+// Set arms a timer of a core. A timer that fires after the loop has ended posts to a
+// closed inbox, which is harmless.
 func (t *Timers) Set(self sched.Addr, at sched.Time, token uint64) {
 	time.AfterFunc(time.Duration(max(0, at-t.clock.Now())), func() { t.fire(self, token) })
 }
