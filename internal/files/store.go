@@ -21,7 +21,7 @@ const partSuffix = ".part"
 // goroutine; those that write to the disk exclude each other.
 type Store struct {
 	root  string
-	limit int64 // bytes of all files together ; a file that would exceed it is refused
+	limit int64 // bytes of all files together; a file beyond it is refused
 
 	mu    sync.Mutex
 	files map[string]*entry
