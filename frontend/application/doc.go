@@ -24,7 +24,7 @@
 //
 // # Which frontend serves it
 //
-// The frontend it registered with last. That frontend chooses a tenure above all
+// The frontend with which it registered last. That one chooses a tenure above all
 // that the nodes have seen, and takes over what they hold of the application. A
 // frontend whose tenure was accepted once and is exceeded forgets the application,
 // and sends the nodes no order.

@@ -377,6 +377,32 @@ func TestDamagedWitnessIsRefused(t *testing.T) {
 	}
 }
 
+// failingStore is a store that accepts no batch.
+type failingStore struct{ backing }
+
+func (failingStore) Append(*store.Batch, bool) error { return errors.New("no batch is accepted") }
+
+// An opening that fails while it begins an incarnation leaves the acknowledged number
+// in the witness as it was.
+func TestFailedOpeningKeepsTheWitness(t *testing.T) {
+	dir := t.TempDir()
+	j, _, _ := open(t, dir, Options{})
+	must(t, appendWait(j, accept("a", 1)))
+	must(t, j.Close())
+	before, err := readWitness(dir)
+	must(t, err)
+	fails := func(dir string, lock *store.DirLock, o store.Options) (backing, error) {
+		s, err := openDisk(dir, lock, o)
+		return failingStore{s}, err
+	}
+	_ = refusal(dir, Options{openStore: fails})
+	after, err := readWitness(dir)
+	must(t, err)
+	if after.acknowledged != before.acknowledged || after.begun != before.begun+1 {
+		t.Errorf("the witness was %+v and is %+v", before, after)
+	}
+}
+
 // The ring of numbers wraps around: overwritten numbers are no hole.
 func TestNumbersWrapAround(t *testing.T) {
 	dir := t.TempDir()
