@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// BenchmarkZeroSleeps is the way of a task that does nothing through one node,
+// BenchmarkZeroSleeps measures a task that does nothing on one node,
 // 100 at a time: launch by Thrift, report, idle notice and acknowledgement by
 // NATS. The master and the frontend of the test are included.
 func BenchmarkZeroSleeps(b *testing.B) {
@@ -71,7 +71,7 @@ func BenchmarkOwner(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*slots), "ns/task")
 }
 
-// acceptingNotices is a NATS that takes everything.
+// acceptingNotices is a NATS that accepts everything.
 type acceptingNotices struct{}
 
 func (acceptingNotices) Idle(*wire.Batch) error   { return nil }

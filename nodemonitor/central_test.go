@@ -26,7 +26,7 @@ func (w *world) sentToMaster(kind sched.Kind) (ids []sched.AttemptID) {
 
 // TestAssigned: tasks of the central scheduler wait at the worker with what they
 // payloads, the start and the end of each are reported, and one that waits can be
-// killed. What waits is in snapshots.
+// killed. Waiting tasks are in snapshots.
 func TestAssigned(t *testing.T) {
 	for _, policy := range []string{"hawk", "eagle"} {
 		t.Run(policy, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestAssigned(t *testing.T) {
 			})
 			w.mu.Lock()
 			if h := w.slotReported(0).Held[0]; h.ID != ids[1] || h.Suspended || h.Class != sched.Long || h.Owner != w.frontend || h.JobName != "job-"+ids[1].Job.String() || h.Estimate != sched.Second {
-				t.Errorf("what waits is told as %+v", h)
+				t.Errorf("the waiting task is reported as %+v", h)
 			}
 			w.mu.Unlock()
 			kill := first
@@ -64,7 +64,7 @@ func TestAssigned(t *testing.T) {
 			}
 			w.await("the ends are told", func() bool { return slices.Equal(w.sentToMaster(sched.Idle), ids[:3]) })
 			if w.mu.Lock(); !slices.Equal(w.sentToMaster(sched.Started), ids[:3]) {
-				t.Errorf("told the starts of %v", w.sentToMaster(sched.Started))
+				t.Errorf("reported the starts of %v", w.sentToMaster(sched.Started))
 			}
 			w.mu.Unlock()
 			n.until("it rests", func(o *owner) bool { return o.workers.Attempts() == 0 })

@@ -228,7 +228,7 @@ func (w *world) verify(c Config, n *testNode) {
 		return
 	}
 	if err := n.stop(); err != nil {
-		return // told already
+		return // reported already
 	}
 	f, err := os.Open(filepath.Join(c.Record, "node-"+c.ID+".jsonl"))
 	if err != nil {

@@ -37,7 +37,7 @@ func TestLateBinding(t *testing.T) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if policy == "sparrow" && len(w.linked) > 0 {
-				t.Errorf("the keeper of the membership was told %v", kinds(w.linked))
+				t.Errorf("the master received %v", kinds(w.linked))
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func TestLateAnswer(t *testing.T) {
 	id.Attempt++
 	f.bind(n, 0, id, seq, sleepFor(0))
 	if r := w.reported(id); r.Msg.Outcome != sched.Done {
-		t.Errorf("what was asked for ends as %s", sched.Describe(&r.Msg))
+		t.Errorf("the requested task ended as %s", sched.Describe(&r.Msg))
 	}
 }
 
@@ -138,7 +138,7 @@ func TestGoneBeforeTheRequest(t *testing.T) {
 	w.reported(id)
 	other.request(n, 0, 10)
 	if w.mu.Lock(); len(f.got) > 0 {
-		t.Errorf("who is gone was told %v", kinds(f.got))
+		t.Errorf("a frontend that has left received %v", kinds(f.got))
 	}
 	w.mu.Unlock()
 }
@@ -182,7 +182,7 @@ func TestUnknownPeers(t *testing.T) {
 	}
 }
 
-// TestKindsOfOthers: what a role does not say is ignored, and so is what is said to
+// TestKindsOfOthers: kinds that a role does not send are ignored, and so are messages to
 // a slot that is not there.
 func TestKindsOfOthers(t *testing.T) {
 	w, f := newPeerWorld(t)
@@ -198,8 +198,8 @@ func TestKindsOfOthers(t *testing.T) {
 	})
 }
 
-// TestNoRoom: while results find no room, no work is taken; what a frontend has
-// journaled makes room.
+// TestNoRoom: while there is no room for results, launches are refused; an
+// acknowledgement makes room.
 func TestNoRoom(t *testing.T) {
 	w, f := newPeerWorld(t)
 	n := w.under("sparrow", func(c *Config) { c.MaxResults = 1 }, "n1")[0]
@@ -213,7 +213,7 @@ func TestNoRoom(t *testing.T) {
 	m := sched.Message{Kind: sched.Launch, Job: second.Job, Attempt: 1, Seq: seq, Owner: w.names.Addr(f.ref)}
 	var busy *api.Error
 	if err := f.try(n, 1, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "max_results 1") {
-		t.Errorf("a crowded node answered %v", err)
+		t.Errorf("a full node answered %v", err)
 	}
 	w.update(func() { w.ack = true })
 	f.bind(n, 1, second, seq, sleepFor(0))
@@ -240,7 +240,7 @@ func TestStopWithOpenRequest(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if i := slices.IndexFunc(f.got, func(it wire.Item) bool { return it.Msg.Kind == sched.GetTask && it.Msg.Job.Lo != 0 }); i >= 0 {
-		t.Errorf("it asked %v", kinds(f.got))
+		t.Errorf("it sent %v", kinds(f.got))
 	}
 	if last := w.snapshots[len(w.snapshots)-1]; len(last.Slots) != 0 {
 		t.Errorf("the last snapshot has %d slots", len(last.Slots))

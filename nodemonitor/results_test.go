@@ -43,7 +43,7 @@ func TestFrontendMoves(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
 	it := w.launch(0, 0, attemptOf(1, 0), sleepFor(0))
-	it.OwnerAddress = "127.0.0.1:1" // where nobody listens
+	it.OwnerAddress = "127.0.0.1:1" // where no process listens
 	w.update(func() { w.ack = false })
 	n.deliver(it)
 	n.until("calls fail", func(o *owner) bool { return len(o.results.Frontends()) == 1 && o.results.Frontends()[0].Failures > 0 })
@@ -128,7 +128,7 @@ func TestKnownAttempt(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if again := w.noticed[1]; again.Msg.AttemptID() != kept || again.From.Slot != 0 {
-		t.Errorf("told again: %v", kinds(w.noticed[1:]))
+		t.Errorf("sent again: %v", kinds(w.noticed[1:]))
 	}
 	if find(w.noticed, sched.Report, runs) != nil {
 		t.Error("the attempt that runs was reported")

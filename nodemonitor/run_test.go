@@ -32,7 +32,7 @@ func TestPathOfATask(t *testing.T) {
 		t.Errorf("the report is %s from %v, elapsed %v, %v to %v", sched.Describe(&r.Msg), r.From, r.Elapsed, r.Started, r.Finished)
 	}
 	if len(w.linked) > 0 {
-		t.Errorf("with NATS up the master was told by Thrift: %v", kinds(w.linked))
+		t.Errorf("with NATS up the master received by Thrift: %v", kinds(w.linked))
 	}
 }
 
@@ -157,7 +157,7 @@ func TestStop(t *testing.T) {
 		}
 	}
 	if len(w.idles) > 0 {
-		t.Errorf("a node that stops asked for work: %v", kinds(w.idles))
+		t.Errorf("a node that stops requested work: %v", kinds(w.idles))
 	}
 }
 

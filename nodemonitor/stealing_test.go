@@ -48,7 +48,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// crowd has a slot run task 0 of job 1, and hold two probes, of which that of job 2
+// fillQueue has a slot run task 0 of job 1, and hold two probes, of which that of job 2
 // moves on.
 func (f *front) fillQueue(n *testNode) {
 	f.w.t.Helper()

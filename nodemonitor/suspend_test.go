@@ -62,7 +62,7 @@ func (n *testNode) stoppedAs(id sched.AttemptID, backend string, stopped bool) {
 }
 
 // TestPreempt: pigeon-x has what runs suspended for another task, and continued
-// after it; the backends do so, and snapshots tell what is held.
+// after it; the backends do so, and snapshots list what is held.
 func TestPreempt(t *testing.T) {
 	for backend, hold := range holds() {
 		t.Run(backend, func(t *testing.T) {

@@ -89,7 +89,7 @@ func (n *testNode) deliver(items ...wire.Item) {
 	n.w.mu.Unlock()
 	r, err := n.peer.Deliver(context.Background(), b)
 	if err != nil || r.Problem != "" {
-		n.w.t.Fatalf("the node did not take a batch: %v %q", err, r.Problem)
+		n.w.t.Fatalf("the node did not accept a batch: %v %q", err, r.Problem)
 	}
 }
 

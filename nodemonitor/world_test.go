@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// world is a master and a frontend that say what a test has them say, over real
+// world is a master and a frontend that send what a test has them send, over real
 // Thrift and, where a test wants it, real NATS. Every field below mu is written
 // by their handlers; a test waits for what it expects with await.
 type world struct {
@@ -149,7 +149,7 @@ func (w *world) update(f func()) {
 	w.changed = make(chan struct{})
 }
 
-// await waits until the condition holds; it is asked at every change.
+// await waits until the condition holds; it is tested at every change.
 func (w *world) await(what string, holds func() bool) {
 	w.t.Helper()
 	enough := time.After(await.Limit)
@@ -184,7 +184,7 @@ func last(items []wire.Item) (it wire.Item) {
 	return it
 }
 
-// slotReported returns a slot as the last snapshot told it, none before one came.
+// slotReported returns a slot as the last snapshot reported it, none before the first.
 func (w *world) slotReported(slot int) (s wire.Slot) {
 	if n := len(w.snapshots); n > 0 && slot < len(w.snapshots[n-1].Slots) {
 		s = w.snapshots[n-1].Slots[slot]

@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 )
 
-// launch starts a task of the class; contended says that others wait.
+// launch starts a task of the class; contended means that others wait.
 func (w *world) launch(task int, short, contended bool) {
 	w.Start(backend.Task{ID: attempt(task), App: "a", HT: short, Contended: contended}, func(backend.Result) {})
 }
@@ -45,12 +45,12 @@ func TestLeaseEndsWhenOthersWait(t *testing.T) {
 			t.Errorf("grants for which others wait: %+v", second)
 		}
 		if !slices.Equal(second.GiveBack, names(2)) {
-			t.Errorf("others wait for long work, and the executor gets %v", second.GiveBack)
+			t.Errorf("others wait for long work, and the executor received %v", second.GiveBack)
 		}
 		w.launch(5, true, true)
 		third := w.poll(second.UpTo)
 		if !slices.Equal(third.GiveBack, names(1, 2)) {
-			t.Errorf("others wait for short work, and the executor gets %v", third.GiveBack)
+			t.Errorf("others wait for short work, and the executor received %v", third.GiveBack)
 		}
 		if again := w.poll(third.UpTo); len(again.GiveBack) != 0 || len(again.Grants) != 0 {
 			t.Errorf("answered once more without need: %+v", again)
@@ -77,16 +77,16 @@ func TestLeaseEndsByTheMastersWord(t *testing.T) {
 		w.OthersWait("b", sched.Long)
 		second := w.poll(first.UpTo)
 		if len(second.Grants) != 1 || second.Grants[0].Lease != 0 || !slices.Equal(second.GiveBack, names(2)) {
-			t.Errorf("long tasks of another wait, and the executor gets %+v", second)
+			t.Errorf("long tasks of another wait, and the executor received %+v", second)
 		}
 		w.OthersWait("b", sched.Short)
 		if third := w.poll(second.UpTo); !slices.Equal(third.GiveBack, names(1, 2)) {
-			t.Errorf("short tasks of another wait, and the executor gets %+v", third)
+			t.Errorf("short tasks of another wait, and the executor received %+v", third)
 		}
 	})
 }
 
-// An answer that is lost is given again, and with it no lease that is over.
+// A lost answer is repeated, without a lease that has ended.
 func TestLeaseIsNotGivenAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.attach("1", 8)
@@ -116,7 +116,7 @@ func TestLeaseIsLongWhileTheMasterIsHeard(t *testing.T) {
 			return g.Grants[len(g.Grants)-1].Lease
 		}
 		if got := lease(1); got != time.Second {
-			t.Errorf("nothing was said yet, and the lease is %v", got)
+			t.Errorf("no state of NATS was set yet, and the lease is %v", got)
 		}
 		w.SetNotices(true)
 		if got := lease(2); got != 5*time.Second {
@@ -124,14 +124,14 @@ func TestLeaseIsLongWhileTheMasterIsHeard(t *testing.T) {
 		}
 		w.SetNotices(false)
 		if g := w.poll(upTo); !slices.Equal(g.GiveBack, names(1, 2)) {
-			t.Errorf("notices arrive no more, and the executor gets %+v", g)
+			t.Errorf("notices arrive no more, and the executor received %+v", g)
 		}
 		if got := lease(3); got != time.Second {
 			t.Errorf("then the lease is %v", got)
 		}
 		w.SetNotices(false)
 		if s := w.Stats(); s.Recalled != 2 {
-			t.Errorf("told twice that notices do not arrive: %+v", s)
+			t.Errorf("notices were switched off twice: %+v", s)
 		}
 	})
 }

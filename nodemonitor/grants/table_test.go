@@ -21,7 +21,7 @@ func inBubble(t *testing.T, test func(w *world)) {
 	})
 }
 
-// The way of a grant: to the executor with the fewest, answered until it is
+// A grant is assigned to the executor with the fewest, answered until it is
 // acknowledged, ended once.
 func TestGrant(t *testing.T) {
 	inBubble(t, func(w *world) {
@@ -119,7 +119,7 @@ func TestServingAll(t *testing.T) {
 	})
 }
 
-// What finds no room waits for it; the first free slot of an executor takes the
+// A grant without room waits; the first free slot of an executor receives the
 // first that waits.
 func TestWaitsForRoom(t *testing.T) {
 	inBubble(t, func(w *world) {
@@ -153,7 +153,7 @@ func TestNobodyFetches(t *testing.T) {
 	})
 }
 
-// The end of an executor: what had reached it fails, what had not goes to another.
+// When an executor ends, its grants that reached it fail, the others are assigned anew.
 func TestExecutorEnds(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.attach("1", 2)
@@ -178,7 +178,7 @@ func TestExecutorEnds(t *testing.T) {
 	})
 }
 
-// Kill ends a grant that has not reached its executor; one that has is given back.
+// Kill ends a grant that has not reached its executor; one that has must be returned.
 func TestKill(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.attach("1", 2)
@@ -189,7 +189,7 @@ func TestKill(t *testing.T) {
 		w.start(2)
 		w.wantGrants("1", 0, 2)
 		w.Kill(attempt(2))
-		w.Kill(attempt(3)) // nobody
+		w.Kill(attempt(3)) // unknown
 		w.wantOutcomes(sched.Killed, 0)
 		g, err := w.AwaitGrants(context.Background(), executor("1"), 2, time.Hour)
 		if err != nil || len(g.GiveBack) != 1 || g.GiveBack[0] != attempt(2).String() {
@@ -240,19 +240,19 @@ func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	defer w.Close()
 	w.attach("1", 1)
-	stranger := executor("1")
-	stranger.Token = "guess"
+	wrongToken := executor("1")
+	wrongToken.Token = "guess"
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		call func() error
 		want api.Problem
 	}{
 		"no such executor": {func() error { return w.AttachExecutor(ctx, executor("9"), 1) }, api.NotFound},
-		"a wrong token":    {func() error { return w.AttachExecutor(ctx, stranger, 1) }, api.Invalid},
+		"a wrong token":    {func() error { return w.AttachExecutor(ctx, wrongToken, 1) }, api.Invalid},
 		"no slots":         {func() error { return w.AttachExecutor(ctx, executor("1"), 0) }, api.Invalid},
 		"slots beyond all": {func() error { return w.AttachExecutor(ctx, executor("1"), api.MaxTasks+1) }, api.Invalid},
-		"a token to wait":  {func() error { _, err := w.AwaitGrants(ctx, stranger, 0, 0); return err }, api.Invalid},
-		"a token to end":   {func() error { return w.EndGrants(ctx, stranger, nil) }, api.Invalid},
+		"a token to wait":  {func() error { _, err := w.AwaitGrants(ctx, wrongToken, 0, 0); return err }, api.Invalid},
+		"a token to end":   {func() error { return w.EndGrants(ctx, wrongToken, nil) }, api.Invalid},
 		"ends beyond all":  {func() error { return w.EndGrants(ctx, executor("1"), make([]api.GrantEnd, 100_001)) }, api.Invalid},
 	} {
 		if got := problemOf(c.call()); got != c.want {
@@ -261,8 +261,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// An executor without grants has its slots when all are here, and lets go of them
-// when it ends, not before.
+// An executor without grants has its slots when all are here, and releases them
+// only when it ends.
 func TestHold(t *testing.T) {
 	inBubble(t, func(w *world) {
 		full := 0

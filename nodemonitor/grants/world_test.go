@@ -94,7 +94,7 @@ func (w *world) attach(id string, slots int) {
 	}
 }
 
-// await asks for an executor's grants without waiting.
+// await requests an executor's grants without waiting.
 func (w *world) await(id string, after int64) (tasks []string, upTo int64) {
 	w.t.Helper()
 	g, err := w.AwaitGrants(context.Background(), executor(id), after, 0)

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world notes what members does with links and workers.
+// world records the calls of members to links and workers.
 type world struct {
 	*members.Members
 	linked  map[string]int64

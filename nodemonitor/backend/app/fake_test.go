@@ -101,7 +101,7 @@ func register(t *testing.T, r *Registry, app, address string, k Kind) {
 	}
 }
 
-// errRefused is what a connect to a port without a listener gives.
+// errRefused is the error of a connection to a port without a listener.
 var errRefused = fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 
 const long = time.Hour

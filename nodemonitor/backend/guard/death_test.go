@@ -43,7 +43,7 @@ func TestNodeMonitorKilled(t *testing.T) {
 	var kind EventKind
 	var leader int
 	if _, err := fmt.Fscan(bufio.NewReader(out), &kind, &leader); err != nil || kind != Started {
-		t.Fatalf("the victim said event %d (%v), want the start", kind, err)
+		t.Fatalf("the victim sent event %d (%v), want the start", kind, err)
 	}
 	family := append(readPids(t, dir+"/pids", unrulyPids), leader, parentOf(leader))
 	for _, pid := range family {

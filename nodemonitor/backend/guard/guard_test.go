@@ -60,7 +60,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 	} {
 		e := start(t, c, tc.spec).end()
 		if e.Kind != Refused || !strings.Contains(e.Fault.What, tc.want) || e.Fault.Next == "" {
-			t.Errorf("%.40q: got %+v %+v, want a refusal that says %q", tc.spec.Argv, e, e.Fault, tc.want)
+			t.Errorf("%.40q: got %+v %+v, want a refusal with %q", tc.spec.Argv, e, e.Fault, tc.want)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestEnvironmentFolderAndOutput(t *testing.T) {
 		t.Errorf("tail of stderr is %q", e.Tail)
 	}
 	if e.Output[0].Kept != int64(len(text)) || e.Output[1].Dropped != 5 {
-		t.Errorf("streams are told as %+v", e.Output)
+		t.Errorf("streams are reported as %+v", e.Output)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestSinkRolls(t *testing.T) {
 		}
 		out, _ := s.end()
 		if out.Kept != int64(len(all)) || out.Dropped != 0 || out.Fault != "" {
-			rt.Fatalf("told %+v of %d bytes", out, len(all))
+			rt.Fatalf("reported %+v of %d bytes", out, len(all))
 		}
 		var kept []byte
 		for i := rolls; i >= 0; i-- {

@@ -54,7 +54,7 @@ func TestSinkKeepsHeadAndTail(t *testing.T) {
 		kept := min(len(all), limit, d.room)
 		out, tail := s.end()
 		if out.Kept != int64(kept) || out.Dropped != int64(len(all)-kept) {
-			t.Fatalf("of %d bytes told %+v, want %d kept", len(all), out, kept)
+			t.Fatalf("of %d bytes reported %+v, want %d kept", len(all), out, kept)
 		}
 		if !bytes.Equal(d.Bytes()[:kept], all[:kept]) {
 			t.Fatal("the file does not hold the head")

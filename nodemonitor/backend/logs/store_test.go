@@ -93,7 +93,7 @@ func TestDroppedAfterRetention(t *testing.T) {
 	}
 	var e *api.Error
 	if _, err := s.Read(attempt(0, 1), Stdout, 0, 0); !errors.As(err, &e) || e.Problem != api.NotFound || e.Next == "" {
-		t.Errorf("reading it gives %v", err)
+		t.Errorf("reading it returns %v", err)
 	}
 	if _, err := s.Read(attempt(1, 1), Stdout, 0, 0); err != nil {
 		t.Errorf("a running attempt was dropped: %v", err)
@@ -181,7 +181,7 @@ func TestBeginTwice(t *testing.T) {
 	}
 }
 
-// TestFoundAgain: a new node monitor knows its predecessor's logs, drops them in
+// TestFoundAgain: a new node monitor finds its predecessor's logs, drops them in
 // order, and leaves alone what is not a log.
 func TestFoundAgain(t *testing.T) {
 	root := t.TempDir()

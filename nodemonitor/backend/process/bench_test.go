@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// BenchmarkLaunch is the way of one exec task that does nothing, start to end:
+// BenchmarkLaunch measures one exec task that does nothing, start to end:
 // one after another, and eight at a time.
 func BenchmarkLaunch(b *testing.B) {
 	for name, width := range map[string]int{"one": 1, "eight": 8} {

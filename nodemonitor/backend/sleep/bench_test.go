@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
-// BenchmarkNoLength is the way of a zero-length task, the one the scheduler's
+// BenchmarkNoLength measures a zero-length task, the one the scheduler's
 // rate is measured with.
 func BenchmarkNoLength(b *testing.B) {
 	s := New()
