@@ -22,7 +22,7 @@ type bounds struct {
 	timelines [2]*Timeline
 }
 
-// boundsOf computes both.
+// boundsOf computes both bounds.
 func boundsOf(w *workload.Workload, workers int) *bounds {
 	watched := &holdings{Timeline: newTimeline(), work: w, jobs: make([]holding, len(w.Jobs))}
 	b := &bounds{timelines: [2]*Timeline{unqueued(w, workers), watched.Timeline}}
@@ -46,7 +46,7 @@ func boundsOf(w *workload.Workload, workers int) *bounds {
 	return b
 }
 
-// holding is the workers and waiting tasks of a job in the clairvoyant schedule.
+// holding counts the workers and the waiting tasks of a job in the clairvoyant schedule.
 type holding struct{ workers, unstarted int }
 
 // holdings is the measure.ScheduleWatcher that fills a timeline with busy workers
@@ -69,8 +69,8 @@ func (h *holdings) Holds(at int64, job, workers, unstarted int) {
 	*had = holding{workers, unstarted}
 }
 
-// unqueued is the timeline when no task ever waits. The tasks that run then may be more
-// than the workers; busy workers are cut at their number.
+// unqueued returns the timeline of a run in which no task waits. More tasks than workers
+// may run in it; the number of busy workers is limited to that of the workers.
 func unqueued(w *workload.Workload, workers int) *Timeline {
 	var changes []change
 	for i := range w.Jobs {

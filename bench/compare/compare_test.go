@@ -47,7 +47,7 @@ func TestRefusals(t *testing.T) {
 		"no trace":            {func(p *Plan) { p.Traces = nil }, "0 settings"},
 		"no such file":        {func(p *Plan) { p.Traces[0] = absent }, "absent.tr"},
 		"a trace twice":       {func(p *Plan) { p.Traces = append(p.Traces, p.Traces[0]) }, "given twice"},
-		"a load twice":        {func(p *Plan) { p.Loads = []float64{0.5, 0.5} }, "one twice"},
+		"a load twice":        {func(p *Plan) { p.Loads = []float64{0.5, 0.5} }, "a repeated one"},
 		"a load of 0":         {func(p *Plan) { p.Loads = []float64{0} }, "or 0"},
 		"a load of NaN":       {func(p *Plan) { p.Loads = []float64{math.NaN()} }, "load is NaN"},
 		"too many cells":      {func(p *Plan) { p.Loads = make([]float64, MaxCells+1) }, "1 to 64"},

@@ -1,5 +1,5 @@
-// Package compare sets policies side by side: every policy on every trace and
-// load, several seeds, simulated on all processors and, for chosen ones, live.
+// Package compare compares policies: every policy on every trace and load, with
+// several seeds, simulated on all processors and, for chosen ones, live.
 //
 //	Plan ─check─▶ cells (trace x load) ─┬─ simulate (policy x seed) ─┐
 //	                                    ├─ bounds (seed) ────────────┼─▶ Comparison ─▶ Rows ─┬─ results.csv, results.jsonl
@@ -8,7 +8,7 @@
 //	folders of several comparisons ─Read─▶ Page ─▶ docs/results.md, docs/results/
 //
 // To watch is to run the first seed once more, with an observer that follows
-// quantities over time and looks at what the cores hold.
+// quantities over time and measures the state that the cores hold.
 //
 // # Ratios and their intervals
 //
@@ -21,10 +21,10 @@
 //
 // # Bounds
 //
-// No policy passes the longest task of each job (no queueing at all), nor does a
-// policy without foresight pass, on average, the clairvoyant schedule: preemptive
-// shortest remaining work over jobs on all workers. Both stand in every figure as
-// if they were policies, in grey.
+// No policy can be faster than the longest task of each job (no queueing at all), and
+// no policy without foresight is faster, on average, than the clairvoyant schedule:
+// preemptive shortest remaining work over jobs on all workers. Every figure shows both
+// as if they were policies, in grey.
 //
 // # Failures
 //

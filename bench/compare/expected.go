@@ -23,7 +23,7 @@ type expectation struct {
 // setting selects the cells of comparisons that an expectation belongs to.
 type setting struct {
 	family  string  // traces whose names begin so
-	load    float64 // asked for; 0 as in the file
+	load    float64 // requested; 0: as in the file
 	drawn   bool    // jobs drawn with Poisson arrivals, "steady"
 	workers int
 	uneven  bool    // groups of unequal size
@@ -40,10 +40,10 @@ const (
 	overEvenPigeon       // pigeon's in equal groups; an upper limit
 	overWrongPigeon      // pigeon's with the same wrong classes; an upper limit
 	overTask             // it is a count for each task
-	overTaskLimit        // likewise, an upper limit
+	overTaskLimit        // a count for each task, an upper limit
 )
 
-// limit reports whether what is expected is an upper limit.
+// limit reports whether the expected value is an upper limit.
 func (o over) limit() bool {
 	return o == overLongestTask || o == overEvenPigeon || o == overWrongPigeon || o == overTaskLimit
 }
@@ -82,7 +82,7 @@ func expectations() []expectation {
 		variants("nyh", steady, [][2]float64{{0.49, 0.93}, {0.68, 1.02}, {0.68, 1.11}, {0.24, 0.19}, {0.70, 1.07}, {0.69, 1.17}, {0.75, 1.03}, {0.92, 1.01}, {0.60, 1.16}}))
 }
 
-// variants are the rows of pigeon-sort and pigeon-x on one family.
+// variants returns the expectations for pigeon-sort and pigeon-x on one family.
 func variants(family string, steady func(string, float64) setting, want [][2]float64) (rows []expectation) {
 	for k, r := range []struct {
 		policy string
@@ -114,8 +114,8 @@ func variants(family string, steady func(string, float64) setting, want [][2]flo
 // messages is the statistic that is not one of completion times.
 const messages = "messages"
 
-// expectedBeside returns the table of the expectations that the comparisons have a
-// figure for, nil for none.
+// expectedBeside returns a table of the expectations for which the comparisons have a
+// figure; nil when there are none.
 func expectedBeside(all []*Comparison) *markdown.Table {
 	t := &markdown.Table{Head: []string{"setting", "policy", "class", "figure", "expected", "measured", "difference"}}
 	for _, e := range expectations() {
@@ -164,7 +164,7 @@ func (e *expectation) name(c *Cell) string {
 	return name
 }
 
-// of names the class.
+// of returns the name of the class.
 func (e *expectation) of() string {
 	if e.what[0] == messages {
 		return "both"
@@ -220,7 +220,7 @@ func (c *Comparison) figure(cell int, e *expectation, what string, all []*Compar
 	return c.Cells[cell].messages(e.policy)
 }
 
-// completion finds a row: times, and over pigeon's.
+// completion returns the times of a cell's policy, and their ratio to pigeon's.
 func (c *Comparison) completion(cell int, policy string, class int, what string) (value, relative Interval) {
 	return completionIn(c.Cells[cell].rows(cell, class), policy, what)
 }
@@ -236,7 +236,7 @@ func completionIn(rows []Row, policy, what string) (value, relative Interval) {
 	return alone(math.NaN()), alone(math.NaN())
 }
 
-// evenPigeon is pigeon's time in equal groups, from another comparison.
+// evenPigeon returns pigeon's time in equal groups, from another comparison.
 func evenPigeon(e *expectation, what string, all []*Comparison) float64 {
 	even := e.setting
 	even.uneven = false
@@ -262,5 +262,5 @@ func (r *CellResult) messages(policy string) Interval {
 	return meanOf(each)
 }
 
-// alone is a figure without an interval.
+// alone returns a figure without an interval.
 func alone(x float64) Interval { return meanOf([]float64{x}) }

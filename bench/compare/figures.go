@@ -21,8 +21,8 @@ type Figure struct {
 func (f Figure) OfFamily() bool { return f.cell < 0 }
 
 // families returns the indices of the cells that share a figure of percentiles, in
-// order: those of a trace at several loads, and files that differ in the number at
-// the end of their names, which is their load: ngo_50 and ngo_90.
+// order: the cells of one trace at several loads, and of files whose names differ only in
+// the number at the end, which is their load: ngo_50 and ngo_90.
 func (c *Comparison) families() (groups [][]int) {
 	var names []string
 	for i := range c.Cells {
@@ -36,7 +36,7 @@ func (c *Comparison) families() (groups [][]int) {
 	return groups
 }
 
-// family names the cells that share a figure with this one.
+// family returns the name of the cells that share a figure with this one.
 func (c *Cell) family() string {
 	name := TraceName(c.Trace)
 	if at := strings.LastIndexByte(name, '_'); c.Asked == 0 && at > 0 && strings.Trim(name[at+1:], "0123456789") == "" {
@@ -45,7 +45,7 @@ func (c *Cell) family() string {
 	return name
 }
 
-// title names a family for people: a family of one by its trace.
+// title returns the name of a family for headings; a family of one trace has its name.
 func (c *Comparison) title(cells []int) string {
 	first := &c.Cells[cells[0]].Cell
 	for _, i := range cells {
@@ -56,7 +56,7 @@ func (c *Comparison) title(cells []int) string {
 	return TraceName(first.Trace)
 }
 
-// figureList names the figures without drawing them.
+// figureList lists the figures without drawing them.
 func (c *Comparison) figureList() (list []Figure) {
 	for _, cells := range c.families() {
 		title := c.title(cells)

@@ -34,8 +34,8 @@ type Record struct {
 	State *measure.State `json:"state,omitempty"` // what the cores of the simulated run with the first seed held
 }
 
-// MakeFolder makes the folder of a comparison, so that a place that cannot be
-// written to is found before anything runs.
+// MakeFolder makes the folder of a comparison, so that a folder that cannot be
+// written to is detected before anything runs.
 func MakeFolder(dir string) error {
 	err := os.MkdirAll(filepath.Join(dir, FigureFolder), 0o755)
 	if err == nil {
@@ -93,8 +93,8 @@ func (c *Comparison) writeResults(w io.Writer) error {
 	return c.Records(func(r Record) error { return e.Encode(r) })
 }
 
-// Records returns every run's result to take, simulated ones first, cell by cell.
-func (c *Comparison) Records(take func(Record) error) error {
+// Records calls each with the result of every run, cell by cell, simulated runs first.
+func (c *Comparison) Records(each func(Record) error) error {
 	for i := range c.Cells {
 		cell := &c.Cells[i]
 		for k := range cell.Policies {
@@ -104,7 +104,7 @@ func (c *Comparison) Records(take func(Record) error) error {
 				if n == 0 {
 					record.State = p.State
 				}
-				if err := take(record); err != nil {
+				if err := each(record); err != nil {
 					return err
 				}
 			}
@@ -178,14 +178,14 @@ func Read(dir string) (*Comparison, error) {
 		case err != nil:
 			return nil, fault(ResultsFile, err)
 		}
-		if err := c.take(r); err != nil {
+		if err := c.add(r); err != nil {
 			return nil, fault(ResultsFile, err)
 		}
 	}
 }
 
-// take puts a record where it was.
-func (c *Comparison) take(r Record) error {
+// add adds a record to its policy and cell.
+func (c *Comparison) add(r Record) error {
 	if r.Cell < 0 || r.Cell >= len(c.Cells) {
 		return fmt.Errorf("a result of cell %d, of %d in the manifest", r.Cell, len(c.Cells))
 	}

@@ -42,8 +42,8 @@ func (l *Live) check(policies []string) error {
 	return l.Isolation.Check()
 }
 
-// live makes the live runs, one after another: each has the machine to itself.
-func (p *Prepared) live(ctx context.Context, c *Comparison, tell func(Progress)) error {
+// live makes the live runs one after another, so that each has the machine to itself.
+func (p *Prepared) live(ctx context.Context, c *Comparison, notify func(Progress)) error {
 	l := p.plan.Live
 	if l == nil {
 		return nil
@@ -63,22 +63,22 @@ func (p *Prepared) live(ctx context.Context, c *Comparison, tell func(Progress))
 				}
 				what := into.Policy + " live on " + c.Cells[i].Cell.Title()
 				progress := func(left time.Duration) {
-					tell(Progress{done, all, fmt.Sprintf("%s, about %.0f s left", what, left.Seconds())})
+					notify(Progress{done, all, fmt.Sprintf("%s, about %.0f s left", what, left.Seconds())})
 				}
 				if err := p.liveRun(ctx, &c.Cells[i].Cell.runs[k][0], into, progress); err != nil {
 					return fmt.Errorf("%s: %w", what, err)
 				}
 				done++
-				tell(Progress{done, all, what})
+				notify(Progress{done, all, what})
 			}
 		}
 	}
 	return nil
 }
 
-// liveRun is one. The cluster and its workload are those of the simulated run,
+// liveRun makes one live run, with the cluster of the simulated run and its workload,
 // sped up.
-func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, into *PolicyResult, tell func(left time.Duration)) error {
+func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, into *PolicyResult, notify func(left time.Duration)) error {
 	d := *simulated.Description
 	d.Policies, d.Seeds, d.Workload.Speedup = []string{simulated.Policy}, 1, p.plan.Live.speedup()
 	runs, err := d.Runs()
@@ -91,7 +91,7 @@ func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, into 
 		return err
 	}
 	m, err := replay.OnNewCluster(ctx, run, w, replay.ClusterOptions{
-		Isolation: p.plan.Live.Isolation, Progress: func(at replay.Progress) { tell(at.Left) },
+		Isolation: p.plan.Live.Isolation, Progress: func(at replay.Progress) { notify(at.Left) },
 	})
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func (m *Model) Check() error {
 	points := (len(m.GroupSizes) + 1) * len(m.Loads)
 	switch {
 	case len(m.GroupSizes) == 0 || len(m.Loads) == 0 || points > MaxModelPoints:
-		return fmt.Errorf("%d group sizes at %d loads; nothing was computed; give one of each at least, %d points at most", len(m.GroupSizes), len(m.Loads), MaxModelPoints)
+		return fmt.Errorf("%d group sizes at %d loads; nothing was computed; use at least one of each, and at most %d points", len(m.GroupSizes), len(m.Loads), MaxModelPoints)
 	case m.Tasks < 1 || m.Tasks > 100_000:
 		return fmt.Errorf("a fan-out of %d tasks is outside 1 to 100000; nothing was computed", m.Tasks)
 	case m.MeanTask < time.Microsecond || m.MeanTask > 1000*time.Hour:
@@ -90,8 +90,8 @@ func (m *Model) Check() error {
 }
 
 // Points computes all points, load by load: Sparrow's and then Pigeon's by group
-// size. It simulates them, when asked to, on all processors.
-func (m *Model) Points(ctx context.Context, tell func(Progress)) ([]ModelPoint, error) {
+// size. If the model has jobs, it also simulates the points, on all processors.
+func (m *Model) Points(ctx context.Context, notify func(Progress)) ([]ModelPoint, error) {
 	points := m.computed()
 	if m.Jobs == 0 {
 		return points, nil
@@ -100,7 +100,7 @@ func (m *Model) Points(ctx context.Context, tell func(Progress)) ([]ModelPoint, 
 		func(ctx context.Context, i int) (*ModelSimulated, error) { return m.simulate(ctx, &points[i]) },
 		func(i int, s *ModelSimulated) error {
 			points[i].Simulated = s
-			tell(Progress{i + 1, len(points), points[i].name()})
+			notify(Progress{i + 1, len(points), points[i].name()})
 			return nil
 		})
 	return points, err
@@ -135,8 +135,8 @@ func (m *Model) computed() (points []ModelPoint) {
 	return points
 }
 
-// simulate runs one point. A job counts as served without queueing when nothing
-// but its messages came on top of its longest task.
+// simulate runs one point. A job counts as served without queueing when it took
+// no longer than its longest task and its messages.
 func (m *Model) simulate(ctx context.Context, p *ModelPoint) (*ModelSimulated, error) {
 	// The messages before a task starts, all of which another one follows: its
 	// report. Pigeon: tasks, launch. Sparrow: probe, request, task.

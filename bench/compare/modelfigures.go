@@ -40,8 +40,8 @@ func (m *Model) ModelFigures(points []ModelPoint, base3, base4 string) error {
 	return four.WriteFiles(base4)
 }
 
-// lines are the formula's line and the simulated marks of a policy at a load, as
-// far as there are any.
+// lines returns the line of the formula and the marks of the simulation of a policy at a
+// load, as far as they have values.
 func (m *Model) lines(points []ModelPoint, policy string, rho float64, formula func(*ModelPoint) measure.Number,
 	simulated func(*ModelSimulated) measure.Number, unit float64) (drawn []plot.Line) {
 	name := fmt.Sprintf("%s, load %g", policy, rho)
@@ -67,8 +67,8 @@ func (m *Model) lines(points []ModelPoint, policy string, rho float64, formula f
 	return drawn
 }
 
-// at returns where a point stands: at its group size, or at every one for a policy
-// without groups.
+// at returns the group sizes at which a point is drawn: its own, or all of them for a
+// policy without groups.
 func (m *Model) at(p *ModelPoint) []int {
 	if p.Group > 0 {
 		return []int{p.Group}

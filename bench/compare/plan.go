@@ -42,7 +42,7 @@ type Plan struct {
 type Cell struct {
 	Trace string  `json:"trace"`
 	Asked float64 `json:"load_asked"` // 0: as in the file
-	// Jobs, Tasks and Load are those of the workload with the first seed.
+	// Jobs, Tasks and Load describe the workload with the first seed.
 	Jobs  int     `json:"jobs"`
 	Tasks int     `json:"tasks"`
 	Load  float64 `json:"load"`
@@ -67,7 +67,7 @@ func (p *Plan) check() error {
 		}
 	}
 	if repeated(p.Loads) != 0 || slices.Contains(p.Loads, 0) {
-		return fmt.Errorf("the loads %v hold one twice, or 0; nothing was run; name each once, none for that of the trace", p.Loads)
+		return fmt.Errorf("the loads %v contain a repeated one, or 0; nothing was run; name each once, or none for the load of the trace", p.Loads)
 	}
 	for _, spec := range p.Policies {
 		if _, _, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second}); err != nil {
@@ -80,7 +80,7 @@ func (p *Plan) check() error {
 	return p.Live.check(p.Policies)
 }
 
-// repeated returns a value that stands in the list twice, or zero.
+// repeated returns a value that the list contains twice, or zero.
 func repeated[T comparable](list []T) (none T) {
 	for i, x := range list {
 		if slices.Contains(list[:i], x) {
@@ -118,7 +118,7 @@ func (c *Cell) drawn() bool {
 	return o.Resample > 0 || o.WrongClass > 0 || o.Noise > 0
 }
 
-// Label names the load for people: that asked for, else that of the workload.
+// Label returns the requested load, else the load of the workload, for headings.
 func (c *Cell) Label() string {
 	if c.Asked > 0 {
 		return "load " + strconv.FormatFloat(c.Asked, 'g', 3, 64)
@@ -126,7 +126,7 @@ func (c *Cell) Label() string {
 	return "load " + strconv.FormatFloat(c.Load, 'f', 2, 64)
 }
 
-// Title returns the names of trace and load, for people.
+// Title returns the trace and the load, for headings.
 func (c *Cell) Title() string { return TraceName(c.Trace) + ", " + c.Label() }
 
 // TraceName is the trace without folder and ending, for titles and files.

@@ -19,7 +19,7 @@ var reportTemplates string
 // report has the templates "report", "cells" and "results".
 var report = markdown.MustParse(reportTemplates)
 
-// Report writes report.md: how it was made, tables and figures.
+// Report writes report.md: how the comparison was made, tables and figures.
 func (c *Comparison) Report(w io.Writer) error {
 	return report.Write(w, "report", comparisonReport{Comparison: c, Figures: c.figureList(), FigureFolder: FigureFolder})
 }
@@ -114,7 +114,7 @@ func (c *Comparison) completions(class string, rows []Row) markdown.Table {
 	return t
 }
 
-// ratio shows a mean, and its interval where there is one.
+// ratio formats a mean, with its interval where there is one.
 func ratio(in Interval) string {
 	if !in.wide() {
 		return significant(float64(in.Mean))
@@ -122,7 +122,7 @@ func ratio(in Interval) string {
 	return significant(float64(in.Mean)) + " [" + significant(float64(in.Low)) + ", " + significant(float64(in.High)) + "]"
 }
 
-// timed likewise, of a mean that its interval lies around.
+// timed formats a mean that is the middle of its interval.
 func timed(in Interval) string {
 	if !in.wide() {
 		return significant(float64(in.Mean))
@@ -130,13 +130,13 @@ func timed(in Interval) string {
 	return significant(float64(in.Mean)) + " ± " + significant(float64(in.High-in.Mean))
 }
 
-// wide reports whether the interval is one to show: it is not for one seed, nor
-// where all seeds agree but for rounding.
+// wide reports whether the interval is worth showing: not for one seed, nor when all
+// seeds agree except for rounding.
 func (in Interval) wide() bool {
 	return float64(in.High-in.Low) > 1e-9*math.Abs(float64(in.Mean)) // not so for NaN
 }
 
-// significant returns three digits; a ratio of 1 is that of the reference itself.
+// significant formats three digits; a ratio of exactly 1 is the reference itself.
 func significant(x float64) string {
 	if x == 1 {
 		return "1"
@@ -186,7 +186,7 @@ func (r *CellResult) states() markdown.Table {
 	return t
 }
 
-// storage shows an amount of memory.
+// storage formats an amount of memory.
 func storage(n int64) string {
 	switch {
 	case n < 10<<10:
@@ -197,7 +197,7 @@ func storage(n int64) string {
 	return markdown.Fixed(float64(n)/(1<<20), 0) + " MiB"
 }
 
-// agreements sets each policy's live runs beside its simulation.
+// agreements compares each policy's live runs with its simulation.
 func (r *CellResult) agreements() (list []*experiment.Agreement) {
 	for _, p := range r.Policies {
 		if len(p.Live) > 0 {

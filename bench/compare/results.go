@@ -12,8 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
-// differences is what differs from the papers, and why: prose, which no run can
-// produce.
+// differences explains what differs from the papers, and why.
 //
 //go:embed differences.md
 var differences string
@@ -23,11 +22,11 @@ type Page struct {
 	// Folders are those that Write wrote, read back; a comparison is called by the
 	// last element of its folder.
 	Folders []string
-	// With are Markdown files whose text becomes part of the page, See those that it
-	// names.
+	// With are Markdown files whose text becomes part of the page; See are files to which
+	// it links.
 	With, See []string
-	// Beside, if set, is a folder beside the page that takes a page of all tables
-	// and the figures of each comparison; without it the page holds all tables.
+	// Beside, if set, is a folder beside the page that receives, for each comparison, a
+	// page with its tables and its figures; without it the page contains all tables.
 	Beside string
 
 	drawn map[string]bool // workloads whose figures a page has

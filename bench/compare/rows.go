@@ -35,8 +35,8 @@ func measured() []quantity {
 	}
 }
 
-// Rows returns every figure of the comparison, those of the simulated policies
-// first, then the bounds, then the live runs, class by class, cell by cell.
+// Rows returns every figure of the comparison, cell by cell and class by class: first
+// the simulated policies, then the bounds, then the live runs.
 func (c *Comparison) Rows() (rows []Row) {
 	for i := range c.Cells {
 		for class := range 2 {
@@ -89,7 +89,7 @@ func distributions(results []measure.Result, c int, q quantity) (ds []*measure.D
 	return ds
 }
 
-// compareAll makes a row of each statistic; like has the other fields.
+// compareAll returns a row for each statistic; like holds the other fields.
 func compareAll(like Row, of, reference []*measure.Distribution) (rows []Row) {
 	if len(of) == 0 {
 		return nil

@@ -44,7 +44,7 @@ func (p *Plan) Prepare() (*Prepared, error) {
 }
 
 // Run makes all runs. The first failure ends it.
-func (p *Prepared) Run(ctx context.Context, tell func(Progress)) (*Comparison, error) {
+func (p *Prepared) Run(ctx context.Context, notify func(Progress)) (*Comparison, error) {
 	c := &Comparison{Manifest: p.manifest()}
 	for i := range p.cells {
 		c.Cells = append(c.Cells, p.empty(&p.cells[i]))
@@ -60,11 +60,11 @@ func (p *Prepared) Run(ctx context.Context, tell func(Progress)) (*Comparison, e
 		},
 		func(i int, keep func()) error {
 			keep()
-			tell(Progress{i + 1, len(steps), steps[i].what})
+			notify(Progress{i + 1, len(steps), steps[i].what})
 			return nil
 		})
 	if err == nil {
-		err = p.live(ctx, c, tell)
+		err = p.live(ctx, c, notify)
 	}
 	return c, err
 }
@@ -156,7 +156,7 @@ func (p *Prepared) follow(ctx context.Context, cell *CellResult, k int) (func(),
 	return func() { cell.Policies[k].timeline, cell.Policies[k].State = timeline, state }, err
 }
 
-// addCurves adds a run's completion times to those of others, as quantiles.
+// addCurves adds a run's completion times, as quantiles, to the curves of other runs.
 func addCurves(to [2][]float64, short, long []float64) [2][]float64 {
 	for class, times := range [][]float64{short, long} {
 		slices.Sort(times)

@@ -17,7 +17,7 @@ const (
 	WaitingShort           // short tasks that have not started
 	WaitingLong            // long tasks that have not started
 	UnfinishedShort        // short jobs between arrival and completion
-	UnfinishedLong         // long jobs likewise
+	UnfinishedLong         // long jobs between arrival and completion
 	quantities
 )
 
@@ -42,7 +42,7 @@ func (t *Timeline) add(quantity int, at int64, d float64) {
 	t.value[quantity] += d
 }
 
-// fill books the value that a quantity has had since its last change.
+// fill records the value that a quantity has had since its last change.
 func (t *Timeline) fill(quantity int, until int64) {
 	for until > t.width*maxSpans {
 		t.halve()
@@ -81,8 +81,8 @@ func (t *Timeline) halve() {
 	}
 }
 
-// Line returns a quantity as times (s) and means, up to until (ns), where it is
-// given as 0 if it has come to that.
+// Line returns a quantity as times (s) and the means that hold from them on; the last
+// value is the one at the end.
 func (t *Timeline) Line(quantity int) (times, values []float64) {
 	for k, v := range t.spans[quantity] {
 		times = append(times, float64(int64(k)*t.width)/1e9)

@@ -13,13 +13,13 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/plot"
 )
 
-// Agreement sets live runs beside the simulation of the same workload and seed.
+// Agreement compares live runs with the simulation of the same workload and seed.
 type Agreement struct {
 	Title string // the workload
 	Sim   measure.Result
 	Live  []measure.Result
-	// Completion times in seconds by class (short, long), for the figure; of the
-	// live runs those of all together.
+	// Completion times in seconds by class (short, long), for the figure; LiveTimes
+	// holds those of all live runs.
 	SimTimes, LiveTimes [2][]float64
 }
 

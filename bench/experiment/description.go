@@ -53,7 +53,7 @@ const (
 // Run is one run: a policy with a seed on the described cluster and workload.
 type Run struct {
 	Description *Description
-	// Policy is the policy as it was asked for, and its cores.
+	// Policy is the policy as the user named it; Cores are its cores.
 	Policy string
 	Cores  sched.Policy
 	Params sched.Params
@@ -63,8 +63,8 @@ type Run struct {
 }
 
 // Runs checks the description and returns its runs, policies in the order of the flags
-// and the seeds of each in ascending order. All that can be wrong is found
-// here; nothing has been started then.
+// and the seeds of each in ascending order. Every mistake is
+// detected here, before anything is started.
 func (d *Description) Runs() ([]Run, error) {
 	if err := d.check(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (d *Description) Runs() ([]Run, error) {
 	return runs, nil
 }
 
-// params are those of the cluster, in the time of the run.
+// params returns the parameters of the cores, in the time of the run.
 func (d *Description) params() sched.Params {
 	return sched.Params{Cutoff: sched.Time(float64(d.Cutoff) / d.Speedup()), Weight: d.Weight, Reserved: d.Reserved}
 }
@@ -107,15 +107,15 @@ func (d *Description) open() (*workload.Workload, error) {
 	}
 	w, err := workload.Open(spec)
 	if err != nil {
-		return nil, meant(spec, err)
+		return nil, suggestFile(spec, err)
 	}
 	w.Name = d.Trace
 	return w, nil
 }
 
-// meant adds to what is wrong with a trace that is not there the file beside it
-// whose name is nearest.
-func meant(path string, err error) error {
+// suggestFile adds to the error of a missing trace the file in its folder with the
+// nearest name.
+func suggestFile(path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -133,7 +133,7 @@ func meant(path string, err error) error {
 }
 
 // Workload returns the jobs of the run, in the time of the run (sped up). They
-// are made anew at every call, so that many seeds do not have to be held.
+// are computed at every call, so that the jobs of many seeds need not be held in memory.
 func (r *Run) Workload() (*workload.Workload, error) {
 	d := r.Description
 	o := d.Workload
@@ -141,7 +141,7 @@ func (r *Run) Workload() (*workload.Workload, error) {
 	return r.raw.Prepare(o)
 }
 
-// Workers counts those of all groups.
+// Workers returns the number of workers of all groups.
 func (d *Description) Workers() int {
 	n := 0
 	for _, g := range d.Groups {
@@ -150,7 +150,7 @@ func (d *Description) Workers() int {
 	return n
 }
 
-// Speedup is how much faster than the workload the run goes, 1 by default.
+// Speedup returns the factor by which the run is faster than the workload, 1 by default.
 func (d *Description) Speedup() float64 { return cmp.Or(d.Workload.Speedup, 1) }
 
 func (d *Description) check() error {
@@ -181,7 +181,7 @@ func (d *Description) check() error {
 	}
 	for g, size := range d.Groups {
 		if size < 1 {
-			return fmt.Errorf("group %d has %d workers; nothing was run; give each group one at least", g, size)
+			return fmt.Errorf("group %d has %d workers; nothing was run; give each group at least one", g, size)
 		}
 	}
 	return nil

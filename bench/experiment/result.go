@@ -5,8 +5,8 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 )
 
-// Unknown stands for the queueing delay of a task that did not start, or of
-// that it does not have.
+// Unknown is the queueing delay of a task that did not start, or whose delay was not
+// measured.
 const Unknown = -1
 
 // Outcome is the outcome of a run, simulated or live. Times are ns as run.
@@ -24,7 +24,7 @@ type Outcome struct {
 	Tolerance [2]int64
 }
 
-// Job is how one job fared.
+// Job is the outcome of one job.
 type Job struct {
 	Arrival, End int64 // at its frontend, on one clock
 	Ended        bool

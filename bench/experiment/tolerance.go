@@ -14,8 +14,8 @@ const slack = 1000
 
 // tolerance is the time that a simulated job may take beyond its longest task and still
 // count as unqueued, by class: the messages of a job that is alone in the cluster,
-// and slack. A task of pigeon takes three (to the master, to the worker, the
-// report); one of sparrow four, since the worker that holds a probe requests it
+// and slack. A task of pigeon needs three messages (to the master, to the worker, the
+// report); a task of sparrow needs four, since the worker that holds a probe requests it
 // first. Eagle and Hawk have both, by class.
 func (r *Run) tolerance(ctx context.Context, delay time.Duration) (byClass [2]int64, err error) {
 	for class := range byClass {

@@ -2,7 +2,7 @@
 // nothing to wait for but the scheduler:
 //
 //	Latency   single tasks, one after another: from the submission to the start of
-//	          the task, and from its end until its submitter knows
+//	          the task, and from its end until its submitter is informed
 //	Rate      many equal tasks on a number of slots, after Reuther et al.,
 //	          "Scalable system scheduling for HPC and big data" (2018): total time,
 //	          overhead per task, utilization
@@ -11,6 +11,6 @@
 // end. On a cluster in this process the client's share is part of the processor
 // time and memory in the result; on a cluster of processes it is not.
 //
-// The start and the end of a task are by its node's wall clock, told in the
-// frontends' histories, so Latency needs a cluster of its own, on one host.
+// The start and the end of a task are measured by its node's wall clock and read from
+// the frontends' histories, so Latency needs a cluster of its own, on one host.
 package launch

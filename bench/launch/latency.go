@@ -121,7 +121,7 @@ func (l *latency) one(ctx context.Context, sample int) error {
 	return nil
 }
 
-// read takes the starts and ends from the histories.
+// read reads the starts and ends of tasks from the histories.
 func (l *latency) read(files []string, r *LatencyResult) error {
 	var starts, ends []int64
 	for _, path := range files {

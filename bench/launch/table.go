@@ -66,9 +66,9 @@ type Row struct {
 	Values []float64 // sorted
 }
 
-// Take makes runs of every command, each in a new process so that none is charged for
+// Run makes runs of every command, each in a new process so that none is charged for
 // another's memory.
-func Take(ctx context.Context, program []string, measures []Measure, runs int, progress func(string)) ([]Row, error) {
+func Run(ctx context.Context, program []string, measures []Measure, runs int, progress func(string)) ([]Row, error) {
 	rows := make([]Row, len(measures))
 	for i, m := range measures {
 		rows[i].Measure = m

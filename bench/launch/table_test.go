@@ -17,7 +17,7 @@ func TestTable(t *testing.T) {
 		{Name: "deep", Reach: "2 ms", Key: "a.b", Unit: "ms", Scale: 1e3},
 		{Name: "flat", Key: "c", Unit: "/s", Scale: 1},
 	}
-	rows, err := launch.Take(t.Context(), printing(`echo '{"a":{"b":0.0015},"c":20000}'`), measures, 3, func(string) {})
+	rows, err := launch.Run(t.Context(), printing(`echo '{"a":{"b":0.0015},"c":20000}'`), measures, 3, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestTable(t *testing.T) {
 		`echo nothing; echo why >&2`:                      "why",
 		`echo '{"a":{"b":1},"c":1}'; echo no >&2; exit 3`: "no",
 	} {
-		if _, err := launch.Take(t.Context(), printing(script), measures, 1, func(string) {}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := launch.Run(t.Context(), printing(script), measures, 1, func(string) {}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", script, err)
 		}
 	}
@@ -45,13 +45,13 @@ func TestTable(t *testing.T) {
 // TestReadyIsEnough: a command that serves is asked to stop after its object.
 func TestReadyIsEnough(t *testing.T) {
 	m := []launch.Measure{{Name: "start", Key: "took", Scale: 1, UntilReady: true}}
-	rows, err := launch.Take(t.Context(), printing(`trap 'exit 0' TERM; echo '{"took":0.25}'; while :; do sleep 0.05; done`), m, 1, func(string) {})
+	rows, err := launch.Run(t.Context(), printing(`trap 'exit 0' TERM; echo '{"took":0.25}'; while :; do sleep 0.05; done`), m, 1, func(string) {})
 	if err != nil || rows[0].Values[0] != 0.25 {
 		t.Errorf("%+v %v", rows, err)
 	}
 }
 
-// TestMeasuresOfOneCommandStandTogether, or Take would run it again.
+// TestMeasuresOfOneCommandStandTogether, or Run would run it again.
 func TestMeasuresOfOneCommandStandTogether(t *testing.T) {
 	seen, last := map[string]bool{}, ""
 	for _, m := range launch.Measures() {

@@ -60,7 +60,7 @@ func (r *Report) Write(out io.Writer, name string, data any) error {
 	return nil
 }
 
-// Fixed returns the number with so many decimals.
+// Fixed formats the number with the given number of decimals.
 func Fixed(x float64, decimals int) string {
 	if missing(x) {
 		return "-"
@@ -68,7 +68,7 @@ func Fixed(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// Significant returns the number with three significant digits, without an exponent and
+// Significant formats the number with three significant digits, without an exponent and
 // with at most six decimals.
 func Significant(x float64) string {
 	switch {

@@ -8,8 +8,8 @@ import (
 
 // Clairvoyant returns, for each job of w, the completion time (ns) under the
 // clairvoyant schedule of the reports: preemptive shortest remaining work over
-// jobs, on all workers, without delays. It knows durations, and no policy
-// does.
+// jobs, on all workers, without delays. It uses durations, which no policy
+// has.
 //
 // At every moment the jobs are ordered by the work that is left in them; each
 // in turn gets a worker for every unfinished task, until the workers run out.
@@ -28,9 +28,9 @@ func Clairvoyant(w *workload.Workload, workers int) []int64 {
 
 // ScheduleWatcher sees the clairvoyant schedule.
 type ScheduleWatcher interface {
-	// Holds is called when from the instant at on the job with that index in the
-	// workload has so many workers, and so many tasks that have never run. An
-	// instant may have several of them, the last one counts; time does not go back.
+	// Holds reports that from the instant at on the job with that index in the
+	// workload has the given number of workers, and of tasks that have never run. Of
+	// several calls for one instant the last one counts; at never decreases.
 	Holds(at int64, job, workers, unstarted int)
 }
 
@@ -149,7 +149,8 @@ func (c *clairvoyant) endTasks() {
 	}
 }
 
-// arrive assigns free workers to a new job, then those of jobs with more work left.
+// arrive assigns to a new job the free workers, and then workers of jobs with more work
+// left.
 func (c *clairvoyant) arrive(r *remaining) {
 	r.since = c.now
 	c.gain(r, c.free)
@@ -208,7 +209,7 @@ func (c *clairvoyant) caught() (at int64, ahead *remaining) {
 	return at, ahead
 }
 
-// catchUp lets the marginal job take workers of those it has caught up with.
+// catchUp moves workers to the marginal job from the jobs that it has caught up with.
 // Each round moves workers to the job that runs on more of them, so it ends.
 func (c *clairvoyant) catchUp() {
 	for {

@@ -45,7 +45,7 @@ type Collector struct {
 	last      int64 // end
 }
 
-// samples are those of one class.
+// samples holds the samples of one class.
 type samples struct {
 	completion []int64
 	longest    []int64

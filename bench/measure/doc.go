@@ -9,10 +9,10 @@
 // Completion time is from a job's arrival to its last task's report; queueing
 // delay is per task, from its job's arrival to its start; slowdown is
 // completion time over the job's longest task. Results are grouped by the true
-// class. Failed jobs are counted and take no part in the distributions.
+// class. Failed jobs are counted and are not part of the distributions.
 //
 // Percentiles are interpolated linearly between order statistics (NumPy's
-// default). A figure that no job or task stands behind (the long class of a
+// default). A figure without any job or task (the long class of a
 // one-class workload) is null in JSON and NaN in Go: the keys are always
 // there, and a script never mistakes "none" for "zero seconds". JSON never
 // holds NaN or an infinity.

@@ -1,6 +1,6 @@
 package measure
 
-// heap is a binary heap. With place set, each element knows its position, so
+// heap is a binary heap. With place set, each element is informed of its position, so
 // that it can be removed or moved when its key changes.
 type heap[T any] struct {
 	items  []T

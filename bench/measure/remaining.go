@@ -11,8 +11,8 @@ import (
 type remaining struct {
 	index   int
 	arrival int64
-	// work is what was left of all its tasks at time since; it has gone down
-	// by one for each worker and ns after it.
+	// work is the work left in all its tasks at time since; since then it has
+	// decreased by one for each worker and ns.
 	work, since int64
 	running     heap[int64] // ends of the tasks that run, earliest first
 	suspended   heap[rest]  // the others, most left first
@@ -49,15 +49,15 @@ func (r *remaining) left(now int64) int64 {
 	return r.work - int64(r.rate())*(now-r.since)
 }
 
-// more orders jobs of one rate by work left; the answer is the same at any
+// moreWork orders jobs of one rate by work left; the answer is the same at any
 // time that both reach.
-func more(a, b *remaining) bool {
+func moreWork(a, b *remaining) bool {
 	now := max(a.since, b.since)
 	left, other := a.left(now), b.left(now)
 	return left > other || left == other && a.index > b.index
 }
 
-// leave takes a job out of the set it is in, before its workers change.
+// leave removes a job from its set, before its number of workers changes.
 func (c *clairvoyant) leave(r *remaining) {
 	r.work, r.since = r.left(c.now), c.now
 	switch {
@@ -86,7 +86,7 @@ func (c *clairvoyant) enter(r *remaining) {
 		c.marginal = r
 	default:
 		if c.full[rate] == nil {
-			c.full[rate] = &heap[*remaining]{before: more, place: c.waiting.place}
+			c.full[rate] = &heap[*remaining]{before: moreWork, place: c.waiting.place}
 		}
 		if c.full[rate].len() == 0 {
 			c.rates = append(c.rates, rate)

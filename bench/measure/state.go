@@ -2,7 +2,7 @@ package measure
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// State is what the cores of a run held at the most, by role. It is looked at
+// State is what the cores of a run held at the most, by role. It is measured
 // at stateLooks instants, evenly spread over the arrivals.
 type State struct {
 	Frontend RoleState `json:"frontend"` // of frontends
@@ -10,7 +10,7 @@ type State struct {
 	Worker   RoleState `json:"worker"`   // of workers
 }
 
-// RoleState is that of one role.
+// RoleState is the state of one role.
 type RoleState struct {
 	Bytes   int64  `json:"bytes"`             // memory of the core that held the most
 	Entries int64  `json:"entries"`           // elements of lists and tables of the core that held the most: jobs, queued tasks, reservations, known workers
@@ -31,20 +31,20 @@ func (s *State) ByRole(r sched.Role) *RoleState {
 	return nil
 }
 
-// Roles are those of State, in its order.
+// Roles returns the roles of State, in its order.
 func Roles() []sched.Role { return []sched.Role{sched.Distributor, sched.Master, sched.Worker} }
 
 // stateLooks bounds how often the cores are measured: to walk the memory of
 // thousands of cores takes longer than to run them for a while.
 const stateLooks = 32
 
-// StatePeak looks at the cores of a simulated run: it is its Inspector.
+// StatePeak is the Inspector of a simulated run; it measures the state of the cores.
 type StatePeak struct {
 	State State
 	every int
 }
 
-// NewStatePeak is for a run of so many jobs.
+// NewStatePeak returns a StatePeak for a run with the given number of jobs.
 func NewStatePeak(jobs int) *StatePeak { return &StatePeak{every: max(1, jobs/stateLooks)} }
 
 // Arrived implements sim.Inspector.

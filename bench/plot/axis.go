@@ -65,5 +65,5 @@ func fixedTicks(values ...float64) gonum.ConstantTicks {
 	return ticks
 }
 
-// finite reports whether x can stand on an axis.
+// finite reports whether x can be shown on an axis.
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

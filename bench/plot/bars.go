@@ -17,8 +17,7 @@ type Bars struct {
 	Runs []string
 	// Reference is the index in Runs of the divisor of the others.
 	Reference int
-	// Bounds is how many of the last Runs are bounds, which no run passes: they are
-	// grey.
+	// Bounds is the number of Runs, at the end, that are bounds: they are grey.
 	Bounds int
 	Panels []BarPanel
 }
@@ -29,7 +28,7 @@ type BarPanel struct {
 	Groups []Group
 }
 
-// Group is one load; its clusters stand together above its label.
+// Group is one load; its clusters are drawn together above its label.
 type Group struct {
 	Label    string // "load 0.9"
 	Clusters []Cluster
@@ -99,7 +98,7 @@ func (b Bars) draw(panel BarPanel) (*gonum.Plot, error) {
 		return nil, err
 	}
 	p := newPanel(panel.Title+": time relative to "+b.reference(), "", "")
-	// What the axis shows stands in the title: gonum reserves room for an
+	// The quantity is named in the title: gonum reserves room for an
 	// axis label at the wrong place when the axis is logarithmic.
 	p.X.Tick.LineStyle.Width = 0
 	p.X.Tick.Marker = layout.labels
@@ -118,7 +117,7 @@ func (b Bars) draw(panel BarPanel) (*gonum.Plot, error) {
 	return p, nil
 }
 
-// layout is where a panel's bars and labels stand.
+// layout holds the positions of a panel's bars and labels.
 type layout struct {
 	bars   bars
 	labels gonum.ConstantTicks

@@ -29,7 +29,7 @@ type CDFPanel struct {
 type Curve struct {
 	Name   string
 	Values []float64
-	// Bound marks a bound, which no run passes: it is grey.
+	// Bound reports whether the curve is a bound, which is grey.
 	Bound bool
 }
 

@@ -34,7 +34,7 @@ type Kind int
 const (
 	Steps    Kind = iota // each value holds until the next
 	Straight             // values are joined
-	Marks                // values stand alone
+	Marks                // values are not joined
 )
 
 // Line is one run: Values[i] holds from Times[i] (seconds, ascending) on.
@@ -42,7 +42,7 @@ type Line struct {
 	Name          string
 	Times, Values []float64
 	Kind          Kind
-	// Bound marks a bound, which no run passes: it is grey.
+	// Bound reports whether the line is a bound, which is grey.
 	Bound bool
 	// Of, if set, is the line whose colour this one shares.
 	Of string

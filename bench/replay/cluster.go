@@ -33,7 +33,7 @@ type Measured struct {
 }
 
 // OnNewCluster starts the cluster that the run describes, replays the workload on it and
-// takes it down. w is the result of run.Workload.
+// stops it. w is the result of run.Workload.
 func OnNewCluster(ctx context.Context, run *experiment.Run, w *workload.Workload, o ClusterOptions) (m *Measured, err error) {
 	spec := Spec(run)
 	spec.Isolation, spec.Log, spec.History = o.Isolation, o.Log, true
@@ -113,7 +113,7 @@ func Metered(ctx context.Context, c *cluster.Cluster, w *workload.Workload, repl
 		return nil, err
 	}
 	m.Usage = after.Since(before)
-	m.Outcome.Facts.Messages = max(0, sent-sentBefore) // a daemon that was killed takes its count along
+	m.Outcome.Facts.Messages = max(0, sent-sentBefore) // the count of a daemon that was killed is lost
 	Live(m.Outcome, w, m.Usage.CPU, m.Usage.RSSMax)
 	return m, nil
 }

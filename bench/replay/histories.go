@@ -62,8 +62,8 @@ func readHistory(src io.Reader, name string, began time.Time, all []measure.Even
 	}
 }
 
-// Queueing enters into the outcome how long each task waited, as the frontends'
-// histories tell, and how long the workers ran tasks.
+// Queueing adds to the outcome how long each task waited, according to the frontends'
+// histories, and how long the workers ran tasks.
 func Queueing(o *experiment.Outcome, w *workload.Workload, events []measure.Event) {
 	first, lines := w.FirstTasks(), make(map[string]int, len(w.Jobs))
 	arrivals := make([]int64, len(w.Jobs))

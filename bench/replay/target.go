@@ -43,7 +43,7 @@ func (r *replay) connect(addresses []string) error {
 			o.Name, o.Address, o.BackoffMax = "frontend", address, 200*time.Millisecond
 			pool, err := client.New(o)
 			if err != nil {
-				return fmt.Errorf("the frontend %q cannot be reached: %w; nothing was submitted; give host:port", address, err)
+				return fmt.Errorf("the frontend %q cannot be reached: %w; nothing was submitted; use host:port", address, err)
 			}
 			t.pools = append(t.pools, pool)
 		}
@@ -89,14 +89,14 @@ func (r *replay) findFreshKeys(ctx context.Context) error {
 		}
 		r.pad += "0"
 	}
-	return fmt.Errorf("%s was replayed %d times on this cluster, which still knows the jobs; nothing was submitted; start the cluster anew", r.work.Name, maxReplays)
+	return fmt.Errorf("%s was replayed %d times on this cluster, which still knows the jobs; nothing was submitted; restart the cluster", r.work.Name, maxReplays)
 }
 
 // GroupsOf requests the number of workers of each group from a frontend.
 func GroupsOf(ctx context.Context, address string) ([]int, error) {
 	pool, err := client.New(client.Options{Name: "frontend", Address: address})
 	if err != nil {
-		return nil, fmt.Errorf("the frontend %q cannot be reached: %w; nothing was submitted; give host:port", address, err)
+		return nil, fmt.Errorf("the frontend %q cannot be reached: %w; nothing was submitted; use host:port", address, err)
 	}
 	defer pool.Close() //nolint:errcheck // it only closes connections
 	groups, err := wire.NewSchedulerClient(pool).Nodes(ctx)

@@ -38,8 +38,8 @@ func (q *queue) add(w waiting) {
 	heap.Push(&q.jobs, w)
 }
 
-// take returns a job that can have ended by now.
-func (q *queue) take() (w waiting, ok bool) {
+// pop removes and returns a job that can have ended by now.
+func (q *queue) pop() (w waiting, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.jobs) == 0 || time.Now().Before(q.jobs[0].poll) {
@@ -65,7 +65,7 @@ func (h *waitingHeap) Pop() any {
 // watch waits for jobs of one frontend to end.
 func (r *replay) watch(ctx context.Context, t *target) {
 	for ctx.Err() == nil {
-		w, ok := t.queue.take()
+		w, ok := t.queue.pop()
 		if !ok {
 			sleep(ctx, idle)
 			continue

@@ -6,7 +6,7 @@
 //	Trip     how long a driver waits for a grant on an idle cluster
 //	First    from spark-submit to the end of the first task
 //
-// The drivers of Spark are those of bench/spark/driver, under spark-pigeon:// or
+// The Spark drivers are those of bench/spark/driver, under spark-pigeon:// or
 // spark://.
 //
 // Every measure is a ratio of two times that were measured in turns, in the same

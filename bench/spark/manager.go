@@ -22,8 +22,8 @@ import (
 // Machine is the cluster that both managers run on this machine.
 type Machine struct {
 	Nodes, Slots int
-	// Reserved is the share of the slots for short tasks, and Weight that of long
-	// tasks in the others (W, design.md section 6). Spark standalone has neither.
+	// Reserved is the share of the slots for short tasks only, and Weight is W for the
+	// other slots (docs/design.md, section 6). Spark standalone has neither.
 	Reserved float64
 	Weight   int
 }
@@ -92,7 +92,7 @@ func (p *place) standalone(ctx context.Context, m Machine) (*manager, error) {
 		}
 		return nil
 	}
-	// start returns what the log of the daemon has where the pattern says that it is ready.
+	// start returns the part of the daemon's log by which the pattern recognizes that it is ready.
 	start := func(name string, ready *regexp.Regexp, words ...string) (string, error) {
 		name = filepath.Base(dir) + "-" + name
 		d, err := p.processes.Start(childproc.Command{Name: name, Argv: append([]string{class}, words...), Env: p.env, Log: p.log(name)})

@@ -14,7 +14,7 @@ import (
 const trips = 1024
 
 // settling is how many rounds run before they are measured. The compilers of both
-// JVMs are at work for as long, and on two processors what wakes up waits for them: the
+// JVMs are active until then, and on two processors threads that wake up wait for them: the
 // 99th percentile of the first of these rounds is three times that of the last.
 const settling = 8
 
@@ -47,8 +47,8 @@ func (s *suite) trip(ctx context.Context, standalone, pigeon lane) ([]Row, error
 	return []Row{p50, p99, early, alone, whole}, nil
 }
 
-// round is one round of jobs: how long each took on either manager, and how long their
-// grants took, in seconds.
+// round is one round of jobs: the time of each under either manager, and the times of
+// their grants, in seconds.
 type round struct{ plain, granted, waits []float64 }
 
 func (s *suite) tripOnce(ctx context.Context, standalone, pigeon lane) (r round, err error) {

@@ -27,13 +27,13 @@ const (
 	longTasks = 14
 	longSleep = 10 * time.Second
 
-	// longSlots is what the long job is to have: an equal share, as with
+	// longSlots is the equal share of the long job, as with
 	// spark.cores.max. On Pigeon all others are reserved for short tasks.
 	longSlots = sharedSlots / (streams + 1)
 
-	// longWeight is the W of Pigeon: of so many tasks that its general workers take,
-	// one at least is long, or a slot that a long task has left would take in short
-	// ones for as long as any wait.
+	// longWeight is the W of Pigeon: of this many consecutive tasks of its general
+	// workers at least one is long. Otherwise a slot that a long task has left would
+	// run short tasks for as long as any wait.
 	longWeight = 5
 )
 
@@ -87,7 +87,7 @@ func (s *suite) sharing(ctx context.Context) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer pigeon.end() //nolint:errcheck // as below; what went wrong before counts
+	defer pigeon.end() //nolint:errcheck // the earlier error is returned
 	if got[granted.name], err = s.share(ctx, pigeon, granted); err != nil {
 		return nil, err
 	}

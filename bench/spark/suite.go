@@ -143,8 +143,8 @@ func (s *suite) warmParts(ctx context.Context, alone, pigeon *manager) (rows []R
 	return append(rows, more...), err
 }
 
-// environment returns that of Spark's processes: without what the user has set for Spark
-// and for Pigeon.
+// environment returns the environment of Spark's processes, without the user's variables
+// for Spark and for Pigeon.
 func environment(base []string, home sparkhome.Home, conf, local string) []string {
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool {
 		return strings.HasPrefix(v, "SPARK_") || strings.HasPrefix(v, "PIGEON_") || strings.HasPrefix(v, "PYSPARK_")

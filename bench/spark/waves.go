@@ -16,7 +16,7 @@ type wave struct {
 	limit          float64
 }
 
-// waves are those of the promise. repeats is that of the longest.
+// waves returns the waves whose limits are promised. The longest is repeated repeats times.
 func waves(repeats int) []wave {
 	return []wave{{10, 3 * repeats, 1.05}, {50, 2 * repeats, 1.02}, {100, repeats, 1.01}}
 }
@@ -66,7 +66,7 @@ func (s *suite) wave(ctx context.Context, d *driver.Driver, millis int) (float64
 }
 
 // waveRows returns the ratio of each lane to the first, repetition by repetition, and
-// that of standalone over bare sleep.
+// the ratio of standalone to bare sleep.
 func waveRows(w wave, lanes []lane, took [][]float64) []Row {
 	what := fmt.Sprintf("%d tasks of %d ms on %d slots", waveTasks, w.millis, waveSlots)
 	bare := float64(waveTasks*w.millis) / 1000 / waveSlots

@@ -1,11 +1,11 @@
-// Package speed measures the simulator: how long each policy takes on the settings
-// that were promised, and how much memory.
+// Package speed measures the simulator: the time and the memory that each policy needs
+// in the settings for which limits are promised.
 //
-//	Measures ─▶ Take: a process of pigeon sim for each ─▶ Rows ─▶ WriteTable (Markdown)
+//	Measures ─▶ Run: a process of pigeon sim for each ─▶ Rows ─▶ WriteTable (Markdown)
 //
 // Each run is a new process, so that none is charged for another's memory;
-// its time is that of the process from start to end, the reading of the trace
-// included.
+// its time is measured from the start to the end of the process and includes reading
+// the trace.
 //
 // # Failures
 //

@@ -30,9 +30,8 @@ type Measure struct {
 	Limit   time.Duration
 }
 
-// Measures are those of all policies on ngo_90 with 120 workers and on goog_sub
-// with 5,000, and of pigeon with 20,000 workers and 1,000,000 tasks. The folder
-// holds ngo_90.tr and goog_sub.tr.
+// Measures returns the measures: all policies on ngo_90 with 120 workers and on goog_sub
+// with 5,000, and pigeon with 20,000 workers and 1,000,000 tasks. The folder contains ngo_90.tr and goog_sub.tr.
 func Measures(traces string) ([]Measure, error) {
 	small, large := filepath.Join(traces, "ngo_90.tr"), filepath.Join(traces, "goog_sub.tr")
 	for _, file := range []string{small, large} {
@@ -79,8 +78,8 @@ func (r Row) Slowest() time.Duration { return r.Took[len(r.Took)-1] }
 // Met reports whether the median and the memory are within the limits.
 func (r Row) Met() bool { return r.Median() <= r.Limit && r.Memory <= MemoryLimit }
 
-// Take makes so many runs of every measure, one after another.
-func Take(ctx context.Context, program []string, measures []Measure, runs int, progress func(string)) ([]Row, error) {
+// Run makes the given number of runs of every measure, one after another.
+func Run(ctx context.Context, program []string, measures []Measure, runs int, progress func(string)) ([]Row, error) {
 	var rows []Row
 	for _, m := range measures {
 		row := Row{Measure: m}

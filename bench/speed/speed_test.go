@@ -43,7 +43,7 @@ func TestMeasures(t *testing.T) {
 
 func TestTake(t *testing.T) {
 	measures := []Measure{{Setting: "here", Policy: "pigeon", Args: []string{"-c", "exit 0"}, Limit: time.Hour}}
-	rows, err := Take(t.Context(), []string{"sh"}, measures, 3, func(string) {})
+	rows, err := Run(t.Context(), []string{"sh"}, measures, 3, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestTake(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	measures[0].Args[1] = "echo why >&2; exit 3"
-	if _, err := Take(t.Context(), []string{"sh"}, measures, 1, func(string) {}); err == nil || !strings.Contains(err.Error(), "why") {
+	if _, err := Run(t.Context(), []string{"sh"}, measures, 1, func(string) {}); err == nil || !strings.Contains(err.Error(), "why") {
 		t.Errorf("a run that fails: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
-// builder takes the events of a history one by one.
+// builder builds a recording from the events of a history.
 type builder struct {
 	options Options
 	speedup float64
@@ -50,7 +50,7 @@ func newBuilder(o Options) *builder {
 	return &builder{options: o, speedup: cmp.Or(o.Speedup, 1), until: o.Until.Nanoseconds(), jobs: map[string]int{}, tasks: map[taskKey]*taskState{}, workers: newWorkerIndex(o.Workers)}
 }
 
-func (b *builder) take(e measure.Event) {
+func (b *builder) add(e measure.Event) {
 	if !b.seen {
 		b.first, b.seen = e.Time, true
 	}
@@ -115,7 +115,7 @@ func (b *builder) start(job int, t *taskState, at int64, where string) {
 			b.workers.join(t.worker, t.group)
 		}
 		if b.options.Queues == Auto {
-			// Where it was for longer: before or after the launch.
+			// It waited where it spent more time: before or after the launch.
 			atWorker = !t.master || at-t.launched > t.launched-t.ready && at-t.launched > b.instant()
 		}
 	}

@@ -77,7 +77,7 @@ type Stop struct {
 	From, To int64
 }
 
-// Job is one that completed.
+// Job is a completed job.
 type Job struct {
 	Completed, Took int64
 	Long            bool
@@ -102,7 +102,7 @@ func read(src io.Reader, name string, o Options, maxRuns int) (*Recording, error
 		if b.until > 0 && e.Time > b.until {
 			break
 		}
-		b.take(e)
+		b.add(e)
 		if len(b.runs) > maxRuns {
 			return nil, fmt.Errorf("history %s has more than %d runs of tasks (the limit of a page); nothing was written; "+
 				"end the picture earlier with --until, now at most %v, or record fewer jobs with --jobs", name, maxRuns, time.Duration(e.Time).Round(time.Second))

@@ -46,16 +46,15 @@ func (c *workerIndex) find(name string) int {
 	return len(c.list) - 1
 }
 
-// join notes that a master launches at a worker.
+// join records that a master launched a task at a worker.
 func (c *workerIndex) join(worker, group int) {
 	if w := &c.list[worker]; w.group < 0 {
 		w.group = group
 	}
 }
 
-// inOrder returns the workers by group and number, and where each index went.
-// Workers of an unknown group among numbered ones belong to that of the worker
-// before them; the simulator numbers group by group.
+// inOrder returns the workers by group and number, and the new position of each index.
+// Numbered workers of unknown group belong to the group of the worker before them; the simulator numbers group by group.
 func (c *workerIndex) inOrder() (workers []Worker, place []int) {
 	byNumber := make([]int, len(c.list))
 	for i := range byNumber {
@@ -64,7 +63,7 @@ func (c *workerIndex) inOrder() (workers []Worker, place []int) {
 	slices.SortStableFunc(byNumber, func(a, b int) int { return cmp.Compare(c.list[a].number, c.list[b].number) })
 	c.inherit(byNumber)
 	slices.Reverse(byNumber)
-	c.inherit(byNumber) // the first ones take that of those after them
+	c.inherit(byNumber) // the first workers inherit from those after them
 	slices.Reverse(byNumber)
 	slices.SortStableFunc(byNumber, func(a, b int) int {
 		return cmp.Or(cmp.Compare(c.list[a].group, c.list[b].group), cmp.Compare(c.list[a].number, c.list[b].number), strings.Compare(c.list[a].name, c.list[b].name))

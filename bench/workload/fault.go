@@ -24,8 +24,8 @@ func (r *Reader) badSeconds(t token, what string, err error) error {
 	return r.fault(t, expected)
 }
 
-// readError passes on what the file itself reports, and turns a token that
-// outgrew the scanner into a fault of the trace.
+// readError returns an error of the file itself with its place; a token that is too long
+// for the scanner is a fault of the trace.
 func (r *Reader) readError(err error) error {
 	if long, ok := errors.AsType[*longToken](err); ok {
 		return r.fault(long.token, fmt.Sprintf("numbers of at most %d characters (the limit)", maxToken))

@@ -12,8 +12,8 @@ import (
 type Generator struct {
 	// Name follows gen: in a specification.
 	Name string
-	// About is a line about its jobs and the keys that it takes beyond
-	// jobs, load, workers and seed, which all take.
+	// About is a line about its jobs and the keys that it accepts beyond
+	// jobs, load, workers and seed, which all accept.
 	About string
 
 	// body reads the generator's own keys and returns what fills in the
@@ -25,7 +25,7 @@ type Generator struct {
 // bodyFunc returns the durations (ns) of job i of n.
 type bodyFunc func(r *rand.Rand, i, n int) []int64
 
-// Generators lists the names of gen:NAME. All take the keys
+// Generators lists the names of gen:NAME. All accept the keys
 //
 //	jobs     number of jobs
 //	load     work / (workers x span of arrivals), 0.9
@@ -72,11 +72,11 @@ func (g Generator) build(s *spec) (*Workload, error) {
 	for i := range w.Jobs {
 		durations := body(draw, i, jobs)
 		if tasks += len(durations); tasks > MaxTasks {
-			return nil, fmt.Errorf("cannot generate %s: it passes the limit of %d tasks at job %d of %d; no job was run; ask for fewer jobs or a smaller fanout",
+			return nil, fmt.Errorf("cannot generate %s: it exceeds the limit of %d tasks at job %d of %d; no job was run; ask for fewer jobs or a smaller fanout",
 				s.full, MaxTasks, i+1, jobs)
 		}
 		if sum(durations) > MaxSeconds*1e9 {
-			return nil, fmt.Errorf("cannot generate %s: job %d passes the limit of %d s of work in one job; no job was run; ask for a smaller mean or fanout",
+			return nil, fmt.Errorf("cannot generate %s: job %d exceeds the limit of %d s of work in one job; no job was run; ask for a smaller mean or fanout",
 				s.full, i+1, MaxSeconds)
 		}
 		w.Jobs[i] = Job{Durations: durations, Estimate: int64(sum(durations)) / int64(len(durations))}

@@ -69,7 +69,7 @@ func TestUniformHasItsShape(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	tests := []struct{ name, spec, want string }{
-		{"no such file", "/nowhere/x.tr", "give the path of a trace file, or gen:ec2"},
+		{"no such file", "/nowhere/x.tr", "use the path of a trace file, or gen:ec2"},
 		{"a folder", t.TempDir(), "is a directory"},
 		{"unknown name", "gen:ec3,jobs=5", `there is no generator "ec3"; did you mean "ec2"?`},
 		{"no name", "gen:", `there is no generator ""`},

@@ -1,9 +1,9 @@
 package workload
 
 // WrongClass flips the declared class of each job with probability share; such
-// a job's estimate becomes that of a random job of the class it now claims.
-// The true class stays. Without a job of the other class there is no estimate
-// to take, and the job keeps its own.
+// a job's estimate becomes the estimate of a random job of the class that it now declares.
+// The true class stays. Without a job of the other class the job keeps its
+// own estimate.
 func (w *Workload) WrongClass(share float64, seed uint64) *Workload {
 	out := w.with()
 	if share <= 0 {

@@ -3,9 +3,9 @@ package workload
 // Options are the workload flags that sim, replay and compare share. The zero
 // value of each field leaves the workload as it is.
 type Options struct {
-	// Jobs keeps the first so many jobs.
+	// Jobs is the number of first jobs that are kept.
 	Jobs int
-	// Resample draws so many jobs with replacement, with Poisson arrivals.
+	// Resample is the number of jobs drawn with replacement, with Poisson arrivals.
 	Resample int
 	// Load rescales arrivals to work / (Workers x span of arrivals).
 	Load float64

@@ -85,8 +85,7 @@ func (s *scanner) start() (token, error) {
 	}
 }
 
-// unlessEnd is no error at the end of the file, which the next call meets
-// again.
+// unlessEnd returns nil at the end of the file, which the next call reports again.
 func unlessEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

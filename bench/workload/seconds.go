@@ -95,7 +95,7 @@ func (d *decimal) scan(text []byte) error {
 	return nil
 }
 
-// add takes the next digit; leading zeros only move the point.
+// add appends the next digit; leading zeros only move the point.
 func (d *decimal) add(c byte, afterPoint bool) {
 	leading := d.n == 0 && c == '0'
 	if !leading && d.n < maxDigits {

@@ -13,7 +13,7 @@ func (j *Job) DeclaredClass() sched.Class {
 	return sched.Short
 }
 
-// Simulated returns the jobs in the form in which the simulator takes them.
+// Simulated returns the jobs in the form of the simulator.
 func (w *Workload) Simulated() []sim.Job {
 	jobs := make([]sim.Job, len(w.Jobs))
 	for i := range w.Jobs {

@@ -10,9 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 
-// spec holds the key=value arguments of a generator. A generator asks for
-// every key it knows with its default, then for the error: what was left is
-// unknown.
+// spec holds the key=value arguments of a generator. A generator reads
+// every key that it has, with its default, and then calls err, which refuses the keys
+// that were not read.
 type spec struct {
 	full   string // as the user wrote it
 	given  []pair
@@ -61,7 +61,7 @@ func (s *spec) failf(format string, args ...any) {
 	}
 }
 
-func (s *spec) take(key string) (string, bool) {
+func (s *spec) value(key string) (string, bool) {
 	s.known = append(s.known, key)
 	p := s.find(key)
 	if p == nil {
@@ -71,9 +71,9 @@ func (s *spec) take(key string) (string, bool) {
 	return p.value, true
 }
 
-// whole takes an integer from least to most.
+// whole reads an integer from least to most.
 func (s *spec) whole(key string, def, least, most int) int {
-	text, ok := s.take(key)
+	text, ok := s.value(key)
 	if !ok {
 		return def
 	}
@@ -86,7 +86,7 @@ func (s *spec) whole(key string, def, least, most int) int {
 }
 
 func (s *spec) seed() uint64 {
-	text, ok := s.take("seed")
+	text, ok := s.value("seed")
 	if !ok {
 		return 1
 	}
@@ -97,9 +97,9 @@ func (s *spec) seed() uint64 {
 	return n
 }
 
-// number takes a float from least to most.
+// number reads a float from least to most.
 func (s *spec) number(key string, def, least, most float64) float64 {
-	text, ok := s.take(key)
+	text, ok := s.value(key)
 	if !ok {
 		return def
 	}
@@ -111,9 +111,9 @@ func (s *spec) number(key string, def, least, most float64) float64 {
 	return x
 }
 
-// duration takes a Go duration from 1 us to 1000 h, as nanoseconds.
+// duration reads a Go duration from 1 us to 1000 h, as nanoseconds.
 func (s *spec) duration(key string, def time.Duration) float64 {
-	text, ok := s.take(key)
+	text, ok := s.value(key)
 	if !ok {
 		return float64(def)
 	}
@@ -126,7 +126,7 @@ func (s *spec) duration(key string, def time.Duration) float64 {
 }
 
 func (s *spec) flag(key string) bool {
-	text, ok := s.take(key)
+	text, ok := s.value(key)
 	if !ok {
 		return false
 	}

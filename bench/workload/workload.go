@@ -89,7 +89,7 @@ func (w *Workload) FirstTasks() []int {
 }
 
 // Work is the sum of all task durations, in ns. It is a float because the
-// work of a large trace passes the range of an int64 of nanoseconds.
+// work of a large trace exceeds the range of an int64 of nanoseconds.
 func (w *Workload) Work() float64 {
 	sum := 0.0
 	for i := range w.Jobs {
@@ -107,7 +107,7 @@ func (w *Workload) Span() int64 {
 }
 
 // Load is work / (workers x span): the share of the workers' time that the
-// jobs ask for while they arrive. It is 0, meaning that none can be stated,
+// jobs need while they arrive. It is 0, meaning that none can be stated,
 // when there are no workers or all jobs arrive at once.
 func (w *Workload) Load(workers int) float64 {
 	span := w.Span()

@@ -243,7 +243,7 @@ not have, go test -bench measures: make bench does both.`,
 		if len(measures) == 0 {
 			return wrongUse(fmt.Errorf("--only %q: no measure's name holds it", *only))
 		}
-		rows, err := launch.Take(cmd.Context(), []string{"/proc/self/exe"}, measures, *runs, func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) })
+		rows, err := launch.Run(cmd.Context(), []string{"/proc/self/exe"}, measures, *runs, func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) })
 		if err != nil {
 			return err
 		}

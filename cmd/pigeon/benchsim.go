@@ -32,7 +32,7 @@ func benchSim() *cobra.Command {
 			return fmt.Errorf("this program cannot be found, to run it again: %w", err)
 		}
 		show := newProgress(cmd.ErrOrStderr())
-		rows, err := speed.Take(cmd.Context(), []string{program}, measures, *runs, func(s string) { show.linef("%s", s) })
+		rows, err := speed.Run(cmd.Context(), []string{program}, measures, *runs, func(s string) { show.linef("%s", s) })
 		show.clear()
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// clientConfig is the settings of the commands that talk to a cluster.
+// clientConfig holds the settings of the commands that connect to a cluster.
 type clientConfig struct {
 	Frontend []string      `mapstructure:"frontend" doc:"host:port of the cluster's frontends; none: those of the pigeon dev that this user runs"`
 	Timeout  time.Duration `mapstructure:"timeout" doc:"longest wait for one answer of a frontend; waiting for a job to end is not bounded by it"`
@@ -46,8 +46,8 @@ func addClientFlags(cmd *cobra.Command) {
 	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, defaultClient()) })
 }
 
-// clusterClient is connected to the frontends of one cluster. A job is known to the
-// frontend that accepted it, and to no other.
+// clusterClient is connected to the frontends of one cluster. Only the frontend that
+// accepted a job can answer requests about it.
 type clusterClient struct {
 	frontends []frontendAt
 	timeout   time.Duration // of one answer
@@ -60,8 +60,8 @@ type frontendAt struct {
 	pool    *client.Pool
 }
 
-// openCluster finds the cluster that a verb with addClientFlags is to talk to. A
-// cluster that cannot be found is wrong use.
+// openCluster connects to the cluster of a verb with addClientFlags. A cluster that
+// cannot be found is wrong use.
 func openCluster(cmd *cobra.Command) (*clusterClient, error) {
 	cfg, err := findCluster(cmd)
 	if err != nil {
@@ -71,7 +71,7 @@ func openCluster(cmd *cobra.Command) (*clusterClient, error) {
 	return c, wrongUse(err)
 }
 
-// withCluster calls use with the cluster that a verb with addClientFlags is to talk to.
+// withCluster calls use with the cluster of a verb with addClientFlags.
 func withCluster(cmd *cobra.Command, use func(*clusterClient) error) error {
 	c, err := openCluster(cmd)
 	if err != nil {
@@ -167,8 +167,8 @@ func (c *clusterClient) home(key string) int {
 	return int(h.Sum64() % uint64(len(c.frontends)))
 }
 
-// submit hands a job in. With a key that no other program can use, another frontend is
-// as good when the first cannot be reached.
+// submit submits a job. If the first frontend cannot be reached and no other program can
+// use the key, it tries the other frontends.
 func (c *clusterClient) submit(ctx context.Context, r *api.Request, ownKey bool) (id string, duplicate bool, at frontendAt, err error) {
 	for i := range c.frontends {
 		at = c.frontends[(c.home(r.Key)+i)%len(c.frontends)]
@@ -183,13 +183,13 @@ func (c *clusterClient) submit(ctx context.Context, r *api.Request, ownKey bool)
 	return id, duplicate, at, err
 }
 
-// of calls the frontends, beginning at the job's home, until one knows the job.
-func (c *clusterClient) of(ctx context.Context, job string, ask func(context.Context, frontendAt) error) error {
+// of calls the frontends, beginning at the job's home, until one has the job.
+func (c *clusterClient) of(ctx context.Context, job string, request func(context.Context, frontendAt) error) error {
 	var unknown error
 	var others []error
 	for i := range c.frontends {
 		call, cancel := c.withTimeout(ctx)
-		err := ask(call, c.frontends[(c.home(job)+i)%len(c.frontends)])
+		err := request(call, c.frontends[(c.home(job)+i)%len(c.frontends)])
 		cancel()
 		known, ok := errors.AsType[*api.Error](err)
 		switch {
@@ -202,12 +202,12 @@ func (c *clusterClient) of(ctx context.Context, job string, ask func(context.Con
 		}
 	}
 	if len(others) > 0 {
-		return errors.Join(others...) // one of these may know it
+		return errors.Join(others...) // one of these may have it
 	}
 	return unknown
 }
 
-// find returns the frontend that knows the job, and the job's state.
+// find returns the frontend that has the job, and the job's state.
 func (c *clusterClient) find(ctx context.Context, job string) (at frontendAt, s api.Status, err error) {
 	err = c.of(ctx, job, func(ctx context.Context, f frontendAt) (err error) {
 		at = f
@@ -217,8 +217,8 @@ func (c *clusterClient) find(ctx context.Context, job string) (at frontendAt, s 
 	return at, s, err
 }
 
-// waitChunk bounds one call that waits for a job, so that a frontend which is
-// gone is noticed.
+// waitChunk bounds one call that waits for a job, so that the loss of its
+// frontend is noticed.
 const waitChunk = 30 * time.Second
 
 // wait returns the job's state when it has ended, or the error that ended the wait.

@@ -92,9 +92,9 @@ func (f *compareFlags) plan() (*compare.Plan, error) {
 	}
 	switch {
 	case f.flags.Changed("policies") && f.flags.Changed("policy") || f.flags.Changed("traces") && f.flags.Changed("trace"):
-		return nil, fmt.Errorf("--policy or --trace is given beside --policies or --traces; nothing was run; name all in the list")
+		return nil, fmt.Errorf("--policy or --trace is set beside --policies or --traces; nothing was run; name all in the list")
 	case len(f.loads) > 0 && f.flags.Changed("load"):
-		return nil, fmt.Errorf("--load %v is given beside --loads; nothing was run; name it in --loads", d.Workload.Load)
+		return nil, fmt.Errorf("--load %v is set beside --loads; nothing was run; name it in --loads", d.Workload.Load)
 	}
 	if err := cmp.Or(checkDelay(f.delay), checkSpeedup(f.speedup)); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (f *compareFlags) plan() (*compare.Plan, error) {
 	if !f.live {
 		for _, flag := range []string{"live-policies", "live-runs", "speedup", "isolation"} {
 			if f.flags.Changed(flag) {
-				return nil, fmt.Errorf("--%s is of live runs; nothing was run; add --live, or leave it out", flag)
+				return nil, fmt.Errorf("--%s applies to live runs only; nothing was run; add --live, or leave it out", flag)
 			}
 		}
 		return p, nil
@@ -111,7 +111,7 @@ func (f *compareFlags) plan() (*compare.Plan, error) {
 	return p, nil
 }
 
-// list splits values at commas, but for those between the parameters of one:
+// list splits values at commas, except between the parameters of one value:
 // "a:x=1,y=2,b" is "a:x=1,y=2" and "b".
 func list(values []string) (items []string) {
 	for _, value := range values {
@@ -153,8 +153,8 @@ func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output o
 	return err
 }
 
-// commandLine is what makes the same runs again: the verb with the flags that
-// were given.
+// commandLine returns the command that repeats the runs: the verb with the flags that
+// were set.
 func commandLine(cmd *cobra.Command) []string {
 	words := strings.Fields(cmd.CommandPath())
 	cmd.Flags().Visit(func(f *pflag.Flag) {

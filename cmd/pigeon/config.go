@@ -14,7 +14,7 @@ func configCommand(roles []role) *cobra.Command {
 		GroupID: groupSelf,
 		Short:   "Show where each setting comes from, check a file, write one",
 		Long: `A setting is taken from the flag, else from the environment (PIGEON_*), else
-from the YAML file, else it has its default. One definition gives all four: key
+from the YAML file, else it has its default. One definition yields all four: key
 a.b_c is flag --a-b-c and variable PIGEON_A_B_C.`,
 	}
 	show := &cobra.Command{Use: "show", Short: "Show every setting of a role, its value and where it comes from"}

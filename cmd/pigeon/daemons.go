@@ -30,7 +30,7 @@ func guardMain() {
 	}
 }
 
-// daemon is what the daemons have in common.
+// daemon is the interface that all daemons share.
 type daemon interface {
 	Ready() <-chan struct{}
 	Run(ctx context.Context) error
@@ -103,34 +103,34 @@ on SIGINT or SIGTERM.`,
 	return cmd
 }
 
-// addLogFlags returns a verb the flags of its log and a function that makes it.
+// addLogFlags adds the flags of a log to a verb and returns a function that opens the log.
 func addLogFlags(fs *pflag.FlagSet, level string) func(io.Writer) (*slog.Logger, error) {
 	fs.StringVar(&level, "log-level", level, "least that is logged: debug, info, warn or error")
 	format := fs.String("log-format", "text", "form of the log: text or json")
 	return func(w io.Writer) (*slog.Logger, error) { return telemetry.NewLogger(w, level, *format) }
 }
 
-// silenceable returns a log that is limited to errors by a call of hush.
-func silenceable(log *slog.Logger) (quiet *slog.Logger, hush func()) {
-	h := &hushHandler{Handler: log.Handler(), hushed: new(atomic.Bool)}
-	return slog.New(h), func() { h.hushed.Store(true) }
+// limitableLog returns a log that is limited to errors by a call of limit.
+func limitableLog(log *slog.Logger) (quiet *slog.Logger, limit func()) {
+	h := &limitedHandler{Handler: log.Handler(), limited: new(atomic.Bool)}
+	return slog.New(h), func() { h.limited.Store(true) }
 }
 
-type hushHandler struct {
+type limitedHandler struct {
 	slog.Handler
-	hushed *atomic.Bool
+	limited *atomic.Bool
 }
 
-func (h *hushHandler) Enabled(ctx context.Context, l slog.Level) bool {
-	return (l >= slog.LevelError || !h.hushed.Load()) && h.Handler.Enabled(ctx, l)
+func (h *limitedHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return (l >= slog.LevelError || !h.limited.Load()) && h.Handler.Enabled(ctx, l)
 }
 
-func (h *hushHandler) WithAttrs(a []slog.Attr) slog.Handler {
-	return &hushHandler{h.Handler.WithAttrs(a), h.hushed}
+func (h *limitedHandler) WithAttrs(a []slog.Attr) slog.Handler {
+	return &limitedHandler{h.Handler.WithAttrs(a), h.limited}
 }
 
-func (h *hushHandler) WithGroup(name string) slog.Handler {
-	return &hushHandler{h.Handler.WithGroup(name), h.hushed}
+func (h *limitedHandler) WithGroup(name string) slog.Handler {
+	return &limitedHandler{h.Handler.WithGroup(name), h.limited}
 }
 
 // serve runs a daemon until ctx ends, which is no error, and prints when it is
@@ -174,8 +174,8 @@ func masterCommand() *cobra.Command {
 	return daemonVerb[master.Config]{
 		name: "master", short: "Run the master of a group: it queues tasks and hands them to idle workers",
 		long: `Runs the master of one group. It keeps one queue per class and hands a task to a
-worker the moment one is idle. It keeps nothing on disk: started again, it learns
-everything from its nodes and frontends. Policies other than Pigeon's have one
+worker the moment one is idle. It keeps nothing on disk: started again, its nodes and
+frontends report everything again. Policies other than Pigeon's have one
 master; under sparrow and peacock it only publishes the membership of nodes and frontends.`,
 		example: `  pigeon master --group 0 --listen 127.0.0.1:20502
   pigeon master --config configs/master.yaml --reserved 0.2 --weight 20
@@ -212,7 +212,7 @@ until then.`,
 	}.command()
 }
 
-// addresses makes a map of pairs, without those that are empty.
+// addresses returns a map of the pairs whose value is not empty.
 func addresses(pairs ...string) map[string]string {
 	m := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {

@@ -70,7 +70,7 @@ Ctrl-C ends it and everything that runs in it.`,
 		if err != nil {
 			return wrongUse(err)
 		}
-		log, hush := silenceable(log)
+		log, limit := limitableLog(log)
 		flags.spec.Log = log
 		d, err := startDev(cmd.Context(), flags)
 		if err != nil {
@@ -78,7 +78,7 @@ Ctrl-C ends it and everything that runs in it.`,
 		}
 		d.line.Took = time.Since(began).Seconds()
 		err = d.serve(cmd, *output)
-		hush() // parts that stop one after another miss each other
+		limit() // daemons that stop one after another report each other as unreachable
 		return errors.Join(err, d.close())
 	}
 	return cmd
@@ -89,7 +89,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs, s := cmd.Flags(), &f.spec
 	fs.IntVar(&s.Frontends, "frontends", 1, "frontends")
 	fs.IntVar(&f.groups, "groups", 2, "groups, each with a master; policies without groups have one master in any case")
-	fs.IntVar(&f.nodes, "nodes", 4, "nodes, dealt evenly to the groups")
+	fs.IntVar(&f.nodes, "nodes", 4, "nodes, distributed evenly over the groups")
 	fs.IntVar(&s.Slots, "slots", 4, "slots of each node: tasks it runs at a time")
 	fs.Float64Var(&s.Reserved, "reserved", 0.10, "share of each group's slots that take short tasks only")
 	fs.DurationVar(&s.Cutoff, "cutoff", time.Second, "an estimated mean task duration up to this makes a job short")
@@ -106,7 +106,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 // check refuses, before anything is started, what cannot work.
 func (f *devFlags) check() error {
 	if f.groups < 1 || f.nodes < f.groups || f.groups > experiment.MaxGroups {
-		return fmt.Errorf("--nodes %d cannot be dealt to --groups %d; give every group a node, and at most %d groups", f.nodes, f.groups, experiment.MaxGroups)
+		return fmt.Errorf("--nodes %d cannot be distributed to --groups %d; give every group a node, and at most %d groups", f.nodes, f.groups, experiment.MaxGroups)
 	}
 	if f.spec.Slots < 1 || f.spec.Frontends < 1 {
 		return fmt.Errorf("--slots %d and --frontends %d must be 1 or more", f.spec.Slots, f.spec.Frontends)

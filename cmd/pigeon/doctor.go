@@ -23,7 +23,7 @@ not work. It changes nothing. Exit status 1 when something is bad.`,
 	output := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		out := cmd.OutOrStdout()
-		worst, err := doctor.Run(cmd.Context(), doctor.Checks(usualNeeds()), func(f doctor.Finding) error {
+		worst, err := doctor.Run(cmd.Context(), doctor.Checks(defaultNeeds()), func(f doctor.Finding) error {
 			if *output == outputJSON {
 				return writeJSON(out, f)
 			}
@@ -34,7 +34,7 @@ not work. It changes nothing. Exit status 1 when something is bad.`,
 			return nil
 		})
 		if err != nil {
-			return errors.Join(errors.New("doctor did not come to its end"), err)
+			return errors.Join(errors.New("the checks were interrupted"), err)
 		}
 		if worst == doctor.Bad {
 			return silentError{exitFailed}
@@ -44,9 +44,9 @@ not work. It changes nothing. Exit status 1 when something is bad.`,
 	return cmd
 }
 
-// usualNeeds are those of the default settings: the published ports, and the
-// addresses of the first and a late node of a local cluster.
-func usualNeeds() doctor.Options {
+// defaultNeeds returns what the default settings need: the published ports, and the
+// addresses of the first and of a later node of a local cluster.
+func defaultNeeds() doctor.Options {
 	return doctor.Options{
 		TempDir: os.TempDir(),
 		Ports: []doctor.Port{

@@ -67,7 +67,7 @@ func (e *experimentFlags) cluster(d *experiment.Description) error {
 	d.Groups = e.sizes
 	for flag, value := range map[string][2]int{"workers": {o.Workers, d.Workers()}, "groups": {e.groups, len(e.sizes)}} {
 		if e.flags.Changed(flag) && value[0] != value[1] {
-			return fmt.Errorf("--%s %d does not go with --group-sizes %s, which makes it %d; leave --%s out", flag, value[0], join(e.sizes), value[1], flag)
+			return fmt.Errorf("--%s %d conflicts with --group-sizes %s, which sets it to %d; leave --%s out", flag, value[0], join(e.sizes), value[1], flag)
 		}
 	}
 	o.Workers = d.Workers()

@@ -39,7 +39,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs.BoolVar(&j.restartable, "restartable", false, "a task may be stopped and run again from the beginning: pigeon-x does so with the first one of a job that turns out to be long")
 	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours; repeatable")
 	fs.StringVar(&j.dir, "dir", "", "working folder on the node (default: a folder of the attempt's own)")
-	// The error is that of a flag which does not exist, and it does.
+	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("class", cobra.FixedCompletions([]string{"short", "long"}, cobra.ShellCompDirectiveNoFileComp))
 	return j
 }
@@ -96,14 +96,14 @@ func (j *jobFlags) exec(argv []string) (*api.Exec, error) {
 	if j.dir != "" && !filepath.IsAbs(j.dir) {
 		dir, err := filepath.Abs(j.dir)
 		if err != nil {
-			return nil, fmt.Errorf("--dir %s: %w; give a full path", j.dir, err)
+			return nil, fmt.Errorf("--dir %s: %w; use an absolute path", j.dir, err)
 		}
 		e.Dir = dir
 	}
 	return e, nil
 }
 
-// userName is the user that a job names; no decision depends on it.
+// userName returns the user to record with a job; no decision depends on it.
 func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -111,7 +111,7 @@ func userName() string {
 	return strconv.Itoa(os.Getuid())
 }
 
-// checkArgv refuses a verb that was given no program.
+// checkArgv refuses a command line without a program.
 func checkArgv(argv []string, verb string) error {
 	if len(argv) == 0 || argv[0] == "" {
 		return errors.New("there is no program to run; write it last: pigeon " + verb + " -- PROGRAM ARGUMENT...")

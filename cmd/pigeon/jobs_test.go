@@ -224,7 +224,7 @@ func testMistakes(t *testing.T) {
 		{"submit", exitUsage, "no program"},
 		{"run", exitUsage, "no program"},
 		{"submit --sleep 1s -- true", exitUsage, "both --sleep"},
-		{"submit --sleep -1s", exitUsage, "less than nothing"},
+		{"submit --sleep -1s", exitUsage, "is negative"},
 		{"submit --estimate -1s -- true", exitUsage, "estimate is -1s"},
 		{"submit --class medium -- true", exitUsage, `"medium"`},
 		{"submit --retries 101 -- true", exitUsage, "0 to 100"},

@@ -10,22 +10,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pieceBytes is how much of a log is asked for at a time.
+// pieceBytes bounds the piece of a log that one request returns.
 const pieceBytes = 256 << 10
 
-// tap copies one output of a task, piece by piece.
-type tap struct {
+// taskOutput copies one output of a task, piece by piece.
+type taskOutput struct {
 	job     string
 	task    int
 	attempt int // 0: the latest
 	stream  string
 	offset  int64
-	write   func(t *tap, data []byte) error
+	write   func(t *taskOutput, data []byte) error
 }
 
-// plainly copies what comes.
-func plainly(w io.Writer) func(*tap, []byte) error {
-	return func(_ *tap, data []byte) error {
+// copyTo returns a function that writes pieces to w as they are.
+func copyTo(w io.Writer) func(*taskOutput, []byte) error {
+	return func(_ *taskOutput, data []byte) error {
 		_, err := w.Write(data)
 		return err
 	}
@@ -40,15 +40,15 @@ type logPiece struct {
 	Data   string `json:"data"`   // of the piece; bytes that are no UTF-8 are replaced
 }
 
-// asJSON writes one object for each piece.
-func asJSON(w io.Writer) func(*tap, []byte) error {
-	return func(t *tap, data []byte) error {
+// asJSON returns a function that writes one object for each piece.
+func asJSON(w io.Writer) func(*taskOutput, []byte) error {
+	return func(t *taskOutput, data []byte) error {
 		return writeJSON(w, logPiece{t.job, t.task, t.stream, t.offset, string(data)})
 	}
 }
 
-// pump copies what there is.
-func (t *tap) pump(ctx context.Context, c *clusterClient, at frontendAt) error {
+// copyNew copies what the task has written since the last call.
+func (t *taskOutput) copyNew(ctx context.Context, c *clusterClient, at frontendAt) error {
 	for {
 		call, cancel := c.withTimeout(ctx)
 		piece, err := at.TaskLog(call, wire.LogRequest{
@@ -58,7 +58,7 @@ func (t *tap) pump(ctx context.Context, c *clusterClient, at frontendAt) error {
 		if err != nil {
 			return err
 		}
-		if piece.Size < t.offset { // the latest attempt is another one now
+		if piece.Size < t.offset { // a newer attempt has replaced it
 			t.offset = 0
 			continue
 		}
@@ -87,7 +87,7 @@ its end (settings of the node monitor).`,
 		ValidArgsFunction: completeJobs,
 	}
 	output := addOutput(cmd)
-	t := &tap{}
+	t := &taskOutput{}
 	fs := cmd.Flags()
 	fs.IntVar(&t.task, "task", 0, "number of the task, from 0")
 	fs.IntVar(&t.attempt, "attempt", 0, "number of the attempt, from 1 (0 = the latest)")
@@ -98,7 +98,7 @@ its end (settings of the node monitor).`,
 		if t.task < 0 || t.attempt < 0 {
 			return wrongUse(fmt.Errorf("--task %d and --attempt %d must not be negative", t.task, t.attempt))
 		}
-		t.job, t.stream, t.write = args[0], "stdout", plainly(cmd.OutOrStdout())
+		t.job, t.stream, t.write = args[0], "stdout", copyTo(cmd.OutOrStdout())
 		if *stderr {
 			t.stream = "stderr"
 		}
@@ -110,8 +110,8 @@ its end (settings of the node monitor).`,
 	return cmd
 }
 
-// run copies what there is, or all that comes.
-func (t *tap) run(ctx context.Context, c *clusterClient, wait bool) error {
+// run copies the output written so far, or, if wait is set, until the job has ended.
+func (t *taskOutput) run(ctx context.Context, c *clusterClient, wait bool) error {
 	at, s, err := c.find(ctx, t.job)
 	if err != nil {
 		return err
@@ -120,9 +120,9 @@ func (t *tap) run(ctx context.Context, c *clusterClient, wait bool) error {
 		return wrongUse(fmt.Errorf("job %s has tasks 0 to %d, not %d; name one of these with --task", t.job, s.Tasks-1, t.task))
 	}
 	if !wait {
-		return t.pump(ctx, c, at)
+		return t.copyNew(ctx, c, at)
 	}
-	s, err = follow(ctx, c, at, t.job, []*tap{t})
+	s, err = follow(ctx, c, at, t.job, []*taskOutput{t})
 	if err == nil && s.State == api.StateFailed {
 		return silentError{exitFailed}
 	}

@@ -44,7 +44,8 @@ short tasks, how many are busy, and which applications have a backend there. Wit
 	return cmd
 }
 
-// groups asks the first frontend that answers; all know the same masters.
+// groups returns the groups as the first frontend that answers reports them; all
+// frontends have the same masters.
 func (c *clusterClient) groups(ctx context.Context) (states []api.MasterState, err error) {
 	for _, f := range c.frontends {
 		call, cancel := c.withTimeout(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// outputFormat is the value of -o: text for a person, json for one object a
-// line on standard output and nothing else there.
+// outputFormat is the value of -o: text for people, or json, one object a line and
+// nothing else on standard output.
 type outputFormat string
 
 const (
@@ -30,11 +30,11 @@ func (o *outputFormat) Set(s string) error {
 	return fmt.Errorf("the formats are text and json")
 }
 
-// addOutput returns a verb the flag -o.
+// addOutput adds the flag -o to a verb.
 func addOutput(cmd *cobra.Command) *outputFormat {
 	o := outputText
 	cmd.Flags().VarP(&o, "output", "o", "text, or json: one object a line")
-	// The error is that of a flag which does not exist, and it does.
+	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return &o
 }

@@ -22,8 +22,8 @@ func newProgress(out io.Writer) *progress {
 	return &progress{out: out}
 }
 
-// isTerminal takes every character device for one: the null device, which is
-// one too, does not mind.
+// isTerminal reports whether out is a character device. That includes the null device,
+// where progress does no harm.
 func isTerminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	if !ok {
@@ -44,7 +44,7 @@ func (p *progress) linef(format string, args ...any) {
 	p.drawn = true
 }
 
-// clear takes the line away, for what is printed next.
+// clear removes the line before other output.
 func (p *progress) clear() {
 	if p.out == nil {
 		return

@@ -126,7 +126,7 @@ func (f *replayFlags) checkVia(ctx context.Context) error {
 	return fmt.Errorf("--via %q does not exist; use %s or %s", f.via, viaThrift, viaSpark)
 }
 
-// adopt takes the sizes of a running cluster.
+// adopt sets the sizes to those of the running cluster.
 func (f *replayFlags) adopt(ctx context.Context) error {
 	sizes, err := replay.GroupsOf(ctx, f.frontends[0])
 	if err != nil {
@@ -136,7 +136,7 @@ func (f *replayFlags) adopt(ctx context.Context) error {
 	return nil
 }
 
-// replayShow makes the runs and shows them.
+// replayShow makes the runs and prints their results.
 type replayShow struct {
 	cmd      *cobra.Command
 	flags    *replayFlags
@@ -273,7 +273,7 @@ func (s *replayShow) draw(p replay.Progress) {
 	}
 }
 
-// compare simulates what was run live, and sets both side by side.
+// compare simulates the workload that was run live and prints both results.
 func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *experiment.Agreement) error {
 	f := s.flags
 	if !f.compare || len(a.Live) == 0 || a.Live[0].Completed == 0 {

@@ -50,8 +50,9 @@ func roleOf[T any](name, heading string, defaults T) role {
 // fileVariable names the configuration file where --config is not given.
 const fileVariable = config.EnvPrefix + "CONFIG"
 
-// knownVariables are those that no role's struct holds. Variables of one role
-// are set while another one starts, so all roles' variables are known to each.
+// knownVariables returns all variables with the prefix that have a meaning: those of no
+// role, and those of every role, since variables of one role may be set while another
+// one starts.
 func knownVariables(roles []role) ([]string, error) {
 	names := []string{fileVariable, config.EnvPrefix + "FRONTEND", config.EnvPrefix + "TRACES", sparkhome.JarVariable}
 	for _, r := range roles {
@@ -74,7 +75,7 @@ func addConfigFlags(cmd *cobra.Command, flags func(*pflag.FlagSet) error) {
 	}
 }
 
-// configSource gathers what a verb was given.
+// configSource returns the sources of a verb's settings.
 func configSource(cmd *cobra.Command, roles []role) (config.Source, error) {
 	known, err := knownVariables(roles)
 	if err != nil {
@@ -90,7 +91,7 @@ func configSource(cmd *cobra.Command, roles []role) (config.Source, error) {
 	return config.Source{File: file, Environ: os.Environ(), Flags: cmd.Flags(), KnownEnv: known}, nil
 }
 
-// loadConfig reads the configuration of a verb that was given addConfigFlags.
+// loadConfig reads the configuration of a verb with addConfigFlags.
 // Mistakes in it are wrong use.
 func loadConfig[T any](cmd *cobra.Command, defaults T) (T, error) {
 	var none T

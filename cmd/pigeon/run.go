@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// pumpEvery is how often the output of a running task is fetched; its end is
+	// fetchEvery is how often the output of a running task is fetched; its end is
 	// reported at once.
-	pumpEvery = 100 * time.Millisecond
+	fetchEvery = 100 * time.Millisecond
 	// cancelTime bounds the cancellation of a job whose user interrupted it.
 	cancelTime = 5 * time.Second
 	// exitInterrupted is 128 + SIGINT, as shells have it.
@@ -48,15 +48,15 @@ reason). Ctrl-C cancels the job.`,
 	return cmd
 }
 
-// runJob is the life of "pigeon run" from submission to exit status.
+// runJob submits the job, follows it and returns its exit status.
 func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) error {
 	ctx := cmd.Context()
 	id, _, at, err := c.submit(ctx, r, ownKey)
 	if err != nil {
 		return err
 	}
-	s, err := follow(ctx, c, at, id, []*tap{
-		{job: id, stream: "stdout", write: plainly(cmd.OutOrStdout())}, {job: id, stream: "stderr", write: plainly(cmd.ErrOrStderr())},
+	s, err := follow(ctx, c, at, id, []*taskOutput{
+		{job: id, stream: "stdout", write: copyTo(cmd.OutOrStdout())}, {job: id, stream: "stderr", write: copyTo(cmd.ErrOrStderr())},
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -88,14 +88,14 @@ func interrupted(ctx context.Context, w io.Writer, at frontendAt, id string) err
 
 // follow copies what a job's task writes until the job has ended and all of it
 // has been copied, and returns the job's last state.
-func follow(ctx context.Context, c *clusterClient, at frontendAt, id string, taps []*tap) (api.Status, error) {
+func follow(ctx context.Context, c *clusterClient, at frontendAt, id string, outputs []*taskOutput) (api.Status, error) {
 	for {
-		s, err := c.waitFor(ctx, at, id, pumpEvery)
+		s, err := c.waitFor(ctx, at, id, fetchEvery)
 		if err != nil {
 			return s, err
 		}
-		for _, t := range taps {
-			if err := t.pump(ctx, c, at); err != nil && !excused(err, s.State) {
+		for _, t := range outputs {
+			if err := t.copyNew(ctx, c, at); err != nil && !mayBeAbsent(err, s.State) {
 				return s, fmt.Errorf("its output could not be read: %w", err)
 			}
 		}
@@ -105,9 +105,10 @@ func follow(ctx context.Context, c *clusterClient, at frontendAt, id string, tap
 	}
 }
 
-// excused reports whether there is no output to read yet, or that a task which did not
-// complete may have left none. What a completed task wrote must be there.
-func excused(err error, s api.State) bool {
+// mayBeAbsent reports whether an error about output is expected: the task may have no
+// output yet, or have left none if it did not complete. The output of a completed task
+// must exist.
+func mayBeAbsent(err error, s api.State) bool {
 	return s != api.StateCompleted && hasProblem(err, api.NotReady, api.NotFound)
 }
 

@@ -174,7 +174,7 @@ func simulate(ctx context.Context, run *experiment.Run, o experiment.SimOptions,
 	return r, nil
 }
 
-// printResults is the form for people: a table and, per run, what it took.
+// printResults prints a table and, for each run, a summary.
 func printResults(out io.Writer, results []measure.Result) error {
 	named := make([]measure.Result, len(results))
 	for i, r := range results {
@@ -214,7 +214,7 @@ func printMeasured(out io.Writer, format string, n measure.Number) {
 // outputFiles are files that a verb writes beside its output.
 type outputFiles []*os.File
 
-// openFiles makes those that are named; an empty name is none.
+// openFiles creates the named files; an empty name stands for none.
 func openFiles(paths ...string) (outputFiles, error) {
 	files := make(outputFiles, len(paths))
 	for i, path := range paths {
@@ -230,7 +230,7 @@ func openFiles(paths ...string) (outputFiles, error) {
 	return files, nil
 }
 
-// writer is nil where no file was named.
+// writer returns the file with that index, nil when none was named.
 func (f outputFiles) writer(i int) io.Writer {
 	if f[i] == nil {
 		return nil

@@ -25,8 +25,8 @@ type faultFlags struct {
 	defects     bool
 }
 
-// faultJobs is how many jobs a run with faults has unless more are asked for: all that
-// happens is kept to be checked.
+// faultJobs is the default number of jobs of a run with faults, of which every step is
+// kept for the checks.
 const faultJobs = 30
 
 func addFaultFlags(fs *pflag.FlagSet) *faultFlags {
@@ -42,7 +42,7 @@ func addFaultFlags(fs *pflag.FlagSet) *faultFlags {
 // given reports whether a run with faults is asked for.
 func (f *faultFlags) given(fs *pflag.FlagSet) bool { return fs.Changed("faults") }
 
-// check refuses what makes no sense.
+// check refuses flags that conflict or are out of range.
 func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) error {
 	if !f.given(fs) {
 		for _, name := range []string{"fault-kinds", "only-faults", "fault-time", "known-defects"} {

@@ -86,7 +86,7 @@ func sparkProgramCommand(p sparkProgram) *cobra.Command {
 		if err != nil {
 			return wrongUse(err)
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), l.tells)
+		fmt.Fprintln(cmd.ErrOrStderr(), l.summary)
 		return l.exec()
 	}
 	return cmd

@@ -18,20 +18,20 @@ import (
 
 // sparkLaunch is a program of Spark as it will be run.
 type sparkLaunch struct {
-	path  string
-	args  []string // without the program
-	env   environment
-	tells string // for people: which Spark, and for which cluster
+	path    string
+	args    []string // without the program
+	env     environment
+	summary string // for the user: which Spark, and for which cluster
 }
 
-// exec becomes the program, so that its exit status, its signals and its
-// terminal are those of a program started without Pigeon. It returns only if
+// exec replaces this process with the program, so that its exit status, its signals and
+// its terminal are those of a program started without Pigeon. It returns only if
 // that fails.
 func (l *sparkLaunch) exec() error {
 	err := syscall.Exec(l.path, append([]string{l.path}, l.args...), l.env)
 	return &api.Error{
 		Problem: api.Internal, What: fmt.Sprintf("it cannot be started: %v", err), Subject: l.path,
-		Next: "see whether it runs by itself; with SPARK_HOME another Spark is taken",
+		Next: "see whether it runs by itself; SPARK_HOME selects another Spark",
 	}
 }
 
@@ -42,7 +42,7 @@ func prepareSpark(cmd *cobra.Command, p sparkProgram, line *arguments.Line) (*sp
 	if err != nil {
 		return nil, err
 	}
-	l := &sparkLaunch{path: home.Program(p.name), env: env, tells: home.String()}
+	l := &sparkLaunch{path: home.Program(p.name), env: env, summary: home.String()}
 	l.env.set("SPARK_HOME", home.Dir)
 	if home.Python != "" {
 		l.env.setDefault("PYSPARK_PYTHON", home.Python)
@@ -79,7 +79,7 @@ func findPlugin(home sparkhome.Home, env environment) (jar, program string, err 
 	return jar, program, err
 }
 
-// forCluster makes line one for Pigeon, unless it names another kind of master.
+// forCluster completes the command line for Pigeon, unless it names another kind of master.
 func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *arguments.Line) error {
 	conf := l.env.get("SPARK_CONF_DIR")
 	if conf == "" {
@@ -93,7 +93,7 @@ func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *
 	if err != nil {
 		return err
 	}
-	l.tells += ", master " + master
+	l.summary += ", master " + master
 	if !arguments.IsPigeon(master) {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *
 	return nil
 }
 
-// sparkMaster is the master that the command line names, else the cluster of
+// sparkMaster returns the master that the command line names, else the cluster of
 // --frontend, else a Pigeon that Spark's own properties name, else the cluster
 // that every command finds. Spark's properties usually name some other manager,
 // which is not what this verb was called for.

@@ -20,8 +20,7 @@ func statusCommand() *cobra.Command {
 		GroupID: groupJobs,
 		Short:   "Show where jobs stand",
 		Long: `Shows where the named jobs stand, or the newest ones and which applications there
-are. The exit status tells whether they could be looked up; whether they failed is in
-what is shown.`,
+are. The exit status is 0 when they could be looked up, also if they failed.`,
 		Example: `  pigeon status
   pigeon status JOB -o json
   pigeon status --limit 5`,
@@ -61,8 +60,8 @@ func showStatus(cmd *cobra.Command, c *clusterClient, jobs []string, limit int, 
 	return err
 }
 
-// statusOf looks the jobs up, or without any lists the newest. What was found
-// comes beside the error about the rest.
+// statusOf looks the jobs up, or lists the newest ones when none are named. It returns
+// the jobs that were found together with an error about the others.
 func statusOf(ctx context.Context, c *clusterClient, jobs []string, limit int) (list []api.Status, err error) {
 	for _, job := range jobs {
 		_, s, missing := c.find(ctx, job)

@@ -29,7 +29,7 @@ func submitCommand() *cobra.Command {
 		Use:     "submit [flags] -- PROGRAM [ARGUMENT]...",
 		GroupID: groupJobs,
 		Short:   "Submit a job and print its id",
-		Long: `Submits a job and prints its id once the frontend has it safely in its journal. The
+		Long: `Submits a job and prints its id once the frontend has it in its journal. The
 program runs without a shell, once for each task; PIGEON_JOB, PIGEON_TASK and
 PIGEON_ATTEMPT in its environment name it.
 
@@ -68,7 +68,7 @@ func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 	case !sleeps:
 		return checkArgv(argv, "submit")
 	case f.sleep < 0:
-		return fmt.Errorf("--sleep %v is less than nothing", f.sleep)
+		return fmt.Errorf("--sleep %v is negative", f.sleep)
 	}
 	return nil
 }
@@ -99,12 +99,12 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 }
 
 // waitAndPrint waits for a job; one that did not complete is exit status 1.
-func waitAndPrint(ctx context.Context, c *clusterClient, at frontendAt, id string, tell func(api.Status) error) error {
+func waitAndPrint(ctx context.Context, c *clusterClient, at frontendAt, id string, report func(api.Status) error) error {
 	s, err := c.wait(ctx, at, id)
 	if err != nil {
 		return fmt.Errorf("job %s was accepted, and waiting for it ended early: %w", id, err)
 	}
-	if err := tell(s); err != nil {
+	if err := report(s); err != nil {
 		return err
 	}
 	if s.State != api.StateCompleted {

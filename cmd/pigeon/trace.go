@@ -59,7 +59,7 @@ func traceInspect() *cobra.Command {
 
 func oneTrace(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("%q takes one trace, a file or gen:NAME, and was given %d", cmd.CommandPath(), len(args))
+		return fmt.Errorf("%q needs one trace, a file or gen:NAME, not %d", cmd.CommandPath(), len(args))
 	}
 	return nil
 }
@@ -87,8 +87,8 @@ func traceConvert() *cobra.Command {
 	return cmd
 }
 
-// writeWhole writes a file beside its place and moves it there, so that a
-// failure leaves no half of it and no damaged older one.
+// writeWhole writes a temporary file and renames it, so that a failure leaves neither a
+// partial file nor a damaged older one.
 func writeWhole(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

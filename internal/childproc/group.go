@@ -13,7 +13,7 @@ import (
 
 // Command describes a process.
 type Command struct {
-	Name string // what errors call it
+	Name string // for errors
 	Argv []string
 	Env  []string // the whole environment; nil is that of this program
 	Dir  string   // its working directory; "" is that of this program
@@ -90,7 +90,7 @@ func (g *Group) Start(c Command) (*Process, error) {
 func (g *Group) wait(p *Process) {
 	p.err = p.cmd.Wait()
 	if p.watchdog != nil {
-		_ = p.watchdog.release() // its only work was to wait for this program's end
+		_ = p.watchdog.release() // it is needed only while the process runs
 	}
 	g.mu.Lock()
 	g.all = slices.DeleteFunc(g.all, func(other *Process) bool { return other == p })

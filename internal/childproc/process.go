@@ -41,8 +41,7 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Err waits for the end of the process and returns what is wrong with it; nil for
-// status 0.
+// Err waits for the end of the process and returns its error; nil for status 0.
 func (p *Process) Err() error {
 	<-p.exited
 	return p.err
@@ -59,7 +58,7 @@ func (p *Process) Status() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Signal sends a signal to the process alone. One that has ended gets none.
+// Signal sends a signal to the process alone. It does nothing once the process has ended.
 func (p *Process) Signal(s syscall.Signal) error {
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("%s: %w", p.name, err)
@@ -67,7 +66,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return nil
 }
 
-// SignalGroup sends a signal to the process and to what it has started.
+// SignalGroup sends a signal to the process group: the process and its descendants.
 func (p *Process) SignalGroup(s syscall.Signal) {
 	_ = syscall.Kill(-p.group, s) // the group may have ended
 }
@@ -98,8 +97,8 @@ func (p *Process) Wait(within time.Duration) bool {
 	}
 }
 
-// Failure waits for the end of a process that was to keep running, and returns how it
-// ended, with the end of its log.
+// Failure waits for the end of a process that should have kept running, and returns how
+// it ended, with the end of its log.
 func (p *Process) Failure() error {
 	return fmt.Errorf("%s ended by itself (%w); %s", p.name, cmp.Or(p.Err(), ErrUnasked), p.LogEnd())
 }

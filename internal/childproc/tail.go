@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// An error repeats so much of what a process wrote.
+// Bounds of the output of a process that an error repeats.
 const (
 	tailBytes = 16 << 10
 	tailLines = 15

@@ -177,8 +177,8 @@ func (c *Cluster) StartClient(command childproc.Command) (*childproc.Process, er
 // Usage returns what the daemons used since their start.
 func (c *Cluster) Usage() (Usage, error) { return c.body.usage() }
 
-// Close ends the cluster and returns when no process and no temporary file of it is
-// left. It is safe to call twice.
+// Close ends the cluster and returns when none of its processes and temporary files
+// is left. It is safe to call twice.
 func (c *Cluster) Close() error { return c.Finish(nil) }
 
 // Finish is Close; in between, when the files of the daemons are complete and a

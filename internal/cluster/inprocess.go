@@ -114,7 +114,7 @@ func (p *inProcess) startMasters() (err error) {
 	s, at := &p.c.spec, &p.c.places
 	groups := len(s.masters())
 	listen := slices.Repeat([]string{"127.0.0.1:0"}, groups)
-	if s.helping() {
+	if s.crossGroup() {
 		ports, err := takePorts(groups)
 		if err != nil {
 			return err

@@ -20,8 +20,8 @@ func (s *Spec) command() []string {
 	return []string{"/proc/self/exe"} // also when the file was replaced since
 }
 
-// environment returns that of daemons: without the settings of Pigeon with which this
-// program was started.
+// environment returns the environment of daemons, without this program's own settings
+// for Pigeon.
 func (s *Spec) environment() []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -39,7 +39,7 @@ type member struct {
 
 	mu       sync.Mutex
 	process  *childproc.Process // the last incarnation, nil before the first
-	stopping bool               // that incarnation is meant to end
+	stopping bool               // the end of that incarnation is expected
 	past     childproc.Usage    // of former incarnations
 }
 
@@ -97,8 +97,8 @@ func (m *member) running() bool {
 	return m.alive()
 }
 
-// signal sends a signal to an incarnation that runs, and not to what that has started.
-// It is meant to end when stopping is set.
+// signal sends a signal to an incarnation that runs, and not to its children.
+// If stopping is set, its end is expected.
 func (m *member) signal(s syscall.Signal, stopping bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 )
 
 // stopWithin bounds how long the processes of a role may take to stop before
-// they are killed. A node takes a second to hand over its last results.
+// they are killed. A node needs a second to deliver its last results.
 const stopWithin = 8 * time.Second
 
 // processes is a cluster of processes.
@@ -94,7 +94,7 @@ func (p *processes) start(ctx context.Context) error {
 	return p.await(ctx)
 }
 
-// daemonSpec is what a daemon is called and where it serves its status.
+// daemonSpec is the name of a daemon and the address of its status page.
 type daemonSpec struct{ name, http string }
 
 // addConfigured starts a daemon with a configuration file of its own.
@@ -142,11 +142,11 @@ func (p *processes) await(ctx context.Context) error {
 }
 
 // poll repeats a request until it succeeds.
-func (p *processes) poll(ctx context.Context, ask func() error) error {
+func (p *processes) poll(ctx context.Context, request func() error) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		err := ask()
+		err := request()
 		if err == nil {
 			return nil
 		}
@@ -172,7 +172,7 @@ func readyz(ctx context.Context, at string) error {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() //nolint:errcheck // it was read or is not needed
+	defer answer.Body.Close() //nolint:errcheck // only read
 	if answer.StatusCode != http.StatusOK {
 		why, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
 		return errors.Join(fmt.Errorf("not ready: %s %s", answer.Status, why), err)

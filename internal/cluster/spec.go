@@ -72,7 +72,7 @@ type Spec struct {
 	Record string
 	// HTTP has every daemon serve /metrics, /status and the like on a free port.
 	HTTP bool
-	// OTLP is where traces go, host:port; "" for nowhere. TraceRatio is the share
+	// OTLP is the host:port of the receiver of traces; "" for none. TraceRatio is the share
 	// of jobs that are traced.
 	OTLP       string
 	TraceRatio float64
@@ -80,7 +80,7 @@ type Spec struct {
 	// files in Dir/logs.
 	Log *slog.Logger
 
-	// Command starts this program in processes; default is the running binary.
+	// Command is the command of the daemons' processes; the default is the running binary.
 	Command []string
 	// Env is added to the environment of processes, from which PIGEON_* variables
 	// are removed.
@@ -130,8 +130,8 @@ func (s *Spec) masters() []int {
 	return s.Groups
 }
 
-// helping reports whether masters send tasks to each other.
-func (s *Spec) helping() bool {
+// crossGroup reports whether masters send tasks to each other.
+func (s *Spec) crossGroup() bool {
 	p, err := s.policy()
 	return err == nil && p.CrossGroup
 }
@@ -155,7 +155,7 @@ func (s Spec) check() error {
 	}
 	for g, size := range s.Groups {
 		if size < 1 || size > maxNodes {
-			return fmt.Errorf("group %d of a cluster on one machine has 1 to %d nodes, not %d; nothing was started; share the slots among fewer nodes", g, maxNodes, size)
+			return fmt.Errorf("group %d of a cluster on one machine has 1 to %d nodes, not %d; nothing was started; use fewer nodes with more slots each", g, maxNodes, size)
 		}
 	}
 	p, err := s.policy()
@@ -168,8 +168,8 @@ func (s Spec) check() error {
 	return nil
 }
 
-// places is where the daemons of a cluster reach each other. In one process the
-// ports are free ones, known when they are opened.
+// places holds the folder and the addresses that the daemons of a cluster share. In one
+// process the ports are known only once they are open.
 type places struct {
 	dir     string
 	nats    string   // URL
@@ -180,7 +180,7 @@ func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	c := master.Default()
 	c.Group, c.Listen, c.HTTP, c.NATS, c.Record, c.OTLP = group, listen, http, p.nats, s.Record, s.OTLP
 	c.Reserved, c.Weight = s.Reserved, s.Weight
-	if s.helping() {
+	if s.crossGroup() {
 		c.Masters = p.masters
 	}
 	setIf(&c.Policy, s.Policy)

@@ -23,7 +23,7 @@ type Driver struct {
 	process *childproc.Process
 	in      *os.File
 	answers chan *Answer // closed at the end of standard output
-	invalid error        // what it wrote that is no answer; read it when answers is closed
+	invalid error        // why its output is no answer; read it when answers is closed
 	started time.Time
 }
 
@@ -84,7 +84,7 @@ func (d *Driver) Started() time.Time { return d.started }
 // Send sends a command.
 func (d *Driver) Send(command string) error {
 	if _, err := io.WriteString(d.in, command+"\n"); err != nil {
-		return fmt.Errorf("%s takes no commands: %w; %s", d.name, err, d.process.LogEnd())
+		return fmt.Errorf("%s accepts no commands: %w; %s", d.name, err, d.process.LogEnd())
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (d *Driver) next(ctx context.Context, what string) (*Answer, error) {
 		}
 		return a, nil
 	case <-ctx.Done():
-		d.process.SignalGroup(syscall.SIGTERM) // it would continue with a command that is of no use
+		d.process.SignalGroup(syscall.SIGTERM) // it would continue with a useless command
 		return nil, fmt.Errorf("%s did not answer '%.40s': %w; %s", d.name, what, context.Cause(ctx), d.process.LogEnd())
 	}
 }
@@ -141,8 +141,7 @@ func (d *Driver) Failure() error {
 	return fmt.Errorf("%s was killed: %w; %s", d.name, d.invalid, d.process.LogEnd())
 }
 
-// Err waits for the end of the driver and returns why it was no good one; nil for status
-// 0. Answers must have been read to their end.
+// Err waits for the end of the driver and returns what went wrong; nil for status 0. Answers must have been read to their end.
 func (d *Driver) Err() error {
 	err := d.process.Err()
 	if d.invalid != nil {
@@ -154,7 +153,7 @@ func (d *Driver) Err() error {
 // LogEnd returns the end of the driver's log, for an error.
 func (d *Driver) LogEnd() string { return d.process.LogEnd() }
 
-// CommandNotFound reports whether a driver ended since a shell did not find its program.
+// CommandNotFound reports whether a driver ended because a shell did not find its program.
 func CommandNotFound(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	return ok && exit.ExitCode() == statusNotFound
@@ -163,14 +162,14 @@ func CommandNotFound(err error) bool {
 // statusNotFound is the exit status of a shell that does not find a program.
 const statusNotFound = 127
 
-// CloseInput has the driver end by itself.
+// CloseInput makes the driver end by itself.
 func (d *Driver) CloseInput() { _ = d.in.Close() } // it may be closed
 
 // Kill kills the driver and what it has started.
 func (d *Driver) Kill() { d.process.SignalGroup(syscall.SIGKILL) }
 
-// Close has the driver end by itself, kills it after the time given, and returns when it
-// has ended. What it has not yet answered is lost.
+// Close makes the driver end by itself, kills it after the given time, and returns when
+// it has ended. What it has not yet answered is lost.
 func (d *Driver) Close(within time.Duration) {
 	d.CloseInput()
 	ended := time.AfterFunc(within, d.Kill)

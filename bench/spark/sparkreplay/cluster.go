@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 )
 
-// Slots returns the slots of each node of a cluster that is started for a replay. An
+// Slots returns the number of slots of each node of a cluster that is started for a replay. An
 // application has one executor on each node, so nodes are large: the greatest common
 // divisor of the groups' sizes, hence one node for each of equal groups. asked, if not
 // 0, is returned instead where it divides all sizes.
@@ -44,7 +44,7 @@ type ClusterOptions struct {
 }
 
 // OnNewCluster starts the cluster that the run describes, replays the workload on it and
-// takes it down. Master and Executors of the options are those of that cluster.
+// stops it. It sets Master and Executors of the options to those of that cluster.
 func OnNewCluster(ctx context.Context, r *experiment.Run, w *workload.Workload, own ClusterOptions, o Options) (m *replay.Measured, err error) {
 	if err := o.Check(len(w.Jobs)); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ type Program struct {
 	NotFound string
 }
 
-// sshOptions: no password is asked for, and the loss of a host is noticed within half a
+// sshOptions disable the password prompt and detect the loss of a host within half a
 // minute.
 var sshOptions = []string{"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"}
 
@@ -63,14 +63,14 @@ func (o *Options) command(k int) (p *Program, argv []string) {
 }
 
 // defaults are settings of Spark, which Options.Settings overrides. A replay's tasks
-// need nothing, and no person looks at its page.
+// need little memory, and its web page is not used.
 var defaults = []string{
 	"spark.driver.memory=512m", "spark.executor.memory=512m", "spark.ui.enabled=false", "spark.log.level=WARN",
 	"spark.ui.showConsoleProgress=false",
 }
 
-// internal is what spark-submit takes instead of an application of its own, when
-// the class is in a jar that comes with --jars.
+// internal is the name that spark-submit accepts instead of an application when the
+// class is in a jar of --jars.
 const internal = "spark-internal"
 
 // submit returns the words for spark-submit.

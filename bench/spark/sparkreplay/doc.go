@@ -1,7 +1,7 @@
 // Package sparkreplay runs a workload live as bench/replay does, through Spark: each
 // of K drivers, a Spark application each, gets every K-th job and runs it as a Spark job
-// of sleeping tasks. The outcome has the form of that of the simulator and of
-// bench/replay.
+// of sleeping tasks. The outcome has the same form as those of the simulator
+// and of bench/replay.
 //
 //	             jobs, "replay"                          Spark's own scheduler, grants
 //	workload ─┬─ standard input ──▶ driver 0 (spark-submit) ──────▶ executors
@@ -9,13 +9,13 @@
 //	          │◀─ standard output ─ {"ready"}, {"job"} ...             share the slots
 //	          └─▶ outcome, events, errors of drivers that ended early
 //
-// The drivers and what they are sent are those of bench/spark/driver.
+// The drivers and their commands are those of bench/spark/driver.
 //
 // # What is equal, and what is not
 //
 // Job k of the workload belongs to driver k mod K. Its class is the declared one,
 // its estimate that of the workload, its tasks sleep for their durations, and it is
-// submitted when it is due, whatever became of those before it. The clock starts when
+// submitted when it is due, whatever the state of the jobs before it. The clock starts when
 // all drivers are ready: they have their executors, which have run something, and their
 // jobs.
 //
@@ -27,7 +27,7 @@
 // All times of a job are its driver's, by one clock: the completion time from the
 // submission to the last task's result; the queueing delay of a task from there to
 // its result, less the time it ran, so that it includes the ways of the grant, the task
-// and the result. A job's arrival is counted from when its driver was told to start.
+// and the result. A job's arrival is counted from the start command to its driver.
 //
 // # Failures
 //

@@ -64,7 +64,7 @@ const (
 	grace = 15 * time.Second
 )
 
-// member is one of the drivers. The goroutine of Run has it, except for jobs.
+// member is one of the drivers. It belongs to the goroutine of Run, except for jobs.
 type member struct {
 	*driver.Driver
 	number int
@@ -85,14 +85,14 @@ func (m *member) has(job int) bool {
 
 func (m *member) ready() bool { return m.executors && m.sent }
 
-// event is what the goroutine of a driver reports to that of Run.
+// event is a report of a driver's goroutine to the goroutine of Run.
 type event struct {
 	driver *member
 	answer *driver.Answer // nil: its jobs were sent, or it ended
 	ended  bool
 }
 
-// run is a replay under way. The goroutine of Run has all of it.
+// run is a replay under way. It belongs to the goroutine of Run.
 type run struct {
 	o       *Options
 	work    *workload.Workload
@@ -217,7 +217,7 @@ func (r *run) prepare(ctx context.Context, e event) error {
 	case e.answer.Ready != nil && !m.executors:
 		m.executors = true
 	default:
-		return fmt.Errorf("%s on %s answered before it was told to start; the plugin's jar is of another version than this program", m, m.place.Place)
+		return fmt.Errorf("%s on %s answered before the start command; the plugin's jar is of another version than this program", m, m.place.Place)
 	}
 	if m.ready() {
 		r.ready++
@@ -281,7 +281,7 @@ func (r *run) apply(ctx context.Context, e event) (err error) {
 	case e.answer.Seconds != nil && m.left == 0:
 		m.finished = true
 	default:
-		err = errors.New("it answered what it was not asked")
+		err = errors.New("it answered without a command")
 	}
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w; the replay was ended; the plugin's jar is of another version than this program", m, m.place.Place, err)

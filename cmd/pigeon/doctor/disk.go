@@ -15,8 +15,8 @@ const (
 	spaceLeft = 1 << 30 // bytes: a journal of 1,000,000 tasks, with room to compact
 )
 
-// disk writes and syncs 4 KiB as the journal does: no job is accepted faster
-// than the disk reports that it has it.
+// disk writes and syncs 4 KiB as the journal does: a job is accepted no faster
+// than the disk confirms the write.
 func disk(dir string) Finding {
 	times, err := timeSyncs(dir)
 	if err != nil {
@@ -58,7 +58,7 @@ func timeSyncs(dir string) (times []time.Duration, err error) {
 func space(dir string) Finding {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
-		return Finding{Status: Warn, Found: fmt.Sprintf("%s: %v", dir, err), Advice: "see that 'df' shows 1 GiB free where the journal goes"}
+		return Finding{Status: Warn, Found: fmt.Sprintf("%s: %v", dir, err), Advice: "see that 'df' shows 1 GiB free on the disk of the journal"}
 	}
 	free := s.Bavail * uint64(s.Bsize)
 	f := Finding{Status: Good, Found: fmt.Sprintf("%s: %.1f GiB free", dir, float64(free)/(1<<30))}

@@ -1,9 +1,9 @@
 // Package doctor checks a machine the way Pigeon will use it, and reports problems
 // before they occur.
 //
-// Each check tries the thing itself (binds the address, syncs a file, lets a
-// timer fire) and leaves nothing behind. A check never fails by itself: what it
-// cannot find out is a finding too.
+// Each check tries the thing itself (binds the address, syncs a file, waits for a
+// timer) and leaves nothing behind. A check never returns an error: what it
+// cannot determine is a finding too.
 package doctor
 
 import "context"
@@ -26,10 +26,10 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"` // what to do
 }
 
-// Check is one look at the machine.
+// Check is one check of the machine.
 type Check struct {
 	Name string
-	Look func(context.Context) Finding
+	Run  func(context.Context) Finding
 }
 
 // Options describe the use of the machine.
@@ -43,7 +43,7 @@ type Options struct {
 // Port is an address a daemon wants.
 type Port struct {
 	Address string // host:port
-	Use     string // who listens there
+	Use     string // the daemon that listens there
 }
 
 // Checks returns all checks in the order shown.
@@ -62,18 +62,18 @@ func Checks(o Options) []Check {
 
 // Run makes the checks one after another, reports each finding as it comes, and
 // stops early when ctx ends. It returns the worst status.
-func Run(ctx context.Context, checks []Check, tell func(Finding) error) (Status, error) {
+func Run(ctx context.Context, checks []Check, report func(Finding) error) (Status, error) {
 	worst := Good
 	for _, c := range checks {
 		if ctx.Err() != nil {
 			return worst, ctx.Err()
 		}
-		f := c.Look(ctx)
+		f := c.Run(ctx)
 		f.Check = c.Name
 		if f.Status == Bad || worst == Good {
 			worst = f.Status
 		}
-		if err := tell(f); err != nil {
+		if err := report(f); err != nil {
 			return worst, err
 		}
 	}

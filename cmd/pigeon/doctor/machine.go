@@ -35,8 +35,7 @@ func openFiles(context.Context) Finding {
 	return f
 }
 
-// timers measures what design and measurement have to live with: how late a
-// short timer fires, and the smallest step of the clock.
+// timers measures how late a short timer fires, and the smallest step of the clock.
 func timers(ctx context.Context) Finding {
 	const asked, samples = 100 * time.Microsecond, 50
 	late := make([]time.Duration, 0, samples)

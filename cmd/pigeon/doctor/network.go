@@ -58,11 +58,11 @@ func ports(ctx context.Context, wanted []Port) Finding {
 	}
 	return Finding{
 		Status: Warn, Found: strings.Join(taken, "; "),
-		Advice: "if that is Pigeon, all is well; else 'ss -ltnp' shows who it is: stop it, or give the daemon another address",
+		Advice: "if that is Pigeon, all is well; else 'ss -ltnp' shows the process: stop it, or give the daemon another address",
 	}
 }
 
-// nats asks a server for its greeting: "INFO {json}".
+// nats reads the greeting of a server: "INFO {json}".
 func nats(ctx context.Context, address string) Finding {
 	ctx, cancel := context.WithTimeout(ctx, natsWait)
 	defer cancel()
