@@ -36,5 +36,4 @@
 //
 // Events of equal time run in the order in which they were created, so a seed produces the
 // same history on every machine.
-
 package sim
