@@ -52,7 +52,7 @@ func childAppend(dir string) error {
 	}
 	var mu sync.Mutex
 	out := bufio.NewWriter(os.Stdout)
-	print := func(what string) {
+	report := func(what string) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintln(out, what)
@@ -69,12 +69,12 @@ func childAppend(dir string) error {
 					failed <- err
 					return
 				}
-				print("accepted " + key)
+				report("accepted " + key)
 				if err := appendWait(j, taskEnd(key, 1)); err != nil {
 					failed <- err
 					return
 				}
-				print("ended " + key)
+				report("ended " + key)
 			}
 		}()
 	}
