@@ -146,7 +146,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The class of a job by the rule of design.md, section 3.
+// The class of a job by the rule of docs/design.md, section 3.
 func TestClass(t *testing.T) {
 	w := newWorld(t)
 	w.master()

@@ -12,10 +12,10 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// TestLaunchIsRefused: "A launch ... is refused on a busy slot, with a stale epoch, or
-// when a long task meets a reserved slot; a known attempt is answered 'accepted'
-// again" (docs/design.md, section 2, rule 4). A refusal goes by Thrift, with the idle
-// notice of a free slot behind it.
+// docs/design.md, section 2, rule 4: "The worker core refuses it on a busy slot, with
+// an old epoch or sequence number, or when a long task meets a reserved slot. It
+// treats a repetition of the running attempt as accepted." A refusal is sent by
+// Thrift, followed by the idle notice of a free slot.
 func TestLaunchIsRefused(t *testing.T) {
 	runs := attemptOf(1, 0)
 	for name, c := range map[string]struct {

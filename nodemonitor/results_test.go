@@ -53,8 +53,8 @@ func TestFrontendMoves(t *testing.T) {
 	})
 }
 
-// TestUnknownJob: "A node kills attempts of a job that its frontend does not know"
-// (docs/design.md, section 2, rule 2), and forgets its results.
+// docs/design.md, section 2, rule 2: "A node kills attempts of a job that its frontend
+// does not know", and forgets its results.
 func TestUnknownJob(t *testing.T) {
 	w := newWorld(t, false)
 	n := w.start(func(c *Config) { c.Slots = 3 })

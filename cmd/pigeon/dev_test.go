@@ -135,7 +135,7 @@ func TestDevUnderEveryPolicy(t *testing.T) {
 	}
 }
 
-// TestDevTellsWhereItIs: the contract of its one line, the web page, and that
+// TestDevTellsWhereItIs: what is in its one line, the web page, and that
 // nothing is left at the end.
 func TestDevTellsWhereItIs(t *testing.T) {
 	b, line := runDev(t, "--frontends", "2")

@@ -7,9 +7,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// docs/policies.md, pigeon-x: "restartable tasks only: sleep always, exec with
-// `--restartable`, Spark never"; "Only tasks that can be stopped and continued are
-// victims (built-in sleep, exec process groups); Spark tasks are not."
+// docs/policies.md, pigeon-x: "only if it is restartable: sleep always, exec with
+// `--restartable`, Spark never"; "Only tasks that can be suspended are victims:
+// built-in sleep and exec tasks, not those of Spark."
 func TestMarks(t *testing.T) {
 	for backend, want := range map[api.Backend][2]sched.Marks{
 		api.BackendSleep: {sched.Stoppable | sched.Restartable, sched.Stoppable | sched.Restartable},

@@ -95,7 +95,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The class of a job by the rule of design.md, section 3: the field, else the
+// The class of a job by the rule of docs/design.md, section 3: the field, else the
 // estimate against the cutoff (ours before the published one), else isHT, else the
 // default.
 func TestClassOf(t *testing.T) {

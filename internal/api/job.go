@@ -159,7 +159,7 @@ type MasterState struct {
 	Nodes         []Node  `json:"nodes"`         // its nodes; null in the output of --groups
 }
 
-// ClassOf derives a job's class (design.md, section 3, Class): the field if set,
+// ClassOf derives a job's class (docs/design.md, section 3, Class): the field if set,
 // else the estimate against the cutoff, else short if any task has isHT, else the
 // application's default.
 func ClassOf(r *Request, cutoff time.Duration, appDefault sched.Class) (c sched.Class, why string) {

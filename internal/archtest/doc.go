@@ -13,7 +13,9 @@
 // measured in the simulator is what runs in production only as long as a
 // decision cannot see a clock, a socket or a random source of its own.
 //
-// The tests look at code that ships. Test files may reach further: a test of a
+// The tests of imports look at code that ships. Test files may reach further: a test of a
 // policy may run it in the simulator, a test of a daemon may speak the published
 // protocol as an application does.
+//
+// A further test compares what comments quote from a page of docs/ with that page.
 package archtest

@@ -28,7 +28,7 @@ func inModule(importPath string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
 }
 
-// layers of design.md, section 5. The longest matching folder counts, so a new
+// layers of docs/design.md, section 5. The longest matching folder counts, so a new
 // folder below internal/ starts in layer 4.
 var layers = map[string]int{
 	"cmd":                          6,
@@ -73,7 +73,7 @@ func directionFaults(pkgs []pkg) []string {
 	for _, p := range pkgs {
 		from := layerOf(p.path())
 		if from == 0 {
-			faults = append(faults, fmt.Sprintf("%s has no layer: design.md, section 5, does not know this folder; move it, or give it a layer in this test", p.path()))
+			faults = append(faults, fmt.Sprintf("%s has no layer: docs/design.md, section 5, does not know this folder; move it, or give it a layer in this test", p.path()))
 			continue
 		}
 		for _, imported := range p.Imports {

@@ -61,7 +61,7 @@ func TestPurity(t *testing.T) {
 			}
 			checked++
 			for _, fault := range impurities(fset, f) {
-				t.Errorf("%s/%s is not pure (design.md, section 1): %s", p.path(), name, fault)
+				t.Errorf("%s/%s is not pure (docs/design.md, section 1): %s", p.path(), name, fault)
 			}
 		}
 	}

@@ -38,9 +38,9 @@ func work(seed uint64) []sim.Job {
 	return jobs
 }
 
-// docs/design.md, section 2, rule 1: "acceptance exactly once"; issue 4: "Kill -9 of a
-// node during a live run loses no job under any policy". Whatever is late, comes twice,
-// stands still or dies, every job ends, and every task has one accepted result.
+// docs/design.md, section 2, rule 1: "Execution is at least once, acceptance exactly
+// once." Whatever is late, comes twice, stands still or dies, every job ends, and
+// every task has one accepted result.
 func TestNothingIsLost(t *testing.T) {
 	for _, spec := range specs() {
 		t.Run(spec, func(t *testing.T) {

@@ -84,7 +84,7 @@ func TestConfigureChecksWhatItWasGiven(t *testing.T) {
 	}
 }
 
-// Names are what commands.md lets a user write: lower case, no separators.
+// Names are what a user writes (docs/policies.md): lower case, no separators.
 func TestNames(t *testing.T) {
 	names := policy.Names()
 	if !slices.Contains(names, "pigeon") {

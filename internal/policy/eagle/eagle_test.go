@@ -37,7 +37,7 @@ func newFrontend(t *testing.T) *eagle.Distributor {
 	return d
 }
 
-// docs/policies.md: "ceil(2F), at least 20, to random workers".
+// docs/policies.md, eagle: "ceil(2F), at least 20, to random workers".
 func TestProbes(t *testing.T) {
 	for tasks, want := range map[int32]int{1: 20, 10: 20, 11: 22} {
 		got := step(t, newFrontend(t), sched.Addr{}, sched.Message{Kind: sched.Submit, Job: one, Count: tasks})
@@ -47,9 +47,9 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// docs/policies.md: "Rejected probes are sent again to random workers outside the bitmap;
-// what is rejected in the second round is sent to the reserved partition", "the newest
-// stamp wins".
+// docs/policies.md, eagle: "Rejected probes are sent again to random workers outside
+// the bitmap; what is rejected in the second round is sent to the reserved partition";
+// of several bitmaps, "The newest one counts."
 func TestRounds(t *testing.T) {
 	d := newFrontend(t)
 	step(t, d, sched.Addr{}, sched.Message{Kind: sched.Submit, Job: one, Count: 1})
@@ -82,8 +82,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// docs/policies.md: "A worker that runs or queues long work rejects the probe and returns
-// its bitmap"; the third try is taken "without asking".
+// docs/policies.md, eagle: "A worker that runs or queues long work rejects the probe
+// and returns its bitmap"; the third try is taken "without asking".
 func TestRejection(t *testing.T) {
 	w := eagle.NewWorker(sched.WorkerConfig{Self: worker(5), Master: central}, eagle.Defaults())
 	long := func(task int32, stamp sched.Time) sched.Message {

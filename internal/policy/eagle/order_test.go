@@ -21,7 +21,9 @@ func long(estimate sched.Time, count int32) probing.Entry {
 	return entry(sched.Long, estimate, count, 0)
 }
 
-// docs/policies.md, eagle, "Order (section 4.3, approximate SRPT)".
+// docs/policies.md, eagle: "The worker takes the probe with the least remaining work
+// (estimate x unlaunched tasks), but one may overtake only if its estimate is at most
+// the smallest slack of the short probes ahead of it."
 func TestOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		queue []probing.Entry

@@ -72,9 +72,9 @@ func (s *slot) steal() (jobs []uint64) {
 	return jobs
 }
 
-// docs/policies.md: "the first run of short reservations queued behind a long one: at a
-// worker that runs long work from the head of its queue, else behind its first
-// long". The queue is that of the package's worked example.
+// docs/policies.md, hawk: "the first run of short reservations queued behind a long
+// one: at a worker that runs long work from the head of its queue, else behind its
+// first long". The queue is that of the package's worked example.
 func TestFirstRunBehindLongWork(t *testing.T) {
 	queue := func(s *slot) { // s1 L11 s2 s3 L12 s4, while s1 asks
 		s.probe(1)
@@ -107,8 +107,8 @@ func TestFirstRunBehindLongWork(t *testing.T) {
 	}
 }
 
-// docs/policies.md: "A worker with an empty queue asks a random general worker (up to 10
-// tries, one after another, once per turn to idle)".
+// docs/policies.md, hawk: "A worker with an empty queue asks a random general worker
+// (up to 10 tries, one after another, once per turn to idle)".
 func TestTries(t *testing.T) {
 	s := newSlot(t, 10)
 	s.probe(1)

@@ -64,8 +64,8 @@ func percentile(o *sim.Outcome, p int) sched.Time {
 }
 
 // The paper's abstract: "Compared to YARN FIFO, Kairos reduces the median job
-// completion time by 73%". docs/policies.md: "On these traces Kairos needs Q of 10 or
-// more."
+// completion time by 73%". docs/policies.md, kairos: "On these traces Kairos needs Q
+// of 10 or more."
 func TestAgainstFIFO(t *testing.T) {
 	w := trace(t, "ngo_90.tr")
 	few := kairos.Defaults()

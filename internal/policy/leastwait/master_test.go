@@ -87,14 +87,15 @@ func TestWorkedNumbers(t *testing.T) {
 	}
 }
 
-// docs/policies.md: "ties to the lowest number".
+// docs/policies.md, hawk: "ties to the lowest number".
 func TestTies(t *testing.T) {
 	if at := newMaster(t, 0, false, 3).place(1, 7, sched.Second); !slices.Equal(at, []int32{0, 1, 2, 0, 1, 2, 0}) {
 		t.Fatalf("the tasks went to %v", at)
 	}
 }
 
-// docs/policies.md: "the reserved partition is the first round(share x workers)."
+// docs/policies.md, hawk: "the reserved partition is the first round(share x
+// workers)."
 func TestReservedPartition(t *testing.T) {
 	for share, first := range map[float64]int32{0: 0, 0.1: 1, 0.24: 2, 0.25: 3, 0.26: 3} {
 		if at := newMaster(t, share, false, 10).place(1, 10, sched.Second); slices.Min(at) != first {
@@ -212,7 +213,9 @@ func TestDropAndRepeats(t *testing.T) {
 	}
 }
 
-// docs/policies.md, eagle: "as it was before that job was placed", "stamped with a time".
+// docs/policies.md, eagle: "A bitmap of the workers that run or queue long work, with
+// the time at which it was drawn, is sent with every long task, as it was before that
+// job was placed".
 func TestBitmap(t *testing.T) {
 	m := newMaster(t, 0, true, 70)
 	bits := func(n uint64, count int32) *sched.More {

@@ -37,8 +37,8 @@ func classes(actions []sched.Action) []string {
 	return list
 }
 
-// docs/policies.md: "Canary: task 0 of every job declared long is tried once at short
-// priority (no victim while short)".
+// docs/policies.md, pigeon-x: "Task 0 of every job declared long is tried once at
+// short priority (no victim while short)."
 func TestCanaryIsTriedAsShort(t *testing.T) {
 	r := newSorted(t, pigeon.XOptions(), general(1))
 	r.arrives(1, sched.Long, 1, 5000)

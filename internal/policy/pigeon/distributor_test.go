@@ -52,8 +52,8 @@ func sent(actions []sched.Action) (list []sched.Action) {
 	return list
 }
 
-// docs/policies.md: "N groups, F tasks. A random permutation of the groups per job: the
-// first F mod N get floor(F/N)+1 tasks, the others floor(F/N), as contiguous
+// docs/policies.md, pigeon: "N groups, F tasks. A random permutation of the groups per
+// job: the first F mod N get floor(F/N)+1 tasks, the others floor(F/N), as contiguous
 // blocks of the task list in that order. Each group gets one message."
 func TestBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,7 +99,7 @@ func TestPermutationsAreUniform(t *testing.T) {
 }
 
 // docs/design.md, section 3: "A job is split over the groups that have a live worker
-// serving its application; with none the frontend holds it".
+// for its application (masters announce changes). With none, the frontend holds it".
 func TestOnlyGroupsThatServe(t *testing.T) {
 	f := newFrontend(t, 2)
 	held := f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, App: "a", Count: 4})
@@ -120,8 +120,8 @@ func TestOnlyGroupsThatServe(t *testing.T) {
 	}
 }
 
-// docs/design.md, section 2, rule 3: "a master reports AttemptLost, attempt n+1 goes to the
-// head of its queue, three lost attempts fail the task with that reason."
+// docs/design.md, section 2, rule 3: "a master reports `AttemptLost`, attempt n+1 goes
+// to the head of its queue, and three losses fail the task with that reason."
 func TestLostAttempts(t *testing.T) {
 	f := newFrontend(t, 1)
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1})

@@ -17,15 +17,15 @@ func want(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// docs/policies.md: "Short task: head of idle general, else head of idle reserved, else
-// the short queue."
+// docs/policies.md, pigeon: "Short task: head of idle general, else head of idle
+// reserved, else the short queue."
 func TestShortTakesGeneralThenReservedThenQueues(t *testing.T) {
 	r := newRig(t, 0, reserved(2), general(2))
 	want(t, "a short job of five", r.tasks(1, sched.Short, 5), "2:1/0", "3:1/1", "0:1/2", "1:1/3")
 	want(t, "the end of a reserved one", r.ends(1), "1:1/4")
 }
 
-// docs/policies.md: "Long task: head of idle general, else the long queue."
+// docs/policies.md, pigeon: "Long task: head of idle general, else the long queue."
 func TestLongTakesGeneralOnly(t *testing.T) {
 	r := newRig(t, 0, reserved(2), general(1))
 	want(t, "a long job of two", r.tasks(1, sched.Long, 2), "2:1/0")
@@ -33,8 +33,8 @@ func TestLongTakesGeneralOnly(t *testing.T) {
 	want(t, "the end of the general one", r.ends(2), "2:1/1")
 }
 
-// docs/policies.md: "A worker turns idle: a reserved worker takes from the short queue
-// only."
+// docs/policies.md, pigeon: "A worker turns idle: a reserved worker takes from the
+// short queue only."
 func TestReservedTakesShortOnly(t *testing.T) {
 	r := newRig(t, 1, reserved(1), general(1))
 	want(t, "one short and one long", append(r.tasks(1, sched.Long, 1), r.tasks(2, sched.Short, 1)...), "1:1/0", "0:2/0")
@@ -43,8 +43,8 @@ func TestReservedTakesShortOnly(t *testing.T) {
 	want(t, "a short job then", r.tasks(4, sched.Short, 1), "0:4/0")
 }
 
-// docs/policies.md: "Nothing to take: to the tail of its idle list." The head is the one
-// that has been idle longest.
+// docs/policies.md, pigeon: "Nothing to take: to the tail of its idle list." The head
+// is the one that has been idle longest.
 func TestIdleWorkersAreTakenInOrder(t *testing.T) {
 	r := newRig(t, 0, general(3))
 	want(t, "the first job", r.tasks(1, sched.Short, 3), "0:1/0", "1:1/1", "2:1/2")
@@ -54,7 +54,7 @@ func TestIdleWorkersAreTakenInOrder(t *testing.T) {
 	want(t, "the next job", r.tasks(2, sched.Long, 3), "1:2/0", "2:2/1", "0:2/2")
 }
 
-// docs/policies.md: "one queue per class, each FIFO".
+// docs/policies.md, pigeon: "one queue per class, each FIFO".
 func TestQueuesAreFIFO(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(1, sched.Short, 1)
@@ -97,10 +97,10 @@ func order(t *testing.T, weight, short, long int) string {
 	return b.String()
 }
 
-// docs/policies.md: "of every W consecutive tasks that general workers take from the
-// queues at least one is long while the long queue is not empty; with the short
-// queue empty it takes long. W = 0 means infinite." The greedy rule takes the
-// long one last.
+// docs/policies.md, pigeon: "of every W consecutive tasks that general workers take
+// from the queues at least one is long while the long queue is not empty. With the
+// short queue empty it takes a long task. ... W = 0 means infinite". The greedy rule
+// takes the long one last.
 func TestWeight(t *testing.T) {
 	for _, c := range []struct {
 		weight, short, long int
@@ -119,9 +119,9 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// docs/policies.md: "c counts short tasks that general workers took from the queue while
-// long ones waited": not those taken while none waited, nor those of reserved
-// workers, nor those that found a worker idle.
+// docs/policies.md, pigeon: "c counts short tasks that general workers took from the
+// queue while long ones waited": not those taken while none waited, nor those of
+// reserved workers, nor those that found a worker idle.
 func TestWeightCountsWhileLongWait(t *testing.T) {
 	r := newRig(t, 3, general(1), reserved(1))
 	r.tasks(1, sched.Short, 2)
@@ -147,7 +147,7 @@ func shorten(list []string) []string {
 }
 
 // docs/design.md, section 3: "an idle worker takes the first task, in the policy's
-// order, of the applications it serves"; a classic slot serves one application, a
+// order, of the applications that it serves"; a classic slot serves one application, a
 // resident's slot serves the built-in backends too.
 func TestEligibility(t *testing.T) {
 	r := newRig(t, 0, general(1, "a"), general(1, "", "b"))
@@ -159,8 +159,8 @@ func TestEligibility(t *testing.T) {
 	want(t, "the classic slot", r.ends(0), "0:3/1")
 }
 
-// docs/design.md, section 3: "A long launch due by W goes to the next general worker that
-// serves one."
+// docs/design.md, section 3: "When a long launch is due by W, the next general worker
+// that serves a waiting long task takes it."
 func TestDueLongWaitsForAWorkerThatServesIt(t *testing.T) {
 	r := newRig(t, 2, general(1, ""), general(1, "a"))
 	r.tasks(1, sched.Short, 1)

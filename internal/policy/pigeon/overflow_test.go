@@ -32,9 +32,10 @@ func spare(reserved bool) *sched.Message {
 	return &sched.Message{Kind: sched.Spare, Serves: []string{""}, Reserved: reserved}
 }
 
-// docs/policies.md: "A worker that turns idle with both queues empty makes its master
-// tell two random other masters (a reserved worker announces "short only"; the
-// notice names the applications it serves; classic slots send none)".
+// docs/policies.md, pigeon-sort: "A worker that turns idle with both queues empty
+// makes its master tell two random other masters: *spare*. A reserved worker announces
+// 'short only', the notice names the applications served, and classic slots send
+// none."
 func TestSpareIsTold(t *testing.T) {
 	r := helped(t)
 	slot := func(id int32) *sched.Message {

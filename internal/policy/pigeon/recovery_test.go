@@ -42,8 +42,9 @@ func lost(id int32) *sched.Message {
 	return &sched.Message{Kind: sched.WorkerLost, Peer: worker(id), Reason: "gone"}
 }
 
-// docs/design.md, section 2, rule 5: "After it starts, tasks already sent to that group
-// wait until its nodes have re-registered, 1 s at most; new ones launch at once."
+// docs/design.md, section 2, rule 5: "After its start, tasks that were already sent to
+// that group wait until its nodes have registered again, at most 1 s; new tasks launch
+// at once."
 func TestResentTasksWaitForTheNodes(t *testing.T) {
 	r := &rig{t: t, seq: map[int32]uint64{}, master: pigeon.NewMaster(sched.MasterConfig{Recover: true})}
 	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: 4}), "Timer at 1000000001 token=0")
@@ -187,8 +188,9 @@ func TestOldNotices(t *testing.T) {
 	want(t, "the second end", r.ends(0), "0:1/2")
 }
 
-// docs/design.md, section 2, rule 4: "a refused task returns to the head of its queue",
-// or to another idle worker; the slot that refused is used again after its notice.
+// docs/design.md, section 2, rule 4: "A refused task returns to the head of its
+// queue", or goes to another idle worker; the slot that refused is used again after
+// its notice.
 func TestRefusedTasksComeFirst(t *testing.T) {
 	r := newRig(t, 0, general(2))
 	r.tasks(1, sched.Short, 4)

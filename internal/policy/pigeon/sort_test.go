@@ -55,9 +55,9 @@ func expect(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// docs/policies.md: "Short queue: serves first the task whose job has the least
-// estimated work still queued at this master: estimate x tasks of the job in this
-// queue. FIFO within a job; ties by arrival of the job's entry."
+// docs/policies.md, pigeon-sort: "Short queue: serves first the task whose job has the
+// least estimated work still queued at this master: estimate x tasks of the job in
+// this queue. FIFO within a job; ties by arrival of the job's entry."
 func TestShortQueueByQueuedWork(t *testing.T) {
 	r := newSorted(t, pigeon.DefaultOptions(), general(1))
 	r.job(9, sched.Short, 1, 1)
@@ -68,9 +68,10 @@ func TestShortQueueByQueuedWork(t *testing.T) {
 	expect(t, "short", r.order(), []string{"0:2/0", "0:3/0", "0:3/1", "0:3/2", "0:3/3", "0:3/4", "0:4/0", "0:1/0", "0:1/1", "0:1/2"})
 }
 
-// docs/policies.md: "Long queue: serves first the smallest index = e x u / (age + 30
-// cutoffs + 2 r)^p. [...] 0 is pure least remaining work". With p = 2 a job that
-// has waited is served before a smaller one that came 100 cutoffs later.
+// docs/policies.md, pigeon-sort: "Long queue: serves first the task with the smallest
+// index. ... *By age* (`tail=no`, or any `aging`): e x u / (a + 30 cutoffs + 2 r)^p ...
+// 0 is pure least remaining work". With p = 2 a job that has waited is served before a
+// smaller one that came 100 cutoffs later.
 func TestLongQueueAges(t *testing.T) {
 	for _, c := range []struct {
 		aging int
@@ -150,8 +151,8 @@ func TestLongQueueCountsRunningTasks(t *testing.T) {
 	expect(t, "then", r.ends(2), []string{"2:1/4"})
 }
 
-// docs/policies.md: "guard (option, off): jobs whose first task has waited here more
-// than 20 cutoffs are served first, oldest first, in both queues."
+// docs/policies.md, pigeon-sort: "`guard` (off): jobs whose first task has waited here
+// more than 20 cutoffs are served first, oldest first, in both queues."
 func TestGuard(t *testing.T) {
 	for _, class := range []sched.Class{sched.Short, sched.Long} {
 		for _, guard := range []bool{false, true} {

@@ -49,8 +49,8 @@ func (r *rig) over(id int32, job, changes uint64) []string {
 	return orders(r.step(worker(id), &sched.Message{Kind: sched.Idle, Seq: r.seq[id], Job: sched.JobID{Lo: job}, Attempt: 1}))
 }
 
-// docs/policies.md: "A short arrival tries, in order: an idle worker of its group, a
-// victim, a flag, the queue."
+// docs/policies.md, pigeon-x: "A short arrival tries, in order: an idle worker of its
+// group, a victim, a flag, the queue."
 func TestShortArrivalTriesInOrder(t *testing.T) {
 	r := newSorted(t, suspending(), general(2))
 	r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterUp, Peer: group(3)})
@@ -330,8 +330,8 @@ func TestSuspendedIsNotForgotten(t *testing.T) {
 	expect(t, "dropped", orders(r.step(owner, &sched.Message{Kind: sched.Drop, Job: sched.JobID{Lo: 2}})), []string{"1:Kill 2/0"})
 }
 
-// docs/policies.md: "patience (0 by default) waits that long before suspending; at its
-// end, if the task still waits, the queue's head is launched."
+// docs/policies.md, pigeon-x: "`patience` (0 by default) waits that long before
+// suspending; at its end, if the task still waits, the queue's head is launched."
 func TestPatience(t *testing.T) {
 	o := suspending()
 	o.Patience = 100

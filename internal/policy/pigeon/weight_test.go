@@ -15,9 +15,9 @@ type taken struct {
 	longWaiting bool // when it was taken
 }
 
-// checkWeight reports whether a history keeps the rule of docs/policies.md: "of every W
-// consecutive tasks that general workers take from the queues at least one is
-// long while the long queue is not empty". A history without W consecutive tasks
+// checkWeight reports whether a history keeps the rule of docs/policies.md, pigeon:
+// "of every W consecutive tasks that general workers take from the queues at least one
+// is long while the long queue is not empty". A history without W consecutive tasks
 // taken while long ones wait cannot tell.
 func checkWeight(history []taken, w int) (holds bool, reason string) {
 	if w == 0 {

@@ -30,9 +30,9 @@ func denied(m *sched.Message) *sched.Message {
 	return m
 }
 
-// docs/design.md, section 2, rule 4: "A launch ... is refused on a busy slot, with a stale
-// epoch, or when a long task meets a reserved slot; a known attempt is answered
-// 'accepted' again".
+// docs/design.md, section 2, rule 4: "The worker core refuses it on a busy slot, with
+// an old epoch or sequence number, or when a long task meets a reserved slot. It
+// treats a repetition of the running attempt as accepted."
 func TestWorkerIsTheLastJudge(t *testing.T) {
 	const id = "00000000000000000000000000000001"
 	start := "Start job=" + id + " tasks=0+0#1 owner=distributor 0"

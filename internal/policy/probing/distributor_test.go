@@ -145,7 +145,8 @@ func TestRepeatedAndLeast(t *testing.T) {
 	}
 }
 
-// docs/policies.md: "The distributor hands out the next unlaunched task in order, or none".
+// docs/policies.md, sparrow: "The distributor hands out the next unlaunched task in
+// order, or none".
 func TestLateBinding(t *testing.T) {
 	f := newFrontend(t, probing.Options{Ratio: 2}, 10)
 	f.submit(2)

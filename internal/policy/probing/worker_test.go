@@ -70,8 +70,8 @@ func reports(n uint64) string {
 	return "Send to distributor 7: Report job=" + job(n).String() + " tasks=0+0#1 done"
 }
 
-// docs/policies.md: "A worker keeps reservations FIFO. When it is free it asks the
-// distributor of the head reservation for a task; ... or none, and the worker
+// docs/policies.md, sparrow: "A worker keeps reservations FIFO. When it is free it
+// asks the distributor of the head reservation for a task ... or none, and the worker
 // proceeds to the next reservation."
 func TestReservationsInOrder(t *testing.T) {
 	s := newSlot(t, probing.Rules{})
