@@ -107,8 +107,8 @@ func TestFirstRunBehindLongWork(t *testing.T) {
 	}
 }
 
-// docs/policies.md, hawk: "A worker with an empty queue asks a random general worker
-// (up to 10 tries, one after another, once per turn to idle)".
+// docs/policies.md, hawk: "A worker with an empty queue requests from a random general
+// worker (up to 10 tries, one after another, once per turn to idle)".
 func TestTries(t *testing.T) {
 	s := newSlot(t, 10)
 	s.probe(1)

@@ -43,8 +43,8 @@ func TestReservedTakesShortOnly(t *testing.T) {
 	want(t, "a short job then", r.tasks(4, sched.Short, 1), "0:4/0")
 }
 
-// docs/policies.md, pigeon: "Nothing to take: to the tail of its idle list." The head
-// is the one that has been idle longest.
+// docs/policies.md, pigeon: "Without such a task it joins the tail of its idle list."
+// The head is the one that has been idle longest.
 func TestIdleWorkersAreTakenInOrder(t *testing.T) {
 	r := newRig(t, 0, general(3))
 	want(t, "the first job", r.tasks(1, sched.Short, 3), "0:1/0", "1:1/1", "2:1/2")

@@ -32,8 +32,8 @@ func spare(reserved bool) *sched.Message {
 	return &sched.Message{Kind: sched.Spare, Serves: []string{""}, Reserved: reserved}
 }
 
-// docs/policies.md, pigeon-sort: "A worker that turns idle with both queues empty
-// makes its master tell two random other masters: *spare*. A reserved worker announces
+// docs/policies.md, pigeon-sort: "When a worker turns idle with both queues empty,
+// its master sends two random other masters the notice *spare*. A reserved worker announces
 // 'short only', the notice names the applications served, and classic slots send
 // none."
 func TestSpareIsTold(t *testing.T) {
