@@ -63,7 +63,7 @@ func lateBinding(t *testing.T, spec string) {
 		t.Errorf("launched %s with %+v", sched.Describe(&l.Msg), l.Extra)
 	}
 	if no := n.AwaitGot(sched.NoTask, 1)[0]; no.To.Slot != 1 || no.Msg.Seq != 13 {
-		t.Errorf("the third question is answered %s to slot %d", sched.Describe(&no.Msg), no.To.Slot)
+		t.Errorf("the third request is answered %s to slot %d", sched.Describe(&no.Msg), no.To.Slot)
 	}
 	if s := f.state(t, "job"); s.State != api.StateRunning || s.Running != 2 {
 		t.Errorf("with both tasks at workers: %+v", s)
@@ -242,7 +242,7 @@ func TestForeignMessagesIgnored(t *testing.T) {
 	if len(launches) != 1 || launches[0].Msg.Seq != 3 || len(answers) != 1 || answers[0].Msg.Seq != 6 {
 		t.Errorf("launched %v, answered %v", launches, answers)
 	}
-	if got := f.Ignored(t); got != float64(len(bad)) { // all but the question, and the slot
+	if got := f.Ignored(t); got != float64(len(bad)) { // all but the request, and the slot
 		t.Errorf("%v messages were ignored, want %d", got, len(bad))
 	}
 	if s := f.state(t, "job"); s.Attempts != 1 {

@@ -10,7 +10,7 @@ import (
 
 // Config is the settings of a master.
 type Config struct {
-	Group           int `mapstructure:"group" doc:"number of the group this master schedules, from 0; frontends and nodes of the group name it too"`
+	Group           int `mapstructure:"group" doc:"number of the group this master schedules, from 0; nodes of the group name it too; frontends list its address in that place of masters"`
 	daemon.Settings `mapstructure:",squash"`
 	Listen          string        `mapstructure:"listen" doc:"host:port where frontends and node monitors of the group reach this master; port 0 takes a free one"`
 	Masters         []string      `mapstructure:"masters" doc:"host:port of every group's master, the place in the list being the group's number; needed by policies whose groups help each other (pigeon-sort, pigeon-x)"`

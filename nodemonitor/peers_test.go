@@ -151,11 +151,11 @@ func (f *front) probe(n *testNode, slot int32, job uint64, change ...func(*sched
 	f.deliver(n, slot, m, wire.Extra{})
 }
 
-// question waits for the worker's question about a job and gives its number.
+// request waits for the worker's request for a task of a job and returns its number.
 func (f *front) request(n *testNode, slot int32, job uint64) uint64 {
 	f.w.t.Helper()
 	var q *wire.Item
-	f.w.await("a question to "+f.ref.Name, func() bool {
+	f.w.await("a request to "+f.ref.Name, func() bool {
 		if i := slices.IndexFunc(f.got, func(it wire.Item) bool {
 			return it.Msg.Kind == sched.GetTask && it.Msg.Job.Lo == job && it.From.Name == n.ref.Name && it.From.Slot == slot
 		}); i >= 0 {
@@ -166,7 +166,7 @@ func (f *front) request(n *testNode, slot int32, job uint64) uint64 {
 	return q.Msg.Seq
 }
 
-// bind answers a question with a task.
+// bind answers a request with a task.
 func (f *front) bind(n *testNode, slot int32, id sched.AttemptID, seq uint64, p api.Payload) {
 	f.w.t.Helper()
 	m := sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt, Seq: seq, Owner: f.w.names.Addr(f.ref), Estimate: sched.Second}

@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// TestLateBinding: a reservation becomes a question, the answer's task runs with
+// TestLateBinding: a reservation becomes a request, the answer's task runs with
 // its cargo, and the next reservation is served; "none" is an answer too. So under
 // every policy whose workers ask.
 func TestLateBinding(t *testing.T) {
@@ -257,7 +257,7 @@ func TestRequestIsRepeated(t *testing.T) {
 			n := w.under(policy, nil, "n1")[0]
 			f.probe(n, 0, 1)
 			seq := f.request(n, 0, 1)
-			w.await("the same question, twice again", func() bool {
+			w.await("the same request, twice again", func() bool {
 				asked := 0
 				for i := range f.got {
 					if m := &f.got[i].Msg; m.Kind == sched.GetTask && m.Job.Lo == 1 && m.Seq == seq {

@@ -9,7 +9,7 @@ import (
 )
 
 // The messages of a task that does not wait, its report included: a probe and a
-// question come first where binding is late. Long tasks of hawk and eagle are
+// request come first where binding is late. Long tasks of hawk and eagle are
 // placed by their central scheduler.
 func TestMessagesOfAJobAlone(t *testing.T) {
 	for _, name := range policy.Names() {

@@ -142,7 +142,7 @@ const (
 	// GetTask (worker to distributor): the reservation is at the head of a free
 	// worker. Job, Seq. Answered by NoTask, or by Launch with Count, the job's
 	// tasks not launched yet; Seq comes back in both, and an answer to an earlier
-	// question is ignored or, a Launch, Refused.
+	// request is ignored or, a Launch, Refused.
 	GetTask
 	// NoTask (distributor to worker): no task is left. Job, Seq, More.
 	NoTask

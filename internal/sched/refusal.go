@@ -14,7 +14,7 @@ const (
 	RefusedChanged                      // launched for an earlier state of the slot
 	RefusedWorkerChanged                // the same, of a worker of several slots
 	RefusedReserved                     // a long task at a slot for short ones
-	RefusedUnasked                      // it answers no open question for a task
+	RefusedUnasked                      // it answers no open request for a task
 	RefusedLate                         // the same, in Peacock
 	numRefusals
 )

@@ -55,7 +55,7 @@ func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
 		workers: m.GaugeMatrix("workers", "Slots, by kind and state.",
 			telemetry.Label{Name: "kind", Values: []string{"general", "reserved"}}, telemetry.Label{Name: "state", Values: []string{"idle", "busy"}}),
 		launches: m.Counter("launches_total", "Launches accepted."),
-		refusals: m.Counters("launches_refused_total", "Launches refused, by why: the slot is busy, the master's epoch is over, its knowledge of the slot is outdated, a long task met a reserved slot, or the node denied the launch.",
+		refusals: m.Counters("launches_refused_total", "Launches refused, by reason: the slot is busy, the master's epoch is over, its knowledge of the slot is outdated, a long task met a reserved slot, or the node denied the launch.",
 			"reason", "busy", "epoch", "outdated", "reserved", "node"),
 		ended: m.Counters("attempts_ended_total", "Attempts that ended, by outcome.", "outcome",
 			sched.Unfinished.String(), sched.Done.String(), sched.Failed.String(), sched.Killed.String(), sched.Lost.String(), sched.Yielded.String()),

@@ -65,7 +65,7 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 }
 
 // membersChanged records the list of live workers, of which the reserved ones are first.
-// The victim of a pending question may be lost. A thief may be too: messages on their
+// The victim of a pending request may be lost. A thief may be too: messages on their
 // way to it are dropped then, even if it comes back at once, so its reservations are
 // served here again. One too many costs a NoTask.
 func (w *Worker) membersChanged(m *sched.Message, out *sched.Actions) {

@@ -154,7 +154,7 @@ func (w *Worker) launch(now sched.Time, from sched.Addr, m *sched.Message, out *
 	}
 }
 
-// answers reports whether a message is the answer to the question that is open.
+// answers reports whether a message is the answer to the request that is open.
 func (w *Worker) answers(from sched.Addr, m *sched.Message) bool {
 	return w.phase == asking && from == w.head.Owner && m.Job == w.head.Job && m.Seq == w.seq
 }

@@ -97,7 +97,7 @@ func TestLateBinding(t *testing.T) {
 	}
 }
 
-// An answer to a question that is not open any more is no task for this slot; it
+// An answer to a request that is not open any more is no task for this slot; it
 // goes back. Where no distributor can answer, the shell does.
 func TestAnswersTooLate(t *testing.T) {
 	s := newSlot(t)

@@ -24,7 +24,7 @@
 // reservation too many costs one NoTask, one too few the job. A GetTask carries the
 // worker's sequence number, and its answer carries it back, so an answer that comes
 // late or twice is recognised. A distributor that took a worker for lost has dropped
-// its answer, so the worker's shell repeats a question that waits too long; if a
+// its answer, so the worker's shell repeats a request that waits too long; if a
 // second task is bound to it, that is refused. Live, a refusal is a Report with
 // outcome Yielded: results are repeated until they are acknowledged, and a lost
 // refusal would leave its task bound forever. A distributor that was started again

@@ -82,7 +82,7 @@ func TestReservationsInOrder(t *testing.T) {
 	s.expect(self, launched(1, 1, 0)) // came twice
 	s.expect(sched.Addr{}, ended(1), reports(1), asks(2, 2))
 	s.expect(sched.Addr{}, ended(1))
-	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(2), Seq: 1}) // an answer to an earlier question
+	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(2), Seq: 1}) // an answer to an earlier request
 	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(2), Seq: 2}, asks(3, 3))
 	s.expect(self, sched.Message{Kind: sched.CancelProbe, Job: job(3)}) // its answer is under way
 	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(3), Seq: 3})
@@ -102,7 +102,7 @@ func TestLaunchNobodyWaitsFor(t *testing.T) {
 			t.Fatalf("it did %q", did)
 		}
 	}
-	// An answer to an earlier question, of the very job it asks for now.
+	// An answer to an earlier request, of the very job it asks for now.
 	s.expect(self, probe(1), asks(1, 1))
 	s.expect(self, probe(1))
 	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(1), Seq: 1}, asks(1, 2))

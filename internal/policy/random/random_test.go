@@ -44,7 +44,7 @@ func TestOneReservationPerTask(t *testing.T) {
 			want = sched.NoTask
 		}
 		if m := out.List()[0].Msg; m.Kind != want || (want == sched.Launch && m.First != task) {
-			t.Errorf("question %d is answered by %s", task, sched.Describe(&m))
+			t.Errorf("request %d is answered by %s", task, sched.Describe(&m))
 		}
 	}
 }

@@ -9,7 +9,7 @@
 // With more reservations than workers, whole rounds over all workers go first.
 // Worked numbers: a job of 3 tasks on 10 workers has 6 reservations, at 6 of
 // them; on 4 workers one at each, and a second one at 2. Each reservation is a
-// probe, a question and an answer, each task a report: at d = 2 that is 7
+// probe, a request and an answer, each task a report: at d = 2 that is 7
 // messages a task.
 //
 // Package probing has the cores; nothing of them is Sparrow's alone.
