@@ -1,0 +1,87 @@
+package archtest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	citedPage = regexp.MustCompile(`docs/[a-zA-Z0-9/_-]+\.md`)
+	// citedSection is a page of the specification with the number of a section.
+	citedSection = regexp.MustCompile(`(docs/[a-zA-Z0-9/_-]+\.md), section (\d+)`)
+	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+)
+
+// examplePage stands for any page in the texts of these tests.
+const examplePage = "docs/page.md"
+
+// sources lists the files that people write: code, pages, settings and scripts.
+func sources(t *testing.T, root string) (paths []string) {
+	t.Helper()
+	skip := []string{".git", "out", "bin", "gen", "target", "dist", "node_modules", "testdata"}
+	kinds := []string{".go", ".md", ".scala", ".java", ".thrift", ".yaml", ".yml", ".sh", ".py", ".tmpl"}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains(skip, d.Name()):
+			return filepath.SkipDir
+		case !d.IsDir() && (slices.Contains(kinds, filepath.Ext(path)) || d.Name() == "Makefile"):
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// TestCitedPagesExist: the pages and sections that code and pages cite, and the targets
+// of relative links, exist.
+func TestCitedPagesExist(t *testing.T) {
+	root := moduleRoot(t, shipped(t))
+	cited := 0
+	for _, path := range sources(t, root) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, here := string(data), strings.TrimPrefix(path, root+"/")
+		for _, page := range citedPage.FindAllString(text, -1) {
+			if page == examplePage {
+				continue
+			}
+			cited++
+			if _, err := os.Stat(filepath.Join(root, page)); err != nil {
+				t.Errorf("%s cites %s, which does not exist", here, page)
+			}
+		}
+		for _, m := range citedSection.FindAllStringSubmatch(text, -1) {
+			page, err := os.ReadFile(filepath.Join(root, m[1]))
+			if err == nil && !strings.Contains(string(page), "\n## "+m[2]+". ") {
+				t.Errorf("%s cites section %s of %s, which has no heading \"## %s. ...\"", here, m[2], m[1], m[2])
+			}
+		}
+		if filepath.Ext(path) != ".md" {
+			continue
+		}
+		for _, m := range markdownLink.FindAllStringSubmatch(text, -1) {
+			target, _, _ := strings.Cut(m[1], "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), target)); err != nil {
+				t.Errorf("%s links to %s, which does not exist", here, m[1])
+			}
+		}
+	}
+	if cited < 50 {
+		t.Errorf("only %d citations of pages were found; the pattern %s no longer fits", cited, citedPage)
+	}
+}
