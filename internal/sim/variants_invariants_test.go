@@ -109,7 +109,7 @@ func jobOf(w *workload.Workload, index int) sched.JobID {
 // promoted at most once, and the masters' invariants hold after each step.
 func TestVariantsKeepTheirInvariants(t *testing.T) {
 	moved, suspended, stopped, turns := 0, 0, 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		spec := rapid.SampledFrom([]string{
 			"pigeon-sort", "pigeon-sort:guard=yes,aging=0", "pigeon-sort:weight=2", "pigeon-x", "pigeon-x:aging=3,guard=yes", "pigeon-x:patience=300ms", "pigeon-x:canary=no", "pigeon-x:tail=no",
 		}).Draw(t, "policy")
@@ -140,7 +140,10 @@ func TestVariantsKeepTheirInvariants(t *testing.T) {
 		suspended += by.suspended
 		stopped += len(by.stopped)
 		turns += len(by.turns)
-	})
+	}
+	for range 10 { // with -short, rapid draws 20 cases each time: too few for every event to occur
+		rapid.Check(t, check)
+	}
 	if moved == 0 || suspended == 0 || stopped == 0 || turns == 0 {
 		t.Errorf("%d moves, %d suspensions, %d canaries stopped, %d jobs promoted: too little for this test", moved, suspended, stopped, turns)
 	}
