@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,8 @@ var errSilent = errors.New("no answer")
 // it accepts.
 type world struct {
 	t         *testing.T
-	log       []string // what the master was sent
+	mu        sync.Mutex // held by the body of a test, but while it lets time pass
+	log       []string   // what the master was sent
 	hellos    []wire.HelloReply
 	snapshots []wire.SnapshotReply
 	silent    bool
@@ -49,6 +51,8 @@ func (w *world) Snapshot() (*wire.Snapshot, bool) { return &wire.Snapshot{}, tru
 type registrar struct{ *world }
 
 func (w registrar) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.log = append(w.log, map[int]string{0: "hello", 1: "fresh hello"}[h.Group])
 	if w.silent {
 		return wire.HelloReply{}, errSilent
@@ -62,6 +66,8 @@ func (w registrar) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, err
 }
 
 func (w registrar) Snapshot(context.Context, *wire.Snapshot) (wire.SnapshotReply, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.log = append(w.log, "snapshot")
 	if w.silent {
 		return wire.SnapshotReply{}, errSilent
@@ -81,12 +87,14 @@ func run(t *testing.T, body func(w *world, r *registration.Registration)) {
 		w := &world{t: t}
 		r := registration.New(registration.Config{
 			Master: registrar{w}, Source: w, Heartbeat: 10 * time.Second, Patience: time.Second, Log: slog.New(slog.DiscardHandler),
-			Retry: func(int) time.Duration { return time.Second }, Fail: func(err error) { w.failed = err },
+			Retry: func(int) time.Duration { return time.Second }, Fail: func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.failed = err },
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); r.Run(ctx) }()
+		w.mu.Lock()
 		body(w, r)
+		w.mu.Unlock()
 		stop()
 		<-ended
 		r.Withdraw(&wire.Snapshot{})
@@ -96,8 +104,10 @@ func run(t *testing.T, body func(w *world, r *registration.Registration)) {
 // expect lets time pass and compares what the master was sent in it.
 func (w *world) expect(d time.Duration, want ...string) {
 	w.t.Helper()
+	w.mu.Unlock()
 	time.Sleep(d)
 	synctest.Wait()
+	w.mu.Lock()
 	if !slices.Equal(w.log, want) {
 		w.t.Errorf("in %v the master was sent %q, want %q", d, w.log, want)
 	}
