@@ -3,6 +3,7 @@ package members_test
 import (
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // world records the calls of members to links and workers.
 type world struct {
 	*members.Members
+	mu      sync.Mutex // of the owner goroutine, whose part a test plays but while it sleeps
 	linked  map[string]int64
 	gone    []sched.Addr
 	workers []int32
@@ -45,9 +47,17 @@ func newWorld() *world {
 	w.Members = members.New(members.Config{
 		Node: wire.Ref{Role: sched.Worker, Name: "self"}, Policy: hawk.Policy(hawk.Defaults()), Heartbeat: sched.Second / 10,
 		Addrs: addrmap.NewNumbered(), Links: w, Workers: w, Now: func() sched.Time { return sched.Time(time.Since(start)) },
-		Post: func(do func()) { do() }, Log: slog.New(slog.DiscardHandler),
+		Post: func(do func()) { w.mu.Lock(); defer w.mu.Unlock(); do() }, Log: slog.New(slog.DiscardHandler),
 	})
 	return w
+}
+
+// sleep lets time pass, and what is due then happen.
+func (w *world) sleep(d time.Duration) {
+	w.mu.Unlock()
+	time.Sleep(d)
+	synctest.Wait()
+	w.mu.Lock()
 }
 
 func node(name string, incarnation int64, numbers ...int32) wire.MemberNode {
@@ -89,6 +99,8 @@ func TestWorkers(t *testing.T) {
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		frontend := wire.Ref{Role: sched.Distributor, Name: "f"}
 		w.Apply(list(1, node("b", 1, 1)))
 		w.gone = nil
@@ -96,15 +108,14 @@ func TestPatience(t *testing.T) {
 		if _, linked := w.linked["b"]; linked || w.linked["f"] != 7 || w.Sessions().Status(frontend, 7) != protocol.Current {
 			t.Errorf("there are links to %v", w.linked)
 		}
-		time.Sleep(time.Second / 2)
+		w.sleep(time.Second / 2)
 		w.Apply(list(1))
 		w.Apply(list(0))
-		time.Sleep(time.Second - 1)
+		w.sleep(time.Second - 1)
 		if w.Sessions().Status(frontend, 7) != protocol.Current || len(w.gone) > 0 {
 			t.Error("a frontend was missing for a moment, came back, and has left")
 		}
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
+		w.sleep(time.Nanosecond)
 		if w.Sessions().Status(frontend, 7) != protocol.Unknown || len(w.gone) != 1 || len(w.linked) != 0 {
 			t.Errorf("a second later: links to %v, gone %v", w.linked, w.gone)
 		}
@@ -116,6 +127,8 @@ func TestPatience(t *testing.T) {
 func TestPeerRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		w.Apply(list(1, node("b", 1, 1), node("c", 1, 2)))
 		w.gone = nil
 		for range 2 {
@@ -124,8 +137,7 @@ func TestPeerRefused(t *testing.T) {
 		if !slices.Equal(w.workers, []int32{1}) {
 			t.Errorf("after a refusal the workers are %v", w.workers)
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
+		w.sleep(time.Second)
 		if !slices.Equal(w.workers, []int32{0, 1}) {
 			t.Errorf("a second later they are %v", w.workers)
 		}
