@@ -144,7 +144,7 @@ func TestSilentFrontend(t *testing.T) {
 // were on it have had the time to register again.
 func TestRollAfterARestart(t *testing.T) {
 	cfg := under("sparrow")
-	cfg.LostAfter = time.Second
+	cfg.LostAfter = 3 * time.Second // in which the node must register
 	began := time.Now()
 	m := start(t, cfg)
 	former := wire.Membership{Incarnation: 77, Version: 5}
