@@ -39,7 +39,7 @@ func quotations(comment string) (found []passage) {
 
 // in reports whether a page says the passage in its section.
 func (p passage) in(page string) bool {
-	for _, section := range strings.Split(page, "\n## ") {
+	for section := range strings.SplitSeq(page, "\n## ") {
 		title, _, _ := strings.Cut(section, "\n")
 		if n := sectionNo.FindStringSubmatch(p.section); n != nil && strings.HasPrefix(title, n[1]+". ") || title == p.section {
 			return p.within(section)
