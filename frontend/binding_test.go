@@ -100,7 +100,7 @@ func TestExplainUnbound(t *testing.T) {
 	n.AwaitGot(sched.Launch, 1)
 	e, err := f.Explain(t.Context(), "job")
 	text := strings.Join(e.Why, " ")
-	for _, want := range []string{"0 of 3 tasks have ended, 1 are at workers", "short job", "2 of its tasks are bound to no worker yet", "6 reservations went out to 4 live workers", "1 requests"} {
+	for _, want := range []string{"0 of 3 tasks have ended, 1 is at workers", "short job", "2 of its tasks are bound to no worker yet", "6 reservations went out to 4 live workers", "1 request for a task has come back"} {
 		if err != nil || !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %q, %v", want, text, err)
 		}

@@ -128,7 +128,7 @@ func TestExplain(t *testing.T) {
 	if _, err := f.Wait(t.Context(), w.submit(f, failed), 30*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	for id, word := range map[string]string{"long": "It completed: all 3 tasks succeeded", "blocker": "It was cancelled (cancelled by its user)", "failed": "It failed: 1 of 1 tasks failed"} {
+	for id, word := range map[string]string{"long": "It completed: all 3 tasks succeeded", "blocker": "It was cancelled (cancelled by its user)", "failed": "It failed: 1 of 1 task failed"} {
 		e, err := f.Explain(t.Context(), id)
 		if err != nil || len(e.Why) == 0 || !strings.Contains(e.Why[0], word) || e.Groups == nil {
 			t.Errorf("%s: %+v, %v", id, e, err)

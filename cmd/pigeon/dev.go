@@ -16,6 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/internal/webpage"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -227,7 +228,8 @@ const shownNodes = 4
 
 func (d *dev) print(out io.Writer) error {
 	f, l := d.flags, &d.line
-	fmt.Fprintf(out, "pigeon is ready after %.2f s: %d frontends, %d groups, %d nodes of %d slots\n\n", l.Took, len(l.Frontends), f.groups, f.nodes, f.spec.Slots)
+	fmt.Fprintf(out, "pigeon is ready after %.2f s: %s, %s, %s of %s\n\n", l.Took,
+		sched.Count(len(l.Frontends), "frontend", "frontends"), sched.Count(f.groups, "group", "groups"), sched.Count(f.nodes, "node", "nodes"), sched.Count(f.spec.Slots, "slot", "slots"))
 	for _, address := range l.Frontends {
 		fmt.Fprintf(out, "  frontend  %-24s applications submit here\n", address)
 	}

@@ -25,7 +25,7 @@ func (e *explanations) Explain(job sched.JobID, most int) (why []string, tasks [
 	case v.Late:
 		return e.bindingSentences(e.reservations.of(job), &v), e.boundTasks(&v)
 	case v.Unbound > 0:
-		why = []string{fmt.Sprintf("%d of its tasks are held at frontend %s: %s They are placed as soon as one has.", v.Unbound, e.opts.Self.Name, e.heldBecause(v.App))}
+		why = []string{fmt.Sprintf("%s held at frontend %s: %s They are placed as soon as one has.", sched.Count(int(v.Unbound), "of its tasks is", "of its tasks are"), e.opts.Self.Name, e.heldBecause(v.App))}
 	}
 	return why, nil
 }
@@ -57,19 +57,27 @@ func (e *explanations) heldBecause(app string) string {
 func (e *explanations) bindingSentences(r Reservations, v *sched.JobView) []string {
 	switch {
 	case v.Unbound == 0:
-		return []string{fmt.Sprintf("All of its %d unfinished tasks are at workers.", v.Bound)}
+		return []string{allBound(int(v.Bound))}
 	case v.NoWorker:
-		return []string{fmt.Sprintf("%d of its tasks wait at frontend %s: no worker is registered. Workers are probed as soon as one is.", v.Unbound, e.opts.Self.Name)}
+		return []string{fmt.Sprintf("%s at frontend %s: no worker is registered. Workers are probed as soon as one is.", sched.Count(int(v.Unbound), "of its tasks waits", "of its tasks wait"), e.opts.Self.Name)}
 	}
-	probes := fmt.Sprintf("%d of its tasks are bound to no worker yet: %d reservations went out to %d live workers, and %d requests for a task have come back.",
-		v.Unbound, r.Sent, len(e.peers.members), r.Requests)
+	probes := fmt.Sprintf("%s bound to no worker yet: %s went out to %s, and %s come back.",
+		sched.Count(int(v.Unbound), "of its tasks is", "of its tasks are"), sched.Count(int(r.Sent), "reservation", "reservations"),
+		sched.Count(len(e.peers.members), "live worker", "live workers"), sched.Count(int(r.Requests), "request for a task has", "requests for a task have"))
 	if r.Rejected > 0 {
-		probes += fmt.Sprintf(" %d were rejected by workers with long work and sent to others.", r.Rejected)
+		probes += fmt.Sprintf(" %s rejected by workers with long work and sent to others.", sched.Count(int(r.Rejected), "was", "were"))
 	}
 	if r.Reprobes > 0 {
-		probes += fmt.Sprintf(" Daemons came or went and no worker requested a task for a while: it was probed for again, %d times.", r.Reprobes)
+		probes += fmt.Sprintf(" Daemons came or went and no worker requested a task for a while: it was probed for again, %s.", sched.Count(int(r.Reprobes), "time", "times"))
 	}
 	return []string{probes, "A worker requests a task when its queue reaches the reservation. More workers, or less work at those that hold its reservations, would start them sooner."}
+}
+
+func allBound(n int) string {
+	if n == 1 {
+		return "Its only unfinished task is at a worker."
+	}
+	return fmt.Sprintf("All of its %d unfinished tasks are at workers.", n)
 }
 
 // boundTasks lists the tasks that are bound to workers.
@@ -85,6 +93,16 @@ func (e *explanations) boundTasks(v *sched.JobView) []api.TaskStatus {
 	return tasks
 }
 
+// ended returns how many tasks of a job have ended, the beginning of a sentence.
+func ended(s *api.Status) string {
+	n := s.Completed + s.Failed
+	verb := "have"
+	if n == 1 || s.Tasks == 1 {
+		verb = "has"
+	}
+	return fmt.Sprintf("%d of %s %s ended", n, sched.Count(s.Tasks, "task", "tasks"), verb)
+}
+
 // WaitSentences returns which tasks of an unfinished job the masters hold and what they
 // wait for. It may be called from anywhere.
 func (e *explanations) WaitSentences(s *api.Status, views []wire.JobView) []string {
@@ -92,9 +110,9 @@ func (e *explanations) WaitSentences(s *api.Status, views []wire.JobView) []stri
 	for i := range views {
 		queued += views[i].Share.Queued
 	}
-	counts := fmt.Sprintf("%d of %d tasks have ended, %d run, %d wait in queues.", s.Completed+s.Failed, s.Tasks, s.Running, queued)
+	counts := fmt.Sprintf("%s, %s, %s in queues.", ended(s), sched.Count(s.Running, "runs", "run"), sched.Count(queued, "waits", "wait"))
 	if e.opts.Policy.NewMaster == nil {
-		counts = fmt.Sprintf("%d of %d tasks have ended, %d are at workers.", s.Completed+s.Failed, s.Tasks, s.Running)
+		counts = fmt.Sprintf("%s, %s at workers.", ended(s), sched.Count(s.Running, "is", "are"))
 	}
 	why := []string{counts}
 	for i := range views {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // ClassSentence returns how the class of an unfinished job was found, "" when it has
@@ -19,11 +20,14 @@ func (j *Job) ClassSentence() string {
 func EndSentence(s *api.Status) string {
 	switch s.State {
 	case api.StateCompleted:
+		if s.Tasks == 1 {
+			return fmt.Sprintf("It completed: its only task succeeded, %.3f s after it was submitted.", s.Seconds)
+		}
 		return fmt.Sprintf("It completed: all %d tasks succeeded, %.3f s after it was submitted.", s.Tasks, s.Seconds)
 	case api.StateCancelled:
-		return fmt.Sprintf("It was cancelled (%s) when %d of %d tasks had ended.", s.Reason, s.Completed+s.Failed, s.Tasks)
+		return fmt.Sprintf("It was cancelled (%s) when %d of %s had ended.", s.Reason, s.Completed+s.Failed, sched.Count(s.Tasks, "task", "tasks"))
 	default:
-		return fmt.Sprintf("It failed: %d of %d tasks failed; the first because %s.", s.Failed, s.Tasks, s.Reason)
+		return fmt.Sprintf("It failed: %d of %s failed; the first because %s.", s.Failed, sched.Count(s.Tasks, "task", "tasks"), s.Reason)
 	}
 }
 

@@ -29,8 +29,8 @@ func Policy() sched.Policy {
 
 // explain returns why tasks wait.
 func explain(w *sched.Waiting) string {
-	return fmt.Sprintf("%d of its tasks wait among %d at the central master, in order of arrival; all %d workers are busy. The oldest waits %.3f s.",
-		w.Queued, w.QueuedAll[sched.Short]+w.QueuedAll[sched.Long], w.Workers, w.OldestWait)
+	return fmt.Sprintf("%s among %d at the central master, in order of arrival; all %d workers are busy. The oldest waits %.3f s.",
+		sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Short]+w.QueuedAll[sched.Long], w.Workers, w.OldestWait)
 }
 
 // Master is Pigeon's, blind to the classes.

@@ -16,9 +16,9 @@ func explainSorted(w *sched.Waiting) string {
 
 func explainOrder(w *sched.Waiting, order string) string {
 	if w.Class == sched.Long {
-		return fmt.Sprintf("%s: %d of its tasks wait among %d long ones; long tasks run on general workers only, none of which is idle, and %d short tasks there may go first. More workers, or fewer short jobs, would start them sooner.",
-			w.Place, w.Queued, w.QueuedAll[sched.Long], w.QueuedAll[sched.Short])
+		return fmt.Sprintf("%s: %s among %d long ones; long tasks run on general workers only, none of which is idle, and %d short tasks there may go first. More workers, or fewer short jobs, would start them sooner.",
+			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Long], w.QueuedAll[sched.Short])
 	}
-	return fmt.Sprintf("%s: %d of its tasks wait among %d short ones, %s; all %d workers that serve it are busy. The oldest waits %.3f s.",
-		w.Place, w.Queued, w.QueuedAll[sched.Short], order, w.Workers, w.OldestWait)
+	return fmt.Sprintf("%s: %s among %d short ones, %s; all %d workers that serve it are busy. The oldest waits %.3f s.",
+		w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Short], order, w.Workers, w.OldestWait)
 }
