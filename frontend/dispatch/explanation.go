@@ -25,7 +25,7 @@ func (e *explanations) Explain(job sched.JobID, most int) (why []string, tasks [
 	case v.Late:
 		return e.bindingSentences(e.reservations.of(job), &v), e.boundTasks(&v)
 	case v.Unbound > 0:
-		why = []string{fmt.Sprintf("%s held at frontend %s: %s They are placed as soon as one has.", sched.Count(int(v.Unbound), "of its tasks is", "of its tasks are"), e.opts.Self.Name, e.heldBecause(v.App))}
+		why = []string{fmt.Sprintf("%s held at frontend %s: %s They are placed as soon as one has.", sched.Count(v.Unbound, "of its tasks is", "of its tasks are"), e.opts.Self.Name, e.heldBecause(v.App))}
 	}
 	return why, nil
 }
@@ -57,18 +57,18 @@ func (e *explanations) heldBecause(app string) string {
 func (e *explanations) bindingSentences(r Reservations, v *sched.JobView) []string {
 	switch {
 	case v.Unbound == 0:
-		return []string{allBound(int(v.Bound))}
+		return []string{allBound(v.Bound)}
 	case v.NoWorker:
-		return []string{fmt.Sprintf("%s at frontend %s: no worker is registered. Workers are probed as soon as one is.", sched.Count(int(v.Unbound), "of its tasks waits", "of its tasks wait"), e.opts.Self.Name)}
+		return []string{fmt.Sprintf("%s at frontend %s: no worker is registered. Workers are probed as soon as one is.", sched.Count(v.Unbound, "of its tasks waits", "of its tasks wait"), e.opts.Self.Name)}
 	}
 	probes := fmt.Sprintf("%s bound to no worker yet: %s went out to %s, and %s come back.",
-		sched.Count(int(v.Unbound), "of its tasks is", "of its tasks are"), sched.Count(int(r.Sent), "reservation", "reservations"),
-		sched.Count(len(e.peers.members), "live worker", "live workers"), sched.Count(int(r.Requests), "request for a task has", "requests for a task have"))
+		sched.Count(v.Unbound, "of its tasks is", "of its tasks are"), sched.Count(r.Sent, "reservation", "reservations"),
+		sched.Count(len(e.peers.members), "live worker", "live workers"), sched.Count(r.Requests, "request for a task has", "requests for a task have"))
 	if r.Rejected > 0 {
-		probes += fmt.Sprintf(" %s rejected by workers with long work and sent to others.", sched.Count(int(r.Rejected), "was", "were"))
+		probes += fmt.Sprintf(" %s rejected by workers with long work and sent to others.", sched.Count(r.Rejected, "was", "were"))
 	}
 	if r.Reprobes > 0 {
-		probes += fmt.Sprintf(" Daemons came or went and no worker requested a task for a while: it was probed for again, %s.", sched.Count(int(r.Reprobes), "time", "times"))
+		probes += fmt.Sprintf(" Daemons came or went and no worker requested a task for a while: it was probed for again, %s.", sched.Count(r.Reprobes, "time", "times"))
 	}
 	return []string{probes, "A worker requests a task when its queue reaches the reservation. More workers, or less work at those that hold its reservations, would start them sooner."}
 }
