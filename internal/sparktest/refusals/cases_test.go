@@ -34,7 +34,7 @@ var refusals = []refusal{
 
 	{"the executors' class path is wrong", func(w *world) sparktest.Job {
 		return w.count("spark.pigeon.executor.classPath=" + w.home("") + "/jars/*")
-	}, [4]string{"executors in a row have ended soon after their start", `application "spark-`, "while replacing them", "correct what the last one says"}},
+	}, [4]string{"executors in a row have ended soon after their start", `application "spark-`, "while replacing them", "correct the cause that the last one reports"}},
 
 	{"SPARK_HOME is wrong", func(w *world) sparktest.Job {
 		j := w.count()
