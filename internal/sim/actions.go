@@ -36,7 +36,7 @@ func (e *engine) act(self sched.Addr, a *sched.Action) {
 	case sched.Timer:
 		at := a.At
 		if e.world != nil {
-			at = e.world.timerDue(self, at)
+			at = e.world.hosts.timerDue(self, at)
 		}
 		e.num++
 		e.alarms.push(alarm{stamp: stamp{at, e.num}, core: self, token: a.Token, run: isTimer})
@@ -50,7 +50,7 @@ func (e *engine) act(self sched.Addr, a *sched.Action) {
 		e.stop(self, &a.Msg)
 	case sched.Persist:
 		if e.world != nil {
-			e.world.persistRecord(self, &a.Msg)
+			e.world.frontendShells.persistRecord(self, &a.Msg)
 			return
 		}
 		e.persist(self, &a.Msg)

@@ -59,10 +59,11 @@ type checker struct {
 	ran    map[sched.AttemptID]bool
 	checks [numChecks]Check
 	err    error // the first violation
+	faults *Faults
 }
 
-func newChecker() checker {
-	c := checker{byID: map[sched.JobID]*job{}, ran: map[sched.AttemptID]bool{}}
+func newChecker(f *Faults) *checker {
+	c := &checker{faults: f, byID: map[sched.JobID]*job{}, ran: map[sched.AttemptID]bool{}}
 	for i := range c.checks {
 		c.checks[i].Name = checkNames[i]
 	}
@@ -87,8 +88,7 @@ func (c *checker) mustf(check int, holds bool, format string, args ...any) {
 }
 
 // countRecord applies a journal record to the checker's account of its job.
-func (w *world) countRecord(f *daemon, m *sched.Message) {
-	c := &w.check
+func (c *checker) countRecord(f *daemon, m *sched.Message) {
 	j := c.byID[m.Job]
 	if j == nil {
 		c.mustf(checkResults, false, "%s journals a job that was never submitted: %s", f.daemonID, sched.Describe(m))
@@ -106,44 +106,44 @@ func (w *world) countRecord(f *daemon, m *sched.Message) {
 
 // recount recomputes the results of a frontend's jobs after its journal was truncated.
 // Only a job that was not accepted may be missing.
-func (w *world) recount(f *daemon) {
-	for _, j := range w.check.jobs {
+func (c *checker) recount(f *daemon) {
+	for _, j := range c.jobs {
 		if j.owner == f.id {
 			clear(j.results)
 			j.ended = 0
 		}
 	}
-	for i := range f.journal {
-		if f.journal[i].Kind == sched.Submit {
-			w.check.byID[f.journal[i].Job].accepted = true
+	for i := range f.journal.records {
+		if f.journal.records[i].Kind == sched.Submit {
+			c.byID[f.journal.records[i].Job].accepted = true
 		}
-		w.countRecord(f, &f.journal[i])
+		c.countRecord(f, &f.journal.records[i])
 	}
 }
 
-// checkStep checks the invariants of a core after a step.
-func (w *world) checkStep(h *host, m *sched.Message, out []sched.Action) {
+// afterStep checks the invariants of a core after a step.
+func (c *checker) afterStep(h *host, m *sched.Message, out []sched.Action) {
 	err := h.core.Valid()
-	w.check.mustf(checkCores, err == nil, "%s, after %s: %w", h.p.daemonID, sched.Describe(m), err)
+	c.mustf(checkCores, err == nil, "%s, after %s: %w", h.p.daemonID, sched.Describe(m), err)
 	if h.p.role != sched.Master {
 		return
 	}
 	core := h.daemon.core
-	if w.faults.Observe != nil {
-		if err := w.faults.Observe(core, m, out); err != nil {
-			w.check.mustf(checkCores, false, "%s, at %s: %w", h.p.daemonID, sched.Describe(m), err)
+	if c.faults.Observe != nil {
+		if err := c.faults.Observe(core, m, out); err != nil {
+			c.mustf(checkCores, false, "%s, at %s: %w", h.p.daemonID, sched.Describe(m), err)
 		}
 	}
-	if w.faults.Weight > 0 {
-		w.checkWeight(h.daemon, core, m, out)
+	if c.faults.Weight > 0 {
+		c.countShort(h.daemon, core, m, out)
 	}
 }
 
-// checkWeight counts the consecutive short tasks that general workers took from a
+// countShort counts the consecutive short tasks that general workers took from a
 // master's queues while long tasks waited. A task that arrives or returns may be
 // launched at an idle worker without passing through a queue, so launches of such steps
 // do not count.
-func (w *world) checkWeight(d *daemon, core sched.MasterCore, in *sched.Message, out []sched.Action) {
+func (c *checker) countShort(d *daemon, core sched.MasterCore, in *sched.Message, out []sched.Action) {
 	arrived := in.Kind == sched.Tasks || in.Kind == sched.Refused || in.Kind == sched.Timeout
 	reserved := map[int32]bool{}
 	for i := range out {
@@ -158,19 +158,18 @@ func (w *world) checkWeight(d *daemon, core sched.MasterCore, in *sched.Message,
 			d.shortInRow++
 		}
 	}
-	w.check.mustf(checkWeight, d.shortInRow < w.faults.Weight, "%s: general workers took %d short tasks in a row, and W is %d", d.daemonID, d.shortInRow, w.faults.Weight)
+	c.mustf(checkWeight, d.shortInRow < c.faults.Weight, "%s: general workers took %d short tasks in a row, and W is %d", d.daemonID, d.shortInRow, c.faults.Weight)
 }
 
-func (d *daemon) isReserved(worker int32, now map[int32]bool) bool {
-	if r, set := now[worker]; set {
-		return r
+func (r *registrations) isReserved(worker int32, now map[int32]bool) bool {
+	if reserved, set := now[worker]; set {
+		return reserved
 	}
-	return int(worker) < len(d.members) && d.members[worker].reserved
+	return int(worker) < len(r.members) && r.members[worker].reserved
 }
 
-// checkLaunch checks what a master sends to a worker.
-func (w *world) checkLaunch(d *daemon, a *sched.Action) {
-	c := &w.check
+// launch checks what a master sends to a worker.
+func (c *checker) launch(d *daemon, a *sched.Action) {
 	if int(a.To.ID) >= len(d.members) || d.members[a.To.ID].worker == nil {
 		c.mustf(checkGone, false, "%s sends to a worker that never registered: %s", d.daemonID, sched.DescribeAction(a))
 		return
@@ -186,30 +185,24 @@ func (w *world) checkLaunch(d *daemon, a *sched.Action) {
 	}
 }
 
-// checkYield checks that only restartable tasks are stopped in order to be started
+// yield checks that only restartable tasks are stopped in order to be started
 // again.
-func (w *world) checkYield(x *worker, m *sched.Message) {
+func (c *checker) yield(x *worker, m *sched.Message) {
 	if m.Kind == sched.Yield {
-		j := w.check.byID[m.Job]
-		w.check.mustf(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is told to restart a task that does not allow it: %s", x.node.daemonID, sched.Describe(m))
+		j := c.byID[m.Job]
+		c.mustf(checkMarks, j != nil && j.marks.Has(sched.Restartable), "%s is told to restart a task that does not allow it: %s", x.node.daemonID, sched.Describe(m))
 	}
 }
 
-// checkStart reports whether a worker has room for the task that it starts.
-func (w *world) checkStart(self sched.Addr, m *sched.Message) bool {
-	h, running := w.hostOf(self), 0
-	for _, i := range w.runs.byWorker[self.ID] {
-		if w.runs.slab[i].running {
-			running++
-		}
+// start checks that a worker has room for the task that it starts, running counting those
+// that it runs. It reports whether there is room.
+func (c *checker) start(x *worker, m *sched.Message, running, slots int) bool {
+	node := x.node.daemonID
+	c.mustf(checkRoom, running < slots, "%s starts %s at a worker that runs %d tasks", node, m.AttemptID(), running)
+	if in := x.input; in != nil && in.AttemptID() == m.AttemptID() {
+		c.mustf(checkReserved, !x.core.Slot().Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", node, sched.Describe(in))
 	}
-	room := running < w.cfg.Policy.SlotsPerWorker()
-	w.check.mustf(checkRoom, room, "%s starts %s at a worker that runs %d tasks", h.p.daemonID, m.AttemptID(), running)
-	if in := h.worker.input; in != nil && in.AttemptID() == m.AttemptID() {
-		slot := h.worker.core.Slot()
-		w.check.mustf(checkReserved, !slot.Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", h.p.daemonID, sched.Describe(in))
-	}
-	return room
+	return running < slots
 }
 
 // seconds formats a time for people.

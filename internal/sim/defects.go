@@ -25,8 +25,8 @@ func DefaultKinds(p *sched.Policy) Kinds {
 // is lost within the second. A frontend that is down at that moment does not learn of
 // the loss, and the task is never run again. Such a master therefore loses no node for
 // two seconds.
-func (w *world) recoveryDefect(m *daemon) bool {
-	return !w.manual && !w.faults.Defects && m.life > 1 && w.now < m.started+2*sched.Second
+func (sh *masterShells) recoveryDefect(m *daemon) bool {
+	return !sh.manual && !sh.faults.Defects && m.life > 1 && sh.now < m.started+2*sched.Second
 }
 
 // Under hawk and eagle a master may keep the payload of a job for ever:
@@ -37,6 +37,6 @@ func (w *world) recoveryDefect(m *daemon) bool {
 //   - of a launch that is repeated after a restart: a worker drops a launch that equals
 //     its last attempt as a repetition, and the master counts a task at the worker that
 //     never ends.
-func (w *world) payloadDefect() bool {
-	return !w.faults.Defects && w.cfg.Policy.Central && w.cfg.Policy.LateBinding
+func (f *Faults) payloadDefect(p *sched.Policy) bool {
+	return !f.Defects && p.Central && p.LateBinding
 }

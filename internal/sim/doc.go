@@ -18,21 +18,27 @@
 // # Faults on
 //
 // Shells detect failures and inform their cores of the outcome (WorkerLost, MasterLost,
-// Members, Resent). The type world imitates the shells as far as that requires, each
-// subject in one file:
+// Members, Resent). The type world imitates the shells as far as that requires. It
+// composes these types:
 //
-//	network.go       ordered, retransmitting links; notices that may be lost, repeated
+//	cluster          the daemons
+//	hosts            their cores, and steps of them
+//	draws            what happens to messages, by chance
+//	network          ordered, retransmitting links; notices that may be lost, repeated
 //	                 and reordered; partitions
-//	heartbeat.go     timeouts after which a daemon is declared lost or a request repeated
-//	registration.go  nodes at their master
-//	membership.go    workers and frontends known to all daemons, under a single master
-//	journal.go       a frontend's journal, its disk, its restart; submit and acknowledge
-//	daemons.go, nodes.go   starts, deaths, and the delivery of messages to cores
+//	heartbeats       timeouts after which a master is declared lost
+//	registrations    of nodes and workers at their master
+//	publisher        workers known to all daemons, under a single master
+//	journal          of a frontend, with its disk and restart
+//	nodeShells, masterShells, frontendShells
+//	                 starts, deaths, and the messages that cores receive and send
+//	faultPlan        the faults and their times, drawn from one seed
+//	checker          what must hold after every step and at the end
+//	history          the steps, to be printed and replayed
 //
-// [Faults] configures the faults; plan.go draws them and their times from one seed;
-// check.go and faultrun.go check what must hold after every step and at the end. Not
-// imitated are the wire's format, batches as such, flow control and full queues of links,
-// backends that register, and two masters of one group at once.
+// [Faults] configures the faults. Not imitated are the wire's format, batches as such,
+// flow control and full queues of links, backends that register, and two masters of one
+// group at once.
 //
 // Events of equal time run in the order in which they were created, so a seed produces the
 // same history on every machine.

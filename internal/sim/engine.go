@@ -144,7 +144,7 @@ func (e *engine) submit() {
 	to := sched.Addr{Role: sched.Distributor, ID: int32(frontend)}
 	e.observe(&m, -1, "submitted", to)
 	if e.world != nil {
-		e.world.jobArrives(frontend, m)
+		e.world.frontendShells.jobArrives(frontend, m)
 		return
 	}
 	e.deliver(sched.Addr{}, to, &m)
@@ -186,7 +186,7 @@ func (e *engine) fire(a alarm) {
 	case a.run == isCall:
 		e.calls.take(a.token)()
 	case e.world != nil:
-		e.world.timeout(a)
+		e.world.hosts.timeout(a)
 	default:
 		e.deliver(sched.Addr{}, a.core, &sched.Message{Kind: sched.Timeout, Token: a.token})
 	}

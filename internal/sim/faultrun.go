@@ -43,7 +43,7 @@ func RunWithFaults(ctx context.Context, jobs []Job, cfg Config, f Faults) (*Repo
 	}
 	w := newWorld(jobs, cfg, f)
 	w.startDaemons()
-	w.callAt(0, w.planFaults)
+	w.callAt(0, w.plan.start)
 	w.awaitRest(0, 0, 0)
 	for !w.finished && w.check.err == nil && w.step() {
 		if w.result.Events&0xffff == 0 && ctx.Err() != nil {
@@ -51,7 +51,7 @@ func RunWithFaults(ctx context.Context, jobs []Job, cfg Config, f Faults) (*Repo
 		}
 	}
 	if w.check.err == nil {
-		w.replay()
+		w.history.replay(w.check)
 	}
 	return w.report(), nil
 }
@@ -66,19 +66,19 @@ func (w *world) awaitRest(still, ended int, since sched.Time) {
 				open++
 			}
 		}
-		if now := len(w.check.jobs) - open; now != ended || !w.healed || w.arrivals < len(w.work) {
+		if now := len(w.check.jobs) - open; now != ended || !w.draws.healed || w.arrivals < len(w.work) {
 			ended, since = now, w.now
 		}
 		still++
-		if open > 0 || !w.healed || w.arrivals < len(w.work) || w.busy() {
+		if open > 0 || !w.draws.healed || w.arrivals < len(w.work) || w.busy() {
 			still = 0
 		}
 		switch {
 		case still == 3:
-			w.checkEnd()
+			w.check.atEnd(w.cluster)
 			w.finished = true
 		case w.now-since > patience:
-			w.checkEnd()
+			w.check.atEnd(w.cluster)
 			w.check.mustf(checkRest, false, "%d jobs have ended, and the cluster does not come to rest for %s", ended, seconds(patience))
 		default:
 			w.awaitRest(still, ended, since)
@@ -89,10 +89,8 @@ func (w *world) awaitRest(still, ended int, since sched.Time) {
 // busy reports whether a task runs, a daemon is down or paused, or a message is in
 // flight.
 func (w *world) busy() bool {
-	for _, l := range w.links {
-		if len(l.queue) > 0 {
-			return true
-		}
+	if !w.net.idle() {
+		return true
 	}
 	for _, p := range w.processes() {
 		if !p.alive || p.resumes > w.now {
@@ -109,68 +107,8 @@ func (w *world) busy() bool {
 	return false
 }
 
-func (w *world) processes() (list []*process) {
-	for _, m := range w.masters {
-		list = append(list, &m.process)
-	}
-	return append(list, w.followers()...)
-}
-
-// checkEnd checks what must hold at the end.
-func (w *world) checkEnd() {
-	c := &w.check
-	for _, j := range c.jobs {
-		c.mustf(checkJobs, j.ended == 1 || (!j.accepted && j.ended == 0), "job %s ended %d times", j.id, j.ended)
-		if j.ended == 0 {
-			continue
-		}
-		for task, n := range j.results {
-			c.mustf(checkResults, n == 1 || (n == 0 && j.outcome == sched.Killed), "job %s, which ended %s: task %d has %d accepted results", j.id, j.outcome, task, n)
-		}
-	}
-	for _, m := range w.masters {
-		w.checkMaster(m)
-	}
-	for _, n := range w.nodes {
-		for _, x := range n.workers {
-			held := len(w.runs.byWorker[x.host.addr.ID])
-			c.mustf(checkRest, held == 0 && len(x.kept) == 0, "%s: worker %d has %d tasks and keeps %d results", n.daemonID, x.slot, held, len(x.kept))
-		}
-	}
-}
-
-// checkMaster checks that a master at rest holds nothing.
-func (w *world) checkMaster(m *daemon) {
-	if m.host == nil || m.host.dead() {
-		return
-	}
-	for id := range m.payloads {
-		if w.payloadDefect() {
-			break
-		}
-		w.check.mustf(checkRest, false, "%s still holds job %s", m.daemonID, id)
-	}
-	workers := 0
-	for i := range m.members {
-		if m.members[i].worker != nil && !m.members[i].gone {
-			workers++
-		}
-	}
-	t := m.core.Totals()
-	queued, registered, idle := 0, 0, 0
-	for i := range t.Queued {
-		queued += t.Queued[i]
-	}
-	for i := range t.Workers {
-		registered += t.Workers[i]
-		idle += t.Idle[i]
-	}
-	w.check.mustf(checkRest, (queued == 0 || w.payloadDefect()) && registered == workers, "%s at rest: %d tasks wait; it has %d workers, %d are registered", m.daemonID, queued, registered, workers)
-	w.check.mustf(checkRest, idle == workers || t.Idle[0] == sched.Unknown, "%s at rest: %d of %d workers are idle", m.daemonID, idle, workers)
-}
-
 func (w *world) report() *Report {
-	r := &Report{Attempts: w.result.Attempts, Suspensions: int(w.result.Suspensions), Steps: len(w.history), End: w.now, Checks: w.check.checks[:], history: w.lastSteps, Faults: w.happened}
+	r := &Report{Attempts: w.result.Attempts, Suspensions: int(w.result.Suspensions), Steps: len(w.history.steps), End: w.now, Checks: w.check.checks[:], history: w.history.last, Faults: w.plan.happened}
 	for _, j := range w.check.jobs {
 		if !j.accepted {
 			continue
@@ -191,4 +129,54 @@ func (w *world) report() *Report {
 	return r
 }
 
-func (w *world) lastSteps(steps int) string { return w.formatHistory(max(0, len(w.history)-steps)) }
+// atEnd checks what must hold at the end.
+func (c *checker) atEnd(all *cluster) {
+	for _, j := range c.jobs {
+		c.mustf(checkJobs, j.ended == 1 || (!j.accepted && j.ended == 0), "job %s ended %d times", j.id, j.ended)
+		if j.ended == 0 {
+			continue
+		}
+		for task, n := range j.results {
+			c.mustf(checkResults, n == 1 || (n == 0 && j.outcome == sched.Killed), "job %s, which ended %s: task %d has %d accepted results", j.id, j.outcome, task, n)
+		}
+	}
+	for _, m := range all.masters {
+		c.masterAtRest(m, &all.cfg.Policy)
+	}
+	for _, n := range all.nodes {
+		for _, x := range n.workers {
+			held := len(all.runs.byWorker[x.host.addr.ID])
+			c.mustf(checkRest, held == 0 && len(x.kept) == 0, "%s: worker %d has %d tasks and keeps %d results", n.daemonID, x.slot, held, len(x.kept))
+		}
+	}
+}
+
+// masterAtRest checks that a master at rest holds nothing.
+func (c *checker) masterAtRest(m *daemon, p *sched.Policy) {
+	if m.host == nil || m.host.dead() {
+		return
+	}
+	for id := range m.payloads {
+		if c.faults.payloadDefect(p) {
+			break
+		}
+		c.mustf(checkRest, false, "%s still holds job %s", m.daemonID, id)
+	}
+	workers := 0
+	for i := range m.members {
+		if m.members[i].worker != nil && !m.members[i].gone {
+			workers++
+		}
+	}
+	t := m.core.Totals()
+	queued, registered, idle := 0, 0, 0
+	for i := range t.Queued {
+		queued += t.Queued[i]
+	}
+	for i := range t.Workers {
+		registered += t.Workers[i]
+		idle += t.Idle[i]
+	}
+	c.mustf(checkRest, (queued == 0 || c.faults.payloadDefect(p)) && registered == workers, "%s at rest: %d tasks wait; it has %d workers, %d are registered", m.daemonID, queued, registered, workers)
+	c.mustf(checkRest, idle == workers || t.Idle[0] == sched.Unknown, "%s at rest: %d of %d workers are idle", m.daemonID, idle, workers)
+}

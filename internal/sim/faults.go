@@ -27,6 +27,7 @@ type Faults struct {
 	// Weight is W if it is to be checked: of any W tasks that general workers take
 	// from the queues, one is long while long ones wait. 0 for no check.
 	Weight int
+	manual bool // set by tests that deliver messages and advance time themselves
 	// Observe is called after every step of a master, before the actions are carried
 	// out; nil for no observer.
 	Observe func(m sched.MasterCore, in *sched.Message, out []sched.Action) error

@@ -17,17 +17,20 @@ type step struct {
 	out  []sched.Action
 }
 
-// recordStep appends a step to the history.
-func (w *world) recordStep(h *host, now sched.Time, from sched.Addr, m *sched.Message, out []sched.Action) {
-	w.history = append(w.history, step{h, now, from, *m, slices.Clone(out)})
+// history holds the steps of all cores.
+type history struct{ steps []step }
+
+// record appends a step to the history.
+func (hi *history) record(h *host, now sched.Time, from sched.Addr, m *sched.Message, out []sched.Action) {
+	hi.steps = append(hi.steps, step{h, now, from, *m, slices.Clone(out)})
 }
 
-// formatHistory returns the steps from the given one on as text: the input of each core,
-// and below it the actions.
-func (w *world) formatHistory(from int) string {
+// format returns the steps from the given one on as text: the input of each core, and
+// below it the actions.
+func (hi *history) format(from int) string {
 	var b strings.Builder
-	for i := range w.history[from:] {
-		s := &w.history[from+i]
+	for i := range hi.steps[from:] {
+		s := &hi.steps[from+i]
 		sender := s.from.String()
 		if s.from == (sched.Addr{}) {
 			sender = "shell"
@@ -40,12 +43,15 @@ func (w *world) formatHistory(from int) string {
 	return b.String()
 }
 
+// last returns the last steps as text.
+func (hi *history) last(steps int) string { return hi.format(max(0, len(hi.steps)-steps)) }
+
 // replay steps fresh cores with the recorded inputs. Their actions must be the same.
-func (w *world) replay() {
+func (hi *history) replay(check *checker) {
 	fresh := map[*host]sched.Core{}
 	var out sched.Actions
-	for i := range w.history {
-		s := &w.history[i]
+	for i := range hi.steps {
+		s := &hi.steps[i]
 		core := fresh[s.h]
 		if core == nil {
 			core = s.h.newCore()
@@ -55,11 +61,11 @@ func (w *world) replay() {
 		m := s.msg
 		core.Step(s.now, s.from, &m, &out)
 		if !same(s.out, out.List()) {
-			w.check.mustf(checkSame, false, "%s, at %s: the same inputs gave %s, then %s", s.h.p.daemonID, sched.Describe(&s.msg), describe(s.out), describe(out.List()))
+			check.mustf(checkSame, false, "%s, at %s: the same inputs gave %s, then %s", s.h.p.daemonID, sched.Describe(&s.msg), describe(s.out), describe(out.List()))
 			return
 		}
 	}
-	w.check.mustf(checkSame, true, "")
+	check.mustf(checkSame, true, "")
 }
 
 func same(a, b []sched.Action) bool {

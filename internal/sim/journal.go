@@ -8,24 +8,35 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 
 const syncWithin = 20 * sched.Millisecond
 
-// appendRecord appends a record to a frontend's journal.
-func (w *world) appendRecord(f *daemon, m *sched.Message) {
-	f.journal = append(f.journal, *m)
-	if w.manual {
+// journal is the journal of one frontend.
+type journal struct {
+	*cluster
+	owner   *process
+	draws   *draws
+	records []sched.Message
+	synced  int // records that are on the disk
+	syncing bool
+	waiting []func() // acknowledgements that wait for the disk
+}
+
+// append appends a record.
+func (j *journal) append(m *sched.Message) {
+	j.records = append(j.records, *m)
+	if j.manual {
 		return
 	}
-	w.sync(f)
+	j.sync()
 }
 
 // sync schedules the instant at which the records so far are on the disk.
-func (w *world) sync(f *daemon) {
-	if f.syncing {
+func (j *journal) sync() {
+	if j.syncing {
 		return
 	}
-	f.syncing = true
-	w.after(&f.process, w.cfg.Delay+drawSpan(w.random, syncWithin), func() {
-		done := f.waiting
-		f.synced, f.waiting, f.syncing = len(f.journal), nil, false
+	j.syncing = true
+	j.after(j.owner, j.cfg.Delay+drawSpan(j.draws.random, syncWithin), func() {
+		done := j.waiting
+		j.synced, j.waiting, j.syncing = len(j.records), nil, false
 		for _, do := range done {
 			do()
 		}
@@ -34,133 +45,35 @@ func (w *world) sync(f *daemon) {
 
 // onDisk calls f when all records so far are on the disk, unless the frontend dies
 // before.
-func (w *world) onDisk(d *daemon, f func()) {
-	if w.manual {
-		d.synced = len(d.journal)
+func (j *journal) onDisk(f func()) {
+	if j.manual {
+		j.synced = len(j.records)
 		f()
 		return
 	}
-	d.waiting = append(d.waiting, f)
-	w.sync(d)
+	j.waiting = append(j.waiting, f)
+	j.sync()
 }
 
-// persistRecord appends a core's Persist action to its frontend's journal.
-func (w *world) persistRecord(self sched.Addr, m *sched.Message) {
-	f := w.hostOf(self).daemon
-	w.appendRecord(f, m)
-	w.countRecord(f, m)
+// crash drops at most unwritten records, none of which is on the disk.
+func (j *journal) crash(unwritten int) {
+	j.records = j.records[:max(j.synced, len(j.records)-unwritten)]
 }
 
-// crashInStep ends a frontend within its step: the first tornAfter records are in its
-// journal, and none of its messages has been sent. It reports false if the step has too
-// few records.
-func (w *world) crashInStep(f *daemon, out []sched.Action) bool {
-	if w.tornAfter < 0 {
-		return false
-	}
-	records := 0
-	for i := range out {
-		if out[i].Kind == sched.Persist {
-			records++
-		}
-	}
-	if records <= w.tornAfter {
-		return false
-	}
-	for i := range out {
-		if out[i].Kind == sched.Persist && w.tornAfter > 0 {
-			w.tornAfter--
-			w.persistRecord(f.host.addr, &out[i].Msg)
-		}
-	}
-	w.tornAfter = -1
-	w.killFrontend(f.id, 0, 0)
-	w.logf("%s dies within a step, between two records", f.daemonID)
-	w.callAt(w.now+drawSpan(w.plan, downAtMost), func() { w.startFrontend(f.id) })
-	return true
-}
-
-// restore steps a frontend's new core with its journal, without the jobs that have
-// ended.
-func (w *world) restore(f *daemon) {
+// restart returns the records of the jobs that have not ended. It reports whether there
+// are records of any job.
+func (j *journal) restart() (open []sched.Message, some bool) {
+	j.waiting, j.syncing, j.synced = nil, false, len(j.records)
 	ended := map[sched.JobID]bool{}
-	for k := range f.journal {
-		if f.journal[k].Kind == sched.JobEnded {
-			ended[f.journal[k].Job] = true
+	for k := range j.records {
+		if j.records[k].Kind == sched.JobEnded {
+			ended[j.records[k].Job] = true
 		}
 	}
-	f.synced = len(f.journal)
-	records := f.journal
-	for k := range records {
-		m := records[k]
-		if ended[m.Job] {
-			continue
+	for k := range j.records {
+		if !ended[j.records[k].Job] {
+			open = append(open, j.records[k])
 		}
-		if !f.alive {
-			return
-		}
-		m.Resent = m.Kind == sched.Submit
-		w.stepCore(f.host, sched.Addr{}, &m)
 	}
-	if len(records) > 0 && f.alive {
-		w.stepCore(f.host, sched.Addr{}, &sched.Message{Kind: sched.Restored})
-	}
-}
-
-// acceptJob submits a job to a frontend. The job counts as accepted when its record is
-// on the disk; its tasks are sent to masters without waiting for that.
-func (w *world) acceptJob(i int, m sched.Message) {
-	f := w.frontends[i]
-	j := w.check.newJob(&m, i)
-	w.appendRecord(f, &m)
-	w.onDisk(f, func() { j.accepted = true })
-	w.stepCore(f.host, sched.Addr{}, &m)
-}
-
-// jobArrives is called when a job arrives. The application retries until its frontend
-// accepts the job.
-func (w *world) jobArrives(i int, m sched.Message) {
-	f := w.frontends[i]
-	if !f.alive || f.resumes > w.now {
-		w.callAt(w.now+100*sched.Millisecond, func() { w.jobArrives(i, m) })
-		return
-	}
-	if w.check.byID[m.Job] != nil {
-		return
-	}
-	r := sched.Rand(w.faults.Seed, jobStream+m.Key)
-	if len(w.faults.Apps) > 0 {
-		m.App = w.faults.Apps[r.IntN(len(w.faults.Apps))]
-	}
-	m.Retries = uint8(r.IntN(2)) //nolint:gosec // 0 or 1
-	if w.cfg.Policy.Suspending {
-		const both = sched.Stoppable | sched.Restartable
-		m.Marks = [...]sched.Marks{both, both, sched.Stoppable, sched.Restartable, 0}[r.IntN(5)]
-	}
-	w.acceptJob(i, m)
-}
-
-// cancel informs a job's frontend that the job is cancelled.
-func (w *world) cancel(j *job) {
-	if f := w.frontends[j.owner]; f.alive {
-		w.stepCore(f.host, sched.Addr{}, &sched.Message{Kind: sched.Cancel, Job: j.id, Reason: "cancelled"})
-	}
-}
-
-// acknowledge confirms a report to its node once the records that it caused are on the
-// disk.
-func (w *world) acknowledge(f *daemon, e *envelope) {
-	n, id := w.nodes[e.from.id], e.msg.AttemptID()
-	if n.life != e.fromLife {
-		return
-	}
-	w.onDisk(f, func() {
-		switch {
-		case w.manual:
-			n.dropKept(id)
-		case w.chance(Loss, lossIn) || w.blocked(route{f.daemonID, n.daemonID}):
-		default:
-			w.after(&n.process, w.drawDelay(), func() { n.dropKept(id) })
-		}
-	})
+	return open, len(j.records) > 0
 }

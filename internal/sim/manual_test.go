@@ -18,18 +18,18 @@ func (w *world) deliverAll() {
 		}
 		first := 0 // of the notices, which are in order
 		var head *link
-		for _, l := range w.links {
+		for _, l := range w.net.links {
 			if len(l.queue) > 0 && (head == nil || l.queue[0].num < head.queue[0].num) {
 				head = l
 			}
 		}
 		switch {
-		case head != nil && (len(w.notices) == 0 || head.queue[0].num < w.notices[first].num):
-			w.deliverHead(head)
-		case len(w.notices) > 0:
-			e := w.notices[first]
-			w.notices = w.notices[1:]
-			w.receive(e)
+		case head != nil && (len(w.net.notices) == 0 || head.queue[0].num < w.net.notices[first].num):
+			w.net.deliverHead(head)
+		case len(w.net.notices) > 0:
+			e := w.net.notices[first]
+			w.net.notices = w.net.notices[1:]
+			w.net.receive(e)
 		default:
 			return
 		}
@@ -48,7 +48,7 @@ func (w *world) advance(by sched.Time) {
 
 func (w *world) sendSnapshots() {
 	for _, n := range w.nodes {
-		w.sendSnapshot(n)
+		w.nodeShells.sendSnapshot(n)
 	}
 }
 
@@ -70,30 +70,30 @@ func (w *world) rest() {
 			break
 		}
 	}
-	w.checkEnd()
-	w.replay()
+	w.check.atEnd(w.cluster)
+	w.history.replay(w.check)
 }
 
 func (w *world) startAll() {
 	for i, n := range w.nodes {
 		if !n.alive {
-			w.startNode(i)
+			w.nodeShells.start(i)
 		}
 	}
 	for g, m := range w.masters {
 		if !m.alive {
-			w.startMaster(g)
+			w.masterShells.start(g)
 		}
 	}
 	for i, f := range w.frontends {
 		if !f.alive {
-			w.startFrontend(i)
+			w.frontendShells.start(i)
 		}
 	}
 	for _, d := range slices.Concat(w.frontends, w.masters) {
 		for g, m := range w.masters {
 			if d.lost[g] {
-				w.announceMaster(m, d)
+				w.heartbeats.announceMaster(m, d)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (w *world) atRest() bool {
 			return false
 		}
 	}
-	return len(w.notices) == 0 && !slices.ContainsFunc(w.links, func(l *link) bool { return len(l.queue) > 0 }) &&
+	return len(w.net.notices) == 0 && w.net.idle() &&
 		!slices.ContainsFunc(w.alarms, func(a alarm) bool { return a.run == isTimer })
 }
 

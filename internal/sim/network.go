@@ -52,121 +52,143 @@ type envelope struct {
 	beat             bool
 }
 
+// network holds what is in flight.
+type network struct {
+	*cluster
+	draws   *draws
+	links   []*link
+	byRoute map[route]*link
+	notices []*envelope                     // undelivered, with manual
+	cuts    map[route]sched.Time            // partitions, each with its end
+	unknown func(*envelope) bool            // reports whether the receiver does not know the sender yet
+	deliver func(*envelope, *sched.Message) // is called when a message arrives at a live daemon
+}
+
+func newNetwork(c *cluster, d *draws) *network {
+	return &network{cluster: c, draws: d, byRoute: map[route]*link{}, cuts: map[route]sched.Time{}}
+}
+
 // newEnvelope addresses a message from one process to another as both are now.
-func (w *world) newEnvelope(from, to daemonID, m *sched.Message) *envelope {
-	w.num++
-	f, t := w.process(from), w.process(to)
-	e := &envelope{route: route{from, to}, num: w.num, fromLife: f.life, toLife: t.life, sent: f.clock.read(w.now)}
+func (n *network) newEnvelope(from, to daemonID, m *sched.Message) *envelope {
+	n.num++
+	f, t := n.process(from), n.process(to)
+	e := &envelope{route: route{from, to}, num: n.num, fromLife: f.life, toLife: t.life, sent: f.clock.read(n.now)}
 	if m != nil {
 		e.msg = *m
 	}
 	return e
 }
 
+// workerEnvelope addresses a message from a worker.
+func (n *network) workerEnvelope(x *worker, to daemonID, m *sched.Message) *envelope {
+	e := n.newEnvelope(x.node.daemonID, to, m)
+	e.by = x
+	return e
+}
+
 // sendOnLink enqueues an envelope on the link of its route. A message to a daemon that
 // is down is lost.
-func (w *world) sendOnLink(e *envelope) {
-	if !w.process(e.to).alive {
+func (n *network) sendOnLink(e *envelope) {
+	if !n.process(e.to).alive {
 		return
 	}
-	l := w.byRoute[e.route]
+	l := n.byRoute[e.route]
 	if l == nil {
 		l = &link{route: e.route}
-		w.byRoute[e.route] = l
-		w.links = append(w.links, l)
+		n.byRoute[e.route] = l
+		n.links = append(n.links, l)
 	}
 	l.queue = append(l.queue, e)
-	if w.manual {
+	if n.manual {
 		return
 	}
-	e.due = w.now + w.drawDelay()
-	if w.chance(Loss, lossIn) {
+	e.due = n.now + n.draws.drawDelay()
+	if n.draws.chance(Loss, lossIn) {
 		e.due += resendAfter
 	}
 	e.due = max(e.due, l.lastDue)
 	l.lastDue = e.due
-	w.pumpAt(l, e.due)
+	n.pumpAt(l, e.due)
 }
 
-// drawDelay draws how long a message is in flight.
-func (w *world) drawDelay() sched.Time {
-	d := w.cfg.Delay
-	if w.chance(Reorder, 1) {
-		d += drawSpan(w.random, 2*usualDelay)
-		if w.random.IntN(slowIn) == 0 {
-			d += drawSpan(w.random, slowest)
-		}
-	}
-	return d
-}
-
-func (w *world) pumpAt(l *link, at sched.Time) {
+func (n *network) pumpAt(l *link, at sched.Time) {
 	if !l.pumping {
 		l.pumping = true
-		w.callAt(max(at, w.now), func() { w.pump(l) })
+		n.callAt(max(at, n.now), func() { n.pump(l) })
 	}
 }
 
 // pump delivers the first message of a link if it is due and can arrive.
-func (w *world) pump(l *link) {
+func (n *network) pump(l *link) {
 	l.pumping = false
-	if len(l.queue) == 0 || w.check.err != nil {
+	if len(l.queue) == 0 {
 		return
 	}
-	e, to := l.queue[0], w.process(l.to)
+	e, to := l.queue[0], n.process(l.to)
 	switch {
-	case e.due > w.now:
-	case w.blocked(l.route) || w.senderUnknown(e):
-		e.due = w.now + retryAfter
-	case to.alive && to.resumes > w.now:
+	case e.due > n.now:
+	case n.blocked(l.route) || n.unknown(e):
+		e.due = n.now + retryAfter
+	case to.alive && to.resumes > n.now:
 		e.due = to.resumes
 	default:
-		w.deliverHead(l)
-		if w.chance(Repeat, repeatIn) {
-			w.repeat(l, 1+w.random.IntN(maxRepeated))
+		n.deliverHead(l)
+		if n.draws.chance(Repeat, repeatIn) {
+			n.repeat(l, 1+n.draws.random.IntN(maxRepeated))
 		}
 	}
 	if len(l.queue) > 0 {
-		w.pumpAt(l, l.queue[0].due)
+		n.pumpAt(l, l.queue[0].due)
 	}
 }
 
 // blocked reports whether a partition keeps the link's messages back.
-func (w *world) blocked(r route) bool { return w.cuts[r] > w.now && r.from != r.to }
+func (n *network) blocked(r route) bool { return n.cuts[r] > n.now && r.from != r.to }
+
+// cut starts a partition: for a while, one daemon cannot reach the other.
+func (n *network) cut(r route, until sched.Time) { n.cuts[r] = until }
+
+// heal ends all partitions.
+func (n *network) heal() { clear(n.cuts) }
+
+// idle reports whether no message is on a link.
+func (n *network) idle() bool {
+	return !slices.ContainsFunc(n.links, func(l *link) bool { return len(l.queue) > 0 })
+}
 
 // deliverHead delivers the first message of a link.
-func (w *world) deliverHead(l *link) {
+func (n *network) deliverHead(l *link) {
 	e := l.queue[0]
 	l.queue = l.queue[1:]
 	l.last = append(l.last, e)
 	l.last = l.last[max(0, len(l.last)-maxRepeated):]
-	w.receive(e)
+	n.receive(e)
 }
 
 // repeat delivers the latest messages of a link a second time.
-func (w *world) repeat(l *link, count int) {
+func (n *network) repeat(l *link, count int) {
 	for _, e := range l.last[max(0, len(l.last)-count):] {
-		w.receive(e)
+		n.receive(e)
 	}
 }
 
 // sendNotice sends an envelope as a notice.
-func (w *world) sendNotice(e *envelope) {
-	if w.manual {
-		w.notices = append(w.notices, e)
+func (n *network) sendNotice(e *envelope) {
+	if n.manual {
+		n.notices = append(n.notices, e)
 		return
 	}
-	if w.chance(Loss, lossIn) || w.blocked(e.route) {
+	if n.draws.chance(Loss, lossIn) || n.blocked(e.route) {
 		return
 	}
 	times := 1
-	if w.chance(Repeat, repeatIn) {
+	if n.draws.chance(Repeat, repeatIn) {
 		times = 2
 	}
 	for range times {
-		w.callAt(w.now+w.drawDelay(), func() {
-			if w.process(e.to).alive {
-				w.whenResumed(w.process(e.to), func() { w.receive(e) })
+		n.callAt(n.now+n.draws.drawDelay(), func() {
+			if n.process(e.to).alive {
+				n.whenResumed(n.process(e.to), func() { n.receive(e) })
 			}
 		})
 	}
@@ -174,8 +196,8 @@ func (w *world) sendNotice(e *envelope) {
 
 // dropTraffic drops the messages in flight to a daemon that dies, and all but the first
 // keep messages on each of its links to others.
-func (w *world) dropTraffic(p daemonID, keep int) {
-	for _, l := range w.links {
+func (n *network) dropTraffic(p daemonID, keep int) {
+	for _, l := range n.links {
 		if l.to == p {
 			l.queue, l.last = nil, nil
 		}
@@ -186,8 +208,8 @@ func (w *world) dropTraffic(p daemonID, keep int) {
 }
 
 // dropQueued removes the doomed messages from a link.
-func (w *world) dropQueued(r route, doomed func(*envelope) bool) {
-	l := w.byRoute[r]
+func (n *network) dropQueued(r route, doomed func(*envelope) bool) {
+	l := n.byRoute[r]
 	if l == nil {
 		return
 	}
@@ -195,23 +217,16 @@ func (w *world) dropQueued(r route, doomed func(*envelope) bool) {
 }
 
 // receive delivers an envelope, unless its receiver has died in the meantime.
-func (w *world) receive(e *envelope) {
-	to := w.process(e.to)
-	if w.check.err != nil || !to.alive || to.life != e.toLife {
+func (n *network) receive(e *envelope) {
+	to := n.process(e.to)
+	if !to.alive || to.life != e.toLife {
 		return
 	}
 	m := e.msg
-	if w.faults.Kinds.Has(Drift) {
-		translateTimes(&m, to.clock.read(w.now)-e.sent)
+	if n.draws.kinds.Has(Drift) {
+		translateTimes(&m, to.clock.read(n.now)-e.sent)
 	}
-	switch e.to.role {
-	case sched.Distributor:
-		w.deliverToFrontend(w.frontends[e.to.id], e, &m)
-	case sched.Master:
-		w.deliverToMaster(w.masters[e.to.id], e, &m)
-	default:
-		w.deliverToNode(w.nodes[e.to.id], e, &m)
-	}
+	n.deliver(e, &m)
 }
 
 // translateTimes translates the instants in a message from the sender's clock to the

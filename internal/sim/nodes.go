@@ -47,33 +47,44 @@ type heldAttempt struct {
 	suspended bool
 }
 
-// startNode starts a node monitor. The attempts of its former life are void.
-func (w *world) startNode(i int) {
-	n := w.nodes[i]
-	n.life++
-	n.alive = true
-	n.clock = w.drawClock()
-	n.membership = membership{}
-	n.workers = nil
-	for k := range n.spec.Slots / w.cfg.Policy.SlotsPerWorker() {
-		n.workers = append(n.workers, w.newWorker(n, k))
-	}
-	w.hello(n)
-	w.startHeartbeat(&n.process, func() { w.nodeHeartbeat(n) })
+// nodeShells imitates node monitors.
+type nodeShells struct {
+	*cluster
+	draws      *draws
+	net        *network
+	hosts      *hosts
+	check      *checker
+	heartbeats *heartbeats
+	publisher  *publisher
 }
 
-func (w *world) newWorker(n *node, slot int) *worker {
+// start starts a node monitor. The attempts of its former life are void.
+func (sh *nodeShells) start(i int) {
+	n := sh.nodes[i]
+	n.life++
+	n.alive = true
+	n.clock = sh.draws.drawClock()
+	n.membership = membership{}
+	n.workers = nil
+	for k := range n.spec.Slots / sh.cfg.Policy.SlotsPerWorker() {
+		n.workers = append(n.workers, sh.newWorker(n, k))
+	}
+	sh.hello(n)
+	sh.heartbeats.start(&n.process, func() { sh.heartbeat(n) })
+}
+
+func (sh *nodeShells) newWorker(n *node, slot int) *worker {
 	x := &worker{node: n, life: n.life, slot: slot, number: noNumber}
-	if w.cfg.Policy.SingleMaster() {
-		x.number = int32(len(w.byNumber)) //nolint:gosec // workers are few
-		w.byNumber = append(w.byNumber, x)
+	if sh.cfg.Policy.SingleMaster() {
+		x.number = int32(len(sh.byNumber)) //nolint:gosec // workers are few
+		sh.byNumber = append(sh.byNumber, x)
 	}
 	cfg := sched.WorkerConfig{
-		Self: sched.Addr{Role: sched.Worker, ID: max(0, x.number)}, Seed: w.cfg.Seed, Params: w.cfg.Params,
+		Self: sched.Addr{Role: sched.Worker, ID: max(0, x.number)}, Seed: sh.cfg.Seed, Params: sh.cfg.Params,
 		Master: sched.Addr{Role: sched.Master, ID: int32(n.group)}, Reserved: n.spec.Fixed && n.spec.Reserved, //nolint:gosec // groups are few
 	}
-	x.host = w.addHost(sched.Worker, &n.process, func() validCore {
-		core := w.cfg.Policy.NewWorker(cfg)
+	x.host = sh.hosts.addHost(sched.Worker, &n.process, func() validCore {
+		core := sh.cfg.Policy.NewWorker(cfg)
 		if x.core == nil {
 			x.core = core
 		}
@@ -83,67 +94,61 @@ func (w *world) newWorker(n *node, slot int) *worker {
 	return x
 }
 
-// killNode ends a node monitor, its tasks, and the results that it keeps. The first keep
+// kill ends a node monitor, its tasks, and the results that it keeps. The first keep
 // messages on each of its links may still arrive.
-func (w *world) killNode(i, keep int) {
-	n := w.nodes[i]
+func (sh *nodeShells) kill(i, keep int) {
+	n := sh.nodes[i]
 	n.alive = false
 	for _, x := range n.workers {
-		for _, run := range slices.Clone(w.runs.byWorker[x.host.addr.ID]) {
-			w.runs.remove(run)
+		for _, run := range slices.Clone(sh.runs.byWorker[x.host.addr.ID]) {
+			sh.runs.remove(run)
 		}
 		x.kept = nil
 	}
-	w.dropTraffic(n.daemonID, keep)
+	sh.net.dropTraffic(n.daemonID, keep)
 }
 
 // hello registers a node with the master of its group.
-func (w *world) hello(n *node) {
-	e := w.snapshotOf(n)
+func (sh *nodeShells) hello(n *node) {
+	e := sh.snapshotOf(n)
 	e.hello = true
-	w.sendOnLink(e)
+	sh.net.sendOnLink(e)
 }
 
 // sendSnapshot sends a node's snapshot to its master, and repeats the reports that were
 // not acknowledged.
-func (w *world) sendSnapshot(n *node) {
+func (sh *nodeShells) sendSnapshot(n *node) {
 	if !n.alive {
 		return
 	}
-	w.sendNotice(w.snapshotOf(n))
+	sh.net.sendNotice(sh.snapshotOf(n))
 	for _, x := range n.workers {
 		for j := range x.kept {
-			w.sendOnLink(w.workerEnvelope(x, daemonID{sched.Distributor, int(x.kept[j].Owner.ID)}, &x.kept[j]))
+			sh.net.sendOnLink(sh.net.workerEnvelope(x, daemonID{sched.Distributor, int(x.kept[j].Owner.ID)}, &x.kept[j]))
 		}
 	}
 }
 
-func (w *world) snapshotOf(n *node) *envelope {
-	e := w.newEnvelope(n.daemonID, daemonID{sched.Master, n.group}, nil)
+func (sh *nodeShells) snapshotOf(n *node) *envelope {
+	e := sh.net.newEnvelope(n.daemonID, daemonID{sched.Master, n.group}, nil)
 	e.slots = make([]slotState, len(n.workers))
 	for i, x := range n.workers {
-		e.slots[i] = w.state(x)
+		e.slots[i] = sh.state(x)
 	}
-	return e
-}
-
-func (w *world) workerEnvelope(x *worker, to daemonID, m *sched.Message) *envelope {
-	e := w.newEnvelope(x.node.daemonID, to, m)
-	e.by = x
 	return e
 }
 
 // state returns a worker's part of its node's snapshot: one of its attempts as running,
 // the others as held.
-func (w *world) state(x *worker) slotState {
+func (sh *nodeShells) state(x *worker) slotState {
 	slot := x.core.Slot()
 	s := slotState{worker: x, seq: slot.Seq, reserved: slot.Reserved}
 	x.launched = slices.DeleteFunc(x.launched, func(m sched.Message) bool { return !x.core.Holds(m.AttemptID()) })
 	for i := range x.launched {
 		launch := x.launched[i]
-		_, r := w.runs.find(x.host.addr, launch.AttemptID())
+		_, r := sh.runs.find(x.host.addr, launch.AttemptID())
 		runs := r != nil && r.running
-		if w.cfg.Policy.Sequenced {
+		if sh.cfg.Policy.Sequenced {
 			runs = slot.Running == launch.AttemptID()
 		}
 		if runs && s.running == nil {
@@ -158,8 +163,8 @@ func (w *world) state(x *worker) slotState {
 	return s
 }
 
-// deliverToNode steps the worker that a message is for.
-func (w *world) deliverToNode(n *node, e *envelope, m *sched.Message) {
+// deliver steps the worker that a message is for.
+func (sh *nodeShells) deliver(n *node, e *envelope, m *sched.Message) {
 	x := n.workers[e.slot]
 	from := sched.Addr{Role: e.from.role, ID: int32(e.from.id)} //nolint:gosec // daemons are few
 	switch {
@@ -171,9 +176,9 @@ func (w *world) deliverToNode(n *node, e *envelope, m *sched.Message) {
 	if (m.Kind == sched.Launch || m.Kind == sched.NoTask) && x.pending.answeredBy(from, m) {
 		x.pending = taskRequest{}
 	}
-	w.checkYield(x, m)
+	sh.check.yield(x, m)
 	x.input = m
-	w.stepCore(x.host, from, m)
+	sh.hosts.stepCore(x.host, from, m)
 	x.input = nil
 	if id := m.AttemptID(); (m.Kind == sched.Launch || m.Kind == sched.Preempt) && x.core.Holds(id) {
 		x.launched = slices.DeleteFunc(x.launched, func(l sched.Message) bool { return l.AttemptID() == id })
@@ -181,81 +186,81 @@ func (w *world) deliverToNode(n *node, e *envelope, m *sched.Message) {
 	}
 }
 
-// sendFromWorker sends a message of a worker. A report travels as a notice and is kept
+// send sends a message of a worker. A report travels as a notice and is kept
 // until it is acknowledged; Idle travels as a notice if it has a sequence number. A task
 // that is returned to a frontend becomes a report without effect on the job, because
 // reports are repeated.
-func (w *world) sendFromWorker(x *worker, a *sched.Action) {
+func (sh *nodeShells) send(x *worker, a *sched.Action) {
 	m := a.Msg
 	if m.Kind == sched.Refused && a.To.Role == sched.Distributor {
-		if _, r := w.runs.find(x.host.addr, m.AttemptID()); r != nil {
+		if _, r := sh.runs.find(x.host.addr, m.AttemptID()); r != nil {
 			return
 		}
 		m = sched.Message{Kind: sched.Report, Job: m.Job, First: m.First, Attempt: m.Attempt, Outcome: sched.Yielded, Reason: m.Reason}
 	}
 	if a.To.Role == sched.Worker {
-		w.sendToPeer(x, a)
+		sh.sendToPeer(x, a)
 		return
 	}
-	e := w.workerEnvelope(x, daemonID{a.To.Role, int(a.To.ID)}, &m)
+	e := sh.net.workerEnvelope(x, daemonID{a.To.Role, int(a.To.ID)}, &m)
 	switch {
 	case m.Kind == sched.Report:
 		kept := m
 		kept.Owner = a.To
 		x.kept = append(x.kept, kept)
-		w.sendNotice(e)
-	case m.Kind == sched.Idle && w.cfg.Policy.Sequenced:
-		w.sendNotice(e)
+		sh.net.sendNotice(e)
+	case m.Kind == sched.Idle && sh.cfg.Policy.Sequenced:
+		sh.net.sendNotice(e)
 	case m.Kind == sched.GetTask:
-		x.pending = taskRequest{to: a.To, msg: m, since: w.now}
-		w.sendOnLink(e)
+		x.pending = taskRequest{to: a.To, msg: m, since: sh.now}
+		sh.net.sendOnLink(e)
 	default:
-		w.sendOnLink(e)
+		sh.net.sendOnLink(e)
 	}
 }
 
 // sendToPeer sends a message of a worker to another worker.
-func (w *world) sendToPeer(x *worker, a *sched.Action) {
-	to := w.workerByNumber(nil, a.To.ID)
+func (sh *nodeShells) sendToPeer(x *worker, a *sched.Action) {
+	to := sh.workerByNumber(nil, a.To.ID)
 	if to == nil || to.node.life != to.life || !to.node.alive {
 		return
 	}
-	e := w.workerEnvelope(x, to.node.daemonID, &a.Msg)
+	e := sh.net.workerEnvelope(x, to.node.daemonID, &a.Msg)
 	e.slot = to.slot
-	w.sendOnLink(e)
+	sh.net.sendOnLink(e)
 }
 
 // runDue is called when a task has run for its duration.
-func (w *world) runDue(a alarm) {
-	r := &w.runs.slab[a.run]
-	if p := w.hostOf(r.worker).p; p.resumes > w.now {
-		w.postpone(a, p.resumes)
+func (sh *nodeShells) runDue(a alarm) {
+	r := &sh.runs.slab[a.run]
+	if p := sh.hosts.hostOf(r.worker).p; p.resumes > sh.now {
+		sh.hosts.postpone(a, p.resumes)
 		return
 	}
-	w.halt(r)
+	sh.halt(r)
 	o := sched.Done
-	if w.chance(Fail, failIn) {
+	if sh.draws.chance(Fail, failIn) {
 		o = sched.Failed
 	}
-	w.finish(a.run, o)
+	sh.finish(a.run, o)
 }
 
 // reportEnded informs a worker that its run has ended. The end of a stopped run arrives
 // as a message.
-func (w *world) reportEnded(at sched.Addr, m *sched.Message) {
-	h := w.hostOf(at)
+func (sh *nodeShells) reportEnded(at sched.Addr, m *sched.Message) {
+	h := sh.hosts.hostOf(at)
 	switch m.Outcome {
 	case sched.Killed:
-		e := w.newEnvelope(h.p.daemonID, h.p.daemonID, m)
+		e := sh.net.newEnvelope(h.p.daemonID, h.p.daemonID, m)
 		e.slot = h.worker.slot
-		w.sendOnLink(e)
+		sh.net.sendOnLink(e)
 		return
 	case sched.Done:
-		w.check.ran[m.AttemptID()] = true
+		sh.check.ran[m.AttemptID()] = true
 	default:
 		m.Reason = "exit status 1"
 	}
-	w.stepCore(h, sched.Addr{}, m)
+	sh.hosts.stepCore(h, sched.Addr{}, m)
 }
 
 // dropKept drops a report that its frontend has on its disk.

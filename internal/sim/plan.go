@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -19,11 +20,23 @@ const (
 	maxKept     = 3                // messages of a link that outlive their sender, exclusive
 )
 
-// logf writes a line to the log of faults.
-func (w *world) logf(format string, args ...any) {
-	if w.faults.Log != nil {
-		fmt.Fprintf(w.faults.Log, "%10s  %s\n", seconds(w.now), fmt.Sprintf(format, args...))
-	}
+// faultPlan makes the faults happen, each to a component.
+type faultPlan struct {
+	*cluster
+	faults         *Faults
+	draws          *draws
+	net            *network
+	check          *checker
+	heartbeats     *heartbeats
+	publisher      *publisher
+	nodeShells     *nodeShells
+	masterShells   *masterShells
+	frontendShells *frontendShells
+
+	random    *rand.Rand // draws the current fault
+	planned   int        // number of the current fault
+	happened  []int      // numbers of the faults that happened
+	tornAfter int        // records after which a frontend crashes within its next step; -1: none does
 }
 
 // fault is something that can happen to a daemon, with its relative frequency.
@@ -33,37 +46,37 @@ type fault struct {
 	happen func()
 }
 
-// planFaults makes one fault happen after another. A fault depends on the seed and its
+// start makes one fault happen after another. A fault depends on the seed and its
 // own number alone, so that leaving one out does not change the others.
-func (w *world) planFaults() {
+func (fp *faultPlan) start() {
 	var deck []fault
 	for _, f := range []fault{
-		{CrashNode, 3, w.crashNode}, {CrashMaster, 2, w.crashMaster}, {CrashFrontend, 2, w.crashFrontend}, {CrashFrontend, 2, w.armCrashInStep},
-		{Pause, 4, w.pauseDaemon}, {Partition, 4, w.partition}, {Suspect, 6, w.suspect}, {Cancel, 2, w.cancelJob},
+		{CrashNode, 3, fp.crashNode}, {CrashMaster, 2, fp.crashMaster}, {CrashFrontend, 2, fp.crashFrontend}, {CrashFrontend, 2, fp.armCrashInStep},
+		{Pause, 4, fp.pauseDaemon}, {Partition, 4, fp.partition}, {Suspect, 6, fp.suspect}, {Cancel, 2, fp.cancelJob},
 	} {
 		deck = append(deck, slices.Repeat([]fault{f}, f.weight)...)
 	}
 	var next func()
 	next = func() {
-		if w.now >= w.faults.Until {
-			w.heal()
+		if fp.now >= fp.faults.Until {
+			fp.heal()
 			return
 		}
-		w.planned++
-		w.plan = sched.Rand(w.faults.Seed, planStream+uint64(w.planned)) //nolint:gosec // a count
-		f, wait := deck[w.plan.IntN(len(deck))], drawSpan(w.plan, 2*faultEvery)
-		if w.faults.Kinds.Has(f.kind) && (w.faults.Only == nil || slices.Contains(w.faults.Only, w.planned)) {
+		fp.planned++
+		fp.random = sched.Rand(fp.faults.Seed, planStream+uint64(fp.planned)) //nolint:gosec // a count
+		f, wait := deck[fp.random.IntN(len(deck))], drawSpan(fp.random, 2*faultEvery)
+		if fp.faults.Kinds.Has(f.kind) && (fp.faults.Only == nil || slices.Contains(fp.faults.Only, fp.planned)) {
 			f.happen()
 		}
-		w.callAt(w.now+wait, next)
+		fp.callAt(fp.now+wait, next)
 	}
 	next()
 }
 
-// logFaultf records that the current fault happens.
-func (w *world) logFaultf(format string, args ...any) {
-	w.happened = append(w.happened, w.planned)
-	w.logf("#%-3d %s", w.planned, fmt.Sprintf(format, args...))
+// logf records that the current fault happens.
+func (fp *faultPlan) logf(format string, args ...any) {
+	fp.happened = append(fp.happened, fp.planned)
+	fp.cluster.logf("#%-3d %s", fp.planned, fmt.Sprintf(format, args...))
 }
 
 // The streams of random numbers, by their use.
@@ -75,128 +88,157 @@ const (
 
 // heal ends the faults in progress. Daemons that are down start again when their time
 // comes.
-func (w *world) heal() {
-	w.healed = true
-	w.tornAfter = -1
-	clear(w.cuts)
-	w.logf("the faults are over")
+func (fp *faultPlan) heal() {
+	fp.draws.healed = true
+	fp.tornAfter = -1
+	fp.net.heal()
+	fp.cluster.logf("the faults are over")
 }
 
 // pick draws a daemon of a role.
-func (w *world) pick(r sched.Role) int {
+func (fp *faultPlan) pick(r sched.Role) int {
 	switch r {
 	case sched.Distributor:
-		return w.plan.IntN(len(w.frontends))
+		return fp.random.IntN(len(fp.frontends))
 	case sched.Master:
-		return w.plan.IntN(len(w.masters))
+		return fp.random.IntN(len(fp.masters))
 	default:
-		return w.plan.IntN(len(w.nodes))
+		return fp.random.IntN(len(fp.nodes))
 	}
 }
 
 // pickAny draws a daemon of any role.
-func (w *world) pickAny() daemonID {
-	r := [...]sched.Role{sched.Distributor, sched.Master, sched.Worker}[w.plan.IntN(3)]
-	return daemonID{r, w.pick(r)}
+func (fp *faultPlan) pickAny() daemonID {
+	r := [...]sched.Role{sched.Distributor, sched.Master, sched.Worker}[fp.random.IntN(3)]
+	return daemonID{r, fp.pick(r)}
 }
 
-func (w *world) crashNode() {
-	i, down := w.pick(sched.Worker), drawSpan(w.plan, downAtMost)
-	if n := w.nodes[i]; n.alive {
-		w.logFaultf("%s dies and restarts after %s", n.daemonID, seconds(down))
-		w.killNode(i, w.plan.IntN(maxKept))
-		w.callAt(w.now+down, func() { w.startNode(i) })
+func (fp *faultPlan) crashNode() {
+	i, down := fp.pick(sched.Worker), drawSpan(fp.random, downAtMost)
+	if n := fp.nodes[i]; n.alive {
+		fp.logf("%s dies and restarts after %s", n.daemonID, seconds(down))
+		fp.nodeShells.kill(i, fp.random.IntN(maxKept))
+		fp.callAt(fp.now+down, func() { fp.nodeShells.start(i) })
 	}
 }
 
-func (w *world) crashMaster() {
-	g, down := w.pick(sched.Master), drawSpan(w.plan, downAtMost+masterLost)
-	if m := w.masters[g]; m.alive {
-		w.logFaultf("%s dies and restarts after %s", m.daemonID, seconds(down))
-		w.killMaster(g, w.plan.IntN(maxKept))
-		w.callAt(w.now+down, func() { w.startMaster(g) })
+func (fp *faultPlan) crashMaster() {
+	g, down := fp.pick(sched.Master), drawSpan(fp.random, downAtMost+masterLost)
+	if m := fp.masters[g]; m.alive {
+		fp.logf("%s dies and restarts after %s", m.daemonID, seconds(down))
+		fp.masterShells.kill(g, fp.random.IntN(maxKept))
+		fp.callAt(fp.now+down, func() { fp.masterShells.start(g) })
 	}
 }
 
-func (w *world) crashFrontend() {
-	i, down := w.pick(sched.Distributor), drawSpan(w.plan, downAtMost)
-	if f := w.frontends[i]; f.alive {
-		w.logFaultf("%s dies and restarts after %s", f.daemonID, seconds(down))
-		w.killFrontend(i, w.plan.IntN(maxKept), w.plan.IntN(maxUnsynced))
-		w.callAt(w.now+down, func() { w.startFrontend(i) })
+func (fp *faultPlan) crashFrontend() {
+	i, down := fp.pick(sched.Distributor), drawSpan(fp.random, downAtMost)
+	if f := fp.frontends[i]; f.alive {
+		fp.logf("%s dies and restarts after %s", f.daemonID, seconds(down))
+		fp.frontendShells.kill(i, fp.random.IntN(maxKept), fp.random.IntN(maxUnsynced))
+		fp.callAt(fp.now+down, func() { fp.frontendShells.start(i) })
 	}
 }
 
 // armCrashInStep makes a frontend die within one of its next steps.
-func (w *world) armCrashInStep() {
-	w.tornAfter = w.plan.IntN(maxTorn)
-	w.logFaultf("the next frontend to write more than %d records in a step dies within that step", w.tornAfter)
+func (fp *faultPlan) armCrashInStep() {
+	fp.tornAfter = fp.random.IntN(maxTorn)
+	fp.logf("the next frontend to write more than %d records in a step dies within that step", fp.tornAfter)
 }
 
-func (w *world) pauseDaemon() {
-	p, d := w.process(w.pickAny()), drawSpan(w.plan, pauseAtMost)
-	if p.alive && p.resumes <= w.now {
-		w.logFaultf("%s is paused for %s", p.daemonID, seconds(d))
-		p.resumes = w.now + d
+func (fp *faultPlan) pauseDaemon() {
+	p, d := fp.process(fp.pickAny()), drawSpan(fp.random, pauseAtMost)
+	if p.alive && p.resumes <= fp.now {
+		fp.logf("%s is paused for %s", p.daemonID, seconds(d))
+		p.resumes = fp.now + d
 	}
 }
 
-func (w *world) partition() {
-	a, b, d := w.pickAny(), w.pickAny(), drawSpan(w.plan, cutAtMost)
+func (fp *faultPlan) partition() {
+	a, b, d := fp.pickAny(), fp.pickAny(), drawSpan(fp.random, cutAtMost)
 	if a == b {
 		return
 	}
 	directions := "in both directions"
-	w.cuts[route{a, b}] = w.now + d
-	if w.plan.IntN(2) == 0 {
+	fp.net.cut(route{a, b}, fp.now+d)
+	if fp.random.IntN(2) == 0 {
 		directions = "in this direction"
 	} else {
-		w.cuts[route{b, a}] = w.now + d
+		fp.net.cut(route{b, a}, fp.now+d)
 	}
-	w.logFaultf("%s cannot reach %s for %s, %s", a, b, seconds(d), directions)
+	fp.logf("%s cannot reach %s for %s, %s", a, b, seconds(d), directions)
 }
 
 // suspect makes a daemon declare another one lost that may be alive.
-func (w *world) suspect() {
-	f, n, g := w.frontends[w.pick(sched.Distributor)], w.nodes[w.pick(sched.Worker)], w.pick(sched.Master)
-	choice := w.plan.IntN(4)
+func (fp *faultPlan) suspect() {
+	f, n, g := fp.frontends[fp.pick(sched.Distributor)], fp.nodes[fp.pick(sched.Worker)], fp.pick(sched.Master)
+	choice := fp.random.IntN(4)
 	switch {
 	case choice == 0:
-		w.logFaultf("%s declares %s lost", w.masters[n.group].daemonID, n.daemonID)
-		w.loseNode(n.id)
-	case w.cfg.Policy.SingleMaster():
-		w.suspectPeer(choice, f, n)
-	case choice == 1 && w.cfg.Policy.CrossGroup:
-		by := w.masters[w.pick(sched.Master)]
-		w.logFaultf("%s declares master %d lost", by.daemonID, g)
-		w.loseMaster(by, g)
+		fp.logf("%s declares %s lost", fp.masters[n.group].daemonID, n.daemonID)
+		fp.masterShells.loseNode(n.id)
+	case fp.cfg.Policy.SingleMaster():
+		fp.suspectPeer(choice, f, n)
+	case choice == 1 && fp.cfg.Policy.CrossGroup:
+		by := fp.masters[fp.pick(sched.Master)]
+		fp.logf("%s declares master %d lost", by.daemonID, g)
+		fp.heartbeats.loseMaster(by, g)
 	default:
-		w.logFaultf("%s declares master %d lost", f.daemonID, g)
-		w.loseMaster(f, g)
+		fp.logf("%s declares master %d lost", f.daemonID, g)
+		fp.heartbeats.loseMaster(f, g)
 	}
 }
 
-func (w *world) suspectPeer(choice int, f *daemon, n *node) {
+func (fp *faultPlan) suspectPeer(choice int, f *daemon, n *node) {
 	by := &f.process
-	if w.cfg.Policy.PeerAware && w.plan.IntN(2) == 0 {
-		by = &w.nodes[w.pick(sched.Worker)].process
+	if fp.cfg.Policy.PeerAware && fp.random.IntN(2) == 0 {
+		by = &fp.nodes[fp.pick(sched.Worker)].process
 	}
 	switch {
 	case choice == 1 && f.alive && n.alive:
-		w.logFaultf("%s declares %s lost and discovers it again", n.daemonID, f.daemonID)
-		w.suspectFrontend(n, f)
+		fp.logf("%s declares %s lost and discovers it again", n.daemonID, f.daemonID)
+		fp.nodeShells.suspectFrontend(n, f)
 	case by != &n.process && by.alive:
-		w.logFaultf("%s declares %s lost and discovers it again", by.daemonID, n.daemonID)
-		w.suspectNode(by, n)
+		fp.logf("%s declares %s lost and discovers it again", by.daemonID, n.daemonID)
+		fp.publisher.suspectNode(by, n)
 	}
 }
 
-func (w *world) cancelJob() {
-	if len(w.check.jobs) == 0 {
+func (fp *faultPlan) cancelJob() {
+	if len(fp.check.jobs) == 0 {
 		return
 	}
-	if j := w.check.jobs[w.plan.IntN(len(w.check.jobs))]; j.ended == 0 {
-		w.logFaultf("job %s is cancelled", j.id)
-		w.cancel(j)
+	if j := fp.check.jobs[fp.random.IntN(len(fp.check.jobs))]; j.ended == 0 {
+		fp.logf("job %s is cancelled", j.id)
+		fp.frontendShells.cancel(j)
 	}
+}
+
+// crashInStep ends a frontend within its step: the first tornAfter records are in its
+// journal, and none of its messages has been sent. It reports false if the step has too
+// few records.
+func (fp *faultPlan) crashInStep(f *daemon, out []sched.Action) bool {
+	if fp.tornAfter < 0 {
+		return false
+	}
+	records := 0
+	for i := range out {
+		if out[i].Kind == sched.Persist {
+			records++
+		}
+	}
+	if records <= fp.tornAfter {
+		return false
+	}
+	for i := range out {
+		if out[i].Kind == sched.Persist && fp.tornAfter > 0 {
+			fp.tornAfter--
+			fp.frontendShells.persistRecord(f.host.addr, &out[i].Msg)
+		}
+	}
+	fp.tornAfter = -1
+	fp.frontendShells.kill(f.id, 0, 0)
+	fp.cluster.logf("%s dies within a step, between two records", f.daemonID)
+	fp.callAt(fp.now+drawSpan(fp.random, downAtMost), func() { fp.frontendShells.start(f.id) })
+	return true
 }

@@ -2,34 +2,55 @@ package sim
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
+// registrations holds what a master knows of its nodes and their workers, and whose
+// payloads it keeps.
+type registrations struct {
+	members    []member // its workers, by number
+	registered map[int]registration
+	payloads   map[sched.JobID]bool
+}
+
+// member is a worker from its master's point of view.
+type member struct {
+	worker   *worker // nil: never registered
+	gone     bool
+	reserved bool // as the master last set it
+}
+
+// registration is a node from its master's point of view.
+type registration struct {
+	life      int
+	lastHeard sched.Time
+}
+
 // receiveSnapshot processes a node's snapshot at its master: the node registers, or the
 // master catches up on lost notices.
-func (w *world) receiveSnapshot(m *daemon, e *envelope) {
-	n := w.nodes[e.from.id]
+func (sh *masterShells) receiveSnapshot(m *daemon, e *envelope) {
+	n := sh.nodes[e.from.id]
 	known, ok := m.registered[n.id]
 	switch {
-	case !ok && !e.hello && !w.manual && !w.cfg.Policy.Sequenced:
+	case !ok && !e.hello && !sh.manual && !sh.cfg.Policy.Sequenced:
 		// The snapshot may be out of date, and without sequence numbers the master
 		// cannot tell. The node says hello instead.
 		if n.alive && n.life == e.fromLife {
-			w.after(&n.process, w.drawDelay(), func() { w.hello(n) })
+			sh.after(&n.process, sh.draws.drawDelay(), func() { sh.nodeShells.hello(n) })
 		}
 	case !ok:
-		w.register(m, n, e)
+		sh.register(m, n, e)
 	case known.life == e.fromLife:
-		m.registered[n.id] = registration{e.fromLife, w.now}
+		m.registered[n.id] = registration{e.fromLife, sh.now}
 		for k := range e.slots {
-			w.reportIdle(m, &e.slots[k])
+			sh.reportIdle(m, &e.slots[k])
 		}
 	case known.life < e.fromLife:
-		if w.loseNode(n.id); m.registered[n.id].life == 0 {
-			w.receiveSnapshot(m, e)
+		if sh.loseNode(n.id); m.registered[n.id].life == 0 {
+			sh.receiveSnapshot(m, e)
 		}
 	}
 }
 
 // reportIdle informs the core of a worker that is idle.
-func (w *world) reportIdle(m *daemon, s *slotState) {
+func (sh *masterShells) reportIdle(m *daemon, s *slotState) {
 	if s.running != nil || !m.hasWorker(s.worker) {
 		return
 	}
@@ -39,16 +60,16 @@ func (w *world) reportIdle(m *daemon, s *slotState) {
 			free.Kept = append(free.Kept, s.held[i].launch.AttemptID())
 		}
 	}
-	w.stepCore(m.host, sched.Addr{Role: sched.Worker, ID: s.worker.number}, &free)
+	sh.hosts.stepCore(m.host, sched.Addr{Role: sched.Worker, ID: s.worker.number}, &free)
 }
 
 // register adds a node's workers to the master's. Each gets a new number from the master
 // of a group; under a single master it keeps its number.
-func (w *world) register(m *daemon, n *node, e *envelope) {
-	m.registered[n.id] = registration{e.fromLife, w.now}
+func (sh *masterShells) register(m *daemon, n *node, e *envelope) {
+	m.registered[n.id] = registration{e.fromLife, sh.now}
 	for k := range e.slots {
 		s, x := &e.slots[k], e.slots[k].worker
-		if !w.cfg.Policy.SingleMaster() {
+		if !sh.cfg.Policy.SingleMaster() {
 			x.number = int32(len(m.members)) //nolint:gosec // workers are few
 		}
 		for int(x.number) >= len(m.members) {
@@ -64,52 +85,52 @@ func (w *world) register(m *daemon, n *node, e *envelope) {
 		if s.running != nil {
 			m.recordAttempt(&up, s.running)
 		}
-		w.stepCore(m.host, sched.Addr{}, &up)
+		sh.hosts.stepCore(m.host, sched.Addr{}, &up)
 		for i := range s.held {
 			held := again
 			m.recordAttempt(&held, &s.held[i].launch)
-			w.stepCore(m.host, sched.Addr{}, &held)
+			sh.hosts.stepCore(m.host, sched.Addr{}, &held)
 		}
 	}
-	w.publish(m)
+	sh.publisher.publish()
 }
 
 // recordAttempt adds the attempt of a launch to the registration of its worker. The
 // master keeps the payload from then on.
-func (d *daemon) recordAttempt(up, launch *sched.Message) {
+func (r *registrations) recordAttempt(up, launch *sched.Message) {
 	up.Job, up.First, up.Attempt = launch.Job, launch.First, launch.Attempt
 	up.Owner, up.Class, up.App, up.Estimate = launch.Owner, launch.Class, launch.App, launch.Estimate
-	d.payloads[launch.Job] = true
+	r.payloads[launch.Job] = true
 }
 
 // hasWorker reports whether a worker is registered with the master.
-func (d *daemon) hasWorker(x *worker) bool {
-	if x.number < 0 || int(x.number) >= len(d.members) {
+func (r *registrations) hasWorker(x *worker) bool {
+	if x.number < 0 || int(x.number) >= len(r.members) {
 		return false
 	}
-	known := &d.members[x.number]
+	known := &r.members[x.number]
 	return known.worker == x && !known.gone
 }
 
 // loseNode makes the master of a node declare it lost, whether or not it is.
-func (w *world) loseNode(i int) {
-	m := w.masters[w.nodes[i].group]
+func (sh *masterShells) loseNode(i int) {
+	m := sh.masters[sh.nodes[i].group]
 	if _, known := m.registered[i]; !known || !m.alive {
 		return
 	}
-	if w.recoveryDefect(m) {
-		w.after(&m.process, sched.Second, func() { w.loseNode(i) })
+	if sh.recoveryDefect(m) {
+		sh.after(&m.process, sched.Second, func() { sh.loseNode(i) })
 		return
 	}
 	delete(m.registered, i)
-	if !w.manual && !w.cfg.Policy.Sequenced { // sequenced launches may arrive late, since they name the state they were made for
-		w.dropQueued(route{m.daemonID, w.nodes[i].daemonID}, func(*envelope) bool { return true })
+	if !sh.manual && !sh.cfg.Policy.Sequenced { // sequenced launches may arrive late, since they name the state they were made for
+		sh.net.dropQueued(route{m.daemonID, sh.nodes[i].daemonID}, func(*envelope) bool { return true })
 	}
 	for id := range m.members {
 		if x := &m.members[id]; x.worker != nil && x.worker.node.id == i && !x.gone {
 			x.gone = true
-			w.stepCore(m.host, sched.Addr{}, &sched.Message{Kind: sched.WorkerLost, Peer: sched.Addr{Role: sched.Worker, ID: int32(id)}, Reason: "its node was lost"}) //nolint:gosec // workers are few
+			sh.hosts.stepCore(m.host, sched.Addr{}, &sched.Message{Kind: sched.WorkerLost, Peer: sched.Addr{Role: sched.Worker, ID: int32(id)}, Reason: "its node was lost"}) //nolint:gosec // workers are few
 		}
 	}
-	w.publish(m)
+	sh.publisher.publish()
 }

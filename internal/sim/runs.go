@@ -74,7 +74,7 @@ func (t *runTable) remove(i int32) {
 }
 
 func (e *engine) start(self sched.Addr, m *sched.Message) {
-	if e.world != nil && !e.world.checkStart(self, m) {
+	if e.world != nil && !e.world.admits(self, m) {
 		return
 	}
 	job := e.jobIndex[m.Job]
@@ -149,7 +149,7 @@ func (e *engine) end(a alarm) {
 		return
 	}
 	if e.world != nil {
-		e.world.runDue(a)
+		e.world.nodeShells.runDue(a)
 		return
 	}
 	e.halt(r)
@@ -163,7 +163,7 @@ func (e *engine) finish(i int32, o sched.Outcome) {
 	e.observe(&m, m.First, "ended", worker)
 	e.runs.remove(i)
 	if e.world != nil {
-		e.world.reportEnded(worker, &m)
+		e.world.nodeShells.reportEnded(worker, &m)
 		return
 	}
 	e.deliver(sched.Addr{}, worker, &m)

@@ -46,8 +46,8 @@ func playScript(cfg Config, text string) (string, error) {
 		}
 		err := s.run(strings.Fields(command))
 		if err == nil {
-			b.WriteString(s.plain(s.formatHistory(s.printed)))
-			s.printed = len(s.history)
+			b.WriteString(s.plain(s.history.format(s.printed)))
+			s.printed = len(s.history.steps)
 			err = s.check.err
 		}
 		if err != nil {
@@ -100,16 +100,16 @@ func (s *script) run(words []string) error {
 		return s.lose(words)
 	case verb == "repeat" && len(words) == 1:
 		n, err := strconv.Atoi(words[0])
-		for _, l := range slices.Clone(s.links) {
-			s.repeat(l, n)
+		for _, l := range slices.Clone(s.net.links) {
+			s.net.repeat(l, n)
 		}
 		return err
 	case verb == "drop":
-		s.notices = nil
+		s.net.notices = nil
 	case verb == "snapshot":
 		s.sendSnapshots()
 	case verb == "cancel" && len(words) == 1 && s.named[words[0]] != nil:
-		s.cancel(s.named[words[0]])
+		s.frontendShells.cancel(s.named[words[0]])
 	case verb == "rest":
 		s.rest()
 	default:
@@ -128,7 +128,7 @@ func each(words []string, f func(string) error) error {
 }
 
 func (s *script) begin(words []string) error {
-	cfg, f := s.cfg, Faults{}
+	cfg, f := s.cfg, Faults{manual: true}
 	for _, w := range words {
 		key, value, _ := strings.Cut(w, "=")
 		var err error
@@ -151,7 +151,6 @@ func (s *script) begin(words []string) error {
 		}
 	}
 	s.world = newWorld(nil, cfg, f)
-	s.manual = true
 	s.startDaemons()
 	return nil
 }
@@ -179,7 +178,7 @@ func (s *script) submission(words []string) error {
 	s.addJob(Job{Durations: slices.Repeat([]int64{int64(forever)}, tasks)})
 	s.arrivals = len(s.work)
 	s.names = append(s.names, words[1])
-	s.acceptJob(f, m)
+	s.frontendShells.acceptJob(f, m)
 	s.named[words[1]] = s.check.byID[m.Job]
 	return nil
 }
@@ -228,9 +227,9 @@ func (s *script) daemon(verb, what, which string) error {
 		count       int
 		start, kill func(int)
 	}{
-		"node":        {len(s.nodes), s.startNode, func(i int) { s.killNode(i, 0) }},
-		"master":      {len(s.masters), s.startMaster, func(i int) { s.killMaster(i, 0) }},
-		"distributor": {len(s.frontends), s.startFrontend, func(i int) { s.killFrontend(i, 0, 0) }},
+		"node":        {len(s.nodes), s.nodeShells.start, func(i int) { s.nodeShells.kill(i, 0) }},
+		"master":      {len(s.masters), s.masterShells.start, func(i int) { s.masterShells.kill(i, 0) }},
+		"distributor": {len(s.frontends), s.frontendShells.start, func(i int) { s.frontendShells.kill(i, 0, 0) }},
 	}
 	i, err := number(which, all[what].count)
 	if err != nil {
@@ -249,7 +248,7 @@ func (s *script) lose(words []string) error {
 	case len(words) == 2 && words[0] == "node":
 		i, err := number(words[1], len(s.nodes))
 		if err == nil {
-			s.loseNode(i)
+			s.masterShells.loseNode(i)
 		}
 		return err
 	case len(words) == 4 && words[0] == "master":
@@ -259,7 +258,7 @@ func (s *script) lose(words []string) error {
 		}
 		f, err := number(words[3], len(s.frontends))
 		if err == nil {
-			s.loseMaster(s.frontends[f], g)
+			s.heartbeats.loseMaster(s.frontends[f], g)
 		}
 		return err
 	}
