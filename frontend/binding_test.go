@@ -57,7 +57,7 @@ func lateBinding(t *testing.T, spec string) {
 		t.Errorf("launched %s at slot %d", sched.Describe(&l.Msg), l.To.Slot)
 	}
 	if l.JobName != "job" || l.User != "ann" || l.OwnerAddress != f.InternalAddr() || l.SchedulerAddress != f.Addr() || l.TaskID(0, 0) != "task-a" || l.Payload(0).Sleep != time.Hour {
-		t.Errorf("the cargo is %+v", l.Extra)
+		t.Errorf("the payload is %+v", l.Extra)
 	}
 	if l := &launches[1]; l.To.Slot != 0 || l.Msg.First != 1 || l.TaskID(1, 0) != "task-b" || l.Payload(0).Sleep != time.Hour+1 {
 		t.Errorf("launched %s with %+v", sched.Describe(&l.Msg), l.Extra)

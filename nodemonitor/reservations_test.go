@@ -14,7 +14,7 @@ import (
 )
 
 // TestLateBinding: a reservation becomes a request, the answer's task runs with
-// its cargo, and the next reservation is served; "none" is an answer too. So under
+// its payload, and the next reservation is served; "none" is an answer too. So under
 // every policy whose workers ask.
 func TestLateBinding(t *testing.T) {
 	for _, policy := range []string{"sparrow", "hawk", "eagle", "peacock"} {
