@@ -151,7 +151,9 @@ func TestRollAfterARestart(t *testing.T) {
 	if r, err := m.client.Membership(t.Context(), former.Incarnation, former.Version, time.Millisecond); err != nil || time.Since(began) < cfg.LostAfter && !(r.Incarnation == 77 && r.Version == 5) {
 		t.Errorf("at first it was answered %+v, %v", r, err)
 	}
-	daemontest.Node(t, "a", m.Addr()).Register(wire.Hello{Epoch: 3, Slots: []wire.Slot{{Number: 5}}})
+	a, slots := daemontest.Node(t, "a", m.Addr()), []wire.Slot{{Number: 5}}
+	a.Register(wire.Hello{Epoch: 3, Slots: slots})
+	alive(t, a, func() []wire.Slot { return slots }) // it must not be lost before the master answers
 	if r := m.membership(former); len(r.Nodes) != 1 || time.Since(began) < cfg.LostAfter {
 		t.Errorf("after %v it was answered %+v", time.Since(began), r)
 	}
