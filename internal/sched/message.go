@@ -10,9 +10,9 @@ const (
 
 	// Shell to distributor.
 
-	// Submit: a job arrived. Job, Key, App, Class, Estimate, Count, Retries, Marks.
-	// Resent marks a job read back from the journal: it is placed only after the
-	// Restored that ends the reading.
+	// Submit: a job arrived. Job, Key, App, Class, Estimate, Count, Retries, Marks,
+	// Attempt (the number of its tasks' first attempts, 0: 1). Resent marks a job read
+	// back from the journal: it is placed only after the Restored that ends the reading.
 	Submit
 	// Cancel: the application no longer wants the job, or, with a Count, so many of
 	// its unfinished tasks, the last ones. Job, Count, Reason.
@@ -32,8 +32,9 @@ const (
 	// Placed: tasks were sent to a group. Job, First, Count, Attempt, Peer, Marks
 	// (Moved alone counts).
 	Placed
-	// NewAttempt: a task must be tried again. Job, First, Attempt, Losses,
-	// Outcome (of the attempt before: Lost, Failed or Yielded), Reason.
+	// NewAttempt: a task must be tried again, or each of Count tasks (0: one). Job,
+	// First, Count, Attempt, Losses, Outcome (of the attempt before: Lost, Failed or
+	// Yielded), Reason.
 	NewAttempt
 	// TaskEnded: the result of a task was accepted. Job, First, Attempt,
 	// Outcome, Reason.
@@ -59,12 +60,16 @@ const (
 	Serves
 	// Returned: the group hands back these tasks, which were never launched: no
 	// worker of it serves the application, its queue is full (Full), or the group of
-	// the master Peer has a spare worker for them. Job, First, Count, Attempt.
+	// the master Peer has a spare worker for them. With Resent, an earlier incarnation of
+	// the master, or of their owner, may have launched them, so they need new attempts.
+	// Job, First, Count, Attempt.
 	Returned
 	// AttemptLost: the worker of an attempt is lost. Job, First, Attempt, Reason.
 	AttemptLost
-	// Holding: a worker registered while it runs this attempt; a distributor
-	// that no longer wants it answers Drop. Job, First, Attempt.
+	// Holding: a worker registered while it runs this attempt, or the master has these
+	// tasks queued or running for a frontend that registered as a new process (OwnerUp); a
+	// distributor that no longer wants them answers Drop. Job, First, Count (0: one),
+	// Attempt. One without a job ends the answer to OwnerUp.
 	Holding
 
 	// Master to worker.
@@ -191,6 +196,19 @@ const (
 	// queue of that class. As a record: the class has changed.
 	Reclass
 
+	// Messages that say who holds what after a restart.
+
+	// OwnerUp (shell to master): a frontend registered as a new process. Owner. It is
+	// answered by Holding for all that the master has of that owner.
+	OwnerUp
+	// Held (worker or shell to distributor): the distributor's attempts that the worker
+	// runs, has queued, or keeps the result of. Kept. From the shell, Peer is the worker,
+	// or zero for attempts that no worker has any more.
+	Held
+	// ResultsKept (shell to master): results of a worker that are not acknowledged yet
+	// some seconds after their end. Peer, Kept.
+	ResultsKept
+
 	numKinds
 )
 
@@ -203,7 +221,7 @@ type Message struct {
 	Class    Class
 	Outcome  Outcome
 	Head     bool  // Tasks: serve before the rest of the class
-	Resent   bool  // Tasks, Submit: may be known already; Members: reservations may have been dropped
+	Resent   bool  // Tasks, Submit, Returned: may be known already; Members: reservations may have been dropped
 	Reserved bool  // WorkerUp, SetReserved, Spare: short tasks only
 	Fixed    bool  // WorkerUp: Reserved was chosen by the slot's owner
 	Full     bool  // Returned: worth another try later
@@ -212,7 +230,7 @@ type Message struct {
 	Marks    Marks // Submit, Tasks, Placed
 
 	First   int32 // first task of the range, or the one task
-	Count   int32 // tasks in the range
+	Count   int32 // tasks in the range; NewAttempt, Holding: 0 is one
 	Total   int32 // Tasks: of the whole job, in all groups; 0: not stated
 	Attempt int32 // from 1
 
@@ -230,7 +248,7 @@ type Message struct {
 	Node   string      // WorkerUp: the node's id
 	Reason string      // in words a user can read
 	Serves []string    // applications served, "" for the built-in backends; sorted
-	Kept   []AttemptID // WorkerUp: ended there; Idle: suspended there; Preempt: to be suspended
+	Kept   []AttemptID // WorkerUp, ResultsKept: ended there; Idle: suspended there; Preempt: to be suspended; Held: held there
 
 	More *More // sent by some policies only, else nil; shared and never changed
 }

@@ -68,7 +68,13 @@ type DistributorConfig struct {
 	Self   Addr
 	Seed   uint64 // of the run; a job's draws come from it and the job's key
 	Params Params
+	// FirstAttempt is the first number that this life of the distributor gives to
+	// attempts; 0 is 1. An earlier life numbered below it (docs/adr/0017-attempt-identity.md).
+	FirstAttempt int32
 }
+
+// AttemptsPerLife is how many numbers of attempts one life of a distributor has.
+const AttemptsPerLife int32 = 10_000
 
 // MasterConfig configures a master.
 type MasterConfig struct {

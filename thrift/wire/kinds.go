@@ -54,6 +54,9 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.Ended:        77,
 	sched.Timeout:      78,
 	sched.Members:      79,
+	sched.OwnerUp:      80,
+	sched.Held:         81,
+	sched.ResultsKept:  82,
 }
 
 // firstOwn is the first number that only a shell passes to its own core.
