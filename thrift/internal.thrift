@@ -157,6 +157,10 @@ struct TMessage {
   61: optional i32 exitStatus = 0
   // Launch: tasks of other applications wait that are as urgent as this one.
   62: optional bool contended = false
+  // Report: the number of this result among those of the node's process. Its
+  // acknowledgement repeats it, so that a late one applies to no later result of the
+  // same attempt. 0: the node numbers none.
+  63: optional i64 resultNumber = 0
 }
 
 /*
@@ -174,6 +178,9 @@ struct TBatch {
   7: list<TMessage> messages
   // Reports that the sender has put into its journal.
   8: optional list<TAttempt> acknowledged
+  // The numbers of those reports, in the same order; left out by a sender that
+  // does not repeat them.
+  9: optional list<i64> resultNumbers
 }
 
 // problem is empty when the batch was accepted.
@@ -189,6 +196,9 @@ struct TReportsReply {
   1: i64 incarnation
   2: list<TAttempt> acknowledged
   3: list<TJobId> unknown
+  // Who answers. Another daemon may serve at the address by now, and jobs that are
+  // unknown to it are none of its business.
+  4: optional string sender = ""
 }
 
 // An attempt that a slot holds beside the one that runs in it: suspended, or
@@ -232,6 +242,8 @@ struct TSlot {
   // run, suspensions left out.
   18: optional i64 estimateNanos = 0
   19: optional i64 ranNanos = 0
+  // Results kept here beyond those that kept lists.
+  20: optional i32 keptMore = 0
 }
 
 // A daemon introduces itself. slots, serves, memory and host count for nodes.

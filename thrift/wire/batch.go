@@ -24,6 +24,9 @@ type Batch struct {
 	Items []Item
 	// Acknowledged are reports that the sender, a frontend, has journaled.
 	Acknowledged []sched.AttemptID
+	// ResultNumbers are the numbers of those reports, in the same order; none from a
+	// frontend of an earlier version.
+	ResultNumbers []int64
 }
 
 // Item is one message of a batch.
@@ -58,6 +61,9 @@ type Extra struct {
 	Finished time.Time
 	Tail     []byte // the end of a failed process's stderr
 	Exit     int    // status of a process, 128 + n after signal n
+	// ResultNumber is the number of the result among those of the node's process; its
+	// acknowledgement repeats it. 0 from a node of an earlier version.
+	ResultNumber int64
 }
 
 // Payload returns the payload of the i-th task of the range.

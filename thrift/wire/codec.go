@@ -68,7 +68,7 @@ func (c *Codec) batchTo(b *Batch) (*peer.TBatch, error) {
 	t := &peer.TBatch{
 		Sender: refTo(b.Sender.Daemon()), Receiver: refTo(b.Receiver.Daemon()), Address: b.Address,
 		Incarnation: b.Incarnation, Epoch: bits(b.Epoch), Sequence: bits(b.Sequence),
-		Messages: make([]*peer.TMessage, len(b.Items)), Acknowledged: attemptsTo(b.Acknowledged),
+		Messages: make([]*peer.TMessage, len(b.Items)), Acknowledged: attemptsTo(b.Acknowledged), ResultNumbers: b.ResultNumbers,
 	}
 	now := c.now()
 	room := make([]peer.TMessage, len(b.Items))
@@ -107,7 +107,7 @@ func (c *Codec) batchFrom(t *peer.TBatch) (*Batch, error) {
 	b := &Batch{
 		Sender: sender.Daemon(), Receiver: receiver.Daemon(), Address: t.Address,
 		Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence),
-		Items: make([]Item, len(t.Messages)), Acknowledged: attemptsFrom(t.Acknowledged),
+		Items: make([]Item, len(t.Messages)), Acknowledged: attemptsFrom(t.Acknowledged), ResultNumbers: t.ResultNumbers,
 	}
 	now := c.now()
 	for i, m := range t.Messages {

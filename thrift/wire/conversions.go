@@ -650,6 +650,7 @@ func reportsReplyTo(v ReportsReply) *peer.TReportsReply {
 		Incarnation:  v.Incarnation,
 		Acknowledged: mapped(v.Acknowledged, attemptTo),
 		Unknown:      mapped(v.Unknown, jobIDTo),
+		Sender:       v.Sender,
 	}
 }
 
@@ -661,6 +662,7 @@ func reportsReplyFrom(t *peer.TReportsReply) (v ReportsReply) {
 		Incarnation:  t.Incarnation,
 		Acknowledged: mapped(t.Acknowledged, attemptFrom),
 		Unknown:      mapped(t.Unknown, jobIDFrom),
+		Sender:       t.Sender,
 	}
 }
 

@@ -59,6 +59,7 @@ type Slot struct {
 	Fixed    bool              // its owner chose Reserved
 	Serves   []string          // nil: as the node
 	Kept     []sched.AttemptID // ended here, not acknowledged by their frontend yet
+	KeptMore int32             // of those, how many Kept leaves out
 	Held     []Held            // beside the running attempt
 	Number   int32             // of the worker in the cluster, plus one; 0 for none yet
 }
@@ -99,7 +100,7 @@ func slotTo(s Slot) *peer.TSlot {
 		Task: s.Running.Task, Attempt: s.Running.Attempt, JobClass: int8(s.Class), App: s.App, // a class is below 2
 		Owner: refTo(s.Owner), OwnerAddress: s.OwnerAddress, JobName: s.JobName,
 		Reserved: s.Reserved, Fixed: s.Fixed, Serves: s.Serves, Kept: attemptsTo(s.Kept),
-		Held: heldTo(s.Held), Number: s.Number, EstimateNanos: int64(s.Estimate), RanNanos: int64(s.Ran),
+		Held: heldTo(s.Held), Number: s.Number, KeptMore: s.KeptMore, EstimateNanos: int64(s.Estimate), RanNanos: int64(s.Ran),
 	}
 }
 
@@ -112,6 +113,8 @@ func slotFrom(t *peer.TSlot) (Slot, error) {
 		return Slot{}, fmt.Errorf("its class %d does not exist", t.JobClass)
 	case t.Number < 0 || t.Number > sched.MaxID+1:
 		return Slot{}, fmt.Errorf("its number %d is out of range", t.Number)
+	case t.KeptMore < 0:
+		return Slot{}, fmt.Errorf("the number %d of results beyond those it lists is below zero", t.KeptMore)
 	case t.EstimateNanos < 0 || t.RanNanos < 0:
 		return Slot{}, fmt.Errorf("its estimate %d or the time it has run, %d, is below zero", t.EstimateNanos, t.RanNanos)
 	case t.Slot < 0 || t.Task < 0 || t.Task >= api.MaxTasks || t.Attempt < 0:
@@ -126,7 +129,7 @@ func slotFrom(t *peer.TSlot) (Slot, error) {
 		Running: sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
 		Class:   sched.Class(t.JobClass), App: t.App, Owner: owner, OwnerAddress: t.OwnerAddress, JobName: t.JobName,
 		Reserved: t.Reserved, Fixed: t.Fixed, Serves: t.Serves, Kept: attemptsFrom(t.Kept),
-		Held: held, Number: t.Number, Estimate: sched.Time(t.EstimateNanos), Ran: sched.Time(t.RanNanos),
+		Held: held, Number: t.Number, KeptMore: t.KeptMore, Estimate: sched.Time(t.EstimateNanos), Ran: sched.Time(t.RanNanos),
 	}, nil
 }
 

@@ -34,6 +34,7 @@ type ReportsReply struct {
 	Incarnation  int64
 	Acknowledged []sched.AttemptID
 	Unknown      []sched.JobID // jobs unknown here: their reports are to be dropped, their attempts killed
+	Sender       string        // name of the frontend that answers; "" from one of an earlier version
 }
 
 // Registrar receives registrations and heartbeats; a master is one.

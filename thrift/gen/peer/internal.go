@@ -2655,6 +2655,7 @@ func (p *TMore) String() string {
 //   - User
 //   - ExitStatus
 //   - Contended
+//   - ResultNumber
 type TMessage struct {
 	Kind          int8        `thrift:"kind,1" db:"kind" json:"kind"`
 	FromSlot      int32       `thrift:"fromSlot,2" db:"fromSlot" json:"fromSlot"`
@@ -2706,6 +2707,7 @@ type TMessage struct {
 	User             string                   `thrift:"user,60" db:"user" json:"user"`
 	ExitStatus       int32                    `thrift:"exitStatus,61" db:"exitStatus" json:"exitStatus"`
 	Contended        bool                     `thrift:"contended,62" db:"contended" json:"contended"`
+	ResultNumber     int64                    `thrift:"resultNumber,63" db:"resultNumber" json:"resultNumber"`
 }
 
 func NewTMessage() *TMessage {
@@ -3017,6 +3019,12 @@ var TMessage_Contended_DEFAULT bool = false
 func (p *TMessage) GetContended() bool {
 	return p.Contended
 }
+
+var TMessage_ResultNumber_DEFAULT int64 = 0
+
+func (p *TMessage) GetResultNumber() int64 {
+	return p.ResultNumber
+}
 func (p *TMessage) IsSetFromSlot() bool {
 	return p.FromSlot != TMessage_FromSlot_DEFAULT
 }
@@ -3207,6 +3215,10 @@ func (p *TMessage) IsSetExitStatus() bool {
 
 func (p *TMessage) IsSetContended() bool {
 	return p.Contended != TMessage_Contended_DEFAULT
+}
+
+func (p *TMessage) IsSetResultNumber() bool {
+	return p.ResultNumber != TMessage_ResultNumber_DEFAULT
 }
 
 func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -3706,6 +3718,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 62:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField62(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 63:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField63(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -4216,6 +4238,15 @@ func (p *TMessage) ReadField62(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField63(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 63: ", err)
+	} else {
+		p.ResultNumber = v
+	}
+	return nil
+}
+
 func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMessage"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -4366,6 +4397,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField62(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField63(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5143,6 +5177,21 @@ func (p *TMessage) writeField62(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField63(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetResultNumber() {
+		if err := oprot.WriteFieldBegin(ctx, "resultNumber", thrift.I64, 63); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 63:resultNumber: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.ResultNumber)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.resultNumber (63) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 63:resultNumber: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -5320,6 +5369,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 	if p.Contended != other.Contended {
 		return false
 	}
+	if p.ResultNumber != other.ResultNumber {
+		return false
+	}
 	return true
 }
 
@@ -5339,15 +5391,17 @@ func (p *TMessage) String() string {
 //   - Sequence
 //   - Messages
 //   - Acknowledged
+//   - ResultNumbers
 type TBatch struct {
-	Sender       *TRef       `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
-	Receiver     *TRef       `thrift:"receiver,2" db:"receiver" json:"receiver,omitempty"`
-	Address      string      `thrift:"address,3" db:"address" json:"address"`
-	Incarnation  int64       `thrift:"incarnation,4" db:"incarnation" json:"incarnation"`
-	Epoch        int64       `thrift:"epoch,5" db:"epoch" json:"epoch"`
-	Sequence     int64       `thrift:"sequence,6" db:"sequence" json:"sequence"`
-	Messages     []*TMessage `thrift:"messages,7" db:"messages" json:"messages"`
-	Acknowledged []*TAttempt `thrift:"acknowledged,8" db:"acknowledged" json:"acknowledged,omitempty"`
+	Sender        *TRef       `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
+	Receiver      *TRef       `thrift:"receiver,2" db:"receiver" json:"receiver,omitempty"`
+	Address       string      `thrift:"address,3" db:"address" json:"address"`
+	Incarnation   int64       `thrift:"incarnation,4" db:"incarnation" json:"incarnation"`
+	Epoch         int64       `thrift:"epoch,5" db:"epoch" json:"epoch"`
+	Sequence      int64       `thrift:"sequence,6" db:"sequence" json:"sequence"`
+	Messages      []*TMessage `thrift:"messages,7" db:"messages" json:"messages"`
+	Acknowledged  []*TAttempt `thrift:"acknowledged,8" db:"acknowledged" json:"acknowledged,omitempty"`
+	ResultNumbers []int64     `thrift:"resultNumbers,9" db:"resultNumbers" json:"resultNumbers,omitempty"`
 }
 
 func NewTBatch() *TBatch {
@@ -5397,6 +5451,12 @@ var TBatch_Acknowledged_DEFAULT []*TAttempt
 func (p *TBatch) GetAcknowledged() []*TAttempt {
 	return p.Acknowledged
 }
+
+var TBatch_ResultNumbers_DEFAULT []int64
+
+func (p *TBatch) GetResultNumbers() []int64 {
+	return p.ResultNumbers
+}
 func (p *TBatch) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -5407,6 +5467,10 @@ func (p *TBatch) IsSetReceiver() bool {
 
 func (p *TBatch) IsSetAcknowledged() bool {
 	return p.Acknowledged != nil
+}
+
+func (p *TBatch) IsSetResultNumbers() bool {
+	return p.ResultNumbers != nil
 }
 
 func (p *TBatch) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -5496,6 +5560,16 @@ func (p *TBatch) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 8:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField9(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -5612,6 +5686,28 @@ func (p *TBatch) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TBatch) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int64, 0, size)
+	p.ResultNumbers = tSlice
+	for i := 0; i < size; i++ {
+		var _elem18 int64
+		if v, err := iprot.ReadI64(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem18 = v
+		}
+		p.ResultNumbers = append(p.ResultNumbers, _elem18)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *TBatch) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TBatch"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -5639,6 +5735,9 @@ func (p *TBatch) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5777,6 +5876,29 @@ func (p *TBatch) writeField8(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TBatch) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetResultNumbers() {
+		if err := oprot.WriteFieldBegin(ctx, "resultNumbers", thrift.LIST, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:resultNumbers: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I64, len(p.ResultNumbers)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.ResultNumbers {
+			if err := oprot.WriteI64(ctx, int64(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:resultNumbers: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TBatch) Equals(other *TBatch) bool {
 	if p == other {
 		return true
@@ -5805,8 +5927,8 @@ func (p *TBatch) Equals(other *TBatch) bool {
 		return false
 	}
 	for i, _tgt := range p.Messages {
-		_src18 := other.Messages[i]
-		if !_tgt.Equals(_src18) {
+		_src19 := other.Messages[i]
+		if !_tgt.Equals(_src19) {
 			return false
 		}
 	}
@@ -5814,8 +5936,17 @@ func (p *TBatch) Equals(other *TBatch) bool {
 		return false
 	}
 	for i, _tgt := range p.Acknowledged {
-		_src19 := other.Acknowledged[i]
-		if !_tgt.Equals(_src19) {
+		_src20 := other.Acknowledged[i]
+		if !_tgt.Equals(_src20) {
+			return false
+		}
+	}
+	if len(p.ResultNumbers) != len(other.ResultNumbers) {
+		return false
+	}
+	for i, _tgt := range p.ResultNumbers {
+		_src21 := other.ResultNumbers[i]
+		if _tgt != _src21 {
 			return false
 		}
 	}
@@ -6032,10 +6163,12 @@ func (p *TBatchReply) String() string {
 //   - Incarnation
 //   - Acknowledged
 //   - Unknown
+//   - Sender
 type TReportsReply struct {
 	Incarnation  int64       `thrift:"incarnation,1" db:"incarnation" json:"incarnation"`
 	Acknowledged []*TAttempt `thrift:"acknowledged,2" db:"acknowledged" json:"acknowledged"`
 	Unknown      []*TJobId   `thrift:"unknown,3" db:"unknown" json:"unknown"`
+	Sender       string      `thrift:"sender,4" db:"sender" json:"sender"`
 }
 
 func NewTReportsReply() *TReportsReply {
@@ -6053,6 +6186,16 @@ func (p *TReportsReply) GetAcknowledged() []*TAttempt {
 func (p *TReportsReply) GetUnknown() []*TJobId {
 	return p.Unknown
 }
+
+var TReportsReply_Sender_DEFAULT string = ""
+
+func (p *TReportsReply) GetSender() string {
+	return p.Sender
+}
+func (p *TReportsReply) IsSetSender() bool {
+	return p.Sender != TReportsReply_Sender_DEFAULT
+}
+
 func (p *TReportsReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -6097,6 +6240,16 @@ func (p *TReportsReply) Read(ctx context.Context, iprot thrift.TProtocol) error 
 					return err
 				}
 			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -6129,11 +6282,11 @@ func (p *TReportsReply) ReadField2(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TAttempt, 0, size)
 	p.Acknowledged = tSlice
 	for i := 0; i < size; i++ {
-		_elem20 := &TAttempt{}
-		if err := _elem20.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
+		_elem22 := &TAttempt{}
+		if err := _elem22.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
 		}
-		p.Acknowledged = append(p.Acknowledged, _elem20)
+		p.Acknowledged = append(p.Acknowledged, _elem22)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6149,14 +6302,23 @@ func (p *TReportsReply) ReadField3(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TJobId, 0, size)
 	p.Unknown = tSlice
 	for i := 0; i < size; i++ {
-		_elem21 := &TJobId{}
-		if err := _elem21.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem21), err)
+		_elem23 := &TJobId{}
+		if err := _elem23.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem23), err)
 		}
-		p.Unknown = append(p.Unknown, _elem21)
+		p.Unknown = append(p.Unknown, _elem23)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *TReportsReply) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Sender = v
 	}
 	return nil
 }
@@ -6173,6 +6335,9 @@ func (p *TReportsReply) Write(ctx context.Context, oprot thrift.TProtocol) error
 			return err
 		}
 		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -6240,6 +6405,21 @@ func (p *TReportsReply) writeField3(ctx context.Context, oprot thrift.TProtocol)
 	return err
 }
 
+func (p *TReportsReply) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSender() {
+		if err := oprot.WriteFieldBegin(ctx, "sender", thrift.STRING, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:sender: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Sender)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.sender (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:sender: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TReportsReply) Equals(other *TReportsReply) bool {
 	if p == other {
 		return true
@@ -6253,8 +6433,8 @@ func (p *TReportsReply) Equals(other *TReportsReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Acknowledged {
-		_src22 := other.Acknowledged[i]
-		if !_tgt.Equals(_src22) {
+		_src24 := other.Acknowledged[i]
+		if !_tgt.Equals(_src24) {
 			return false
 		}
 	}
@@ -6262,10 +6442,13 @@ func (p *TReportsReply) Equals(other *TReportsReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Unknown {
-		_src23 := other.Unknown[i]
-		if !_tgt.Equals(_src23) {
+		_src25 := other.Unknown[i]
+		if !_tgt.Equals(_src25) {
 			return false
 		}
+	}
+	if p.Sender != other.Sender {
+		return false
 	}
 	return true
 }
@@ -6907,6 +7090,7 @@ func (p *THeld) String() string {
 //   - Number
 //   - EstimateNanos
 //   - RanNanos
+//   - KeptMore
 type TSlot struct {
 	Slot          int32       `thrift:"slot,1" db:"slot" json:"slot"`
 	Seq           int64       `thrift:"seq,2" db:"seq" json:"seq"`
@@ -6927,6 +7111,7 @@ type TSlot struct {
 	Number        int32       `thrift:"number,17" db:"number" json:"number"`
 	EstimateNanos int64       `thrift:"estimateNanos,18" db:"estimateNanos" json:"estimateNanos"`
 	RanNanos      int64       `thrift:"ranNanos,19" db:"ranNanos" json:"ranNanos"`
+	KeptMore      int32       `thrift:"keptMore,20" db:"keptMore" json:"keptMore"`
 }
 
 func NewTSlot() *TSlot {
@@ -7045,6 +7230,12 @@ var TSlot_RanNanos_DEFAULT int64 = 0
 func (p *TSlot) GetRanNanos() int64 {
 	return p.RanNanos
 }
+
+var TSlot_KeptMore_DEFAULT int32 = 0
+
+func (p *TSlot) GetKeptMore() int32 {
+	return p.KeptMore
+}
 func (p *TSlot) IsSetJobHi() bool {
 	return p.JobHi != TSlot_JobHi_DEFAULT
 }
@@ -7111,6 +7302,10 @@ func (p *TSlot) IsSetEstimateNanos() bool {
 
 func (p *TSlot) IsSetRanNanos() bool {
 	return p.RanNanos != TSlot_RanNanos_DEFAULT
+}
+
+func (p *TSlot) IsSetKeptMore() bool {
+	return p.KeptMore != TSlot_KeptMore_DEFAULT
 }
 
 func (p *TSlot) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -7317,6 +7512,16 @@ func (p *TSlot) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 20:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField20(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -7457,13 +7662,13 @@ func (p *TSlot) ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem24 string
+		var _elem26 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem24 = v
+			_elem26 = v
 		}
-		p.Serves = append(p.Serves, _elem24)
+		p.Serves = append(p.Serves, _elem26)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7479,11 +7684,11 @@ func (p *TSlot) ReadField15(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TAttempt, 0, size)
 	p.Kept = tSlice
 	for i := 0; i < size; i++ {
-		_elem25 := &TAttempt{}
-		if err := _elem25.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem25), err)
+		_elem27 := &TAttempt{}
+		if err := _elem27.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem27), err)
 		}
-		p.Kept = append(p.Kept, _elem25)
+		p.Kept = append(p.Kept, _elem27)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7499,11 +7704,11 @@ func (p *TSlot) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*THeld, 0, size)
 	p.Held = tSlice
 	for i := 0; i < size; i++ {
-		_elem26 := &THeld{}
-		if err := _elem26.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
+		_elem28 := &THeld{}
+		if err := _elem28.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
 		}
-		p.Held = append(p.Held, _elem26)
+		p.Held = append(p.Held, _elem28)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7534,6 +7739,15 @@ func (p *TSlot) ReadField19(ctx context.Context, iprot thrift.TProtocol) error {
 		return thrift.PrependError("error reading field 19: ", err)
 	} else {
 		p.RanNanos = v
+	}
+	return nil
+}
+
+func (p *TSlot) ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 20: ", err)
+	} else {
+		p.KeptMore = v
 	}
 	return nil
 }
@@ -7598,6 +7812,9 @@ func (p *TSlot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField19(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField20(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -7915,6 +8132,21 @@ func (p *TSlot) writeField19(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TSlot) writeField20(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetKeptMore() {
+		if err := oprot.WriteFieldBegin(ctx, "keptMore", thrift.I32, 20); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 20:keptMore: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.KeptMore)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.keptMore (20) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 20:keptMore: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSlot) Equals(other *TSlot) bool {
 	if p == other {
 		return true
@@ -7964,8 +8196,8 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src27 := other.Serves[i]
-		if _tgt != _src27 {
+		_src29 := other.Serves[i]
+		if _tgt != _src29 {
 			return false
 		}
 	}
@@ -7973,8 +8205,8 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Kept {
-		_src28 := other.Kept[i]
-		if !_tgt.Equals(_src28) {
+		_src30 := other.Kept[i]
+		if !_tgt.Equals(_src30) {
 			return false
 		}
 	}
@@ -7982,8 +8214,8 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	for i, _tgt := range p.Held {
-		_src29 := other.Held[i]
-		if !_tgt.Equals(_src29) {
+		_src31 := other.Held[i]
+		if !_tgt.Equals(_src31) {
 			return false
 		}
 	}
@@ -7994,6 +8226,9 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	if p.RanNanos != other.RanNanos {
+		return false
+	}
+	if p.KeptMore != other.KeptMore {
 		return false
 	}
 	return true
@@ -8340,11 +8575,11 @@ func (p *THello) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TSlot, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem30 := &TSlot{}
-		if err := _elem30.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem30), err)
+		_elem32 := &TSlot{}
+		if err := _elem32.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem32), err)
 		}
-		p.Slots = append(p.Slots, _elem30)
+		p.Slots = append(p.Slots, _elem32)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8360,13 +8595,13 @@ func (p *THello) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem31 string
+		var _elem33 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem31 = v
+			_elem33 = v
 		}
-		p.Serves = append(p.Serves, _elem31)
+		p.Serves = append(p.Serves, _elem33)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8675,8 +8910,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src32 := other.Slots[i]
-		if !_tgt.Equals(_src32) {
+		_src34 := other.Slots[i]
+		if !_tgt.Equals(_src34) {
 			return false
 		}
 	}
@@ -8684,8 +8919,8 @@ func (p *THello) Equals(other *THello) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src33 := other.Serves[i]
-		if _tgt != _src33 {
+		_src35 := other.Serves[i]
+		if _tgt != _src35 {
 			return false
 		}
 	}
@@ -8948,13 +9183,13 @@ func (p *THelloReply) ReadField6(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]string, 0, size)
 	p.Serves = tSlice
 	for i := 0; i < size; i++ {
-		var _elem34 string
+		var _elem36 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem34 = v
+			_elem36 = v
 		}
-		p.Serves = append(p.Serves, _elem34)
+		p.Serves = append(p.Serves, _elem36)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8979,13 +9214,13 @@ func (p *THelloReply) ReadField8(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]int32, 0, size)
 	p.Numbers = tSlice
 	for i := 0; i < size; i++ {
-		var _elem35 int32
+		var _elem37 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem35 = v
+			_elem37 = v
 		}
-		p.Numbers = append(p.Numbers, _elem35)
+		p.Numbers = append(p.Numbers, _elem37)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9183,8 +9418,8 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Serves {
-		_src36 := other.Serves[i]
-		if _tgt != _src36 {
+		_src38 := other.Serves[i]
+		if _tgt != _src38 {
 			return false
 		}
 	}
@@ -9195,8 +9430,8 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		return false
 	}
 	for i, _tgt := range p.Numbers {
-		_src37 := other.Numbers[i]
-		if _tgt != _src37 {
+		_src39 := other.Numbers[i]
+		if _tgt != _src39 {
 			return false
 		}
 	}
@@ -9378,11 +9613,11 @@ func (p *TSnapshot) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*TSlot, 0, size)
 	p.Slots = tSlice
 	for i := 0; i < size; i++ {
-		_elem38 := &TSlot{}
-		if err := _elem38.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem38), err)
+		_elem40 := &TSlot{}
+		if err := _elem40.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem40), err)
 		}
-		p.Slots = append(p.Slots, _elem38)
+		p.Slots = append(p.Slots, _elem40)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9517,8 +9752,8 @@ func (p *TSnapshot) Equals(other *TSnapshot) bool {
 		return false
 	}
 	for i, _tgt := range p.Slots {
-		_src39 := other.Slots[i]
-		if !_tgt.Equals(_src39) {
+		_src41 := other.Slots[i]
+		if !_tgt.Equals(_src41) {
 			return false
 		}
 	}
@@ -9954,13 +10189,13 @@ func (p *TRollNode) ReadField4(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]int32, 0, size)
 	p.Numbers = tSlice
 	for i := 0; i < size; i++ {
-		var _elem40 int32
+		var _elem42 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem40 = v
+			_elem42 = v
 		}
-		p.Numbers = append(p.Numbers, _elem40)
+		p.Numbers = append(p.Numbers, _elem42)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10128,8 +10363,8 @@ func (p *TRollNode) Equals(other *TRollNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Numbers {
-		_src41 := other.Numbers[i]
-		if _tgt != _src41 {
+		_src43 := other.Numbers[i]
+		if _tgt != _src43 {
 			return false
 		}
 	}
@@ -10526,11 +10761,11 @@ func (p *TRoll) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TRollNode, 0, size)
 	p.Nodes = tSlice
 	for i := 0; i < size; i++ {
-		_elem42 := &TRollNode{}
-		if err := _elem42.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem42), err)
+		_elem44 := &TRollNode{}
+		if err := _elem44.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem44), err)
 		}
-		p.Nodes = append(p.Nodes, _elem42)
+		p.Nodes = append(p.Nodes, _elem44)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10546,11 +10781,11 @@ func (p *TRoll) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*TRollFrontend, 0, size)
 	p.Frontends = tSlice
 	for i := 0; i < size; i++ {
-		_elem43 := &TRollFrontend{}
-		if err := _elem43.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem43), err)
+		_elem45 := &TRollFrontend{}
+		if err := _elem45.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem45), err)
 		}
-		p.Frontends = append(p.Frontends, _elem43)
+		p.Frontends = append(p.Frontends, _elem45)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10669,8 +10904,8 @@ func (p *TRoll) Equals(other *TRoll) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src44 := other.Nodes[i]
-		if !_tgt.Equals(_src44) {
+		_src46 := other.Nodes[i]
+		if !_tgt.Equals(_src46) {
 			return false
 		}
 	}
@@ -10678,8 +10913,8 @@ func (p *TRoll) Equals(other *TRoll) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src45 := other.Frontends[i]
-		if !_tgt.Equals(_src45) {
+		_src47 := other.Frontends[i]
+		if !_tgt.Equals(_src47) {
 			return false
 		}
 	}
@@ -10786,11 +11021,11 @@ func (p *TJobView) ReadField2(ctx context.Context, iprot thrift.TProtocol) error
 	tSlice := make([]*published.TTaskStatus, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem46 := &published.TTaskStatus{}
-		if err := _elem46.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem46), err)
+		_elem48 := &published.TTaskStatus{}
+		if err := _elem48.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem48), err)
 		}
-		p.Tasks = append(p.Tasks, _elem46)
+		p.Tasks = append(p.Tasks, _elem48)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10868,8 +11103,8 @@ func (p *TJobView) Equals(other *TJobView) bool {
 		return false
 	}
 	for i, _tgt := range p.Tasks {
-		_src47 := other.Tasks[i]
-		if !_tgt.Equals(_src47) {
+		_src49 := other.Tasks[i]
+		if !_tgt.Equals(_src49) {
 			return false
 		}
 	}
@@ -11098,13 +11333,13 @@ func (p *TOrder) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]string, 0, size)
 	p.Executors = tSlice
 	for i := 0; i < size; i++ {
-		var _elem48 string
+		var _elem50 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem48 = v
+			_elem50 = v
 		}
-		p.Executors = append(p.Executors, _elem48)
+		p.Executors = append(p.Executors, _elem50)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11283,8 +11518,8 @@ func (p *TOrder) Equals(other *TOrder) bool {
 		return false
 	}
 	for i, _tgt := range p.Executors {
-		_src49 := other.Executors[i]
-		if _tgt != _src49 {
+		_src51 := other.Executors[i]
+		if _tgt != _src51 {
 			return false
 		}
 	}
@@ -12093,11 +12328,11 @@ func (p *THeldApplication) ReadField7(ctx context.Context, iprot thrift.TProtoco
 	tSlice := make([]*THeldExecutor, 0, size)
 	p.Executors = tSlice
 	for i := 0; i < size; i++ {
-		_elem50 := &THeldExecutor{}
-		if err := _elem50.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem50), err)
+		_elem52 := &THeldExecutor{}
+		if err := _elem52.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem52), err)
 		}
-		p.Executors = append(p.Executors, _elem50)
+		p.Executors = append(p.Executors, _elem52)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12268,8 +12503,8 @@ func (p *THeldApplication) Equals(other *THeldApplication) bool {
 		return false
 	}
 	for i, _tgt := range p.Executors {
-		_src51 := other.Executors[i]
-		if !_tgt.Equals(_src51) {
+		_src53 := other.Executors[i]
+		if !_tgt.Equals(_src53) {
 			return false
 		}
 	}
@@ -12443,11 +12678,11 @@ func (p *THoldings) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]*THeldApplication, 0, size)
 	p.Applications = tSlice
 	for i := 0; i < size; i++ {
-		_elem52 := &THeldApplication{}
-		if err := _elem52.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem52), err)
+		_elem54 := &THeldApplication{}
+		if err := _elem54.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem54), err)
 		}
-		p.Applications = append(p.Applications, _elem52)
+		p.Applications = append(p.Applications, _elem54)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12580,8 +12815,8 @@ func (p *THoldings) Equals(other *THoldings) bool {
 		return false
 	}
 	for i, _tgt := range p.Applications {
-		_src53 := other.Applications[i]
-		if !_tgt.Equals(_src53) {
+		_src55 := other.Applications[i]
+		if !_tgt.Equals(_src55) {
 			return false
 		}
 	}
@@ -12833,22 +13068,22 @@ func (p *PeerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBatchReply, _err error) {
-	var _args54 PeerServiceDeliverArgs
-	_args54.Batch = batch
-	var _result56 PeerServiceDeliverResult
-	var _meta55 thrift.ResponseMeta
-	_meta55, _err = p.Client_().Call(ctx, "deliver", &_args54, &_result56)
-	p.SetLastResponseMeta_(_meta55)
+	var _args56 PeerServiceDeliverArgs
+	_args56.Batch = batch
+	var _result58 PeerServiceDeliverResult
+	var _meta57 thrift.ResponseMeta
+	_meta57, _err = p.Client_().Call(ctx, "deliver", &_args56, &_result58)
+	p.SetLastResponseMeta_(_meta57)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result56.E != nil:
-		return _r, _result56.E
+	case _result58.E != nil:
+		return _r, _result58.E
 	}
 
-	if _ret57 := _result56.GetSuccess(); _ret57 != nil {
-		return _ret57, nil
+	if _ret59 := _result58.GetSuccess(); _ret59 != nil {
+		return _ret59, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "deliver failed: unknown result")
 }
@@ -12856,22 +13091,22 @@ func (p *PeerServiceClient) Deliver(ctx context.Context, batch *TBatch) (_r *TBa
 // Parameters:
 //   - Hello
 func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THelloReply, _err error) {
-	var _args58 PeerServiceHelloArgs
-	_args58.Hello = hello
-	var _result60 PeerServiceHelloResult
-	var _meta59 thrift.ResponseMeta
-	_meta59, _err = p.Client_().Call(ctx, "hello", &_args58, &_result60)
-	p.SetLastResponseMeta_(_meta59)
+	var _args60 PeerServiceHelloArgs
+	_args60.Hello = hello
+	var _result62 PeerServiceHelloResult
+	var _meta61 thrift.ResponseMeta
+	_meta61, _err = p.Client_().Call(ctx, "hello", &_args60, &_result62)
+	p.SetLastResponseMeta_(_meta61)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result60.E != nil:
-		return _r, _result60.E
+	case _result62.E != nil:
+		return _r, _result62.E
 	}
 
-	if _ret61 := _result60.GetSuccess(); _ret61 != nil {
-		return _ret61, nil
+	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
+		return _ret63, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "hello failed: unknown result")
 }
@@ -12879,22 +13114,22 @@ func (p *PeerServiceClient) Hello(ctx context.Context, hello *THello) (_r *THell
 // Parameters:
 //   - Snapshot
 func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (_r *TSnapshotReply, _err error) {
-	var _args62 PeerServiceSnapshotArgs
-	_args62.Snapshot = snapshot
-	var _result64 PeerServiceSnapshotResult
-	var _meta63 thrift.ResponseMeta
-	_meta63, _err = p.Client_().Call(ctx, "snapshot", &_args62, &_result64)
-	p.SetLastResponseMeta_(_meta63)
+	var _args64 PeerServiceSnapshotArgs
+	_args64.Snapshot = snapshot
+	var _result66 PeerServiceSnapshotResult
+	var _meta65 thrift.ResponseMeta
+	_meta65, _err = p.Client_().Call(ctx, "snapshot", &_args64, &_result66)
+	p.SetLastResponseMeta_(_meta65)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result64.E != nil:
-		return _r, _result64.E
+	case _result66.E != nil:
+		return _r, _result66.E
 	}
 
-	if _ret65 := _result64.GetSuccess(); _ret65 != nil {
-		return _ret65, nil
+	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
+		return _ret67, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "snapshot failed: unknown result")
 }
@@ -12902,22 +13137,22 @@ func (p *PeerServiceClient) Snapshot(ctx context.Context, snapshot *TSnapshot) (
 // Parameters:
 //   - Batch
 func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TReportsReply, _err error) {
-	var _args66 PeerServiceReportsArgs
-	_args66.Batch = batch
-	var _result68 PeerServiceReportsResult
-	var _meta67 thrift.ResponseMeta
-	_meta67, _err = p.Client_().Call(ctx, "reports", &_args66, &_result68)
-	p.SetLastResponseMeta_(_meta67)
+	var _args68 PeerServiceReportsArgs
+	_args68.Batch = batch
+	var _result70 PeerServiceReportsResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "reports", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result68.E != nil:
-		return _r, _result68.E
+	case _result70.E != nil:
+		return _r, _result70.E
 	}
 
-	if _ret69 := _result68.GetSuccess(); _ret69 != nil {
-		return _ret69, nil
+	if _ret71 := _result70.GetSuccess(); _ret71 != nil {
+		return _ret71, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "reports failed: unknown result")
 }
@@ -12927,24 +13162,24 @@ func (p *PeerServiceClient) Reports(ctx context.Context, batch *TBatch) (_r *TRe
 //   - Version
 //   - WaitMillis
 func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version int64, waitMillis int32) (_r *TRoll, _err error) {
-	var _args70 PeerServiceRollArgs
-	_args70.Incarnation = incarnation
-	_args70.Version = version
-	_args70.WaitMillis = waitMillis
-	var _result72 PeerServiceRollResult
-	var _meta71 thrift.ResponseMeta
-	_meta71, _err = p.Client_().Call(ctx, "roll", &_args70, &_result72)
-	p.SetLastResponseMeta_(_meta71)
+	var _args72 PeerServiceRollArgs
+	_args72.Incarnation = incarnation
+	_args72.Version = version
+	_args72.WaitMillis = waitMillis
+	var _result74 PeerServiceRollResult
+	var _meta73 thrift.ResponseMeta
+	_meta73, _err = p.Client_().Call(ctx, "roll", &_args72, &_result74)
+	p.SetLastResponseMeta_(_meta73)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result72.E != nil:
-		return _r, _result72.E
+	case _result74.E != nil:
+		return _r, _result74.E
 	}
 
-	if _ret73 := _result72.GetSuccess(); _ret73 != nil {
-		return _ret73, nil
+	if _ret75 := _result74.GetSuccess(); _ret75 != nil {
+		return _ret75, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "roll failed: unknown result")
 }
@@ -12953,43 +13188,43 @@ func (p *PeerServiceClient) Roll(ctx context.Context, incarnation int64, version
 //   - Job
 //   - App
 func (p *PeerServiceClient) JobView(ctx context.Context, job *TJobId, app string) (_r *TJobView, _err error) {
-	var _args74 PeerServiceJobViewArgs
-	_args74.Job = job
-	_args74.App = app
-	var _result76 PeerServiceJobViewResult
-	var _meta75 thrift.ResponseMeta
-	_meta75, _err = p.Client_().Call(ctx, "jobView", &_args74, &_result76)
-	p.SetLastResponseMeta_(_meta75)
+	var _args76 PeerServiceJobViewArgs
+	_args76.Job = job
+	_args76.App = app
+	var _result78 PeerServiceJobViewResult
+	var _meta77 thrift.ResponseMeta
+	_meta77, _err = p.Client_().Call(ctx, "jobView", &_args76, &_result78)
+	p.SetLastResponseMeta_(_meta77)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result76.E != nil:
-		return _r, _result76.E
+	case _result78.E != nil:
+		return _r, _result78.E
 	}
 
-	if _ret77 := _result76.GetSuccess(); _ret77 != nil {
-		return _ret77, nil
+	if _ret79 := _result78.GetSuccess(); _ret79 != nil {
+		return _ret79, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobView failed: unknown result")
 }
 
 func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMasterState, _err error) {
-	var _args78 PeerServiceMasterStateArgs
-	var _result80 PeerServiceMasterStateResult
-	var _meta79 thrift.ResponseMeta
-	_meta79, _err = p.Client_().Call(ctx, "masterState", &_args78, &_result80)
-	p.SetLastResponseMeta_(_meta79)
+	var _args80 PeerServiceMasterStateArgs
+	var _result82 PeerServiceMasterStateResult
+	var _meta81 thrift.ResponseMeta
+	_meta81, _err = p.Client_().Call(ctx, "masterState", &_args80, &_result82)
+	p.SetLastResponseMeta_(_meta81)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result80.E != nil:
-		return _r, _result80.E
+	case _result82.E != nil:
+		return _r, _result82.E
 	}
 
-	if _ret81 := _result80.GetSuccess(); _ret81 != nil {
-		return _ret81, nil
+	if _ret83 := _result82.GetSuccess(); _ret83 != nil {
+		return _ret83, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "masterState failed: unknown result")
 }
@@ -13000,25 +13235,25 @@ func (p *PeerServiceClient) MasterState(ctx context.Context) (_r *published.TMas
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stream string, offset int64, limit int32) (_r *published.TLogChunk, _err error) {
-	var _args82 PeerServiceTaskLogArgs
-	_args82.Attempt = attempt
-	_args82.Stream = stream
-	_args82.Offset = offset
-	_args82.Limit = limit
-	var _result84 PeerServiceTaskLogResult
-	var _meta83 thrift.ResponseMeta
-	_meta83, _err = p.Client_().Call(ctx, "taskLog", &_args82, &_result84)
-	p.SetLastResponseMeta_(_meta83)
+	var _args84 PeerServiceTaskLogArgs
+	_args84.Attempt = attempt
+	_args84.Stream = stream
+	_args84.Offset = offset
+	_args84.Limit = limit
+	var _result86 PeerServiceTaskLogResult
+	var _meta85 thrift.ResponseMeta
+	_meta85, _err = p.Client_().Call(ctx, "taskLog", &_args84, &_result86)
+	p.SetLastResponseMeta_(_meta85)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result84.E != nil:
-		return _r, _result84.E
+	case _result86.E != nil:
+		return _r, _result86.E
 	}
 
-	if _ret85 := _result84.GetSuccess(); _ret85 != nil {
-		return _ret85, nil
+	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
+		return _ret87, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -13026,22 +13261,22 @@ func (p *PeerServiceClient) TaskLog(ctx context.Context, attempt *TAttempt, stre
 // Parameters:
 //   - Order
 func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (_r *TOrderReply, _err error) {
-	var _args86 PeerServiceOrderExecutorsArgs
-	_args86.Order = order
-	var _result88 PeerServiceOrderExecutorsResult
-	var _meta87 thrift.ResponseMeta
-	_meta87, _err = p.Client_().Call(ctx, "orderExecutors", &_args86, &_result88)
-	p.SetLastResponseMeta_(_meta87)
+	var _args88 PeerServiceOrderExecutorsArgs
+	_args88.Order = order
+	var _result90 PeerServiceOrderExecutorsResult
+	var _meta89 thrift.ResponseMeta
+	_meta89, _err = p.Client_().Call(ctx, "orderExecutors", &_args88, &_result90)
+	p.SetLastResponseMeta_(_meta89)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result88.E != nil:
-		return _r, _result88.E
+	case _result90.E != nil:
+		return _r, _result90.E
 	}
 
-	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
-		return _ret89, nil
+	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
+		return _ret91, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "orderExecutors failed: unknown result")
 }
@@ -13052,25 +13287,25 @@ func (p *PeerServiceClient) OrderExecutors(ctx context.Context, order *TOrder) (
 //   - Version
 //   - WaitMillis
 func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, waitMillis int32) (_r *THoldings, _err error) {
-	var _args90 PeerServiceHoldingsArgs
-	_args90.Frontend = frontend
-	_args90.Incarnation = incarnation
-	_args90.Version = version
-	_args90.WaitMillis = waitMillis
-	var _result92 PeerServiceHoldingsResult
-	var _meta91 thrift.ResponseMeta
-	_meta91, _err = p.Client_().Call(ctx, "holdings", &_args90, &_result92)
-	p.SetLastResponseMeta_(_meta91)
+	var _args92 PeerServiceHoldingsArgs
+	_args92.Frontend = frontend
+	_args92.Incarnation = incarnation
+	_args92.Version = version
+	_args92.WaitMillis = waitMillis
+	var _result94 PeerServiceHoldingsResult
+	var _meta93 thrift.ResponseMeta
+	_meta93, _err = p.Client_().Call(ctx, "holdings", &_args92, &_result94)
+	p.SetLastResponseMeta_(_meta93)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result92.E != nil:
-		return _r, _result92.E
+	case _result94.E != nil:
+		return _r, _result94.E
 	}
 
-	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
-		return _ret93, nil
+	if _ret95 := _result94.GetSuccess(); _ret95 != nil {
+		return _ret95, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "holdings failed: unknown result")
 }
@@ -13080,24 +13315,24 @@ func (p *PeerServiceClient) Holdings(ctx context.Context, frontend string, incar
 //   - Offset
 //   - Limit
 func (p *PeerServiceClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (_r *TPiece, _err error) {
-	var _args94 PeerServiceFilePieceArgs
-	_args94.Sha256 = sha256
-	_args94.Offset = offset
-	_args94.Limit = limit
-	var _result96 PeerServiceFilePieceResult
-	var _meta95 thrift.ResponseMeta
-	_meta95, _err = p.Client_().Call(ctx, "filePiece", &_args94, &_result96)
-	p.SetLastResponseMeta_(_meta95)
+	var _args96 PeerServiceFilePieceArgs
+	_args96.Sha256 = sha256
+	_args96.Offset = offset
+	_args96.Limit = limit
+	var _result98 PeerServiceFilePieceResult
+	var _meta97 thrift.ResponseMeta
+	_meta97, _err = p.Client_().Call(ctx, "filePiece", &_args96, &_result98)
+	p.SetLastResponseMeta_(_meta97)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result96.E != nil:
-		return _r, _result96.E
+	case _result98.E != nil:
+		return _r, _result98.E
 	}
 
-	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
-		return _ret97, nil
+	if _ret99 := _result98.GetSuccess(); _ret99 != nil {
+		return _ret99, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "filePiece failed: unknown result")
 }
@@ -13122,19 +13357,19 @@ func (p *PeerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewPeerServiceProcessor(handler PeerService) *PeerServiceProcessor {
 
-	self98 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self98.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
-	self98.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
-	self98.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
-	self98.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
-	self98.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
-	self98.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
-	self98.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
-	self98.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
-	self98.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
-	self98.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
-	self98.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
-	return self98
+	self100 := &PeerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self100.processorMap["deliver"] = &peerServiceProcessorDeliver{handler: handler}
+	self100.processorMap["hello"] = &peerServiceProcessorHello{handler: handler}
+	self100.processorMap["snapshot"] = &peerServiceProcessorSnapshot{handler: handler}
+	self100.processorMap["reports"] = &peerServiceProcessorReports{handler: handler}
+	self100.processorMap["roll"] = &peerServiceProcessorRoll{handler: handler}
+	self100.processorMap["jobView"] = &peerServiceProcessorJobView{handler: handler}
+	self100.processorMap["masterState"] = &peerServiceProcessorMasterState{handler: handler}
+	self100.processorMap["taskLog"] = &peerServiceProcessorTaskLog{handler: handler}
+	self100.processorMap["orderExecutors"] = &peerServiceProcessorOrderExecutors{handler: handler}
+	self100.processorMap["holdings"] = &peerServiceProcessorHoldings{handler: handler}
+	self100.processorMap["filePiece"] = &peerServiceProcessorFilePiece{handler: handler}
+	return self100
 }
 
 func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -13147,12 +13382,12 @@ func (p *PeerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x99 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x101 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x99.Write(ctx, oprot)
+	x101.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x99
+	return false, x101
 
 }
 
@@ -13161,7 +13396,7 @@ type peerServiceProcessorDeliver struct {
 }
 
 func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err100 error
+	var _write_err102 error
 	args := PeerServiceDeliverArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13211,21 +13446,21 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc101 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
+			_exc103 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing deliver: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err100 = thrift.WrapTException(err2)
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc101.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
-				_write_err100 = thrift.WrapTException(err2)
+			if err2 := _exc103.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
-				_write_err100 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
-				_write_err100 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+				_write_err102 = thrift.WrapTException(err2)
 			}
-			if _write_err100 != nil {
-				return false, thrift.WrapTException(_write_err100)
+			if _write_err102 != nil {
+				return false, thrift.WrapTException(_write_err102)
 			}
 			return true, err
 		}
@@ -13234,19 +13469,19 @@ func (p *peerServiceProcessorDeliver) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "deliver", thrift.REPLY, seqId); err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err100 == nil && err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err100 == nil && err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err100 == nil && err2 != nil {
-		_write_err100 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
+		_write_err102 = thrift.WrapTException(err2)
 	}
-	if _write_err100 != nil {
-		return false, thrift.WrapTException(_write_err100)
+	if _write_err102 != nil {
+		return false, thrift.WrapTException(_write_err102)
 	}
 	return true, err
 }
@@ -13256,7 +13491,7 @@ type peerServiceProcessorHello struct {
 }
 
 func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err102 error
+	var _write_err104 error
 	args := PeerServiceHelloArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13306,21 +13541,21 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc103 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
+			_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing hello: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err102 = thrift.WrapTException(err2)
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc103.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
-				_write_err102 = thrift.WrapTException(err2)
+			if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
-				_write_err102 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
-				_write_err102 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+				_write_err104 = thrift.WrapTException(err2)
 			}
-			if _write_err102 != nil {
-				return false, thrift.WrapTException(_write_err102)
+			if _write_err104 != nil {
+				return false, thrift.WrapTException(_write_err104)
 			}
 			return true, err
 		}
@@ -13329,19 +13564,19 @@ func (p *peerServiceProcessorHello) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "hello", thrift.REPLY, seqId); err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err102 == nil && err2 != nil {
-		_write_err102 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
+		_write_err104 = thrift.WrapTException(err2)
 	}
-	if _write_err102 != nil {
-		return false, thrift.WrapTException(_write_err102)
+	if _write_err104 != nil {
+		return false, thrift.WrapTException(_write_err104)
 	}
 	return true, err
 }
@@ -13351,7 +13586,7 @@ type peerServiceProcessorSnapshot struct {
 }
 
 func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err104 error
+	var _write_err106 error
 	args := PeerServiceSnapshotArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13401,21 +13636,21 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc105 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
+			_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing snapshot: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc105.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+			if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-				_write_err104 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+				_write_err106 = thrift.WrapTException(err2)
 			}
-			if _write_err104 != nil {
-				return false, thrift.WrapTException(_write_err104)
+			if _write_err106 != nil {
+				return false, thrift.WrapTException(_write_err106)
 			}
 			return true, err
 		}
@@ -13424,19 +13659,19 @@ func (p *peerServiceProcessorSnapshot) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "snapshot", thrift.REPLY, seqId); err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err104 == nil && err2 != nil {
-		_write_err104 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
+		_write_err106 = thrift.WrapTException(err2)
 	}
-	if _write_err104 != nil {
-		return false, thrift.WrapTException(_write_err104)
+	if _write_err106 != nil {
+		return false, thrift.WrapTException(_write_err106)
 	}
 	return true, err
 }
@@ -13446,7 +13681,7 @@ type peerServiceProcessorReports struct {
 }
 
 func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err106 error
+	var _write_err108 error
 	args := PeerServiceReportsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13496,21 +13731,21 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc107 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
+			_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing reports: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc107.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-				_write_err106 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+				_write_err108 = thrift.WrapTException(err2)
 			}
-			if _write_err106 != nil {
-				return false, thrift.WrapTException(_write_err106)
+			if _write_err108 != nil {
+				return false, thrift.WrapTException(_write_err108)
 			}
 			return true, err
 		}
@@ -13519,19 +13754,19 @@ func (p *peerServiceProcessorReports) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "reports", thrift.REPLY, seqId); err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err106 == nil && err2 != nil {
-		_write_err106 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
+		_write_err108 = thrift.WrapTException(err2)
 	}
-	if _write_err106 != nil {
-		return false, thrift.WrapTException(_write_err106)
+	if _write_err108 != nil {
+		return false, thrift.WrapTException(_write_err108)
 	}
 	return true, err
 }
@@ -13541,7 +13776,7 @@ type peerServiceProcessorRoll struct {
 }
 
 func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err108 error
+	var _write_err110 error
 	args := PeerServiceRollArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13591,21 +13826,21 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc109 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
+			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing roll: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc109.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-				_write_err108 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+				_write_err110 = thrift.WrapTException(err2)
 			}
-			if _write_err108 != nil {
-				return false, thrift.WrapTException(_write_err108)
+			if _write_err110 != nil {
+				return false, thrift.WrapTException(_write_err110)
 			}
 			return true, err
 		}
@@ -13614,19 +13849,19 @@ func (p *peerServiceProcessorRoll) Process(ctx context.Context, seqId int32, ipr
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "roll", thrift.REPLY, seqId); err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err108 == nil && err2 != nil {
-		_write_err108 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
+		_write_err110 = thrift.WrapTException(err2)
 	}
-	if _write_err108 != nil {
-		return false, thrift.WrapTException(_write_err108)
+	if _write_err110 != nil {
+		return false, thrift.WrapTException(_write_err110)
 	}
 	return true, err
 }
@@ -13636,7 +13871,7 @@ type peerServiceProcessorJobView struct {
 }
 
 func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err110 error
+	var _write_err112 error
 	args := PeerServiceJobViewArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13686,21 +13921,21 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc111 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
+			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobView: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc111.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-				_write_err110 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+				_write_err112 = thrift.WrapTException(err2)
 			}
-			if _write_err110 != nil {
-				return false, thrift.WrapTException(_write_err110)
+			if _write_err112 != nil {
+				return false, thrift.WrapTException(_write_err112)
 			}
 			return true, err
 		}
@@ -13709,19 +13944,19 @@ func (p *peerServiceProcessorJobView) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobView", thrift.REPLY, seqId); err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err110 == nil && err2 != nil {
-		_write_err110 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
+		_write_err112 = thrift.WrapTException(err2)
 	}
-	if _write_err110 != nil {
-		return false, thrift.WrapTException(_write_err110)
+	if _write_err112 != nil {
+		return false, thrift.WrapTException(_write_err112)
 	}
 	return true, err
 }
@@ -13731,7 +13966,7 @@ type peerServiceProcessorMasterState struct {
 }
 
 func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err112 error
+	var _write_err114 error
 	args := PeerServiceMasterStateArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13781,21 +14016,21 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc113 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
+			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing masterState: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc113.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-				_write_err112 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+				_write_err114 = thrift.WrapTException(err2)
 			}
-			if _write_err112 != nil {
-				return false, thrift.WrapTException(_write_err112)
+			if _write_err114 != nil {
+				return false, thrift.WrapTException(_write_err114)
 			}
 			return true, err
 		}
@@ -13804,19 +14039,19 @@ func (p *peerServiceProcessorMasterState) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "masterState", thrift.REPLY, seqId); err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err112 == nil && err2 != nil {
-		_write_err112 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
+		_write_err114 = thrift.WrapTException(err2)
 	}
-	if _write_err112 != nil {
-		return false, thrift.WrapTException(_write_err112)
+	if _write_err114 != nil {
+		return false, thrift.WrapTException(_write_err114)
 	}
 	return true, err
 }
@@ -13826,7 +14061,7 @@ type peerServiceProcessorTaskLog struct {
 }
 
 func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err114 error
+	var _write_err116 error
 	args := PeerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13876,21 +14111,21 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc115 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc115.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-				_write_err114 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+				_write_err116 = thrift.WrapTException(err2)
 			}
-			if _write_err114 != nil {
-				return false, thrift.WrapTException(_write_err114)
+			if _write_err116 != nil {
+				return false, thrift.WrapTException(_write_err116)
 			}
 			return true, err
 		}
@@ -13899,19 +14134,19 @@ func (p *peerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err114 == nil && err2 != nil {
-		_write_err114 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
+		_write_err116 = thrift.WrapTException(err2)
 	}
-	if _write_err114 != nil {
-		return false, thrift.WrapTException(_write_err114)
+	if _write_err116 != nil {
+		return false, thrift.WrapTException(_write_err116)
 	}
 	return true, err
 }
@@ -13921,7 +14156,7 @@ type peerServiceProcessorOrderExecutors struct {
 }
 
 func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err116 error
+	var _write_err118 error
 	args := PeerServiceOrderExecutorsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13971,21 +14206,21 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc117 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
+			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing orderExecutors: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc117.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-				_write_err116 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+				_write_err118 = thrift.WrapTException(err2)
 			}
-			if _write_err116 != nil {
-				return false, thrift.WrapTException(_write_err116)
+			if _write_err118 != nil {
+				return false, thrift.WrapTException(_write_err118)
 			}
 			return true, err
 		}
@@ -13994,19 +14229,19 @@ func (p *peerServiceProcessorOrderExecutors) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "orderExecutors", thrift.REPLY, seqId); err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err116 == nil && err2 != nil {
-		_write_err116 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
+		_write_err118 = thrift.WrapTException(err2)
 	}
-	if _write_err116 != nil {
-		return false, thrift.WrapTException(_write_err116)
+	if _write_err118 != nil {
+		return false, thrift.WrapTException(_write_err118)
 	}
 	return true, err
 }
@@ -14016,7 +14251,7 @@ type peerServiceProcessorHoldings struct {
 }
 
 func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err118 error
+	var _write_err120 error
 	args := PeerServiceHoldingsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14066,21 +14301,21 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc119 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
+			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing holdings: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc119.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-				_write_err118 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+				_write_err120 = thrift.WrapTException(err2)
 			}
-			if _write_err118 != nil {
-				return false, thrift.WrapTException(_write_err118)
+			if _write_err120 != nil {
+				return false, thrift.WrapTException(_write_err120)
 			}
 			return true, err
 		}
@@ -14089,19 +14324,19 @@ func (p *peerServiceProcessorHoldings) Process(ctx context.Context, seqId int32,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "holdings", thrift.REPLY, seqId); err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err118 == nil && err2 != nil {
-		_write_err118 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
+		_write_err120 = thrift.WrapTException(err2)
 	}
-	if _write_err118 != nil {
-		return false, thrift.WrapTException(_write_err118)
+	if _write_err120 != nil {
+		return false, thrift.WrapTException(_write_err120)
 	}
 	return true, err
 }
@@ -14111,7 +14346,7 @@ type peerServiceProcessorFilePiece struct {
 }
 
 func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err120 error
+	var _write_err122 error
 	args := PeerServiceFilePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -14161,21 +14396,21 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc121 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
+			_exc123 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing filePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc121.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := _exc123.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-				_write_err120 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+				_write_err122 = thrift.WrapTException(err2)
 			}
-			if _write_err120 != nil {
-				return false, thrift.WrapTException(_write_err120)
+			if _write_err122 != nil {
+				return false, thrift.WrapTException(_write_err122)
 			}
 			return true, err
 		}
@@ -14184,19 +14419,19 @@ func (p *peerServiceProcessorFilePiece) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "filePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err120 == nil && err2 != nil {
-		_write_err120 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err122 == nil && err2 != nil {
+		_write_err122 = thrift.WrapTException(err2)
 	}
-	if _write_err120 != nil {
-		return false, thrift.WrapTException(_write_err120)
+	if _write_err122 != nil {
+		return false, thrift.WrapTException(_write_err122)
 	}
 	return true, err
 }
