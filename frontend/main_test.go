@@ -12,9 +12,7 @@ import (
 
 // TestMain makes the test binary its own guard of exec tasks, and its own executors.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
-		os.Exit(guard.Main())
-	}
+	guard.Register()
 	if len(os.Args) > 1 && os.Args[1] == apptest.Verb {
 		os.Exit(apptest.Main(os.Args[1:]))
 	}

@@ -2,7 +2,6 @@ package master_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -19,9 +18,7 @@ import (
 
 // TestMain makes the test binary its own guard of exec tasks.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
-		os.Exit(guard.Main())
-	}
+	guard.Register()
 	goleak.VerifyTestMain(m)
 }
 

@@ -11,9 +11,7 @@ import (
 
 // TestMain makes the test binary its own guard of exec tasks.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
-		os.Exit(guard.Main())
-	}
+	guard.Register()
 	// A guard built with -race would otherwise sleep for a second before it exits.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
 		panic(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,19 +15,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
-	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// guardMain turns this process into the guard of exec tasks, when it was started
-// as one. It does not return then. The guard changes process-wide state, so it
-// comes before everything else.
-func guardMain() {
-	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
-		os.Exit(guard.Main())
-	}
-}
 
 // daemon is the interface that all daemons share.
 type daemon interface {

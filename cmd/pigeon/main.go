@@ -11,10 +11,20 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
+// register lets this program start itself as a guard and as a daemon. In a guard it does
+// not return.
+func register() {
+	guard.Register()
+	cluster.Register()
+}
+
 func main() {
-	guardMain()
+	register()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// The first signal asks for a clean end; after it the default action is
 	// back, so a second Ctrl-C ends a program that does not come to its end.

@@ -22,6 +22,7 @@ import (
 // TestMain makes this test the program when it is started with a verb: as the
 // guard of exec tasks, or as a daemon of a test that needs real processes.
 func TestMain(m *testing.M) {
+	register()
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
 	}

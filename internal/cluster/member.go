@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -13,11 +14,21 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
 
-func (s *Spec) command() []string {
+// Register lets this program start clusters of processes, each of which is this program
+// again with a role as its verb. Call it first in main or TestMain, when the program runs
+// the daemon of each role; without it such a cluster is refused.
+func Register() {
+	childproc.Register(string(NATS), string(Frontend), string(Master), string(NodeMonitor))
+}
+
+// command returns the command and the environment of a daemon.
+func (s *Spec) command(r Role, args []string) (argv, env []string, err error) {
+	env = s.environment()
 	if len(s.Command) > 0 {
-		return append([]string(nil), s.Command...)
+		return slices.Concat(s.Command, []string{string(r)}, args), env, nil
 	}
-	return []string{"/proc/self/exe"} // also when the file was replaced since
+	argv, startedAs, err := childproc.OwnProgram(string(r), "cluster.Register()")
+	return append(argv, args...), childproc.Marked(env, startedAs), err
 }
 
 // environment returns the environment of daemons, without this program's own settings
@@ -45,8 +56,12 @@ type member struct {
 
 // add starts a daemon, which is a further member of its role.
 func (p *processes) add(r Role, d daemonSpec, args ...string) error {
+	argv, env, err := p.c.spec.command(r, args)
+	if err != nil {
+		return err
+	}
 	m := &member{http: d.http, command: childproc.Command{
-		Name: d.name, Argv: append(append(p.c.spec.command(), string(r)), args...), Env: p.c.spec.environment(),
+		Name: d.name, Argv: argv, Env: env,
 		Log: filepath.Join(p.c.places.dir, "logs", d.name+".log"), Dir: p.c.places.dir,
 	}}
 	p.members[r] = append(p.members[r], m)

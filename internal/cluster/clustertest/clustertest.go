@@ -1,6 +1,7 @@
 // Package clustertest lets a test binary be the daemons of a cluster of
 // processes, and the guard of exec tasks: both start the running program again,
-// and that is the test. Without it such a test starts itself for ever.
+// and that is the test. Without it such a test is refused: it would start
+// itself for ever.
 package clustertest
 
 import (
@@ -26,9 +27,8 @@ import (
 // Main is for TestMain: it runs a daemon or the guard when this program was
 // started as one, else the tests, with a check for leaked goroutines.
 func Main(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == guard.Verb {
-		os.Exit(guard.Main())
-	}
+	guard.Register()
+	cluster.Register()
 	if len(os.Args) != 4 {
 		goleak.VerifyTestMain(m)
 		return

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
 
 // Options are the settings of a [Client]. The zero value is ready.
 type Options struct {
-	// Command starts a process that calls [Main]; empty for this binary with
-	// [Verb].
+	// Command starts a process that calls [Main]; empty for this program with
+	// [Verb], which must have called [Register].
 	Command []string
 	// MaxRunning bounds the processes at once; 0 for 4096.
 	MaxRunning int
@@ -33,9 +35,11 @@ var (
 // Close; and one receive per guard. Callbacks come from either, one at a time
 // for each process.
 type Client struct {
-	opts  Options
-	token string // makes marks of different clients differ
-	gone  chan struct{}
+	opts      Options
+	startedAs string // added to the environment of guards
+	refused   error  // why no guard can be started, nil when one can
+	token     string // makes marks of different clients differ
+	gone      chan struct{}
 
 	mu      sync.Mutex
 	ready   *sync.Cond // queue, closed or idle changed
@@ -55,13 +59,13 @@ type attempt struct {
 
 // New returns a client. The guard itself starts with the first process.
 func New(o Options) *Client {
-	if len(o.Command) == 0 {
-		o.Command = []string{"/proc/self/exe", Verb}
-	}
 	if o.MaxRunning == 0 {
 		o.MaxRunning = 4096
 	}
 	c := &Client{opts: o, token: ulid.Make().String(), gone: make(chan struct{}), running: map[Handle]*attempt{}}
+	if len(o.Command) == 0 {
+		c.opts.Command, c.startedAs, c.refused = childproc.OwnProgram(Verb, "guard.Register()")
+	}
 	c.ready = sync.NewCond(&c.mu)
 	go c.send()
 	return c
@@ -74,6 +78,9 @@ func (c *Client) Start(spec Spec, on func(Event)) (Handle, error) {
 	defer c.mu.Unlock()
 	if c.closed {
 		return 0, ErrClosed
+	}
+	if c.refused != nil {
+		return 0, c.refused
 	}
 	if len(c.running) >= c.opts.MaxRunning {
 		return 0, fmt.Errorf("%w: the limit is %d", ErrFull, c.opts.MaxRunning)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
 
 // Verb is the hidden verb under which the binary runs [Main].
@@ -18,6 +20,17 @@ const Verb = "exec-guard"
 
 // socketFD is where a guard finds its end of the socket pair.
 const socketFD = 3
+
+// Register lets this program start guards, each of which is this program again. When this
+// process was started as one, Register does not return. A guard changes process-wide
+// state, so call it before everything else in main or TestMain. Without it [Client.Start]
+// is refused: the program would run from its beginning again, start itself again, and so
+// on.
+func Register() {
+	if childproc.Register(Verb) {
+		os.Exit(Main())
+	}
+}
 
 // Main is the guard: it serves the client at the other end of descriptor 3 until
 // that end is closed, kills everything it started, and returns the exit status.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
 
 // patience is how long a guard may take to read a request, or to end, before it
@@ -35,7 +37,7 @@ func (c *Client) spawn() (*instance, error) {
 	defer func() { _ = theirs.Close() }() // the guard has its copy
 	cmd := exec.Command(c.opts.Command[0], c.opts.Command[1:]...)
 	cmd.ExtraFiles = []*os.File{theirs} // becomes socketFD
-	cmd.Stderr = os.Stderr
+	cmd.Stderr, cmd.Env = os.Stderr, childproc.Marked(os.Environ(), c.startedAs)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		_ = ours.Close() // nothing was sent
