@@ -10,6 +10,7 @@ OUT     := out
 TRACES  ?= $(or $(PIGEON_TRACES),../shared/traces)
 TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
+CHECK   ?= 1m
 RUNS    ?= 3
 ROUNDS  ?= 10
 MVN     ?= mvn
@@ -82,6 +83,9 @@ lint: need-go ## golangci-lint for Go; scalastyle for the plugin, where Maven is
 
 fuzz: need-go ## run every fuzz target for FUZZTIME=10s
 	@GO="$(GO)" sh tools/fuzz.sh $(FUZZTIME)
+
+check: build ## simulated faults under all policies for CHECK=1m: no job may be lost, no attempt number may start twice
+	$(BIN) bench faults --for $(CHECK)
 
 chaos: need-go ## kill daemons of every role ROUNDS=10 times while a workload runs: no job may be lost
 	$(GO) test ./bench/replay -run '^TestNothingIsLost$$' -v -count 1 -timeout 30m -rounds $(ROUNDS)

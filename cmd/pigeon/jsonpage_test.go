@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/bench/check"
 	"github.com/pigeon-sched/pigeon/bench/compare"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/measure"
@@ -55,6 +56,7 @@ func printedObjects() []printed {
 		{"model", "for each policy, group size and load", reflect.TypeFor[compare.ModelPoint]()},
 		{"bench latency", "", reflect.TypeFor[launch.LatencyResult]()},
 		{"bench launch", "", reflect.TypeFor[launch.RateResult]()},
+		{"bench faults", "", reflect.TypeFor[check.Result]()},
 		{"trace inspect", "", reflect.TypeFor[summary]()},
 		{"config show", "for each setting", reflect.TypeFor[config.Origin]()},
 		{"doctor", "for each check", reflect.TypeFor[doctor.Finding]()},

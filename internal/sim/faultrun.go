@@ -14,6 +14,7 @@ type Report struct {
 	End                           sched.Time // of the run
 	Checks                        []Check
 	Faults                        []int // numbers of the planned faults that happened
+	Counts                        FaultCounts
 	history                       func(steps int) string
 }
 
@@ -108,7 +109,7 @@ func (w *world) busy() bool {
 }
 
 func (w *world) report() *Report {
-	r := &Report{Attempts: w.result.Attempts, Suspensions: int(w.result.Suspensions), Steps: len(w.history.steps), End: w.now, Checks: w.check.checks[:], history: w.history.last, Faults: w.plan.happened}
+	r := &Report{Attempts: w.result.Attempts, Suspensions: int(w.result.Suspensions), Steps: len(w.history.steps), End: w.now, Checks: w.check.checks[:], history: w.history.last, Faults: w.plan.happened, Counts: w.draws.counts}
 	for _, j := range w.check.jobs {
 		if !j.accepted {
 			continue

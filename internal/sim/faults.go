@@ -88,6 +88,22 @@ func (k Kinds) Each() (list []Kinds) {
 	return list
 }
 
+// FaultCounts are the numbers of faults of each kind, in the order of the kinds. Drift, which
+// every clock has, is not counted.
+type FaultCounts [12]int64
+
+func (c *FaultCounts) add(k Kinds) { c[bits.TrailingZeros16(uint16(k))]++ }
+
+// Of returns the number of faults of one kind.
+func (c *FaultCounts) Of(k Kinds) int64 { return c[bits.TrailingZeros16(uint16(k))] }
+
+// Add adds the numbers of another run.
+func (c *FaultCounts) Add(other *FaultCounts) {
+	for i := range c {
+		c[i] += other[i]
+	}
+}
+
 // ParseKinds parses the format of String; "all" stands for all kinds.
 func ParseKinds(text string) (k Kinds, err error) {
 	switch text {

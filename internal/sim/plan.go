@@ -66,7 +66,10 @@ func (fp *faultPlan) start() {
 		fp.random = sched.Rand(fp.faults.Seed, planStream+uint64(fp.planned)) //nolint:gosec // a count
 		f, wait := deck[fp.random.IntN(len(deck))], drawSpan(fp.random, 2*faultEvery)
 		if fp.faults.Kinds.Has(f.kind) && (fp.faults.Only == nil || slices.Contains(fp.faults.Only, fp.planned)) {
-			f.happen()
+			before := len(fp.happened)
+			if f.happen(); len(fp.happened) > before {
+				fp.draws.counts.add(f.kind)
+			}
 		}
 		fp.callAt(fp.now+wait, next)
 	}

@@ -12,11 +12,16 @@ type draws struct {
 	kinds  Kinds      // the kinds of faults that may happen
 	delay  sched.Time // of a message to which nothing happens
 	healed bool       // the faults are over
+	counts FaultCounts
 }
 
 // chance reports true once in n times, if the kind of fault is enabled.
 func (dr *draws) chance(k Kinds, n int) bool {
-	return !dr.healed && dr.kinds.Has(k) && dr.random.IntN(n) == 0
+	happens := !dr.healed && dr.kinds.Has(k) && dr.random.IntN(n) == 0
+	if happens && k != Reorder { // of the delays only long ones count
+		dr.counts.add(k)
+	}
+	return happens
 }
 
 // drawDelay draws how long a message is in flight.
@@ -25,6 +30,7 @@ func (dr *draws) drawDelay() sched.Time {
 	if dr.chance(Reorder, 1) {
 		d += drawSpan(dr.random, 2*usualDelay)
 		if dr.random.IntN(slowIn) == 0 {
+			dr.counts.add(Reorder)
 			d += drawSpan(dr.random, slowest)
 		}
 	}

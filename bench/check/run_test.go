@@ -1,0 +1,58 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/sim"
+)
+
+// All policies stand the runs of a seed, and the limit ends them.
+func TestRun(t *testing.T) {
+	r, err := Run(t.Context(), Options{Seed: 3, Policies: []string{"pigeon", "sparrow", "kairos"}, Faults: 600, Time: 5 * time.Second})
+	if err != nil || len(r.Violations) > 0 || r.Faults() < 600 {
+		t.Errorf("%d faults, %+v, %v", r.Faults(), r.Violations, err)
+	}
+	for _, s := range r.Policies {
+		if s.Runs == 0 || s.Jobs != s.Done+s.Failed+s.Cancelled || s.Faults["loss"] == 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	var table strings.Builder
+	if err := r.Write(&table, "A machine."); err != nil || !strings.Contains(table.String(), "| kairos |") || !strings.Contains(table.String(), "| crash-master |") {
+		t.Errorf("%v\n%s", err, table.String())
+	}
+}
+
+// A violation is counted and reported with a command that names its run, and ends the
+// campaign when no more are wanted.
+func TestViolation(t *testing.T) {
+	var found []Violation
+	o := Options{Seed: 7, Policies: []string{"pigeon"}, For: time.Minute, Most: 1, Found: func(v Violation) { found = append(found, v) }}
+	o.simulate = func(_ *experiment.Run, _ context.Context, _ *workload.Workload, _ time.Duration, f sim.Faults) (*sim.Report, sim.Faults, int, error) {
+		f.Only, f.Kinds = []int{4, 9}, sim.CrashNode
+		return &sim.Report{Checks: []sim.Check{{Name: "a check", Violated: errors.New("a job is lost")}}}, f, 3, nil
+	}
+	r, err := Run(t.Context(), o)
+	if err != nil || len(r.Violations) == 0 || len(found) != len(r.Violations) || r.Policies[0].Violations != len(found) {
+		t.Fatalf("%+v, %+v, %v", r, found, err)
+	}
+	for _, part := range []string{"pigeon sim --policy pigeon --faults ", "--fault-kinds crash-node", "--only-faults 4,9", "--jobs 3", "--workers ", "--seed "} {
+		if !strings.Contains(found[0].Command, part) {
+			t.Errorf("%q does not contain %q", found[0].Command, part)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, policies := range [][]string{nil, {"pigoen"}} {
+		if r, err := Run(t.Context(), Options{Policies: policies, Faults: 1}); err == nil {
+			t.Errorf("%v: %+v", policies, r)
+		}
+	}
+}

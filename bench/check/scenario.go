@@ -1,0 +1,80 @@
+package check
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/sim"
+)
+
+// What all runs have in common: the defaults of "pigeon sim".
+const (
+	trace  = "gen:ec2"
+	delay  = 500 * time.Microsecond
+	cutoff = time.Second
+	jobs   = 30
+	period = 20 * time.Second // during which faults happen, by default
+)
+
+// scenario is one run before it is made, with the flags of "pigeon sim" that describe it.
+type scenario struct {
+	run      *experiment.Run
+	workload *workload.Workload
+	time     time.Duration
+	flags    []string
+}
+
+// prepare draws the cluster and the workload of a seed, and returns the run of a policy.
+func prepare(spec string, seed uint64) (*scenario, error) {
+	r := rand.New(rand.NewPCG(seed, 0xfa017)) //nolint:gosec // a run that can be repeated
+	groups := 1 + r.IntN(3)
+	workers := 2 * groups * (1 + r.IntN(3))
+	frontends := 1 + r.IntN(3)
+	load := []float64{0.5, 0.8, 1.2}[r.IntN(3)]
+	d := experiment.Description{
+		Trace: trace, Policies: []string{spec}, Groups: experiment.EvenGroups(workers, groups), Frontends: frontends,
+		Reserved: 0.3, Cutoff: cutoff, Seed: seed, Seeds: 1, Workload: workload.Options{Jobs: jobs, Load: load},
+	}
+	if r.IntN(2) == 0 {
+		d.Weight = 2 + r.IntN(4)
+	}
+	runs, err := d.Runs()
+	if err != nil {
+		return nil, err
+	}
+	w, err := runs[0].Workload()
+	if err != nil {
+		return nil, err
+	}
+	return &scenario{run: &runs[0], workload: w, flags: []string{
+		"--seed", strconv.FormatUint(seed, 10), "--workers", strconv.Itoa(workers), "--groups", strconv.Itoa(groups), "--frontends", strconv.Itoa(frontends),
+		"--reserved", fmt.Sprint(d.Reserved), "--load", fmt.Sprint(load), "--weight", strconv.Itoa(d.Weight),
+	}}, nil
+}
+
+// until returns the end of the faults of the run.
+func (s *scenario) until(d time.Duration) sched.Time {
+	if s.time = d; d <= 0 {
+		s.time = period
+	}
+	return sched.Time(s.time)
+}
+
+// command returns the command that makes the run again, with other faults and only the
+// first jobs.
+func (s *scenario) command(f *sim.Faults, first int) string {
+	words := []string{"pigeon", "sim", "--policy", s.run.Policy, "--faults", strconv.FormatUint(f.Seed, 10), "--fault-kinds", f.Kinds.String(), "--fault-time", s.time.String(), "--jobs", strconv.Itoa(first)}
+	if f.Only != nil {
+		words = append(words, "--only-faults", strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Only), " ", ","), "[]"))
+	}
+	if f.Defects {
+		words = append(words, "--known-defects")
+	}
+	return strings.Join(append(words, s.flags...), " ")
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/bench/check"
+)
+
+func TestBenchFaults(t *testing.T) {
+	code, stdout, stderr := pigeon(t, "bench", "faults", "--policy", "pigeon", "--total", "100", "-o", "json")
+	var r check.Result
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || stderr != "" || r.Faults() < 100 {
+		t.Errorf("status %d, %v\n%s\n%s", code, err, stdout, stderr)
+	}
+	for args, want := range map[string]string{
+		"--for 0": "--total", "--fault-kinds los": "loss", "--policy pigoen": "pigeon", "--fault-time 0s": "--fault-time", "--total -1": "--total",
+	} {
+		if code, _, stderr := pigeon(t, append([]string{"bench", "faults"}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("pigeon bench faults %s: status %d, want %d and %q\n%s", args, code, exitUsage, want, stderr)
+		}
+	}
+}
