@@ -39,7 +39,7 @@ func ask[T any](ctx context.Context, srv *schedulerService, tried string, questi
 // listen opens the ports; calls are served once Run runs.
 func (f *Frontend) listen() (err error) {
 	f.schedulerServer, err = f.life.Listen(wire.WithApplications(wire.SchedulerProcessor(f.service), &f.applications), server.Options{
-		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.SubmitMaxFrame,
+		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.ClientMaxFrame, EndAfter: wire.EndsConnection,
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package nodemonitor
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -33,7 +34,7 @@ type sparkProcess struct {
 
 // LaunchTask implements published.BackendService.
 func (p *sparkProcess) LaunchTask(_ context.Context, message []byte, task *published.TFullTaskId, user *published.TUserGroupInfo) error {
-	p.texts <- fmt.Sprintf("%s for %s", message, user.User)
+	p.texts <- fmt.Sprintf("%s for %s of %s, priority %d", message, user.User, user.Group, user.Priority)
 	p.tasks <- task
 	return nil
 }
@@ -83,7 +84,7 @@ type application struct {
 
 func (a application) FrontendMessage(_ context.Context, app string, task wire.TaskRef, status int32, message []byte) error {
 	a.w.update(func() {
-		a.w.messages = append(a.w.messages, fmt.Sprintf("%s %s/%s %d %s", app, task.Job, task.Task, status, message))
+		a.w.messages = append(a.w.messages, fmt.Sprintf("%s %s/%s %d %s", app, task.Job, task.Task, status, bytes.TrimSpace(message)))
 	})
 	return nil
 }
@@ -91,6 +92,7 @@ func (a application) FrontendMessage(_ context.Context, app string, task wire.Ta
 func (w *world) launchApp(slot int32, seq uint64, id sched.AttemptID, scheduler string) wire.Item {
 	it := w.launch(slot, seq, id, api.Payload{Message: []byte("work")})
 	it.Msg.App, it.User, it.SchedulerAddress, it.TaskIDs = "spark", "ann", scheduler, []string{fmt.Sprintf("t%d", id.Task)}
+	it.UserGroup, it.UserPriority = "staff", 3
 	return it
 }
 
@@ -113,7 +115,7 @@ func (w *world) slotsReported(count int, serves string) *wire.Snapshot {
 // and when it vanishes its task is lost and the slot withdrawn.
 func TestClassicBackend(t *testing.T) {
 	w := newWorld(t, true)
-	scheduler := servertest.Start(t, wire.SchedulerProcessor(application{w: w}), server.Options{Name: "frontend's scheduler service"})
+	scheduler := servertest.Start(t, wire.SchedulerProcessor(application{w: w}), server.Options{Name: "frontend's scheduler service", MaxFrame: server.ClientMaxFrame})
 	n := w.start(func(c *Config) { c.Heartbeat = time.Minute }) // nothing here waits for a heartbeat
 	p := startProcess(t, n)
 	p.register("spark", 1)
@@ -123,7 +125,7 @@ func TestClassicBackend(t *testing.T) {
 	}
 	id := attemptOf(1, 7)
 	n.deliver(w.launchApp(2, s.Seq, id, scheduler.Addr().String()))
-	if text := receive(t, p.texts); text != "work for ann" {
+	if text := receive(t, p.texts); text != "work for ann of staff, priority 3" {
 		t.Errorf("the backend got %q", text)
 	}
 	task := receive(t, p.tasks)
@@ -132,7 +134,7 @@ func TestClassicBackend(t *testing.T) {
 	}
 	for i := range 3 {
 		if err := p.call(func(ctx context.Context, c *published.MasterServiceClient) error {
-			return c.SendFrontendMessage(ctx, "spark", task, int32(i), []byte("step"))
+			return c.SendFrontendMessage(ctx, "spark", task, int32(i), []byte("step"+strings.Repeat(" ", i*7<<20))) // the last needs 14 MiB
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -163,7 +163,7 @@ func (n *NodeMonitor) listen() (err error) {
 		return err
 	}
 	n.published, err = n.life.Listen(wire.WithGrants(wire.BackendProcessor(n.backends.Service()), apps), server.Options{
-		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: 4 << 20,
+		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: server.ClientMaxFrame,
 	})
 	if err != nil {
 		return err

@@ -161,6 +161,9 @@ struct TMessage {
   // acknowledgement repeats it, so that a late one applies to no later result of the
   // same attempt. 0: the node numbers none.
   63: optional i64 resultNumber = 0
+  // Of the user, as the application gave them; passed to backends.
+  64: optional string userGroup = ""
+  65: optional i32 userPriority = 0
 }
 
 /*

@@ -115,7 +115,10 @@ type sleeper struct {
 	failed  chan error
 }
 
-func (h *sleeper) LaunchTask(_ context.Context, message []byte, id *published.TFullTaskId, _ *published.TUserGroupInfo) error {
+func (h *sleeper) LaunchTask(_ context.Context, message []byte, id *published.TFullTaskId, user *published.TUserGroupInfo) error {
+	if user.User != "u" || user.Group != "g" || user.Priority != 7 {
+		h.failed <- fmt.Errorf("the backend received the user %+v", user)
+	}
 	h.working.Go(func() {
 		time.Sleep(h.style.duration(message)) // its work
 		if err := h.report(id, 0, "done"); err != nil {
@@ -175,7 +178,7 @@ func publishedJob(t, cluster *testing.T, s style, app string, line devLine, back
 	if ok, err := scheduler.RegisterFrontend(t.Context(), app, "/"+mine); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	request := &published.TSchedulingRequest{App: app, User: &published.TUserGroupInfo{User: "u"}}
+	request := &published.TSchedulingRequest{App: app, User: &published.TUserGroupInfo{User: "u", Group: "g", Priority: 7}}
 	for i := range tasks {
 		request.Tasks = append(request.Tasks, &published.TTaskSpec{TaskId: fmt.Sprintf("t%d", i), Message: s.message(2 * time.Millisecond)})
 	}

@@ -125,7 +125,9 @@ func (t *Table) Payloads(m *sched.Message, count int32) (x wire.Extra) {
 	if j == nil || j.Submission == nil {
 		return x
 	}
-	x.JobName, x.User, x.Trace = j.Status.Job, j.Submission.Request.User, j.trace.carrier
+	r := &j.Submission.Request
+	x.JobName, x.Trace = j.Status.Job, j.trace.carrier
+	x.User, x.UserGroup, x.UserPriority = r.User, r.UserGroup, r.Priority
 	x.Payloads, x.TaskIDs = j.payloads(m.First, count)
 	return x
 }

@@ -36,7 +36,7 @@ func drawSubmission(t *rapid.T) *Submission {
 		Why:       word.Draw(t, "why"),
 		Submitted: rapid.Int64().Draw(t, "submitted"),
 		Request: api.Request{
-			App: word.Draw(t, "app"), User: word.Draw(t, "user"), Description: word.Draw(t, "description"), Key: word.Draw(t, "key"),
+			App: word.Draw(t, "app"), User: word.Draw(t, "user"), UserGroup: word.Draw(t, "user's group"), Priority: rapid.Int32().Draw(t, "priority"), Description: word.Draw(t, "description"), Key: word.Draw(t, "key"),
 			Backend: api.Backend(word.Draw(t, "backend")), Class: word.Draw(t, "class word"), Estimate: time.Duration(rapid.Int64().Draw(t, "estimate")),
 			EstimateSet: rapid.Bool().Draw(t, "set"), AvgMillis: rapid.Float64().Draw(t, "avg"), HT: rapid.Bool().Draw(t, "ht"),
 			Retries: rapid.IntRange(0, 100).Draw(t, "retries"), Restartable: rapid.Bool().Draw(t, "restartable"), Trace: api.Trace{Traceparent: word.Draw(t, "parent"), Tracestate: word.Draw(t, "state")},
@@ -104,6 +104,19 @@ func TestCodecVersionOneIsFixed(t *testing.T) {
 	const want = "0137000000000000000100000000000000020101770601610000016b05736c656570000000" + "0180a8d6b907" + "0000000000000000" + "0202" + "01300131" + "0105736c656570000a0000"
 	if got := hex.EncodeToString(encodeSubmission(s)); got != want {
 		t.Fatalf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A field that this program does not know is skipped; one that is cut is an error.
+func TestOptionalFieldsOfALaterProgram(t *testing.T) {
+	want := submission("k", 1)
+	want.Request.UserGroup = "users"
+	v := append(encodeSubmission(want), 200, 1, 3, 'n', 'e', 'w')
+	if got, err := decodeSubmission(v); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, %v\nwant %+v", got, err, want)
+	}
+	if _, err := decodeSubmission(v[:len(v)-1]); err == nil {
+		t.Fatal("a cut field was read")
 	}
 }
 

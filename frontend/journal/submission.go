@@ -24,6 +24,7 @@ func encodeSubmission(s *Submission) []byte {
 	c := writer(make([]byte, 0, len(head.out)+64))
 	c.bytes(&head.out)
 	c.encodePayloads(s.Request.Tasks)
+	c.submissionOptionals(s)
 	return c.out
 }
 
@@ -45,7 +46,17 @@ func decodeSubmission(v []byte) (*Submission, error) {
 	}
 	tail := coder{reading: true, in: string(v[at+length:])}
 	tail.decodePayloads(s.Request.Tasks)
+	tail.submissionOptionals(s)
 	return s, tail.end()
+}
+
+// submissionOptionals codes the fields that the first version of a submission did not have.
+func (c *coder) submissionOptionals(s *Submission) {
+	q := &s.Request
+	c.optionals(
+		optional{1, q.UserGroup == "", func(c *coder) { text(c, &q.UserGroup) }},
+		optional{2, q.Priority == 0, func(c *coder) { n := int64(q.Priority); signed(c, &n); q.Priority = int32(n) }}, //nolint:gosec // 32 bits were written
+	)
 }
 
 func (c *coder) encodePayloads(tasks []api.Task) {

@@ -43,6 +43,8 @@ type Task struct {
 type Request struct {
 	App         string
 	User        string
+	UserGroup   string // of the user; for the application's backends, as is Priority
+	Priority    int32
 	Description string
 	Key         string // idempotency key; "" lets the frontend make a ULID
 	Backend     Backend

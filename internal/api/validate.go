@@ -23,8 +23,8 @@ func (r *Request) Validate() error {
 		return r.bad(fmt.Sprintf("it has %d tasks, more than the limit of %d a job", len(r.Tasks), MaxTasks), "split it into several jobs")
 	case len(r.Tasks) == 0:
 		return r.bad("it has no task", "give at least one")
-	case len(r.Key) > MaxKeyBytes || len(r.App) > MaxKeyBytes || len(r.User) > MaxKeyBytes:
-		return r.bad(fmt.Sprintf("its key, application or user name is longer than %d bytes", MaxKeyBytes), "use a shorter one")
+	case len(r.Key) > MaxKeyBytes || len(r.App) > MaxKeyBytes || len(r.User) > MaxKeyBytes || len(r.UserGroup) > MaxKeyBytes:
+		return r.bad(fmt.Sprintf("its key, application, user name or user's group is longer than %d bytes", MaxKeyBytes), "use a shorter one")
 	case r.Class != "" && r.Class != "short" && r.Class != "long":
 		return r.bad(fmt.Sprintf("its class is %q", r.Class), `use "short", "long", or leave it out`)
 	case r.EstimateSet && r.Estimate <= 0:

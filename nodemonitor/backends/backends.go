@@ -149,7 +149,7 @@ func (s *Set) launch(ctx context.Context, address string, t *backend.Task) error
 		return err
 	}
 	ref := wire.TaskRef{Task: t.TaskName, Job: t.JobName, App: t.App, Scheduler: t.Owner, HT: t.HT}
-	err = wire.NewBackendClient(pool).LaunchTask(ctx, t.Payload.Message, ref, t.User)
+	err = wire.NewBackendClient(pool).LaunchTask(ctx, t.Payload.Message, ref, wire.User{Name: t.User, Group: t.Group, Priority: t.Priority})
 	var unanswered *client.CallError
 	if err == nil || errors.As(err, &unanswered) || errors.Is(err, context.Canceled) {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/server"
 )
 
 // maxPools bounds the addresses to which connections are kept; one more evicts the
@@ -43,7 +44,7 @@ func (p *Pools) At(address string) (*client.Pool, error) {
 	if len(p.byAddr) >= maxPools {
 		p.evict()
 	}
-	pool, err := client.New(client.Options{Name: p.name, Address: address, FailFast: true, MaxFrame: 8 << 20})
+	pool, err := client.New(client.Options{Name: p.name, Address: address, FailFast: true, MaxFrame: server.ClientMaxFrame})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (a *attempt) service() time.Duration {
 // task returns the task for a backend.
 func (a *attempt) task() backend.Task {
 	return backend.Task{
-		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, User: a.User,
+		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, User: a.User, Group: a.UserGroup, Priority: a.UserPriority,
 		HT: a.class == sched.Short, Owner: a.SchedulerAddress, Slot: a.worker.number, Payload: a.Payload(0), Contended: a.Contended,
 	}
 }

@@ -46,6 +46,9 @@ func (c *conn) call(ctx context.Context, body []byte) (Reason, error) {
 	if n := c.transport.RemainingBytes(); n > 0 {
 		return Malformed, fmt.Errorf("%s: %d bytes follow the message in its frame", head.Name, n)
 	}
+	if failure != nil && c.server.opts.EndAfter(failure) {
+		return Declined, failure
+	}
 	return Finished, nil
 }
 

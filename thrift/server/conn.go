@@ -23,8 +23,8 @@ type conn struct {
 	reader    *frame.Reader
 	transport *frame.Transport
 	protocol  thrift.TProtocol
-	idleUntil time.Time // empty frames do not move it
-	sendErr   error     // why a reply was not sent
+	idleUntil time.Time
+	sendErr   error // why a reply was not sent
 
 	mu       sync.Mutex
 	busy     bool // a call runs or its reply is written
@@ -50,7 +50,7 @@ func (c *conn) run(calls context.Context) {
 		why, err = Finished, nil
 	}
 	c.server.count.ended[why].Add(1)
-	if err != nil && why != Vanished && why != Panicked { // a panic has its own line
+	if err != nil && why != Vanished && why != Panicked && why != Declined { // a panic has its own line
 		c.server.gate.warn(why, "connection closed", "remote", c.net.RemoteAddr(), "error", err)
 	}
 }
@@ -75,25 +75,28 @@ func (c *conn) serve(ctx context.Context) (Reason, error) {
 	}
 }
 
-// read returns the next message that is not empty; nil without an error when the
-// peer closed between frames.
+// read returns the next message; nil without an error when the peer closed between
+// frames.
 func (c *conn) read() ([]byte, Reason, error) {
-	for {
-		if c.reader.Buffered() == 0 {
-			_ = c.net.SetReadDeadline(c.idleUntil)
-		}
-		if err := c.reader.Wait(); err != nil {
-			return c.notWaited(err)
-		}
-		body, err := c.readFrame()
-		if err != nil {
-			return nil, reasonOf(err), c.explain(err)
-		}
-		if len(body) > 0 {
-			return body, Finished, nil
-		}
+	if c.reader.Buffered() == 0 {
+		_ = c.net.SetReadDeadline(c.idleUntil)
 	}
+	if err := c.reader.Wait(); err != nil {
+		return c.notWaited(err)
+	}
+	body, err := c.readFrame()
+	switch {
+	case err != nil:
+		return nil, reasonOf(err), c.explain(err)
+	case len(body) == 0:
+		return nil, Malformed, errEmpty
+	}
+	return body, Finished, nil
 }
+
+// errEmpty ends a connection: no client of Thrift sends an empty frame, and one that did
+// would wait for an answer in vain.
+var errEmpty = errors.New("a frame of length zero, which holds no message")
 
 // readFrame reads the frame whose first byte is there. Its deadline is one point
 // in time, set only when the frame is not complete yet.

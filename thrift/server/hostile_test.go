@@ -32,6 +32,8 @@ func TestWhatIsNotThriftIsClosedWithAReason(t *testing.T) {
 		"compact":          {frameOf("\x82\x21\x01\x04echo"), server.Malformed, "compact protocol"},
 		"json":             {frameOf(`[1,"echo",1,0,{}]`), server.Malformed, "JSON protocol"},
 		"random":           {frameOf("\x01\x02\x03\x04\x05\x06\x07\x08"), server.Malformed, "no message of Thrift"},
+		"empty frame":      {[]byte{0, 0, 0, 0}, server.Malformed, "a frame of length zero"},
+		"empty after good": {append(request("x"), 0, 0, 0, 0), server.Malformed, "a frame of length zero"},
 		"one byte":         {frameOf("\x80"), server.Malformed, "no message of Thrift"},
 		"a reply":          {frameOf("\x80\x01\x00\x02" + call[4:]), server.Malformed, "type 2 where a call"},
 		"cut arguments":    {frameOf(call[:len(call)-2]), server.Malformed, "echo"},
@@ -56,13 +58,6 @@ func TestWhatIsNotThriftIsClosedWithAReason(t *testing.T) {
 			good.echo("after")
 		})
 	}
-}
-
-func TestEmptyFramesAreHarmless(t *testing.T) {
-	s := servertest.Start(t, servertest.Echo(same), server.Options{})
-	c := dial(t, s)
-	c.send(make([]byte, 4*100_000)...)
-	c.echo("alive")
 }
 
 // A peer that stalls within a frame holds no more than its first chunk, and a
@@ -181,10 +176,6 @@ func TestIdleConnectionsEnd(t *testing.T) {
 		time.Sleep(50 * time.Second)
 		c.echo("not idle yet")
 		begin := time.Now()
-		for range 50 { // empty frames are no sign of life
-			time.Sleep(time.Second)
-			c.send(0, 0, 0, 0)
-		}
 		c.closed()
 		synctest.Wait()
 		if got := time.Since(begin); got != time.Minute {

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// Frame limits. A submit carries up to 100,000 tasks; nothing else is large.
+// Frame limits. ClientMaxFrame is for the ports that published clients call: a submission
+// carries up to 100,000 tasks, and the prototypes accept and send messages of that size.
 const (
 	DefaultMaxFrame = 1 << 20
-	SubmitMaxFrame  = 16 << 20
+	ClientMaxFrame  = 16 << 20
 )
 
 // Options of a [Server]; a zero field takes its default.
@@ -44,6 +45,9 @@ type Options struct {
 	FrameTimeout time.Duration
 	// WriteTimeout runs over the whole writing of a reply. Default 10 s.
 	WriteTimeout time.Duration
+	// EndAfter reports whether a connection ends after the reply to a call that was
+	// answered with that exception. Default: none does.
+	EndAfter func(exception error) bool
 	// StopTimeout is the time for calls to finish when the server stops, and then
 	// again the time for them to notice that their context ended. Default 5 s.
 	StopTimeout time.Duration
@@ -65,6 +69,9 @@ func (o Options) withDefaults() Options {
 	o.FrameTimeout = cmp.Or(o.FrameTimeout, 10*time.Second)
 	o.WriteTimeout = cmp.Or(o.WriteTimeout, 10*time.Second)
 	o.StopTimeout = cmp.Or(o.StopTimeout, 5*time.Second)
+	if o.EndAfter == nil {
+		o.EndAfter = func(error) bool { return false }
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

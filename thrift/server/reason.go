@@ -18,6 +18,7 @@ const (
 	Vanished                // the connection broke within a frame or a reply
 	Unread                  // the peer did not read a reply within WriteTimeout
 	Panicked                // a handler panicked
+	Declined                // a call was answered with an exception of Options.EndAfter
 	reasons
 )
 
@@ -25,7 +26,7 @@ const (
 func (r Reason) String() string {
 	return [reasons]string{
 		"finished", "full", "host_full", "idle", "slow", "oversized",
-		"no_memory", "malformed", "vanished", "unread", "panicked",
+		"no_memory", "malformed", "vanished", "unread", "panicked", "declined",
 	}[r]
 }
 

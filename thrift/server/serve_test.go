@@ -16,7 +16,7 @@ import (
 
 // Sizes around the read buffer (8 KiB), the first chunk (128 KiB) and the limit.
 func TestMessagesOfEverySize(t *testing.T) {
-	s := servertest.Start(t, servertest.Echo(same), server.Options{MaxFrame: server.SubmitMaxFrame})
+	s := servertest.Start(t, servertest.Echo(same), server.Options{MaxFrame: server.ClientMaxFrame})
 	c := dial(t, s)
 	for _, n := range []int{0, 1, 8150, 8192, 8193, 128 << 10, 128<<10 + 1, 1 << 20, 16<<20 - 100} {
 		c.echo(strings.Repeat("x", n))
@@ -29,7 +29,7 @@ func TestMessagesOfEverySize(t *testing.T) {
 
 func TestPipelinedMessagesInOneWrite(t *testing.T) {
 	c := dial(t, servertest.Start(t, servertest.Echo(same), server.Options{}))
-	c.send(append(append(request("first"), 0, 0, 0, 0), request("second")...)...)
+	c.send(append(request("first"), request("second")...)...)
 	for _, want := range []string{"first", "second"} {
 		if got := c.receive(); !bytes.Contains(got, []byte(want)) {
 			t.Errorf("reply %q, want %q", got, want)

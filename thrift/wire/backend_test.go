@@ -35,8 +35,8 @@ func TestRegistryClient(t *testing.T) {
 // fakeProgram is an application and its backend in one.
 type fakeProgram struct{ record }
 
-func (p *fakeProgram) LaunchTask(_ context.Context, message []byte, task wire.TaskRef, user string) error {
-	return p.note("launch %q %+v for %q", message, task, user)
+func (p *fakeProgram) LaunchTask(_ context.Context, message []byte, task wire.TaskRef, user wire.User) error {
+	return p.note("launch %q %+v for %+v", message, task, user)
 }
 
 func (p *fakeProgram) FrontendMessage(_ context.Context, task wire.TaskRef, status int32, message []byte) error {
@@ -49,10 +49,10 @@ func TestApplicationAndBackend(t *testing.T) {
 	backend := servertest.Start(t, wire.LauncherProcessor(fake), server.Options{})
 	application := servertest.Start(t, wire.ApplicationProcessor(fake), server.Options{})
 	must(t,
-		wire.NewBackendClient(pool(t, backend.Addr().String())).LaunchTask(ctx, []byte("m"), pigeonRef, "ada"),
+		wire.NewBackendClient(pool(t, backend.Addr().String())).LaunchTask(ctx, []byte("m"), pigeonRef, wire.User{Name: "ada", Group: "users", Priority: 3}),
 		wire.NewFrontendClient(pool(t, application.Addr().String())).FrontendMessage(ctx, sparrowRef, 3, []byte("n")),
 	)
 	equal(t, "calls", fake.calls(), []string{
-		fmt.Sprintf(`launch "m" %+v for "ada"`, pigeonRef), fmt.Sprintf(`message %+v status=3 "n"`, sparrowRef),
+		fmt.Sprintf(`launch "m" %+v for {Name:ada Group:users Priority:3}`, pigeonRef), fmt.Sprintf(`message %+v status=3 "n"`, sparrowRef),
 	})
 }

@@ -41,6 +41,8 @@ type Item struct {
 type Extra struct {
 	JobName          string // the job's id as its user sees it
 	User             string // its submitter
+	UserGroup        string // of the user, as the application gave it; passed to backends
+	UserPriority     int32  // likewise
 	OwnerAddress     string // where the owner serves other daemons, host:port
 	SchedulerAddress string // where it serves applications; passed to backends
 

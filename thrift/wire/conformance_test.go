@@ -3,12 +3,16 @@ package wire_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -39,19 +43,19 @@ var schedulerRows = []row{
 	},
 	{
 		"submitJob of Pigeon", "submitJob", fields{1: fields{
-			1: "app", 3: fields{1: "ada", 2: "users", 3: int32(0)}, 4: "nightly", 5: 1500.0,
+			1: "app", 3: fields{1: "ada", 2: "users", 3: int32(-3)}, 4: "nightly", 5: 1500.0,
 			2: []fields{
 				{1: "a", 2: fields{1: []string{"n1"}, 2: []string{}, 3: int32(5)}, 3: "\x00\x01", 4: true},
 				{1: "b", 3: "\xff", 4: false},
 			},
 		}},
-		`submit app="app" user="ada" description="nightly" avg=1500 ht=true "a":"\x00\x01" "b":"\xff"`, "{}",
+		`submit app="app" user="ada" description="nightly" avg=1500 ht=true group="users" priority=-3 "a":"\x00\x01" "b":"\xff"`, "{}",
 	},
 	{
 		"submitJob of Sparrow", "submitJob", fields{1: fields{
 			1: "app", 2: []fields{{1: "a", 3: "m"}, {1: "b", 3: "n"}}, 3: fields{1: "ada", 2: "users", 3: int32(0)},
 		}},
-		`submit app="app" user="ada" description="" avg=0 ht=false "a":"m" "b":"n"`, "{}",
+		`submit app="app" user="ada" description="" avg=0 ht=false group="users" priority=0 "a":"m" "b":"n"`, "{}",
 	},
 	{
 		"submitJob with as little as can be", "submitJob", fields{1: fields{2: []fields{{}, {}}}},
@@ -184,5 +188,35 @@ func TestPublishedRefusals(t *testing.T) {
 	scheduler.fail(errors.New("disk on fire"))
 	if _, back := (raw{}).call(t, s.Addr(), "submitJob", fields{1: fields{2: []fields{{}}}}); !strings.Contains(describe(back), "disk on fire") {
 		t.Errorf("the reason is lost: %s", describe(back))
+	}
+}
+
+// A refused submitJob is answered with its exception, and then its connection is closed,
+// as the prototypes do; other calls, accepted ones and pings go on over one connection.
+func TestRefusedSubmitJobClosesItsConnection(t *testing.T) {
+	scheduler := &fakeScheduler{}
+	s := servertest.Start(t, wire.SchedulerProcessor(scheduler), server.Options{EndAfter: wire.EndsConnection})
+	c, err := net.Dial("tcp", s.Addr().String())
+	must(t, err)
+	defer c.Close() //nolint:errcheck // closed by the other side
+	call := func(name string, args fields) (thrift.TMessageType, fields) {
+		t.Helper()
+		must(t, writeFrame(c, raw{}.message(t, name, thrift.CALL, args)))
+		body, err := readFrame(c)
+		must(t, err)
+		_, kind, _, back := parse(t, body)
+		return kind, back
+	}
+	one := fields{1: fields{2: []fields{{}}}}
+	call("submitJob", one)
+	call("submitJob", fields{})
+	scheduler.fail(&api.Error{Problem: api.Invalid, What: "no"})
+	call("registerFrontend", fields{1: "app", 2: "h:1"})
+	if kind, back := call("submitJob", one); kind != thrift.REPLY || describe(back) != `{1:{1:"no"}}` {
+		t.Fatalf("the refusal is %v %s", kind, describe(back))
+	}
+	must(t, c.SetReadDeadline(time.Now().Add(await.Limit)))
+	if _, err := readFrame(c); !errors.Is(err, io.EOF) {
+		t.Fatalf("after the refusal the connection gives %v, want its end", err)
 	}
 }

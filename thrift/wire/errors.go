@@ -40,6 +40,14 @@ func incomplete(err error) error {
 	return &published.IncompleteRequestException{Message: err.Error()}
 }
 
+// EndsConnection reports whether a connection is closed after a reply with that exception.
+// The prototypes close it after a refused submitJob, and clients written for them wait
+// for that.
+func EndsConnection(exception error) bool {
+	var e *published.IncompleteRequestException
+	return errors.As(exception, &e)
+}
+
 // problemTo returns the number of a problem in published.thrift.
 func problemTo(p api.Problem) int32 {
 	switch p {

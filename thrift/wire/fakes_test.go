@@ -53,6 +53,9 @@ func (s *fakeScheduler) Submit(ctx context.Context, r *api.Request) (string, boo
 		s.until = time.Until(d)
 	}
 	line := fmt.Sprintf("submit app=%q user=%q description=%q avg=%v ht=%v", r.App, r.User, r.Description, r.AvgMillis, r.HT)
+	if r.UserGroup != "" || r.Priority != 0 {
+		line += fmt.Sprintf(" group=%q priority=%d", r.UserGroup, r.Priority)
+	}
 	for _, t := range r.Tasks {
 		line += fmt.Sprintf(" %q:%q", t.ID, t.Payload.Message)
 	}

@@ -12,7 +12,7 @@ import (
 type Launcher interface {
 	// LaunchTask starts a task and returns at once. The message is the
 	// application's; an empty one grants the slot and names no task.
-	LaunchTask(ctx context.Context, message []byte, task TaskRef, user string) error
+	LaunchTask(ctx context.Context, message []byte, task TaskRef, user User) error
 }
 
 // LauncherProcessor serves BackendService.
@@ -35,11 +35,11 @@ var _ Launcher = (*BackendClient)(nil)
 func NewBackendClient(c Caller) *BackendClient { return &BackendClient{caller: c} }
 
 // LaunchTask hands a task to the backend.
-func (b *BackendClient) LaunchTask(ctx context.Context, message []byte, task TaskRef, user string) error {
+func (b *BackendClient) LaunchTask(ctx context.Context, message []byte, task TaskRef, user User) error {
 	if message == nil {
 		message = []byte{} // clients that wrap it in a buffer fail on a missing one
 	}
 	return invokeVoid(ctx, b.caller, "launching a task at its backend", func(ctx context.Context, c thrift.TClient) error {
-		return published.NewBackendServiceClient(c).LaunchTask(ctx, message, taskRefTo(task), &published.TUserGroupInfo{User: user})
+		return published.NewBackendServiceClient(c).LaunchTask(ctx, message, taskRefTo(task), userTo(user))
 	})
 }

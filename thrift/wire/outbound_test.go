@@ -66,13 +66,13 @@ func TestCallsToPublishedPrograms(t *testing.T) {
 		backend, application := wire.NewBackendClient(p), wire.NewFrontendClient(p)
 		bare := wire.TaskRef{Task: "t", Job: "j", App: "a"}
 		must(t,
-			backend.LaunchTask(ctx, []byte("\x00\x00\x00\x07"), pigeonRef, "ada"),
-			backend.LaunchTask(ctx, nil, bare, ""),
+			backend.LaunchTask(ctx, []byte("\x00\x00\x00\x07"), pigeonRef, wire.User{Name: "ada", Group: "users", Priority: -7}),
+			backend.LaunchTask(ctx, nil, bare, wire.User{}),
 			application.FrontendMessage(ctx, pigeonRef, 1, []byte("hi")),
 			application.FrontendMessage(ctx, bare, 0, nil),
 		)
 		for _, want := range []string{
-			`launchTask {1:"\x00\x00\x00\a" 2:{1:"t1" 2:"job" 3:"app" 4:{1:"10.0.0.1" 2:20503} 5:true} 3:{1:"ada" 2:"" 3:0}}`,
+			`launchTask {1:"\x00\x00\x00\a" 2:{1:"t1" 2:"job" 3:"app" 4:{1:"10.0.0.1" 2:20503} 5:true} 3:{1:"ada" 2:"users" 3:-7}}`,
 			`launchTask {1:"" 2:{1:"t" 2:"j" 3:"a" 5:false} 3:{1:"" 2:"" 3:0}}`,
 			`frontendMessage {1:{1:"t1" 2:"job" 3:"app" 4:{1:"10.0.0.1" 2:20503} 5:true} 2:1 3:"hi"}`,
 			`frontendMessage {1:{1:"t" 2:"j" 3:"a" 5:false} 2:0 3:""}`,

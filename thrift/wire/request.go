@@ -13,8 +13,9 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 	if t == nil {
 		return &api.Request{}
 	}
+	user := userFrom(t.User)
 	r := &api.Request{
-		App: t.App, User: userFrom(t.User), Description: t.GetDescription(), Key: t.IdempotencyKey,
+		App: t.App, User: user.Name, UserGroup: user.Group, Priority: user.Priority, Description: t.GetDescription(), Key: t.IdempotencyKey,
 		Backend: api.Backend(t.Backend), Class: t.JobClass, EstimateSet: t.IsSetEstimateNanos(),
 		Estimate: time.Duration(t.GetEstimateNanos()), AvgMillis: t.GetAvgTasksExecDuration(),
 		Retries: int(t.Retries), Restartable: t.Restartable, Trace: traceFrom(t.Trace), Tasks: make([]api.Task, len(t.Tasks)),
@@ -43,8 +44,8 @@ func requestTo(r *api.Request) *published.TSchedulingRequest {
 		App: r.App, IdempotencyKey: r.Key, JobClass: r.Class, Backend: string(r.Backend), Retries: n32(r.Retries), Restartable: r.Restartable,
 		Trace: traceTo(r.Trace), Tasks: make([]*published.TTaskSpec, len(r.Tasks)),
 	}
-	if r.User != "" {
-		t.User = &published.TUserGroupInfo{User: r.User}
+	if user := (User{r.User, r.UserGroup, r.Priority}); user != (User{}) {
+		t.User = userTo(user)
 	}
 	if r.Description != "" {
 		t.Description = &r.Description
@@ -67,9 +68,19 @@ func requestTo(r *api.Request) *published.TSchedulingRequest {
 	return t
 }
 
-func userFrom(t *published.TUserGroupInfo) string {
+// User is who submitted a job, as the application gives it and its backends receive it.
+type User struct {
+	Name, Group string
+	Priority    int32
+}
+
+func userTo(u User) *published.TUserGroupInfo {
+	return &published.TUserGroupInfo{User: u.Name, Group: u.Group, Priority: u.Priority}
+}
+
+func userFrom(t *published.TUserGroupInfo) User {
 	if t == nil {
-		return ""
+		return User{}
 	}
-	return t.User
+	return User{Name: t.User, Group: t.Group, Priority: t.Priority}
 }

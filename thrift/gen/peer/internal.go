@@ -2656,6 +2656,8 @@ func (p *TMore) String() string {
 //   - ExitStatus
 //   - Contended
 //   - ResultNumber
+//   - UserGroup
+//   - UserPriority
 type TMessage struct {
 	Kind          int8        `thrift:"kind,1" db:"kind" json:"kind"`
 	FromSlot      int32       `thrift:"fromSlot,2" db:"fromSlot" json:"fromSlot"`
@@ -2708,6 +2710,8 @@ type TMessage struct {
 	ExitStatus       int32                    `thrift:"exitStatus,61" db:"exitStatus" json:"exitStatus"`
 	Contended        bool                     `thrift:"contended,62" db:"contended" json:"contended"`
 	ResultNumber     int64                    `thrift:"resultNumber,63" db:"resultNumber" json:"resultNumber"`
+	UserGroup        string                   `thrift:"userGroup,64" db:"userGroup" json:"userGroup"`
+	UserPriority     int32                    `thrift:"userPriority,65" db:"userPriority" json:"userPriority"`
 }
 
 func NewTMessage() *TMessage {
@@ -3025,6 +3029,18 @@ var TMessage_ResultNumber_DEFAULT int64 = 0
 func (p *TMessage) GetResultNumber() int64 {
 	return p.ResultNumber
 }
+
+var TMessage_UserGroup_DEFAULT string = ""
+
+func (p *TMessage) GetUserGroup() string {
+	return p.UserGroup
+}
+
+var TMessage_UserPriority_DEFAULT int32 = 0
+
+func (p *TMessage) GetUserPriority() int32 {
+	return p.UserPriority
+}
 func (p *TMessage) IsSetFromSlot() bool {
 	return p.FromSlot != TMessage_FromSlot_DEFAULT
 }
@@ -3219,6 +3235,14 @@ func (p *TMessage) IsSetContended() bool {
 
 func (p *TMessage) IsSetResultNumber() bool {
 	return p.ResultNumber != TMessage_ResultNumber_DEFAULT
+}
+
+func (p *TMessage) IsSetUserGroup() bool {
+	return p.UserGroup != TMessage_UserGroup_DEFAULT
+}
+
+func (p *TMessage) IsSetUserPriority() bool {
+	return p.UserPriority != TMessage_UserPriority_DEFAULT
 }
 
 func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -3728,6 +3752,26 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 63:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField63(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 64:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField64(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 65:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField65(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -4247,6 +4291,24 @@ func (p *TMessage) ReadField63(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField64(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 64: ", err)
+	} else {
+		p.UserGroup = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField65(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 65: ", err)
+	} else {
+		p.UserPriority = v
+	}
+	return nil
+}
+
 func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMessage"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -4400,6 +4462,12 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField63(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField64(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField65(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5192,6 +5260,36 @@ func (p *TMessage) writeField63(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField64(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUserGroup() {
+		if err := oprot.WriteFieldBegin(ctx, "userGroup", thrift.STRING, 64); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 64:userGroup: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.UserGroup)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.userGroup (64) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 64:userGroup: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField65(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUserPriority() {
+		if err := oprot.WriteFieldBegin(ctx, "userPriority", thrift.I32, 65); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 65:userPriority: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.UserPriority)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.userPriority (65) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 65:userPriority: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -5370,6 +5468,12 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.ResultNumber != other.ResultNumber {
+		return false
+	}
+	if p.UserGroup != other.UserGroup {
+		return false
+	}
+	if p.UserPriority != other.UserPriority {
 		return false
 	}
 	return true
