@@ -14,6 +14,9 @@ import (
 // fails does.
 func (f *Frontend) CloseJournal() error { return f.service.journal.Close() }
 
+// FirstAttempt returns the first number that a life of a frontend gives to attempts.
+func FirstAttempt(frontend string, life uint64) (int32, error) { return firstAttempt(frontend, life) }
+
 // Scheduler returns the service for users and applications.
 func (f *Frontend) Scheduler() wire.Scheduler { return f.service }
 

@@ -34,6 +34,8 @@ type Frontend struct {
 	loop    *runloop.Loop[func()]
 	metrics *metrics
 
+	firstAttempt int32 // the first number of this life for attempts
+
 	owner        *owner
 	service      *schedulerService
 	listeners    *listeners.Listeners
@@ -84,9 +86,6 @@ func (f *Frontend) assemble() error {
 	if err := f.newJobs(clock); err != nil {
 		return err
 	}
-	if err := f.newDispatcher(params, clock, names); err != nil {
-		return err
-	}
 	f.service = &schedulerService{
 		cfg: &f.cfg, policy: &f.policy, codec: f.codec, mailbox: f.mailbox, postUnbounded: f.postUnbounded, stopping: f.life.Stopping(),
 		owner: o, listeners: f.listeners, applications: &f.applications,
@@ -94,7 +93,7 @@ func (f *Frontend) assemble() error {
 	if err := f.listen(); err != nil {
 		return err
 	}
-	return f.resume()
+	return f.resume(func(life uint64) error { return f.newDispatcher(params, clock, names, life) })
 }
 
 // newJobs makes the table of jobs.
@@ -113,15 +112,21 @@ func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
 	return nil
 }
 
-// newDispatcher makes the core and its dispatcher.
-func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names *addrmap.Map) error {
+// newDispatcher makes the core and its dispatcher, whose attempts have the numbers of this
+// life of the journal.
+func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names *addrmap.Map, life uint64) error {
+	first, err := firstAttempt(f.cfg.ID, life)
+	if err != nil {
+		return err
+	}
+	f.firstAttempt = first
 	record, err := f.life.Record(f.cfg.Record, f.cfg.ID)
 	if err != nil {
 		return err
 	}
 	self := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	f.owner.dispatch, err = dispatch.New(dispatch.Options{
-		Self: self, Policy: f.policy, Core: f.policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params}),
+		Self: self, Policy: f.policy, Core: f.policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params, FirstAttempt: first}),
 		Masters: f.cfg.Masters, MasterLost: f.cfg.MasterLost, ReprobeAfter: reprobeAfter,
 		Addrs: names, Clock: clock, Codec: f.codec, Recorder: record, Log: f.log, Metrics: f.metrics.dispatch,
 		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,
@@ -141,19 +146,19 @@ func incarnation(rep *journal.Report) int64 {
 	return int64(rep.Incarnation&(1<<24-1))<<39 | rand.Int64N(1<<39) //nolint:gosec // a name, no secret
 }
 
-// resume opens the journal, steps its records into the core, and makes the parts that
-// depend on the incarnation of this process.
-func (f *Frontend) resume() error {
+// resume opens the journal, which calls begin with the number of its life, steps its records
+// into the core, and makes the parts that depend on the incarnation of this process.
+func (f *Frontend) resume(begin func(life uint64) error) error {
 	o := f.owner
-	f.service.submissions = &submissions{
-		frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, jobs: o.jobs, dispatch: o.dispatch, refused: f.metrics.refused,
-		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail,
-	}
-	o.grants = &grants{frontend: f.cfg.ID, jobs: o.jobs, dispatch: o.dispatch, admit: f.service.submissions.admit, post: f.postUnbounded}
-	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, Logger: f.log}, f.restore)
+	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, Life: begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, Logger: f.log}, f.restore)
 	if err != nil {
 		return err
 	}
+	f.service.submissions = &submissions{
+		frontend: f.cfg.ID, firstAttempt: f.firstAttempt, maxTasks: f.cfg.MaxTasks, jobs: o.jobs, dispatch: o.dispatch, refused: f.metrics.refused,
+		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail,
+	}
+	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.service.submissions.admit, post: f.postUnbounded}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	f.life.OnClose(j.Close)
 	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalServer.Addr().String(), Scheduler: f.schedulerServer.Addr().String()}

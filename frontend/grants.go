@@ -20,13 +20,16 @@ const grantRetry = 200 * time.Millisecond
 // grant of a slot. They are jobs of the core that are not journaled. All methods but
 // Submit and Cancel belong to the owner goroutine.
 type grants struct {
-	frontend  string
-	jobs      *jobs.Table
-	dispatch  *dispatch.Dispatcher
-	admit     func(*journal.Submission) error
-	post      func(do func()) // a stopping daemon grants nothing
-	taskEnded func(app, level, key string, missed bool)
-	ended     []sched.JobID // in this batch
+	frontend string
+	// firstAttempt is the number of a job's first attempts. The same job, of the same level,
+	// may have been submitted in an earlier life.
+	firstAttempt int32
+	jobs         *jobs.Table
+	dispatch     *dispatch.Dispatcher
+	admit        func(*journal.Submission) error
+	post         func(do func()) // a stopping daemon grants nothing
+	taskEnded    func(app, level, key string, missed bool)
+	ended        []sched.JobID // in this batch
 }
 
 var _ application.Jobs = (*grants)(nil)
@@ -71,7 +74,7 @@ func (g *grants) submission(job *application.Job) *journal.Submission {
 	for i := range r.Tasks {
 		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: api.Payload{Message: level}}
 	}
-	return &journal.Submission{Job: sched.NewJobID(g.frontend, job.Key), Submitted: time.Now().UnixNano(), Request: r, Class: job.Class, Why: job.Why}
+	return &journal.Submission{Job: sched.NewJobID(g.frontend, job.Key), Submitted: time.Now().UnixNano(), Attempt: journaledAttempt(g.firstAttempt), Request: r, Class: job.Class, Why: job.Why}
 }
 
 // persist applies a record of the core: nothing is written, and ends are reported to

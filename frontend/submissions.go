@@ -86,14 +86,15 @@ func unfitReason(p *sched.Policy, r *api.Request) error {
 
 // submissions accepts jobs. It belongs to the owner goroutine.
 type submissions struct {
-	frontend string
-	maxTasks int
-	jobs     *jobs.Table
-	dispatch *dispatch.Dispatcher
-	journal  *journal.Journal
-	refused  prometheus.Counter
-	post     func(do func()) error
-	fail     func(error) // ends the daemon
+	frontend     string
+	firstAttempt int32 // number of the first attempts of the jobs that this life accepts
+	maxTasks     int
+	jobs         *jobs.Table
+	dispatch     *dispatch.Dispatcher
+	journal      *journal.Journal
+	refused      prometheus.Counter
+	post         func(do func()) error
+	fail         func(error) // ends the daemon
 }
 
 // accept submits a job to the core, unless its key is known. answer is called once: when
@@ -113,6 +114,7 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 		s.refused.Inc()
 		return
 	}
+	sub.Attempt = journaledAttempt(s.firstAttempt)
 	j := s.jobs.Start(sub)
 	j.WaitAccepted(func(err error) { answer(false, err) })
 	err := s.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) {

@@ -54,5 +54,5 @@ func (j *Job) App() string {
 // there is no result. The node of a result that is older than this process is not known.
 func (t *records) Reporter(j *Job, task int) (node string, ended bool) {
 	r := &j.reports[task]
-	return t.nodes.name(r.node), r.attempt > 0
+	return t.nodes.name(r.node), r.ended
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -32,10 +33,11 @@ type Job struct {
 // job is not journaled, because the application resends its levels after a failure.
 type Grant struct{ App, Level, Key string }
 
-// taskReport is what is kept of a task's accepted result.
+// taskReport is what is kept of a task: its last attempt and its accepted result.
 type taskReport struct {
-	node    uint32 // index of the node that reported it, +1; 0 for none yet
-	attempt int32
+	node    uint32 // index of the node that reported the result, +1; 0 for none yet
+	attempt int32  // that was accepted, or that counts now; 0: the job's first
+	ended   bool   // there is a result
 	failed  bool
 	exit    int16 // status of a process; 0 also after a restart of the frontend
 	elapsed time.Duration
@@ -79,7 +81,7 @@ func (j *Job) Submit() sched.Message {
 	return sched.Message{
 		Kind: sched.Submit, Job: j.ID, Key: sched.DrawKey(r.Key), App: Needs(r), Class: j.Submission.Class,
 		Estimate: sched.Time(r.Mean()), Count: int32(len(r.Tasks)), Retries: uint8(r.Retries), //nolint:gosec // validated
-		Marks: marks(r),
+		Marks: marks(r), Attempt: j.Submission.Attempt,
 	}
 }
 
@@ -127,4 +129,21 @@ func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []stri
 func (j *Job) named() bool {
 	tasks := j.Submission.Request.Tasks
 	return len(tasks) > 0 && tasks[0].ID != "0"
+}
+
+// attempt returns the attempt of a task that counts.
+func (j *Job) attempt(task int32) int32 {
+	return cmp.Or(j.reports[task].attempt, j.firstAttempt())
+}
+
+// firstAttempt returns the number of the first attempts of the job's tasks.
+func (j *Job) firstAttempt() int32 { return max(j.Submission.Attempt, 1) }
+
+// newAttempts applies a NewAttempt message, of one task or of a range.
+func (j *Job) newAttempts(m *sched.Message) {
+	count := max(m.Count, 1)
+	j.Status.Attempts += int(count)
+	for task := m.First; task < m.First+count; task++ {
+		j.reports[task].attempt = m.Attempt
+	}
 }

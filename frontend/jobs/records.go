@@ -50,10 +50,16 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 		r.Kind, r.Class = journal.Reclassed, m.Class
 	case sched.NewAttempt:
 		r.Kind = journal.NewAttempt
-		j.Status.Attempts++
-		t.opts.Metrics.retried(m.Outcome)
-		t.addLife(effects, j, m.First, m.Attempt-1, m.Outcome.String())
-		t.spans.retried(j, report, m)
+		if m.Count > 0 {
+			r.Kind = journal.NewAttempts
+		}
+		for task := m.First; task < m.First+max(m.Count, 1); task++ {
+			before := j.attempt(task)
+			t.opts.Metrics.retried(m.Outcome)
+			t.addLife(effects, j, task, before, m.Outcome.String())
+			t.spans.retried(j, report, m, task, before)
+		}
+		j.newAttempts(m)
 	case sched.TaskEnded:
 		r.Kind, r.At = journal.TaskEnded, time.Now().UnixNano()
 		t.taskEnded(j, m, report, &r, effects)
@@ -71,7 +77,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 // taskEnded applies an accepted result.
 func (t *records) taskEnded(j *Job, m *sched.Message, report *wire.Item, r *journal.Record, effects *Effects) {
 	rep := &j.reports[m.First]
-	rep.attempt, rep.failed = m.Attempt, m.Outcome == sched.Failed
+	rep.attempt, rep.ended, rep.failed = m.Attempt, true, m.Outcome == sched.Failed
 	if report != nil {
 		rep.elapsed, rep.node = report.Elapsed, t.nodes.index(report.From.Name)
 		r.Elapsed, rep.exit = report.Elapsed, int16(report.Exit) //nolint:gosec // at most 128 + a signal's number

@@ -35,13 +35,13 @@ func (j *Job) RestoreRecord(r *journal.Record, groups int) (m sched.Message, ok 
 		}
 	case journal.Reclassed:
 		m.Kind, m.Class = sched.Reclass, r.Class
-	case journal.NewAttempt:
+	case journal.NewAttempt, journal.NewAttempts:
 		m.Kind = sched.NewAttempt
-		j.Status.Attempts++
+		j.newAttempts(&m)
 	case journal.TaskEnded:
 		m.Kind = sched.TaskEnded
 		rep := &j.reports[r.First]
-		rep.attempt, rep.failed, rep.elapsed = r.Attempt, r.Outcome == sched.Failed, r.Elapsed
+		rep.attempt, rep.ended, rep.failed, rep.elapsed = r.Attempt, true, r.Outcome == sched.Failed, r.Elapsed
 		j.countResult(rep.failed)
 	case journal.Cancelled:
 		m.Kind = sched.Cancel

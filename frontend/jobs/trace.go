@@ -75,21 +75,21 @@ func (s *spans) reported(j *Job, it *wire.Item) {
 }
 
 // retried records why a task has a new attempt: the report of the previous one, or
-// its loss without a report.
-func (s *spans) retried(j *Job, it *wire.Item, m *sched.Message) {
+// its loss without a report; before is the number of the previous one.
+func (s *spans) retried(j *Job, it *wire.Item, m *sched.Message, task, before int32) {
 	if j.trace.end == nil {
 		return
 	}
 	if j.trace.retries == nil {
 		j.trace.retries = map[int32]time.Time{}
 	}
-	j.trace.retries[m.First] = time.Now()
+	j.trace.retries[task] = time.Now()
 	if it != nil {
 		s.mark(it.Trace, "reported", j, &it.Msg)
 		return
 	}
 	lost := *m
-	lost.Attempt--
+	lost.First, lost.Attempt = task, before
 	s.mark(j.trace.carrier, "lost", j, &lost)
 }
 

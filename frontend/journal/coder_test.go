@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding/hex"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ func drawSubmission(t *rapid.T) *Submission {
 		Class:     sched.Class(rapid.IntRange(0, 1).Draw(t, "class")),
 		Why:       word.Draw(t, "why"),
 		Submitted: rapid.Int64().Draw(t, "submitted"),
+		Attempt:   rapid.Int32Min(0).Draw(t, "attempt"),
 		Request: api.Request{
 			App: word.Draw(t, "app"), User: word.Draw(t, "user"), UserGroup: word.Draw(t, "user's group"), Priority: rapid.Int32().Draw(t, "priority"), Description: word.Draw(t, "description"), Key: word.Draw(t, "key"),
 			Backend: api.Backend(word.Draw(t, "backend")), Class: word.Draw(t, "class word"), Estimate: time.Duration(rapid.Int64().Draw(t, "estimate")),
@@ -51,7 +53,7 @@ func drawSubmission(t *rapid.T) *Submission {
 
 func drawEvent(t *rapid.T, job sched.JobID) Record {
 	n := rapid.Int32Min(0)
-	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, Moved, Reclassed, NewAttempt, TaskEnded, Cancelled}).Draw(t, "kind"), Job: job}
+	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, Moved, Reclassed, NewAttempt, NewAttempts, TaskEnded, Cancelled}).Draw(t, "kind"), Job: job}
 	outcome := sched.Outcome(rapid.IntRange(0, int(sched.Yielded)).Draw(t, "outcome"))
 	reason := rapid.String().Draw(t, "reason")
 	switch e.Kind {
@@ -59,7 +61,10 @@ func drawEvent(t *rapid.T, job sched.JobID) Record {
 		e.Class = sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))
 	case Placed, Moved:
 		e.First, e.Count, e.Attempt, e.Group = n.Draw(t, "first"), n.Draw(t, "count"), n.Draw(t, "attempt"), n.Draw(t, "group")
-	case NewAttempt:
+	case NewAttempt, NewAttempts:
+		if e.Kind == NewAttempts {
+			e.Count = n.Draw(t, "count")
+		}
 		e.First, e.Attempt, e.Losses, e.Retries = n.Draw(t, "first"), n.Draw(t, "attempt"), rapid.Byte().Draw(t, "losses"), rapid.Byte().Draw(t, "retries")
 		e.Outcome, e.Reason = outcome, reason
 	case TaskEnded:
@@ -104,6 +109,13 @@ func TestCodecVersionOneIsFixed(t *testing.T) {
 	const want = "0137000000000000000100000000000000020101770601610000016b05736c656570000000" + "0180a8d6b907" + "0000000000000000" + "0202" + "01300131" + "0105736c656570000a0000"
 	if got := hex.EncodeToString(encodeSubmission(s)); got != want {
 		t.Fatalf("got  %s\nwant %s", got, want)
+	}
+	// The number of the first attempts follows the names of the tasks, within the head.
+	s.Attempt = 10_001
+	numbered := strings.Replace(want, "0137", "0139", 1)
+	numbered = strings.Replace(numbered, "01300131", "01300131"+"914e", 1)
+	if got := hex.EncodeToString(encodeSubmission(s)); got != numbered {
+		t.Fatalf("got  %s\nwant %s", got, numbered)
 	}
 }
 

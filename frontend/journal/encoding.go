@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -21,8 +22,11 @@ func (c *coder) event(e *Record) {
 		number(c, &e.Count)
 		number(c, &e.Attempt)
 		number(c, &e.Group)
-	case NewAttempt:
+	case NewAttempt, NewAttempts:
 		number(c, &e.First)
+		if e.Kind == NewAttempts {
+			number(c, &e.Count)
+		}
 		number(c, &e.Attempt)
 		c.byte(&e.Losses)
 		c.byte(&e.Retries)
@@ -102,6 +106,21 @@ func (c *coder) submission(s *Submission) {
 	text(c, &s.Why)
 	signed(c, &s.Submitted)
 	c.request(&s.Request)
+	c.firstAttempt(&s.Attempt)
+}
+
+var errFirstAttempt = errors.New("the number of its first attempts is 0")
+
+// firstAttempt codes the number of a job's first attempts as the last field, which is
+// left out when it is 0. Journals of before attempts were numbered by lives have none, and
+// what the first life of a journal writes is read by programs of that time.
+func (c *coder) firstAttempt(v *int32) {
+	if c.reading && c.in == "" || !c.reading && *v == 0 {
+		return
+	}
+	if number(c, v); *v == 0 {
+		c.fail(errFirstAttempt)
+	}
 }
 
 func (c *coder) request(q *api.Request) {

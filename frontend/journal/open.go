@@ -32,7 +32,7 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 		return nil, nil, err
 	}
 	j := &Journal{dir: dir, opts: o, lock: lock, queue: newQueue(dir, o.MaxQueued)}
-	r := &recovery{dir: dir, mark: mark, visit: visit, live: j.queue.live, report: &Report{Apps: make(map[string]string)}}
+	r := &recovery{dir: dir, mark: mark, life: o.Life, visit: visit, live: j.queue.live, report: &Report{Apps: make(map[string]string)}}
 	if mark.version > 0 {
 		// The store creates new files when it opens and deletes those that it considers
 		// superfluous, so a journal is read before the store may write.

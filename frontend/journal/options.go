@@ -13,6 +13,11 @@ type Options struct {
 	// are derived from it, so a journal of another name is refused. "" accepts
 	// any name.
 	Frontend string
+	// Life is called once, before any visit, with the incarnation that this opening begins
+	// (Report.Incarnation). An error ends the opening and nothing was changed. The incarnation is
+	// on the disk when Open returns, also with NoSync; if the process dies before, the next
+	// opening may begin the same one. nil is not called.
+	Life func(incarnation uint64) error
 	// NoSync omits the fsync: what was acknowledged survives the end of the
 	// process, not that of the machine.
 	NoSync bool
@@ -50,6 +55,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MinFree == 0 {
 		o.MinFree = 256 << 20
+	}
+	if o.Life == nil {
+		o.Life = func(uint64) error { return nil }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -24,6 +24,8 @@ const (
 	AppAt                      // App, Socket; an empty socket forgets the application
 	Moved                      // as Placed: in a group that the tasks do not leave again
 	Reclassed                  // Job, Class
+	// NewAttempts is NewAttempt of Count tasks, from First on.
+	NewAttempts
 	numKinds
 )
 
@@ -32,7 +34,7 @@ func (k Kind) String() string {
 	if k == 0 || k >= numKinds {
 		return "unknown"
 	}
-	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed"}[k-1]
+	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts"}[k-1]
 }
 
 // Record is one fact to keep. It is flat, as [sched.Message] is, and its Kind
@@ -65,6 +67,7 @@ type Submission struct {
 	Class     sched.Class
 	Why       string // how the class was decided
 	Submitted int64  // Unix nanoseconds of this host's wall clock
+	Attempt   int32  // number of its tasks' first attempts; 0 is 1
 	Request   api.Request
 }
 

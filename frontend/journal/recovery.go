@@ -12,6 +12,7 @@ import (
 type recovery struct {
 	dir   string
 	mark  format
+	life  func(incarnation uint64) error
 	visit func(*Job) error
 
 	// The results.
@@ -46,6 +47,9 @@ func (r *recovery) read(s backing) error {
 			r.mark.incarnation, r.report.Incarnation), nil)
 	}
 	if err := r.readApps(s); err != nil {
+		return err
+	}
+	if err := r.life(r.report.Incarnation + 1); err != nil {
 		return err
 	}
 	return r.readJobs(s)
