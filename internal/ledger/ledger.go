@@ -9,20 +9,24 @@ import (
 // MaxLosses is how many lost attempts fail a task.
 const MaxLosses = 3
 
-// Nowhere is the place of a task that no group holds.
-const Nowhere int16 = -1
+// The places of tasks that are with no group that is known.
+const (
+	Nowhere int16 = -1 // no group holds the task
+	Unknown int16 = -2 // a group or a worker may hold it, from an earlier life of the distributor
+)
 
 // MaxMaster is the highest id of a master that can be a place.
 const MaxMaster int32 = math.MaxInt16
 
 // Task is what is known of one task. It is small because there are many.
 type Task struct {
-	Attempt int32 // the attempt that counts, from 1
-	Place   int16 // id of the master that holds it, or Nowhere
-	Losses  uint8
-	Retried uint8
-	Outcome sched.Outcome // Unfinished, Done, Failed, or Killed: no longer wanted
-	Moved   bool          // from group to group, which happens once at most
+	Attempt     int32 // the attempt that counts, from Job.First
+	Place       int16 // id of the master that holds it, Nowhere or Unknown
+	Losses      uint8
+	Retried     uint8
+	Outcome     sched.Outcome // Unfinished, Done, Failed, or Killed: no longer wanted
+	Moved       bool          // from group to group, which happens once at most
+	Unconfirmed bool          // from an earlier life, and nobody has reported it in this one
 }
 
 // Job is an accepted job that has not ended.
@@ -35,6 +39,7 @@ type Job struct {
 	Retries  uint8
 	Estimate sched.Time
 	Arrival  sched.Time
+	First    int32 // number of the first attempts; a lower one is of an earlier submission
 	Tasks    []Task
 	Unplaced int32 // unfinished tasks that no group holds
 	Held     bool  // the distributor keeps it for when a group comes
@@ -56,16 +61,22 @@ func (j *Job) Failed() int { return int(j.failed) }
 func (j *Job) Reason() string { return j.reason }
 
 // Ledger holds the jobs of one distributor. The zero value is not ready; use
-// New.
+// New or NewLife.
 type Ledger struct {
+	life        int32 // the first number of this life of the distributor
 	jobs        map[sched.JobID]*Job
 	first, last *Job
 	tasks       int    // unfinished, of all jobs
 	repeated    uint64 // results that came again or too late
 }
 
-// New returns an empty ledger.
-func New() *Ledger { return &Ledger{jobs: make(map[sched.JobID]*Job)} }
+// New returns an empty ledger of a first life.
+func New() *Ledger { return NewLife(1) }
+
+// NewLife returns an empty ledger that numbers new attempts from first on; 0 is 1.
+func NewLife(first int32) *Ledger {
+	return &Ledger{life: max(1, first), jobs: make(map[sched.JobID]*Job)}
+}
 
 // Job finds an unfinished job, nil when there is none.
 func (l *Ledger) Job(id sched.JobID) *Job { return l.jobs[id] }
@@ -103,10 +114,10 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 	}
 	j := &Job{
 		ID: m.Job, Key: m.Key, App: m.App, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, Arrival: now,
-		Tasks: make([]Task, m.Count), Unplaced: m.Count, unfinished: m.Count, prev: l.last,
+		First: max(1, m.Attempt), Tasks: make([]Task, m.Count), Unplaced: m.Count, unfinished: m.Count, prev: l.last,
 	}
 	for i := range j.Tasks {
-		j.Tasks[i] = Task{Place: Nowhere, Attempt: 1}
+		j.Tasks[i] = Task{Place: Nowhere, Attempt: j.First}
 	}
 	if l.last != nil {
 		l.last.next = j
@@ -119,7 +130,8 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 	return j
 }
 
-// Place records that the group of the given master holds the task.
+// Place records that the group of the given master holds the task, or, with Unknown,
+// that somebody may hold it.
 func (j *Job) Place(task int32, master int16) {
 	t := &j.Tasks[task]
 	if t.Outcome == sched.Unfinished && t.Place == Nowhere {

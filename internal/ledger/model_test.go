@@ -16,6 +16,16 @@ type checked struct {
 	jobs    []*account // in order of arrival
 	journal []sched.Message
 	out     sched.Actions
+	life    int32 // the first number of this life
+}
+
+// next is the number of the attempt after the one that counts.
+func (b *checked) next(t ledger.Task) int32 { return max(t.Attempt+1, b.life) }
+
+// possible reports whether a number can be that of an attempt of the job.
+func (b *checked) possible(a *account, m *sched.Message) bool {
+	first := max(1, a.submit.Attempt)
+	return m.Attempt >= first && m.Attempt < max(first, b.life)+sched.AttemptsPerLife
 }
 
 type account struct {
@@ -49,7 +59,9 @@ func (b *checked) write(m sched.Message) {
 		switch {
 		case a.submit.Job != m.Job:
 		case m.Kind == sched.NewAttempt:
-			a.written[m.First].Attempt = m.Attempt
+			for i := range max(1, m.Count) {
+				a.written[m.First+i].Attempt = m.Attempt
+			}
 		case m.Kind == sched.Placed:
 			a.written[m.First].Place = int16(m.Peer.ID)
 			a.written[m.First].Moved = a.written[m.First].Moved || m.Marks.Has(sched.Moved)
@@ -61,7 +73,7 @@ func (b *checked) submit(t *rapid.T) {
 	m := sched.Message{
 		Kind: sched.Submit, Job: sched.JobID{Lo: rapid.Uint64Range(1, 6).Draw(t, "job")},
 		Count: rapid.Int32Range(-1, 5).Draw(t, "count"), Retries: uint8(rapid.IntRange(0, 2).Draw(t, "retries")),
-		Class: sched.Class(rapid.IntRange(0, 1).Draw(t, "class")),
+		Class: sched.Class(rapid.IntRange(0, 1).Draw(t, "class")), Attempt: rapid.SampledFrom([]int32{0, b.life}).Draw(t, "first"),
 	}
 	known := slices.ContainsFunc(b.jobs, func(a *account) bool { return a.submit.Job == m.Job })
 	j := b.led.Submit(0, &m)
@@ -71,7 +83,7 @@ func (b *checked) submit(t *rapid.T) {
 	if j != nil {
 		a := &account{submit: m, class: m.Class, tasks: make([]ledger.Task, m.Count)}
 		for i := range a.tasks {
-			a.tasks[i] = ledger.Task{Attempt: 1, Place: ledger.Nowhere}
+			a.tasks[i] = ledger.Task{Attempt: max(1, m.Attempt), Place: ledger.Nowhere}
 		}
 		a.written = slices.Clone(a.tasks)
 		b.jobs = append(b.jobs, a)
@@ -86,7 +98,7 @@ func (b *checked) any(t *rapid.T) (*account, sched.Message) {
 	if len(b.jobs) > 0 && rapid.IntRange(0, 9).Draw(t, "known") > 0 {
 		a := b.jobs[rapid.IntRange(0, len(b.jobs)-1).Draw(t, "known job")]
 		m.Job, m.First = a.submit.Job, rapid.Int32Range(0, a.submit.Count-1).Draw(t, "task of it")
-		m.Attempt = max(0, a.tasks[m.First].Attempt+rapid.SampledFrom([]int32{0, 0, 0, -1, 1}).Draw(t, "other"))
+		m.Attempt = max(0, a.tasks[m.First].Attempt+rapid.SampledFrom([]int32{0, 0, 0, -1, 1, -sched.AttemptsPerLife, 2 * sched.AttemptsPerLife}).Draw(t, "other"))
 	}
 	for _, a := range b.jobs {
 		if a.submit.Job == m.Job && !a.ended && m.First >= 0 && int(m.First) < len(a.tasks) {
@@ -115,7 +127,7 @@ func (b *checked) lose(t *rapid.T, a *account, m *sched.Message) ledger.Verdict 
 		b.fail(t, a, m, sched.Failed)
 		return ledger.Accepted
 	}
-	task.Attempt++
+	task.Attempt = b.next(*task)
 	return ledger.Again
 }
 
@@ -124,24 +136,27 @@ func (b *checked) report(t *rapid.T) {
 	m.Outcome = rapid.SampledFrom([]sched.Outcome{sched.Done, sched.Failed, sched.Killed, sched.Lost, sched.Yielded, sched.Unfinished}).Draw(t, "outcome")
 	want, repeated := ledger.Ignored, b.led.Repeated()
 	task := b.open(a, &m)
+	if task != nil && !b.possible(a, &m) {
+		task = nil
+	}
 	if task != nil {
 		task.Attempt = max(task.Attempt, m.Attempt)
 	}
 	switch {
-	case task == nil || m.Attempt < 1:
+	case task == nil:
 	case m.Outcome == sched.Done:
 		want = ledger.Accepted
 		b.fail(t, a, &m, sched.Done)
 	case m.Attempt != task.Attempt:
 	case m.Outcome == sched.Yielded:
 		want = ledger.Again
-		task.Attempt++
+		task.Attempt = b.next(*task)
 	case m.Outcome != sched.Failed:
 		want = b.lose(t, a, &m)
 	case task.Retried < a.submit.Retries:
 		want = ledger.Again
 		task.Retried++
-		task.Attempt++
+		task.Attempt = b.next(*task)
 	default:
 		want = ledger.Accepted
 		b.fail(t, a, &m, sched.Failed)
@@ -165,7 +180,7 @@ func (b *checked) open(a *account, m *sched.Message) *ledger.Task {
 func (b *checked) lost(t *rapid.T) {
 	a, m := b.any(t)
 	want := ledger.Ignored
-	if task := b.open(a, &m); task != nil && m.Attempt >= task.Attempt {
+	if task := b.open(a, &m); task != nil && b.possible(a, &m) && m.Attempt >= task.Attempt {
 		task.Attempt = m.Attempt
 		want = b.lose(t, a, &m)
 	}
@@ -199,11 +214,11 @@ func (b *checked) giveBack(t *rapid.T) {
 		return
 	}
 	task := b.open(a, &m)
-	want := task != nil && task.Place == from && m.Attempt >= task.Attempt
+	want := task != nil && task.Place == from && m.Attempt >= task.Attempt && b.possible(a, &m)
 	if want {
 		task.Attempt, task.Place = m.Attempt, ledger.Nowhere
 	}
-	if got := b.led.Job(m.Job).Return(m.First, m.Attempt, from); got != want {
+	if got := b.led.Return(b.led.Job(m.Job), m.First, m.Attempt, from); got != want {
 		t.Fatalf("Return returns %v, want %v", got, want)
 	}
 }
@@ -229,8 +244,28 @@ func (b *checked) reclass(t *rapid.T) {
 func (b *checked) retry(t *rapid.T) {
 	a, m := b.any(t)
 	if task := b.open(a, &m); task != nil {
-		task.Attempt++
+		task.Attempt = b.next(*task)
 		b.led.Retry(b.led.Job(m.Job), m.First, "no master", &b.out)
+	}
+}
+
+// renumber begins new attempts of all tasks that are alike from one on.
+func (b *checked) renumber(t *rapid.T) {
+	a, m := b.any(t)
+	task := b.open(a, &m)
+	if task == nil {
+		return
+	}
+	j, count := b.led.Job(m.Job), int32(0)
+	for i := m.First; j.Has(i) && j.Tasks[i].Outcome == sched.Unfinished && ledger.Alike(&j.Tasks[i], &j.Tasks[m.First]); i++ {
+		count++
+	}
+	was := *task
+	for i := range count {
+		a.tasks[m.First+i].Attempt = b.next(was)
+	}
+	if v := b.led.Renumber(j, m.First, count, "nobody knows it", &b.out); v != ledger.Again {
+		t.Fatalf("verdict %d", v)
 	}
 }
 
@@ -297,7 +332,8 @@ func (b *checked) restart(t *rapid.T) {
 			ended[submit[m.Job]] = true
 		}
 	}
-	led := ledger.New()
+	b.life += sched.AttemptsPerLife
+	led := ledger.NewLife(b.life)
 	for i := range b.journal {
 		m := &b.journal[i]
 		if m.Kind == sched.Submit {
@@ -325,10 +361,10 @@ func (b *checked) restart(t *rapid.T) {
 // from its records.
 func TestLedgerAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := &checked{led: ledger.New()}
+		b := &checked{led: ledger.New(), life: 1}
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": b.submit, "submit again": b.submit, "report": b.report, "report again": b.report, "lost": b.lost, "place": b.place,
-			"retry": b.retry, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "cancel task": b.cancelTask, "restart": b.restart, "": b.check,
+			"retry": b.retry, "renumber": b.renumber, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "cancel task": b.cancelTask, "restart": b.restart, "": b.check,
 		})
 	})
 }

@@ -22,8 +22,10 @@ func (l *Ledger) Restore(m *sched.Message) {
 	case sched.Reclass:
 		j.turn(m.Class)
 	case sched.NewAttempt:
-		t := &j.Tasks[m.First]
-		t.Attempt, t.Losses, t.Retried = max(t.Attempt, m.Attempt), m.Losses, m.Retries
+		for i := m.First; i-m.First < max(1, m.Count) && j.Has(i); i++ {
+			t := &j.Tasks[i]
+			t.Attempt, t.Losses, t.Retried = max(t.Attempt, m.Attempt), m.Losses, m.Retries
+		}
 	case sched.TaskEnded:
 		if result := m.Outcome == sched.Done || m.Outcome == sched.Failed || m.Outcome == sched.Killed; result && j.Tasks[m.First].Outcome == sched.Unfinished {
 			l.applyResult(j, m.First, m.Outcome, m.Reason)

@@ -22,7 +22,7 @@ const (
 // failure counts only from the attempt that counts.
 func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	j := l.jobs[m.Job]
-	if j == nil || !j.Has(m.First) || m.Attempt < 1 || j.Tasks[m.First].Outcome != sched.Unfinished {
+	if j == nil || !j.Has(m.First) || !l.possible(j, m.Attempt) || j.Tasks[m.First].Outcome != sched.Unfinished {
 		l.repeated++
 		return j, Ignored
 	}
@@ -36,14 +36,12 @@ func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 		l.repeated++
 		return j, Ignored
 	case m.Outcome == sched.Yielded:
-		l.newAttempt(j, m, sched.Yielded, out)
-		return j, Again
+		return j, l.newAttempt(j, m, sched.Yielded, out)
 	case m.Outcome != sched.Failed:
 		return j, l.lose(j, m, out)
 	case t.Retried < j.Retries:
 		t.Retried++
-		l.newAttempt(j, m, sched.Failed, out)
-		return j, Again
+		return j, l.newAttempt(j, m, sched.Failed, out)
 	default:
 		l.end(j, m.First, m.Attempt, sched.Failed, m.Reason, out)
 		return j, Accepted
@@ -58,7 +56,7 @@ func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 		return nil, Ignored
 	}
 	t := &j.Tasks[m.First]
-	if t.Outcome != sched.Unfinished {
+	if t.Outcome != sched.Unfinished || !l.possible(j, m.Attempt) {
 		return j, Ignored
 	}
 	if t.catchUp(m.Attempt); t.Attempt != m.Attempt {
@@ -67,19 +65,15 @@ func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	return j, l.lose(j, m, out)
 }
 
-// catchUp makes a later attempt the one that counts. Attempts are numbered
-// here alone; one that is not known was numbered before the process died, and its
-// record, for which nothing waited, died with it.
-func (t *Task) catchUp(attempt int32) { t.Attempt = max(t.Attempt, attempt) }
-
 // Return takes back a task that its group never launched (Returned): it is
 // unplaced. It returns false for one that is held elsewhere or has a later attempt.
-func (j *Job) Return(task, attempt int32, master int16) bool {
+func (l *Ledger) Return(j *Job, task, attempt int32, master int16) bool {
 	t := &j.Tasks[task]
-	if t.Outcome != sched.Unfinished || t.Place != master || attempt < t.Attempt {
+	if t.Outcome != sched.Unfinished || t.Place != master || attempt < t.Attempt || !l.possible(j, attempt) {
 		return false
 	}
 	t.catchUp(attempt)
+	t.Unconfirmed = false
 	j.Unplace(task)
 	return true
 }
@@ -88,26 +82,11 @@ func (l *Ledger) lose(j *Job, m *sched.Message, out *sched.Actions) Verdict {
 	t := &j.Tasks[m.First]
 	t.Losses++
 	if t.Losses < MaxLosses {
-		l.newAttempt(j, m, sched.Lost, out)
-		return Again
+		return l.newAttempt(j, m, sched.Lost, out)
 	}
 	reason := fmt.Sprintf("task %d was lost %d times, the last time because %s", m.First, t.Losses, m.Reason)
 	l.end(j, m.First, m.Attempt, sched.Failed, reason, out)
 	return Accepted
-}
-
-// Retry begins a new attempt of a task that does not count as a loss: its group was lost
-// before its outcome could be known.
-func (l *Ledger) Retry(j *Job, task int32, reason string, out *sched.Actions) {
-	l.newAttempt(j, &sched.Message{Job: j.ID, First: task, Reason: reason}, sched.Lost, out)
-}
-
-func (l *Ledger) newAttempt(j *Job, m *sched.Message, why sched.Outcome, out *sched.Actions) {
-	t := &j.Tasks[m.First]
-	t.Attempt++
-	r := out.Do(sched.Persist)
-	r.Kind, r.Job, r.First, r.Attempt = sched.NewAttempt, j.ID, m.First, t.Attempt
-	r.Losses, r.Retries, r.Outcome, r.Reason = t.Losses, t.Retried, why, m.Reason
 }
 
 func (l *Ledger) end(j *Job, task, attempt int32, o sched.Outcome, reason string, out *sched.Actions) {

@@ -16,8 +16,8 @@ func (l *Ledger) Valid() error {
 		for i := range j.Tasks {
 			t := &j.Tasks[i]
 			switch {
-			case t.Attempt < 1:
-				return fmt.Errorf("job %s task %d has attempt %d", j.ID, i, t.Attempt)
+			case t.Attempt < j.First:
+				return fmt.Errorf("job %s task %d has attempt %d, and the first is %d", j.ID, i, t.Attempt, j.First)
 			case t.Outcome == sched.Failed:
 				failed++
 			case t.Outcome == sched.Unfinished:

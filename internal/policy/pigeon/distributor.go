@@ -31,7 +31,7 @@ type group struct {
 
 // NewDistributor returns a new distributor without masters.
 func NewDistributor(cfg sched.DistributorConfig) *Distributor {
-	return &Distributor{cfg: cfg, led: ledger.New(), restored: true}
+	return &Distributor{cfg: cfg, led: ledger.NewLife(cfg.FirstAttempt), restored: true}
 }
 
 // NewDistributorWith returns a distributor with options.
@@ -234,7 +234,7 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 	}
 	moves, refused := m.Peer.Role == sched.Master, false
 	for i := m.First; i < m.First+m.Count && j.Has(i); i++ {
-		if j.Return(i, m.Attempt, int16(from.ID)) && moves {
+		if d.led.Return(j, i, m.Attempt, int16(from.ID)) && moves {
 			refused = !d.handOver(j, i, from, m.Peer, out) || refused
 		}
 	}

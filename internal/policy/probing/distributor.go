@@ -30,7 +30,7 @@ type Distributor struct {
 
 // NewDistributor returns a new distributor without workers.
 func NewDistributor(cfg sched.DistributorConfig, o Options) *Distributor {
-	return &Distributor{cfg: cfg, o: o, led: ledger.New(), jobs: make(map[sched.JobID]*Job), restored: true}
+	return &Distributor{cfg: cfg, o: o, led: ledger.NewLife(cfg.FirstAttempt), jobs: make(map[sched.JobID]*Job), restored: true}
 }
 
 // Ledger returns the book of what is owed, for the shell to read between steps.

@@ -1,0 +1,130 @@
+package ledger_test
+
+import (
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/pigeon-sched/pigeon/internal/ledger"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// second is the first number of a second life.
+const second = sched.AttemptsPerLife + 1
+
+var one = sched.JobID{Lo: 1}
+
+func submitted(led *ledger.Ledger, count, attempt int32) *ledger.Job {
+	return led.Submit(0, &sched.Message{Kind: sched.Submit, Job: one, Count: count, Attempt: attempt})
+}
+
+// A number that an earlier life made, and whose record was lost, is not made again.
+func TestLivesNumberApart(t *testing.T) {
+	var out sched.Actions
+	led := ledger.NewLife(second)
+	j := submitted(led, 4, 0)
+	led.Restore(&sched.Message{Kind: sched.NewAttempt, Job: one, First: 1, Count: 2, Attempt: 7, Losses: 2})
+	j.Unconfirm()
+	if led.Confirm(j, 1, 6) || !led.Confirm(j, 1, 9) || j.Tasks[1].Attempt != 9 || j.Tasks[1].Unconfirmed || !j.Tasks[2].Unconfirmed {
+		t.Errorf("confirmed: %+v", j.Tasks)
+	}
+	led.Retry(j, 0, "", &out)
+	led.Retry(j, 1, "", &out)
+	led.Renumber(j, 2, 1, "", &out)
+	led.Renumber(j, 3, 1, "", &out)
+	for i, losses := range []uint8{0, 2, 2, 0} {
+		if x := j.Tasks[i]; x.Attempt != second || x.Losses != losses || x.Unconfirmed {
+			t.Errorf("task %d: %+v", i, x)
+		}
+	}
+	if led.Retry(j, 0, "", &out); j.Tasks[0].Attempt != second+1 {
+		t.Errorf("the next number is %d", j.Tasks[0].Attempt)
+	}
+	if err := led.Valid(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A range has one record, from which it is restored.
+func TestRenumberedRange(t *testing.T) {
+	var out sched.Actions
+	led := ledger.NewLife(second)
+	j := submitted(led, 5, 0)
+	led.Renumber(j, 1, 3, "nobody holds it", &out)
+	list := out.List()
+	if len(list) != 1 || list[0].Msg.Count != 3 || list[0].Msg.Attempt != second || list[0].Msg.Reason != "nobody holds it" {
+		t.Fatalf("%d records, the first %s", len(list), sched.DescribeAction(&list[0]))
+	}
+	again := ledger.NewLife(2*sched.AttemptsPerLife + 1)
+	k := submitted(again, 5, 0)
+	again.Restore(&list[0].Msg)
+	for i, want := range []int32{1, second, second, second, 1} {
+		if k.Tasks[i].Attempt != want {
+			t.Errorf("task %d has attempt %d, want %d", i, k.Tasks[i].Attempt, want)
+		}
+	}
+}
+
+// What is known of a number below the job's first is of an earlier submission of the key.
+func TestEarlierSubmissions(t *testing.T) {
+	var out sched.Actions
+	led := ledger.NewLife(second)
+	j := submitted(led, 1, second)
+	if j.First != second || j.Tasks[0].Attempt != second {
+		t.Fatalf("%+v", j)
+	}
+	m := &sched.Message{Job: one, Attempt: 1, Outcome: sched.Done}
+	if _, v := led.Report(m, &out); v != ledger.Ignored || led.Repeated() != 1 {
+		t.Errorf("a result of an earlier submission: verdict %d, %d ignored", v, led.Repeated())
+	}
+	if _, v := led.Lost(m, &out); v != ledger.Ignored {
+		t.Errorf("a loss of an earlier submission: verdict %d", v)
+	}
+	if led.Confirm(j, 0, 1) || len(out.List()) > 0 {
+		t.Errorf("a holding of an earlier submission: %v", out.List())
+	}
+	if m.Attempt = second; j.Tasks[0].Attempt != second {
+		t.Errorf("attempt %d", j.Tasks[0].Attempt)
+	}
+	if _, v := led.Report(m, &out); v != ledger.Accepted {
+		t.Errorf("the result: verdict %d", v)
+	}
+}
+
+// A task that uses up the numbers of a life fails; one that no life made is ignored.
+func TestExhaustedNumbers(t *testing.T) {
+	for _, how := range []string{"retry", "report", "renumber"} {
+		var out sched.Actions
+		led := ledger.NewLife(second)
+		j := submitted(led, 2, 0)
+		last := &sched.Message{Job: one, Attempt: 2 * sched.AttemptsPerLife, Outcome: sched.Yielded}
+		above := *last
+		above.Attempt++
+		if _, v := led.Report(&above, &out); v != ledger.Ignored || j.Tasks[0].Attempt != 1 {
+			t.Errorf("a number that was never made: verdict %d, attempt %d", v, j.Tasks[0].Attempt)
+		}
+		led.Confirm(j, 0, last.Attempt)
+		var v ledger.Verdict
+		switch how {
+		case "retry":
+			v = led.Retry(j, 0, "", &out)
+		case "report":
+			_, v = led.Report(last, &out)
+		default:
+			v = led.Renumber(j, 0, 1, "", &out)
+		}
+		if v != ledger.Accepted || j.Tasks[0].Outcome != sched.Failed || !strings.Contains(j.Reason(), "10000 attempts") || led.Tasks() != 1 {
+			t.Errorf("%s: verdict %d, %+v, %q", how, v, j.Tasks[0], j.Reason())
+		}
+		if err := led.Valid(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// There may be millions of tasks.
+func TestTaskIsSmall(t *testing.T) {
+	if n := unsafe.Sizeof(ledger.Task{}); n != 12 {
+		t.Errorf("a task has %d bytes", n)
+	}
+}
