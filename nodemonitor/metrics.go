@@ -7,6 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
@@ -39,7 +40,17 @@ func Metrics() *telemetry.Metrics {
 	m.watchBackends(func() app.Stats { return app.Stats{} })
 	m.watchGrants(func() grants.Stats { return grants.Stats{} })
 	m.watchMessages(func() relay.Stats { return relay.Stats{} })
+	m.watchLogs(func() logs.Stats { return logs.Stats{} })
 	return m.Metrics
+}
+
+// watchLogs exports which reads of outputs were refused.
+func (m *metrics) watchLogs(stats func() logs.Stats) {
+	m.CounterFuncs("log_reads_refused_total", "Reads of outputs of exec tasks that were refused, by reason: the task had put something else in the place of its output (irregular), or the disk failed (unreadable).",
+		telemetry.Label{Name: "reason", Values: []string{"irregular", "unreadable"}}, func(reason int) float64 {
+			s := stats()
+			return float64([]uint64{s.Irregular, s.Unreadable}[reason])
+		})
 }
 
 // watchMessages exports what became of the messages of backends.

@@ -141,6 +141,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	n.metrics.watchBackends(n.backends.BackendStats)
 	n.metrics.watchGrants(n.backends.Applications().Grants().Stats)
 	n.metrics.watchMessages(n.backends.MessageStats)
+	n.metrics.watchLogs(n.backends.Logs().Stats)
 	return nil
 }
 

@@ -80,7 +80,7 @@ func (m *Manager) keepEnd(x *executor, e end) {
 	}
 	a.ended = append(a.ended, wire.HeldExecutor{State: s, Slots: x.slots, Ran: e.ran, Refused: e.refused})
 	if n := len(a.ended) - maxLogs; n > 0 {
-		m.folders.remove(a.folder + "/" + a.ended[n-1].State.ID)
+		m.folders.remove(a.ID, a.ended[n-1].State.ID)
 	}
 	if len(a.ended) > maxEnded {
 		delete(a.known, a.ended[0].State.ID) // no current order lists it

@@ -1,15 +1,15 @@
 package executors
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // shownBytes is how much of an output is shown unless the request names another length.
@@ -20,12 +20,15 @@ const shownBytes = 1 << 20
 // have ended are served until their application is over.
 func (m *Manager) Logs() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /applications/{application}/{executor}/{stream}", outputs{m.cfg.Node, m.cfg.Folder})
+	mux.Handle("GET /applications/{application}/{executor}/{stream}", outputs{m.cfg.Node, m.cfg.Folder, m.cfg.OutputLimit})
 	return mux
 }
 
 // outputs serves the outputs in the folders of executors.
-type outputs struct{ node, folder string }
+type outputs struct {
+	node, folder string
+	limit        int64 // bytes of one file of an output
+}
 
 // ServeHTTP serves one output.
 func (o outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -43,53 +46,72 @@ func (o outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		tail = n
 	}
-	folder := filepath.Join(o.folder, app, id)
-	if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
+	in, err := files.Below(o.folder, app, id)
+	if err != nil {
 		http.Error(w, fmt.Sprintf("executor %s of application %s has no log on node %s: it was never here, or its application is over", id, app, o.node), http.StatusNotFound)
+		return
+	}
+	defer func() { _ = in.Close() }() // only read
+	pieces, err := o.open(in, stream)
+	defer func() {
+		for _, p := range pieces {
+			_ = p.file.Close() // only read
+		}
+	}()
+	if err != nil {
+		http.Error(w, fmt.Sprintf("the %s of executor %s of application %s on node %s cannot be read: %v; have the executor leave the files of its output alone", stream, id, app, o.node, err), http.StatusConflict)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	copyTail(w, filepath.Join(folder, stream), tail)
+	copyTail(w, pieces, tail)
 }
 
-// copyTail writes the last bytes of an output over all its files, 0 for all. A file that
-// is rotated away meanwhile is left out.
-func copyTail(w io.Writer, path string, tail int64) {
-	var open []*os.File
-	defer func() {
-		for _, f := range open {
-			_ = f.Close() // only read
-		}
-	}()
-	all := int64(0)
-	var sizes []int64
+// piece is one file of an output.
+type piece struct {
+	file *os.File
+	size int64 // when it was opened, at most the limit
+}
+
+// open opens the files of an output, the oldest first. The folder is the executor's to
+// write in. A file that is rotated away meanwhile is left out; one in whose place there is
+// something else is an error.
+func (o outputs) open(in *os.Root, stream string) (pieces []piece, err error) {
 	for i := rotations; i >= 0; i-- {
-		name := path
+		name := stream
 		if i > 0 {
 			name += "." + strconv.Itoa(i)
 		}
-		// Never through a link: the folder is the executor's to write in.
-		f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		f, err := files.OpenRegular(in, name)
+		if _, replaced := errors.AsType[*files.IrregularError](err); replaced {
+			return pieces, err
+		}
 		if err != nil {
 			continue
 		}
-		open = append(open, f)
-		size := int64(0)
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			size = info.Size()
+		p := piece{file: f}
+		if info, err := f.Stat(); err == nil {
+			p.size = min(info.Size(), o.limit) // the executor may have made it longer
 		}
-		sizes = append(sizes, size)
-		all += size
+		pieces = append(pieces, p)
+	}
+	return pieces, nil
+}
+
+// copyTail writes the last bytes of an output over all its files, 0 for all.
+func copyTail(w io.Writer, pieces []piece, tail int64) {
+	all := int64(0)
+	for _, p := range pieces {
+		all += p.size
 	}
 	skip := int64(0)
 	if tail > 0 {
 		skip = max(0, all-tail)
 	}
-	for i, f := range open {
-		from := min(skip, sizes[i])
+	for _, p := range pieces {
+		from := min(skip, p.size)
 		skip -= from
-		if _, err := io.Copy(w, io.NewSectionReader(f, from, sizes[i]-from)); err != nil {
+		if _, err := io.Copy(w, io.NewSectionReader(p.file, from, p.size-from)); err != nil {
 			return // the client has disconnected
 		}
 	}

@@ -42,8 +42,8 @@ func TestTail(t *testing.T) {
 		_, err := os.Lstat(filepath.Join(w.cfg.Folder, "app/1/stderr"))
 		return err == nil
 	})
-	if _, got := w.log("/applications/app/1/stderr"); got != "" {
-		t.Errorf("read through a link: %q", got)
+	if code, got := w.log("/applications/app/1/stderr"); code != 409 || !strings.Contains(got, "a symbolic link") {
+		t.Errorf("read through a link: %d %q", code, got)
 	}
 	for path, want := range map[string]int{
 		"/applications/app/1/stdin": 404, "/applications/app/2/stdout": 404, "/applications/.over-1/1/stdout": 404,

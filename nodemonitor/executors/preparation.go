@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
@@ -138,7 +139,7 @@ func (p *preparation) fetchFile(ctx context.Context, f api.File) error {
 // makeFolder makes the folder of the executor, with its files in it.
 func (p *preparation) makeFolder() *end {
 	x := p.x
-	err := os.MkdirAll(x.folder, 0o700)
+	err := files.MakeFolder(p.cfg.Folder, x.app.ID, x.id)
 	for _, f := range x.app.Template.Files {
 		if err == nil {
 			err = os.Symlink(p.cfg.Files.Path(f.SHA256), filepath.Join(x.folder, f.Name))

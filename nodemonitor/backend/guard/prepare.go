@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // plan is a spec after everything that may fail or wait on a file system has
@@ -38,7 +40,7 @@ func prepare(spec *Spec, own []string, mark string) (plan, *Fault) {
 
 func prepareFolder(spec *Spec) *Fault {
 	if spec.MakeDir {
-		if err := os.MkdirAll(spec.Dir, 0o700); err != nil {
+		if err := files.MakeFolder(filepath.Dir(spec.Dir), filepath.Base(spec.Dir)); err != nil {
 			return faultOf("its working folder could not be made", err)
 		}
 		return nil

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
+
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 const (
@@ -15,10 +16,9 @@ const (
 // opener makes the file of one stream. Tests replace it by one that fails.
 type opener func(path string) (io.WriteCloser, error)
 
-// createLog never follows a link: a task may write beside its own log.
-func createLog(path string) (io.WriteCloser, error) {
-	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
-}
+// createLog makes a new file: a task may write beside its own log, and may have put a
+// link or a named pipe in its place.
+func createLog(path string) (io.WriteCloser, error) { return files.CreateRegular(path) }
 
 // sink keeps the first bytes of a stream in a file and its last ones in memory.
 // It belongs to one goroutine and never refuses a byte.

@@ -122,13 +122,47 @@ func TestLogNeverFollowsALink(t *testing.T) {
 	if err := os.Symlink(dir+"/precious", dir+"/out"); err != nil {
 		t.Fatal(err)
 	}
-	s := shell("echo overwritten")
+	s := shell("echo written")
 	s.Stdout = dir + "/out"
-	if e := start(t, client(t), s).end(); e.Status != 0 || e.Output[0].Fault == "" {
+	if e := start(t, client(t), s).end(); e.Status != 0 || e.Output[0].Fault != "" {
 		t.Errorf("ended as %+v", e)
 	}
 	if text, _ := os.ReadFile(dir + "/precious"); string(text) != "precious" {
 		t.Errorf("the file behind the link holds %q", text)
+	}
+	if info, err := os.Lstat(dir + "/out"); err != nil || !info.Mode().IsRegular() || info.Size() != 8 {
+		t.Errorf("the log is %v, %v", info, err)
+	}
+}
+
+// A task that puts a named pipe in the place of its log, before the first byte, does not
+// stop the guard: opening a pipe for writing waits for a reader.
+func TestLogIsNeverAPipe(t *testing.T) {
+	s := shell("mkfifo out; echo written")
+	s.Dir = t.TempDir()
+	s.Stdout = s.Dir + "/out"
+	if e := start(t, client(t), s).end(); e.Status != 0 || e.Output[0].Fault != "" {
+		t.Errorf("ended as %+v", e)
+	}
+	if text, err := os.ReadFile(s.Stdout); string(text) != "written\n" {
+		t.Errorf("the log holds %q, %v", text, err)
+	}
+}
+
+// A folder that another task has put where the attempt's own is to be is no link to
+// elsewhere.
+func TestOwnFolderIsNeverALink(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	if err := os.Symlink(elsewhere, dir+"/own"); err != nil {
+		t.Fatal(err)
+	}
+	s := shell("echo x >made")
+	s.Dir, s.MakeDir = dir+"/own", true
+	if e := start(t, client(t), s).end(); e.Kind != Ended || e.Status != 0 {
+		t.Errorf("ended as %+v", e)
+	}
+	if _, err := os.Stat(elsewhere + "/made"); err == nil {
+		t.Error("the task ran behind the link")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -38,25 +39,33 @@ func (s *Store) Read(id sched.AttemptID, stream Stream, offset int64, limit int)
 	if e == nil {
 		return Chunk{}, s.missing(id)
 	}
-	path := s.files(id).Stdout
-	if stream == Stderr {
-		path = s.files(id).Stderr
-	}
-	f, err := os.Open(path)
+	f, err := s.open(id, stream)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil // the file is made with the first byte
 	}
-	if err != nil {
-		return Chunk{}, unreadable(id, err)
+	if err == nil {
+		err = errors.Join(c.fill(f, offset, limit), f.Close())
 	}
-	defer func() { _ = f.Close() }() // only read from
-	return c, c.fill(id, f, offset, limit)
+	if err != nil {
+		return Chunk{}, s.unreadable(id, err)
+	}
+	return c, nil
 }
 
-func (c *Chunk) fill(id sched.AttemptID, f *os.File, offset int64, limit int) error {
+// open opens the file of a stream. The task may have put something else in its place.
+func (s *Store) open(id sched.AttemptID, stream Stream) (*os.File, error) {
+	in, err := files.Below(s.cfg.Root, id.Job.String())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }() // the file has a descriptor of its own
+	return files.OpenRegular(in, attemptName(id)+stream.suffix())
+}
+
+func (c *Chunk) fill(f *os.File, offset int64, limit int) error {
 	info, err := f.Stat()
 	if err != nil {
-		return unreadable(id, err)
+		return err
 	}
 	c.Size = info.Size()
 	if limit == 0 || limit > MaxRead {
@@ -65,10 +74,10 @@ func (c *Chunk) fill(id sched.AttemptID, f *os.File, offset int64, limit int) er
 	c.Data = make([]byte, max(min(int64(limit), c.Size-offset), 0))
 	n, err := f.ReadAt(c.Data, offset)
 	c.Data = c.Data[:n]
-	if err != nil && !errors.Is(err, io.EOF) {
-		return unreadable(id, err)
+	if errors.Is(err, io.EOF) {
+		return nil // it may have been cut meanwhile
 	}
-	return nil
+	return err
 }
 
 func (s *Store) missing(id sched.AttemptID) error {
@@ -82,9 +91,19 @@ func (s *Store) missing(id sched.AttemptID) error {
 	}
 }
 
-func unreadable(id sched.AttemptID, err error) error {
+// unreadable returns why a log cannot be read, and counts it.
+func (s *Store) unreadable(id sched.AttemptID, err error) error {
+	problem, next := api.Internal, "see the disk of the node"
+	s.mu.Lock()
+	if _, replaced := errors.AsType[*files.IrregularError](err); replaced {
+		problem, next = api.Invalid, "have the task leave the files of its output alone; what it wrote is lost"
+		s.stats.Irregular++
+	} else {
+		s.stats.Unreadable++
+	}
+	s.mu.Unlock()
 	return &api.Error{
-		Problem: api.Internal, What: "its log cannot be read: " + err.Error(),
-		Subject: "attempt " + id.String(), Tried: "reading its log", Next: "see the disk of the node",
+		Problem: problem, What: "its log cannot be read: " + err.Error(),
+		Subject: "attempt " + id.String(), Tried: "reading its log", Next: next,
 	}
 }

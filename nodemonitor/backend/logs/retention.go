@@ -3,12 +3,11 @@ package logs
 import (
 	"cmp"
 	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -83,8 +82,7 @@ func (s *Store) measure() {
 	s.unmeasured = 0
 	s.mu.Unlock()
 	for _, e := range todo {
-		f := s.files(e.id)
-		n := size(f.Stdout) + size(f.Stderr) + size(f.Folder)
+		n := s.size(e.id)
 		s.mu.Lock()
 		if s.jobs[e.id.Job][e.id] == e { // Begin may have dropped it meanwhile
 			e.bytes = n
@@ -94,18 +92,15 @@ func (s *Store) measure() {
 	}
 }
 
-// size sums the files at and below a path; what cannot be read counts nothing.
-func size(path string) (n int64) {
-	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // gone meanwhile, or locked by its owner
-		}
-		if info, err := d.Info(); err == nil && d.Type().IsRegular() {
-			n += info.Size()
-		}
-		return nil
-	})
-	return n
+// size returns how many bytes of the disk an attempt's files occupy.
+func (s *Store) size(id sched.AttemptID) int64 {
+	in, err := files.Below(s.cfg.Root, id.Job.String())
+	if err != nil {
+		return 0 // gone, or the task has put something else in its place
+	}
+	defer func() { _ = in.Close() }() // only read
+	base := attemptName(id)
+	return files.Size(in, base+Stdout.suffix(), base+Stderr.suffix(), base)
 }
 
 // takeDue removes from the index, and returns, what is to be dropped, oldest end first.
@@ -143,10 +138,14 @@ func (s *Store) forget(e *entry) {
 	}
 }
 
-// erase removes an attempt's files.
+// erase removes an attempt's files, and nothing beyond the job's folder.
 func (s *Store) erase(id sched.AttemptID) error {
-	f := s.files(id)
-	return errors.Join(os.RemoveAll(f.Stdout), os.RemoveAll(f.Stderr), os.RemoveAll(f.Folder))
+	job, base := id.Job.String(), attemptName(id)
+	var errs []error
+	for _, name := range []string{base + Stdout.suffix(), base + Stderr.suffix(), base} {
+		errs = append(errs, files.RemoveAll(s.cfg.Root, job, name))
+	}
+	return errors.Join(errs...)
 }
 
 // removeEmptyJob removes a job's folder with its last attempt. It needs the

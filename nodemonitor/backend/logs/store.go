@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -50,6 +51,20 @@ type Store struct {
 	ended      []*entry // in the order of their ends
 	unmeasured int      // how many at the end of ended are not measured
 	bytes      int64    // of the measured ones
+	stats      Stats
+}
+
+// Stats are counts since the start.
+type Stats struct {
+	Irregular  uint64 // reads refused: the task had put something else in the place of its output
+	Unreadable uint64 // reads that failed for another reason
+}
+
+// Stats returns the counts.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats
 }
 
 // entry is what is known of one attempt.
@@ -112,7 +127,7 @@ func (s *Store) Begin(id sched.AttemptID) (Files, error) {
 		s.forget(old)
 		_ = s.erase(id) // what stays is overwritten
 	}
-	if err := os.MkdirAll(s.jobFolder(id.Job), 0o700); err != nil {
+	if err := files.MakeFolder(s.cfg.Root, id.Job.String()); err != nil {
 		return Files{}, err
 	}
 	s.add(&entry{id: id, bytes: -1})
