@@ -20,13 +20,14 @@ type acker struct {
 }
 
 // acknowledge publishes one notice to each node.
-func (a *acker) acknowledge(acks map[string][]sched.AttemptID) {
+func (a *acker) acknowledge(acks map[string]acknowledgement) {
 	if a.publish == nil {
 		return
 	}
-	for node, ids := range acks { // the order of the nodes does not matter
+	for node, ack := range acks { // the order of the nodes does not matter
 		data, err := a.codec.Append(nil, &wire.Batch{
-			Sender: a.self, Receiver: wire.Ref{Role: sched.Worker, Name: node}, Address: a.address, Incarnation: a.number, Acknowledged: ids,
+			Sender: a.self, Receiver: wire.Ref{Role: sched.Worker, Name: node}, Address: a.address, Incarnation: a.number,
+			Acknowledged: ack.attempts, ResultNumbers: ack.numbers,
 		})
 		if err == nil {
 			err = a.publish(a.subject(node), data)

@@ -60,7 +60,7 @@ func (h *eagerMaster) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply
 // attempt of an unknown job is killed.
 func TestEarlyBatch(t *testing.T) {
 	w := &world{t: t}
-	h := &eagerMaster{t: t, w: w, inbox: link.NewInbox(eagerIncarnation)}
+	h := &eagerMaster{t: t, w: w, inbox: link.NewInbox(addrmap.MasterRef(0), eagerIncarnation)}
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: h, Registrar: h}, daemontest.Codec()), server.Options{
 		Name: "master", Address: "127.0.0.1:0", MaxFrame: wire.MaxBatchBytes, Log: daemontest.Log(t),
 	})

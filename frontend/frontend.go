@@ -162,7 +162,8 @@ func (f *Frontend) resume(begin func(life uint64) error) error {
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	f.life.OnClose(j.Close)
 	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalServer.Addr().String(), Scheduler: f.schedulerServer.Addr().String()}
-	f.inbox = link.NewInbox(f.process.Incarnation)
+	f.inbox = link.NewInbox(wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, f.process.Incarnation)
+	f.metrics.WatchMisdirected(f.inbox.Misdirected)
 	o.scheduler = f.process.Scheduler
 	o.acker = &acker{log: f.log, self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, address: f.process.Internal, number: f.process.Incarnation, codec: f.codec}
 	if err := o.dispatch.Open(f.process); err != nil {

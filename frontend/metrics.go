@@ -19,6 +19,8 @@ type metrics struct {
 	reports  prometheus.Counter
 	byThrift prometheus.Counter
 	unread   prometheus.Counter
+
+	misdirected prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -29,6 +31,8 @@ func newMetrics() *metrics {
 		reports:  m.Counter("reports_total", "Results received, first and repeated."),
 		byThrift: m.Counter("reports_by_thrift_total", "Results that came over Thrift because no acknowledgement had come."),
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
+
+		misdirected: m.Counter("reports_misdirected_total", "Batches of results refused because they are meant for another frontend, which served at this address before."),
 	}
 }
 
@@ -37,6 +41,7 @@ func Metrics() *telemetry.Metrics {
 	m := newMetrics()
 	m.WatchTracing(telemetry.Off())
 	m.WatchMessages(func() uint64 { return 0 })
+	m.WatchMisdirected(func() uint64 { return 0 })
 	m.watchListeners(func() relay.Stats { return relay.Stats{} })
 	return m.Metrics
 }

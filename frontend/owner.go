@@ -31,16 +31,23 @@ type owner struct {
 // effects are what is done for a batch of inputs once its records are on the disk.
 type effects struct {
 	jobs.Effects
-	acks    map[string][]sched.AttemptID // by node
-	replies []func(error)                // answers to Reports calls
+	acks    map[string]acknowledgement // by node
+	replies []func(error)              // answers to Reports calls
+}
+
+// acknowledgement is the results of a node that are acknowledged.
+type acknowledgement struct {
+	attempts []sched.AttemptID
+	numbers  []int64 // of the results at their node
 }
 
 // acknowledge adds acknowledgements of the results that a node reported.
-func (e *effects) acknowledge(node string, attempts []sched.AttemptID) {
+func (e *effects) acknowledge(node string, more acknowledgement) {
 	if e.acks == nil {
-		e.acks = map[string][]sched.AttemptID{}
+		e.acks = map[string]acknowledgement{}
 	}
-	e.acks[node] = append(e.acks[node], attempts...)
+	a := e.acks[node]
+	e.acks[node] = acknowledgement{append(a.attempts, more.attempts...), append(a.numbers, more.numbers...)}
 }
 
 // coreJobs is the table of jobs as package dispatch sees it.

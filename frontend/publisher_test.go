@@ -59,7 +59,7 @@ func (k *publisher) begin() {
 	k.t.Helper()
 	k.mu.Lock()
 	k.membership = wire.Membership{Incarnation: rand.Int64N(1<<62) + 1, Version: 1}
-	k.inbox = link.NewInbox(k.membership.Incarnation)
+	k.inbox = link.NewInbox(addrmap.MasterRef(0), k.membership.Incarnation)
 	k.got, k.closing = nil, make(chan struct{})
 	k.mu.Unlock()
 	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: k, Registrar: k, Membership: k}, daemontest.Codec()), server.Options{

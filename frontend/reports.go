@@ -3,7 +3,9 @@ package frontend
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -15,25 +17,28 @@ func (f *Frontend) notice(data []byte) {
 	if err == nil {
 		err = b.CheckPeer()
 	}
+	if err == nil {
+		err = f.misdirected(b)
+	}
 	if err != nil {
 		f.metrics.unread.Inc()
 		f.log.Warn("a report notice could not be read", "error", err)
 		return
 	}
 	if err := f.post(func() {
-		if attempts := f.stepReports(b); len(attempts) > 0 {
-			f.owner.outbox.Effects().acknowledge(b.Sender.Name, attempts)
+		if reports := f.stepReports(b); len(reports.attempts) > 0 {
+			f.owner.outbox.Effects().acknowledge(b.Sender.Name, reports)
 		}
 	}); err != nil {
 		f.metrics.unread.Inc() // the node repeats it by Thrift
 	}
 }
 
-// stepReports steps the reports of a node's batch and returns their attempts, which are
-// to be acknowledged when what the reports changed is on the disk. It includes the
-// reports that changed nothing.
-func (f *Frontend) stepReports(b *wire.Batch) []sched.AttemptID {
-	o, attempts := f.owner, make([]sched.AttemptID, 0, len(b.Items))
+// stepReports steps the reports of a node's batch and returns what is to be acknowledged
+// when what the reports changed is on the disk. It includes the reports that changed
+// nothing.
+func (f *Frontend) stepReports(b *wire.Batch) acknowledgement {
+	o, a := f.owner, acknowledgement{make([]sched.AttemptID, 0, len(b.Items)), make([]int64, 0, len(b.Items))}
 	for i := range b.Items {
 		it := &b.Items[i]
 		if it.Msg.Kind != sched.Report {
@@ -41,11 +46,11 @@ func (f *Frontend) stepReports(b *wire.Batch) []sched.AttemptID {
 		}
 		o.report = it
 		o.dispatch.StepReport(it)
-		attempts = append(attempts, it.Msg.AttemptID())
+		a.attempts, a.numbers = append(a.attempts, it.Msg.AttemptID()), append(a.numbers, it.ResultNumber)
 	}
 	o.report = nil
-	f.metrics.reports.Add(float64(len(attempts)))
-	return attempts
+	f.metrics.reports.Add(float64(len(a.attempts)))
+	return a
 }
 
 // unknownJobs returns the jobs of a batch's reports that this frontend does not have.
@@ -58,16 +63,32 @@ func (o *owner) unknownJobs(b *wire.Batch) (unknown []sched.JobID) {
 	return unknown
 }
 
+// misdirected refuses reports that are meant for another frontend: it served at this
+// address before, and this one knows none of its jobs.
+func (f *Frontend) misdirected(b *wire.Batch) error {
+	if b.Receiver.Role == sched.Distributor && b.Receiver.Name == f.cfg.ID {
+		return nil
+	}
+	f.metrics.misdirected.Inc()
+	return &api.Error{
+		Problem: api.Invalid, What: fmt.Sprintf("this is frontend %q, and they are meant for %v", f.cfg.ID, b.Receiver), Subject: fmt.Sprintf("%d results of %v", len(b.Items), b.Sender),
+		Tried: "accepting them; none was", Next: "keep them until their frontend is back, under the address that it announces",
+	}
+}
+
 // Reports accepts repeated reports over Thrift and returns when they are on the disk.
 func (f *Frontend) Reports(ctx context.Context, b *wire.Batch) (wire.ReportsReply, error) {
 	type answer struct {
 		reply wire.ReportsReply
 		err   error
 	}
+	if err := f.misdirected(b); err != nil {
+		return wire.ReportsReply{}, err
+	}
 	tried := "journaling results of node " + b.Sender.Name
 	done := make(chan answer, 1)
 	if err := f.post(func() {
-		reply := wire.ReportsReply{Incarnation: f.process.Incarnation, Unknown: f.owner.unknownJobs(b)}
+		reply := wire.ReportsReply{Sender: f.cfg.ID, Incarnation: f.process.Incarnation, Unknown: f.owner.unknownJobs(b)}
 		f.stepReports(b)
 		for i := range b.Items {
 			reply.Acknowledged = append(reply.Acknowledged, b.Items[i].Msg.AttemptID())

@@ -1,6 +1,7 @@
 package frontend_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ func report(f *frontOf, job string, task int32, o sched.Outcome) *wire.Batch {
 	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	return &wire.Batch{Sender: n, Receiver: to, Address: "127.0.0.1:1", Incarnation: 9, Sequence: 1, Items: []wire.Item{{
 		From: n, To: to, Msg: sched.Message{Kind: sched.Report, Job: sched.NewJobID(f.cfg.ID, job), First: task, Attempt: 1, Outcome: o},
+		Extra: wire.Extra{ResultNumber: 77},
 	}}}
 }
 
@@ -59,6 +61,25 @@ func TestReportsByThrift(t *testing.T) {
 	}
 }
 
+// Reports that are meant for the frontend that served at the address before are refused:
+// this one knows none of its jobs, and its answer would have them killed.
+func TestReportsForAnother(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	b := report(f, "job", 0, sched.Done)
+	b.Receiver.Name = "another"
+	b.Items[0].To.Name = "another"
+	r, err := w.peer(f.InternalAddr()).Reports(t.Context(), b)
+	var parts *api.Error
+	if !errors.As(err, &parts) || parts.Problem != api.Invalid || !strings.Contains(err.Error(), "another") || len(r.Unknown)+len(r.Acknowledged) > 0 {
+		t.Errorf("it is answered %+v, %v", r, err)
+	}
+	if r, err := w.peer(f.InternalAddr()).Reports(t.Context(), report(f, "job", 0, sched.Done)); err != nil || r.Sender != f.cfg.ID {
+		t.Errorf("its own is answered %+v, %v", r, err)
+	}
+}
+
 // A report by NATS is acknowledged by NATS, every time it comes.
 func TestReportsByNATS(t *testing.T) {
 	w := newWorld(t)
@@ -94,6 +115,9 @@ func TestReportsByNATS(t *testing.T) {
 		b := <-acks
 		if b.Address != f.InternalAddr() || b.Sender.Name != f.cfg.ID {
 			t.Errorf("acknowledged by %+v", b)
+		}
+		if len(b.ResultNumbers) != len(b.Acknowledged) || b.ResultNumbers[0] != 77 {
+			t.Errorf("the acknowledgement repeats the numbers %v, want 77", b.ResultNumbers)
 		}
 		got += len(b.Acknowledged)
 	}

@@ -69,7 +69,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 		names = addrmap.NewNumbered()
 	}
 	m.codec = wire.NewCodec(names, clock.Now)
-	m.inbox = link.NewInbox(m.incarnation)
+	m.inbox = link.NewInbox(m.self, m.incarnation)
 	m.loop = runloop.New(m.cfg.InboxLimit, m.handle)
 	o := newOwner(m.cfg, p, names, clock, m.incarnation, m.log)
 	m.owner = o
@@ -110,6 +110,7 @@ func (m *Master) addCore(p sched.Policy, params sched.Params) error {
 		m.post(func() { o.core.StepShell(&sched.Message{Kind: sched.Timeout, Token: token}) })
 	})
 	o.metrics.WatchMessages(o.core.steps.Messages)
+	o.metrics.WatchMisdirected(m.inbox.Misdirected)
 	return nil
 }
 

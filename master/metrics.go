@@ -70,6 +70,7 @@ func Metrics() *telemetry.Metrics {
 	m := newMetrics(func() sched.Time { return 0 })
 	m.WatchTracing(telemetry.Off())
 	m.WatchMessages(func() uint64 { return 0 })
+	m.WatchMisdirected(func() uint64 { return 0 })
 	return m.Metrics
 }
 

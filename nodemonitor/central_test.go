@@ -140,7 +140,7 @@ func TestUnknownJobWaits(t *testing.T) {
 	n := w.under("hawk", func(c *Config) { c.Slots = 1 }, "n1")[0]
 	w.update(func() { w.unknown = []sched.JobID{attemptOf(1, 0).Job} })
 	n.deliver(
-		w.assign(n, 0, attemptOf(2, 0), sleepFor(0)), // its report brings the frontend's answer
+		w.assign(n, 0, attemptOf(1, 2), sleepFor(0)), // its report brings the frontend's answer
 		w.assign(n, 0, attemptOf(1, 0), sleepFor(time.Hour)), w.assign(n, 0, attemptOf(1, 1), sleepFor(time.Hour)))
 	n.until("nothing is left", func(o *owner) bool { return o.workers.Attempts() == 0 && keptBy(o) == 0 })
 	w.await("the central scheduler knows", func() bool {

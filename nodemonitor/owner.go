@@ -47,6 +47,9 @@ type owner struct {
 	full    atomic.Bool      // no room for more work; read when batches come in
 }
 
+// firstNumbers masks the part of a node's incarnation from which its results are numbered.
+const firstNumbers = 1<<62 - 1
+
 // newOwner makes the parts of the owner goroutine and their dependencies.
 func (n *NodeMonitor) newOwner(deps Deps) error {
 	p, params, err := n.cfg.Configure(0)
@@ -75,7 +78,8 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	o.results = results.New(results.Config{
 		Node: n.self.ref, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: heartbeat, Names: o.addrs, Calls: n.reports,
 		Envelope: n.self.envelope, Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.results,
-		UnknownJob: func(frontend sched.Addr, job sched.JobID) { o.workers.KillJob(frontend, job) },
+		UnknownJob:  func(frontend sched.Addr, job sched.JobID, called time.Time) { o.workers.KillJob(frontend, job, called) },
+		FirstNumber: n.self.incarnation & firstNumbers,
 	})
 	o.workers = slots.New(slots.Config{
 		Node: n.self.ref, Seed: n.cfg.Seed, Policy: p, Params: params, Master: n.masterAddr(), MasterRef: n.self.master, Heartbeat: heartbeat,
@@ -89,9 +93,10 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		o.workers.Add()
 	}
 	n.deliveries = &deliveries{
-		node: n.cfg.ID, incarnation: n.self.incarnation, master: n.self.master, inbox: link.NewInbox(n.self.incarnation),
+		node: n.cfg.ID, incarnation: n.self.incarnation, master: n.self.master, inbox: link.NewInbox(n.self.ref, n.self.incarnation),
 		post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
 	}
+	n.metrics.WatchMisdirected(n.deliveries.inbox.Misdirected)
 	return nil
 }
 
@@ -130,8 +135,10 @@ func (o *owner) handle(batch []event) {
 		case ended:
 			o.workers.Ended(&e.end)
 		case acknowledged:
-			o.results.Acknowledge(e.batch.Acknowledged)
-			o.results.Reached(o.addrs.Addr(e.batch.Sender), e.batch.Address)
+			if from, known := o.addrs.Find(e.batch.Sender); known { // else nothing is owed to it
+				o.results.Acknowledge(from, e.batch.Acknowledged, e.batch.ResultNumbers)
+				o.results.Reached(from, e.batch.Address)
+			}
 		}
 	}
 	o.workers.Flush(o.results.Flush)

@@ -57,9 +57,11 @@ type world struct {
 	down     bool // Reports fails
 	ack      bool
 	unknown  []sched.JobID
-	reports  []wire.Item // by Thrift
-	noticed  []wire.Item // by NATS
-	messages []string    // of backends
+	answer   *wire.ReportsReply // in place of what ack and unknown say
+	held     chan struct{}      // answers to Reports wait until it is closed; nil: they do not
+	reports  []wire.Item        // by Thrift
+	noticed  []wire.Item        // by NATS
+	messages []string           // of backends
 }
 
 const (
@@ -229,6 +231,7 @@ func (w *world) Deliver(_ context.Context, b *wire.Batch) (r wire.BatchReply, _ 
 
 // Reports makes world a frontend.
 func (w *world) Reports(_ context.Context, b *wire.Batch) (r wire.ReportsReply, err error) {
+	var held chan struct{}
 	w.update(func() {
 		if w.down {
 			err = &api.Error{Problem: api.NotReady, What: "it is down"}
@@ -239,6 +242,14 @@ func (w *world) Reports(_ context.Context, b *wire.Batch) (r wire.ReportsReply, 
 		if w.ack {
 			r.Acknowledged = attempts(b.Items)
 		}
+		r.Sender = w.frontend.Name
+		if w.answer != nil {
+			r = *w.answer
+		}
+		held = w.held
 	})
+	if held != nil {
+		<-held
+	}
 	return r, err
 }

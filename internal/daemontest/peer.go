@@ -62,7 +62,7 @@ func newPeer(t testing.TB, ref wire.Ref, master, listen string) *Peer {
 	t.Helper()
 	names := addrmap.New()
 	p := &Peer{t: t, Ref: ref, Incarnation: rand.Int64N(1<<62) + 1, Names: names, Codec: wire.NewCodec(names, runloop.NewClock().Now)}
-	p.inbox = link.NewInbox(p.Incarnation)
+	p.inbox = link.NewInbox(ref, p.Incarnation)
 	p.master = Dial(t, master, p.Codec)
 	p.serve(listen)
 	return p

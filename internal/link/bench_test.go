@@ -11,7 +11,7 @@ import (
 // hop to the sender's goroutine and back.
 func BenchmarkSend(b *testing.B) {
 	arrived := make(chan struct{}, 1)
-	in := NewInbox(1)
+	in := NewInbox(master, 1)
 	l := open(b, deliverFunc(func(_ context.Context, batch *wire.Batch) (wire.BatchReply, error) {
 		return in.Accept(batch, func(*wire.Batch) (string, error) {
 			arrived <- struct{}{}
@@ -32,7 +32,7 @@ func BenchmarkSend(b *testing.B) {
 // delivery at a peer over loopback.
 func BenchmarkSendOverThrift(b *testing.B) {
 	arrived := make(chan struct{}, 1)
-	in := NewInbox(1)
+	in := NewInbox(master, 1)
 	l := open(b, overThrift(b, deliverFunc(func(_ context.Context, batch *wire.Batch) (wire.BatchReply, error) {
 		return in.Accept(batch, func(*wire.Batch) (string, error) {
 			arrived <- struct{}{}

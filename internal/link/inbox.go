@@ -12,8 +12,10 @@ import (
 // Inbox is the receiving end of the links of all peers. It is safe for
 // concurrent use; the batches of one sender are taken one at a time.
 type Inbox struct {
+	self        wire.Ref // this daemon
 	incarnation int64
 	repeated    atomic.Uint64
+	misdirected atomic.Uint64
 
 	mu      sync.Mutex
 	senders map[wire.Ref]*sender
@@ -26,9 +28,9 @@ type sender struct {
 	last      uint64 // the highest sequence taken of the current one
 }
 
-// NewInbox returns the inbox of a process of the given incarnation.
-func NewInbox(incarnation int64) *Inbox {
-	return &Inbox{incarnation: incarnation, senders: make(map[wire.Ref]*sender)}
+// NewInbox returns the inbox of a daemon's process of the given incarnation.
+func NewInbox(self wire.Ref, incarnation int64) *Inbox {
+	return &Inbox{self: self, incarnation: incarnation, senders: make(map[wire.Ref]*sender)}
 }
 
 // Accept hands a batch to take unless it is a repeat, and returns what to answer.
@@ -36,12 +38,20 @@ func NewInbox(incarnation int64) *Inbox {
 // it returns an error nothing is remembered: the batch may come again, or a
 // later one instead. problem becomes the reply's Problem, an error the call's.
 //
+// A batch that names another receiver is refused: that daemon served at this address
+// before, and its messages would be applied to what another one holds.
+//
 // Sequence numbers may have gaps: the sender leaves out what was refused.
 func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, err error)) (wire.BatchReply, error) {
+	reply := wire.BatchReply{Incarnation: in.incarnation}
+	if b.Receiver != (wire.Ref{}) && b.Receiver.Daemon() != in.self {
+		in.misdirected.Add(1)
+		reply.Problem = fmt.Sprintf("this is %v, and the batch is meant for %v; it was refused", in.self, b.Receiver)
+		return reply, nil
+	}
 	s := in.sender(b.Sender.Daemon())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	reply := wire.BatchReply{Incarnation: in.incarnation}
 	if b.Incarnation == s.processes.Current() {
 		reply.Sequence = s.last
 	}
@@ -70,6 +80,9 @@ func (in *Inbox) Forget(peer wire.Ref) {
 	defer in.mu.Unlock()
 	delete(in.senders, peer.Daemon())
 }
+
+// Misdirected counts the batches refused because they are meant for another daemon.
+func (in *Inbox) Misdirected() uint64 { return in.misdirected.Load() }
 
 // Repeated counts the batches dropped because they had been taken before.
 func (in *Inbox) Repeated() uint64 { return in.repeated.Load() }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestInbox(t *testing.T) {
-	in := NewInbox(42)
+	in := NewInbox(master, 42)
 	taken := 0
 	accept := func(incarnation int64, seq uint64, problem string, fail error) (wire.BatchReply, error) {
 		return in.Accept(&wire.Batch{Sender: frontend, Incarnation: incarnation, Sequence: seq},
@@ -57,7 +57,7 @@ func TestInbox(t *testing.T) {
 }
 
 func TestSendersDoNotShareSequences(t *testing.T) {
-	in := NewInbox(1)
+	in := NewInbox(master, 1)
 	taken := 0
 	for _, from := range []wire.Ref{frontend, master, {Role: frontend.Role, Name: "f2"}, {Role: 3, Name: "n", Slot: 4}, {Role: 3, Name: "n", Slot: 5}} {
 		_, _ = in.Accept(&wire.Batch{Sender: from, Incarnation: 1, Sequence: 1}, func(*wire.Batch) (string, error) {
@@ -67,5 +67,32 @@ func TestSendersDoNotShareSequences(t *testing.T) {
 	}
 	if taken != 4 {
 		t.Errorf("%d batches taken, want 4: the slots of a node are one sender", taken)
+	}
+}
+
+// A batch that is meant for another daemon, which served at this address before, reaches
+// nobody; one that names no receiver comes from an earlier version.
+func TestMisdirected(t *testing.T) {
+	in := NewInbox(master, 42)
+	for _, tc := range []struct {
+		receiver wire.Ref
+		taken    bool
+	}{
+		{wire.Ref{Role: master.Role, Name: "g2"}, false},
+		{wire.Ref{Role: frontend.Role, Name: master.Name}, false},
+		{wire.Ref{Role: master.Role, Name: master.Name, Slot: 3}, true},
+		{wire.Ref{}, true},
+	} {
+		taken := false
+		reply, err := in.Accept(&wire.Batch{Sender: frontend, Receiver: tc.receiver, Incarnation: 1, Sequence: 1 + in.sender(frontend).last}, func(*wire.Batch) (string, error) {
+			taken = true
+			return "", nil
+		})
+		if err != nil || taken != tc.taken || (reply.Problem == "") != tc.taken || reply.Incarnation != 42 {
+			t.Errorf("a batch for %v is answered %+v, %v; taken: %v", tc.receiver, reply, err, taken)
+		}
+	}
+	if n := in.Misdirected(); n != 2 {
+		t.Errorf("%d were counted, want 2", n)
 	}
 }

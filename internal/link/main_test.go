@@ -41,7 +41,7 @@ type receiver struct {
 	batches []int // items in each, repeats left out
 }
 
-func newReceiver(incarnation int64) *receiver { return &receiver{inbox: NewInbox(incarnation)} }
+func newReceiver(incarnation int64) *receiver { return &receiver{inbox: NewInbox(master, incarnation)} }
 
 func (r *receiver) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return r.inbox.Accept(b, func(b *wire.Batch) (string, error) {

@@ -141,6 +141,13 @@ func (m *Metrics) WatchMessages(read func() uint64) {
 		func() float64 { return float64(read()) })
 }
 
+// WatchMisdirected exports how many batches were meant for another daemon
+// (link.Inbox.Misdirected).
+func (m *Metrics) WatchMisdirected(read func() uint64) {
+	m.CounterFunc("batches_misdirected_total", "Batches refused because they are meant for another daemon, which served at this address before.",
+		func() float64 { return float64(read()) })
+}
+
 func (m *Metrics) register(c prometheus.Collector, name, kind, help string, labels ...Label) {
 	m.Registry.MustRegister(c)
 	m.describe(name, kind, help, labels...)

@@ -2,6 +2,7 @@ package results
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -78,15 +79,21 @@ func (r *Reporter) call(f *frontend) {
 		return
 	}
 	f.calling = true
+	c := newCall(items)
 	r.cfg.Calls.Report(f.address, r.cfg.Envelope(f.ref, items), func(reply wire.ReportsReply, err error) {
-		r.cfg.Post(func() { r.answered(f, reply, err) })
+		r.cfg.Post(func() { r.answered(f, c, reply, err) })
 	})
 }
 
-// answered handles the answer to a call.
-func (r *Reporter) answered(f *frontend, reply wire.ReportsReply, err error) {
+// answered handles the answer to a call. It applies to what the call sent, and to nothing
+// that came since.
+func (r *Reporter) answered(f *frontend, c *call, reply wire.ReportsReply, err error) {
 	f.calling = false
 	defer r.checkDrained()
+	if err == nil && reply.Sender != "" && reply.Sender != f.ref.Name {
+		r.cfg.Metrics.ignored[byAnother].Inc()
+		err = fmt.Errorf("frontend %q answers there by now; its answer was ignored", reply.Sender)
+	}
 	if err != nil {
 		f.failures++
 		f.notBefore = r.cfg.Now() + sched.Time(connections.PauseAfter(f.failures))
@@ -96,23 +103,56 @@ func (r *Reporter) answered(f *frontend, reply wire.ReportsReply, err error) {
 		return
 	}
 	f.failures, f.notBefore = 0, 0
-	r.Acknowledge(reply.Acknowledged)
-	for _, job := range reply.Unknown {
-		r.forget(f, job)
+	r.acknowledge(f, reply.Acknowledged, func(i int) int64 { return c.sent[reply.Acknowledged[i]] })
+	if reply.Sender != "" { // a frontend of an earlier version may be another one
+		r.forgetUnknown(f, c, reply.Unknown)
 	}
 	if f.fresh.n > 0 || r.isDue(f) {
 		r.call(f)
 	}
 }
 
-// forget drops the results of a job that its frontend does not know.
-func (r *Reporter) forget(f *frontend, job sched.JobID) {
-	r.cfg.Metrics.dropped.Add(float64(r.store.dropJob(job, &f.fresh, &f.sent)))
-	for i := range r.frontends {
-		if r.frontends[i] == f {
-			r.cfg.UnknownJob(sched.Addr{Role: sched.Distributor, ID: int32(i)}, job) //nolint:gosec // below the directory's limit
+// forgetUnknown drops the results of jobs that their frontend does not know, among those
+// that the call sent, and reports the jobs.
+func (r *Reporter) forgetUnknown(f *frontend, c *call, unknown []sched.JobID) {
+	if len(unknown) == 0 {
+		return
+	}
+	jobs := make(map[sched.JobID]bool, len(unknown)) // true once it was sent by this call
+	for _, job := range unknown {
+		jobs[job] = false
+	}
+	dropped := 0
+	for id, number := range c.sent {
+		if _, is := jobs[id.Job]; !is {
+			continue
+		}
+		jobs[id.Job] = true
+		if _, kept := r.store.numbered(id, number, f); kept && r.store.drop(id) {
+			dropped++
 		}
 	}
+	r.cfg.Metrics.dropped.Add(float64(dropped))
+	for _, job := range unknown {
+		if jobs[job] {
+			jobs[job] = false
+			r.cfg.UnknownJob(f.addr, job, c.at)
+		}
+	}
+}
+
+// call is a Reports call under way.
+type call struct {
+	sent map[sched.AttemptID]int64 // the numbers of the results that it sent
+	at   time.Time                 // when it was made
+}
+
+func newCall(items []wire.Item) *call {
+	c := &call{sent: make(map[sched.AttemptID]int64, len(items)), at: time.Now()}
+	for i := range items {
+		c.sent[items[i].Msg.AttemptID()] = items[i].ResultNumber
+	}
+	return c
 }
 
 // Calls is a Caller by Thrift, each call on a goroutine of its own; a Reporter makes

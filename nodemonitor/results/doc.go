@@ -12,6 +12,11 @@
 // after failures; every other time by NATS, because the answer to a notice carries the
 // address of a frontend that has moved.
 //
+// Each result has a number that no other result of the node's process has. An answer to a
+// call applies to the results that the call sent, an acknowledgement by NATS to the results
+// whose numbers it repeats, and either only to results of the frontend that answers: a later
+// result of the same attempt stays, whenever an answer comes.
+//
 // The number of kept results is limited. At the limit [Reporter.HasRoom] reports false, and
 // the node refuses launches rather than losing a result.
 package results

@@ -9,6 +9,7 @@ import (
 // reporter's list.
 type frontend struct {
 	ref     wire.Ref
+	addr    sched.Addr
 	address string // where it serves other daemons, by its last message
 	fresh   list   // not sent yet
 	sent    list   // the longest ago first
@@ -38,11 +39,12 @@ func (r *Reporter) frontend(a sched.Addr) *frontend {
 		return nil
 	}
 	for len(r.frontends) <= int(a.ID) {
-		ref, ok := r.cfg.Names.Ref(sched.Addr{Role: sched.Distributor, ID: int32(len(r.frontends))}) //nolint:gosec // below the directory's limit
+		at := sched.Addr{Role: sched.Distributor, ID: int32(len(r.frontends))} //nolint:gosec // below the directory's limit
+		ref, ok := r.cfg.Names.Ref(at)
 		if !ok {
 			return nil
 		}
-		r.frontends = append(r.frontends, &frontend{ref: ref})
+		r.frontends = append(r.frontends, &frontend{ref: ref, addr: at})
 	}
 	return r.frontends[a.ID]
 }

@@ -14,12 +14,19 @@ type Metrics struct {
 	acknowledged prometheus.Counter
 	dropped      prometheus.Counter
 	unpublished  prometheus.Counter
+	ignored      []prometheus.Counter // by late, byAnother
 }
 
 // How often a result was sent, as the label of a metric.
 const (
 	first = iota
 	repeated
+)
+
+// Why an answer about results was ignored, as the label of a metric.
+const (
+	late = iota
+	byAnother
 )
 
 // NewMetrics registers the metrics; unpublished counts the notices that NATS did not accept.
@@ -31,5 +38,7 @@ func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
 		acknowledged: m.Counter("reports_acknowledged_total", "Results that their frontends have journaled."),
 		dropped:      m.Counter("results_dropped_total", "Results forgotten because their frontend does not know the job."),
 		unpublished:  unpublished,
+		ignored: m.Counters("result_answers_ignored_total", "Answers about results that were ignored: a later result of the attempt is kept by now, or another frontend than the result's answered.",
+			"reason", "late", "another_frontend"),
 	}
 }

@@ -2,6 +2,7 @@ package results
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -33,11 +34,14 @@ type Config struct {
 	// Post runs a function later on the goroutine that owns the reporter; it may be
 	// called from any.
 	Post func(func())
-	// UnknownJob is called when a frontend does not know a job; the results of the
-	// job are forgotten by then.
-	UnknownJob func(frontend sched.Addr, job sched.JobID)
-	Log        *slog.Logger
-	Metrics    *Metrics
+	// UnknownJob is called when a frontend did not know a job in its answer to a call that
+	// was made at the instant; the results that the call sent are forgotten by then.
+	UnknownJob func(frontend sched.Addr, job sched.JobID, called time.Time)
+	// FirstNumber is one less than the number of the first result. No other process of
+	// this node numbers a result alike.
+	FirstNumber int64
+	Log         *slog.Logger
+	Metrics     *Metrics
 }
 
 // Reporter keeps results and reports them. It belongs to one goroutine. Make one with
@@ -55,7 +59,7 @@ type Reporter struct {
 
 // New returns a reporter that keeps nothing.
 func New(cfg Config) *Reporter {
-	return &Reporter{cfg: cfg, store: newStore(cfg.Limit, cfg.MaxBytes)}
+	return &Reporter{cfg: cfg, store: newStore(cfg.Limit, cfg.MaxBytes, cfg.FirstNumber)}
 }
 
 // UseNotices has results travel as notices from now on.
@@ -108,15 +112,44 @@ func (r *Reporter) HasRoom(running int) bool { return r.store.hasRoom(running) }
 // Fullness returns why HasRoom is false, in words.
 func (r *Reporter) Fullness() string { return r.store.fullness(r.cfg.Node.Name) }
 
-// Acknowledge forgets results that a frontend has journaled.
-func (r *Reporter) Acknowledge(ids []sched.AttemptID) {
-	n := 0
-	for _, id := range ids {
-		if r.store.drop(id) {
-			n++
+// Acknowledge forgets results that a frontend has journaled. numbers are those of the
+// results in the same order, none from a frontend of an earlier version.
+func (r *Reporter) Acknowledge(from sched.Addr, ids []sched.AttemptID, numbers []int64) {
+	f := r.frontend(from)
+	if f == nil {
+		r.cfg.Metrics.ignored[byAnother].Add(float64(len(ids)))
+		return
+	}
+	repeats := len(numbers) == len(ids)
+	r.acknowledge(f, ids, func(i int) int64 {
+		if repeats {
+			return numbers[i]
+		}
+		return r.latest(ids[i])
+	})
+}
+
+// latest returns the number of the result of an attempt, 0 when none is kept.
+func (r *Reporter) latest(id sched.AttemptID) int64 {
+	if place, kept := r.store.index[id]; kept {
+		return r.store.table[place].number
+	}
+	return 0
+}
+
+// acknowledge forgets those results of a frontend that have the number of their index.
+func (r *Reporter) acknowledge(f *frontend, ids []sched.AttemptID, number func(int) int64) {
+	forgotten, ignored := 0, 0
+	for i, id := range ids {
+		if _, kept := r.store.numbered(id, number(i), f); kept {
+			r.store.drop(id)
+			forgotten++
+		} else if r.Keeps(id) {
+			ignored++
 		}
 	}
-	r.cfg.Metrics.acknowledged.Add(float64(n))
+	r.cfg.Metrics.acknowledged.Add(float64(forgotten))
+	r.cfg.Metrics.ignored[late].Add(float64(ignored))
 }
 
 func (r *Reporter) markDirty(f *frontend) {

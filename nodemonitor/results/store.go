@@ -31,6 +31,7 @@ func (r *Result) bytes() int64 { return int64(len(r.Reason) + len(r.Tail)) }
 // entry is a kept result.
 type entry struct {
 	Result
+	number     int64 // of the result: another run of its attempt has another one
 	owner      *frontend
 	sentAt     sched.Time
 	list       *list // the one it is in; nil in a free place
@@ -51,13 +52,14 @@ type store struct {
 	limit    int
 	maxBytes int64
 	bytes    int64
+	number   int64 // of the result that was kept last
 	table    []entry
 	free     []int32
 	index    map[sched.AttemptID]int32
 }
 
-func newStore(limit int, maxBytes int64) *store {
-	return &store{limit: limit, maxBytes: maxBytes, index: map[sched.AttemptID]int32{}}
+func newStore(limit int, maxBytes, number int64) *store {
+	return &store{limit: limit, maxBytes: maxBytes, number: number, index: map[sched.AttemptID]int32{}}
 }
 
 // hasRoom reports whether one more attempt may start beside those that run: its
@@ -82,7 +84,8 @@ func (s *store) keep(r Result, owner *frontend, l *list) bool {
 		r.Reason = r.Reason[:maxReason] + "..."
 	}
 	place := int32(len(s.table)) //nolint:gosec // below the limit and the slots
-	e := entry{Result: r, owner: owner}
+	s.number++
+	e := entry{Result: r, number: s.number, owner: owner}
 	if n := len(s.free); n > 0 {
 		place = s.free[n-1]
 		s.free = s.free[:n-1]
@@ -110,18 +113,14 @@ func (s *store) drop(id sched.AttemptID) bool {
 	return true
 }
 
-// dropJob forgets the results of a job in the lists.
-func (s *store) dropJob(job sched.JobID, lists ...*list) (dropped int) {
-	for _, l := range lists {
-		for place, n := l.first, l.n; n > 0; n-- {
-			e := &s.table[place]
-			place = e.next
-			if e.ID.Job == job && s.drop(e.ID) {
-				dropped++
-			}
-		}
+// numbered returns the place of an owner's result by its number; false when that result
+// is not kept, although a later one of the same attempt may be.
+func (s *store) numbered(id sched.AttemptID, number int64, owner *frontend) (place int32, ok bool) {
+	place, ok = s.index[id]
+	if !ok || s.table[place].owner != owner {
+		return 0, false
 	}
-	return dropped
+	return place, number == s.table[place].number
 }
 
 // move puts a result at the end of a list.
@@ -166,5 +165,5 @@ func (e *entry) item(node wire.Ref, it *wire.Item) {
 	m.Kind, m.Job, m.First, m.Attempt = sched.Report, e.ID.Job, e.ID.Task, e.ID.Attempt
 	m.Outcome, m.Reason = e.Outcome, e.Reason
 	it.Elapsed, it.Started, it.Finished = e.Elapsed, e.Started, e.Finished
-	it.Tail, it.Exit, it.Trace = e.Tail, e.Exit, e.Trace
+	it.Tail, it.Exit, it.Trace, it.ResultNumber = e.Tail, e.Exit, e.Trace, e.number
 }

@@ -48,7 +48,7 @@ func (s *store) valid(lists ...*list) string {
 // TestStoreAgainstSlices: the linked table against two slices.
 func TestStoreAgainstSlices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := newStore(1000, 1<<20)
+		s := newStore(1000, 1<<20, 0)
 		var lists [2]list
 		var model [2][]sched.AttemptID
 		in := func(id sched.AttemptID) int {
@@ -85,11 +85,13 @@ func TestStoreAgainstSlices(t *testing.T) {
 					model[which] = append(model[which], id)
 				}
 			case 3:
-				n := s.dropJob(id.Job, &lists[which])
-				before := len(model[which])
-				model[which] = slices.DeleteFunc(model[which], func(o sched.AttemptID) bool { return o.Job == id.Job })
-				if n != before-len(model[which]) {
-					t.Fatalf("dropJob dropped %d, want %d", n, before-len(model[which]))
+				number := int64(0)
+				if at >= 0 {
+					number = s.table[s.index[id]].number
+				}
+				wrong := rapid.Int64Range(0, 1).Draw(t, "wrong")
+				if _, found := s.numbered(id, number+wrong, nil); found != (at >= 0 && wrong == 0) {
+					t.Fatalf("the result of %v with number %d+%d is found: %v", id, number, wrong, found)
 				}
 			}
 			if fault := s.valid(&lists[0], &lists[1]); fault != "" {

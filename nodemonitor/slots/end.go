@@ -2,6 +2,7 @@ package slots
 
 import (
 	"slices"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
@@ -44,11 +45,12 @@ func (s *Workers) kill(w *worker, from sched.Addr, m *sched.Message) {
 }
 
 // KillJob kills the attempts of a job that its frontend does not know
-// (docs/design.md, section 2, rule 2).
-func (s *Workers) KillJob(frontend sched.Addr, job sched.JobID) {
+// (docs/design.md, section 2, rule 2), but none that arrived after before: the job may have
+// been submitted since.
+func (s *Workers) KillJob(frontend sched.Addr, job sched.JobID, before time.Time) {
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {
-			if a.id.Job == job && a.owner == frontend {
+			if a.id.Job == job && a.owner == frontend && !a.received.After(before) {
 				s.cfg.Log.Warn("killing an attempt of a job that its frontend does not know", "attempt", a.id, "frontend", nameOf(s.cfg.Names, frontend).Name)
 				s.killUnknown(w, a)
 			}
