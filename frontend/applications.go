@@ -31,6 +31,7 @@ func (f *Frontend) serveApplications() error {
 	if err != nil {
 		return err
 	}
+	f.metrics.watchFiles(store.Stats)
 	// Nodes see each process of this frontend as another frontend, which takes over the
 	// executors of the previous one.
 	cfg := application.Config{

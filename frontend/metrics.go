@@ -5,6 +5,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
@@ -43,6 +44,7 @@ func Metrics() *telemetry.Metrics {
 	m.WatchMessages(func() uint64 { return 0 })
 	m.WatchMisdirected(func() uint64 { return 0 })
 	m.watchListeners(func() relay.Stats { return relay.Stats{} })
+	m.watchFiles(func() files.Stats { return files.Stats{} })
 	return m.Metrics
 }
 
@@ -53,5 +55,14 @@ func (m *metrics) watchListeners(stats func() relay.Stats) {
 		telemetry.Label{Name: "fate", Values: []string{"delivered", "refused", "dropped"}}, func(fate int) float64 {
 			s := stats()
 			return float64([]uint64{s.Delivered, s.Refused, s.Dropped}[fate])
+		})
+}
+
+// watchFiles exports which files of applications were not used as they were found.
+func (m *metrics) watchFiles(stats func() files.Stats) {
+	m.CounterFuncs("application_files_refused_total", "Files of applications that were not used and are sent again, by reason: the content did not match the SHA-256 (damaged, for instance by a power failure), or the file was gone (missing).",
+		telemetry.Label{Name: "reason", Values: []string{"damaged", "missing"}}, func(reason int) float64 {
+			s := stats()
+			return float64([]uint64{s.Damaged, s.Missing}[reason])
 		})
 }

@@ -3,6 +3,7 @@ package nodemonitor
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -42,6 +43,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchGrants(func() grants.Stats { return grants.Stats{} })
 	m.watchMessages(func() relay.Stats { return relay.Stats{} })
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
+	m.watchFiles(func() files.Stats { return files.Stats{} })
 	return m.Metrics
 }
 
@@ -98,4 +100,13 @@ func (m *metrics) watchGrants(stats func() grants.Stats) {
 	m.CounterFuncs("grants_ended_total", "Grants that ended, by how: a piece of work ran, the application returned it unused, its executor could not use it, no executor fetched it in time, or its executor ended.",
 		telemetry.Label{Name: "how", Values: []string{"used", "declined", "unfit", "lost", "failed"}}, func(i int) float64 { return float64(ends[i](stats())) })
 	m.GaugeFunc("grants_held", "Grants that executors hold now.", func() float64 { return float64(stats().Held) })
+}
+
+// watchFiles exports which files of applications were not used as they were found.
+func (m *metrics) watchFiles(stats func() files.Stats) {
+	m.CounterFuncs("application_files_refused_total", "Files of applications that were not used and are sent again, by reason: the content did not match the SHA-256 (damaged, for instance by a power failure), or the file was gone (missing).",
+		telemetry.Label{Name: "reason", Values: []string{"damaged", "missing"}}, func(reason int) float64 {
+			s := stats()
+			return float64([]uint64{s.Damaged, s.Missing}[reason])
+		})
 }

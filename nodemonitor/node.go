@@ -189,6 +189,7 @@ func (n *NodeMonitor) openExecutors() error {
 	if err := n.backends.OpenExecutors(c); err != nil {
 		return err
 	}
+	n.metrics.watchFiles(n.backends.Applications().Files().Stats)
 	if n.status != nil {
 		n.status.Handle("GET /applications/", n.backends.Applications().Logs())
 	}

@@ -99,7 +99,7 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 			err = errors.Join(fmt.Errorf("%s was not written: %w", path, err), os.Remove(f.Name()))
 		}
 	}()
-	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
@@ -20,12 +21,14 @@ const partSuffix = ".part"
 // Store is a folder of files by hash. All methods may be called from any
 // goroutine; those that write to the disk exclude each other.
 type Store struct {
+	disk  vfs.FS
 	root  string
 	limit int64 // bytes of all files together; a file beyond it is refused
 
 	mu    sync.Mutex
 	files map[string]*entry
 	order uint64
+	stats Stats
 }
 
 // entry is a file that is complete or expected.
@@ -35,26 +38,32 @@ type entry struct {
 	size int64
 	have int64
 	used uint64 // order of its last use
+
+	checking sync.Mutex // held while the content is read; taken before the lock of the store
+	checked  look       // the file as it was when its content had the right hash
 }
 
-// Open opens or creates the folder and finds the complete files that an earlier
-// process left in it. limit bounds the bytes of all files.
-func Open(root string, limit int64) (*Store, error) {
-	s := &Store{root: root, limit: limit, files: map[string]*entry{}}
-	if err := os.MkdirAll(root, 0o700); err != nil {
+// Open opens or creates the folder and finds the files that an earlier process left in
+// it. limit bounds the bytes of all files.
+func Open(root string, limit int64) (*Store, error) { return OpenOn(vfs.Default, root, limit) }
+
+// OpenOn is Open on another disk than this host's.
+func OpenOn(disk vfs.FS, root string, limit int64) (*Store, error) {
+	s := &Store{disk: disk, root: root, limit: limit, files: map[string]*entry{}}
+	if err := disk.MkdirAll(root, 0o700); err != nil {
 		return nil, s.problem("the folder cannot be created: "+err.Error(), "opening the files of applications")
 	}
-	list, err := os.ReadDir(root)
+	list, err := disk.List(root)
 	if err != nil {
 		return nil, s.problem("the folder cannot be read: "+err.Error(), "opening the files of applications")
 	}
-	for _, f := range list {
-		if info, err := f.Info(); err == nil && api.IsSHA256(f.Name()) && info.Mode().IsRegular() {
-			s.files[f.Name()] = &entry{size: info.Size(), have: info.Size()}
+	for _, name := range list {
+		if info, err := disk.Stat(s.Path(name)); err == nil && api.IsSHA256(name) && info.Mode().IsRegular() {
+			s.files[name] = &entry{size: info.Size(), have: info.Size()}
 			continue
 		}
-		if filepath.Ext(f.Name()) == partSuffix {
-			_ = os.Remove(filepath.Join(root, f.Name())) // what stays is overwritten
+		if filepath.Ext(name) == partSuffix {
+			_ = disk.Remove(s.Path(name)) // what stays is overwritten
 		}
 	}
 	return s, nil
@@ -62,6 +71,7 @@ func Open(root string, limit int64) (*Store, error) {
 
 // Expect announces a file. It is refused when the store has no room.
 func (s *Store) Expect(f api.File) error {
+	s.check(f.SHA256)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.files[f.SHA256]; e != nil {
@@ -93,13 +103,8 @@ func (s *Store) touch(e *entry) {
 	e.used = s.order
 }
 
-// Has reports whether the file is complete.
-func (s *Store) Has(sha string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.files[sha]
-	return e != nil && e.have == e.size
-}
+// Has reports whether the file is complete and has the right content.
+func (s *Store) Has(sha string) bool { return s.check(sha) }
 
 // Put appends a piece to an expected file and returns how many bytes have arrived.
 // A piece that does not begin there changes nothing: the sender continues from the
@@ -125,47 +130,75 @@ func (s *Store) Put(sha string, offset int64, data []byte) (have int64, err erro
 // grow appends to a file and puts it into its place when it is whole. It needs
 // the lock.
 func (s *Store) grow(sha string, e *entry, data []byte) error {
-	flags := os.O_CREATE | os.O_WRONLY
-	if e.have == 0 {
-		flags |= os.O_TRUNC
-	}
 	part := s.Path(sha) + partSuffix
-	f, err := os.OpenFile(part, flags, 0o600)
-	if err == nil {
-		_, err = f.WriteAt(data, e.have)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
+	if err := s.write(part, e.have, data); err != nil {
 		return s.wrong(sha, api.Internal, "it cannot be written: "+err.Error(), "free disk space below "+s.root)
 	}
 	e.have += int64(len(data))
 	if e.have < e.size {
 		return nil
 	}
-	if err := s.moveToPlace(sha, part); err != nil {
+	if err := s.moveToPlace(sha, e, part); err != nil {
 		e.have = 0
 		return err
 	}
 	return nil
 }
 
-// moveToPlace renames a complete file to its final name when its hash is right.
-func (s *Store) moveToPlace(sha, part string) error {
-	got, err := sum(part)
+// write writes a piece of a file that is not whole.
+func (s *Store) write(part string, offset int64, data []byte) error {
+	open := s.disk.Create // without what an earlier file of the name held
+	if offset > 0 {
+		open = func(name string, c vfs.DiskWriteCategory) (vfs.File, error) { return s.disk.OpenReadWrite(name, c) }
+	}
+	f, err := open(part, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	if len(data) > 0 {
+		_, err = f.WriteAt(data, offset)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// moveToPlace gives a complete file its final name when its hash is right. The name is
+// durable only behind the content: after a power failure it may be missing, and what it
+// names is whole. It needs the lock.
+func (s *Store) moveToPlace(sha string, e *entry, part string) error {
+	got, err := s.sum(part)
 	switch {
 	case err != nil:
 		return s.wrong(sha, api.Internal, "it cannot be read back: "+err.Error(), "see the disk below "+s.root)
 	case got != sha:
 		return s.wrong(sha, api.Invalid, "the bytes received have the SHA-256 "+got, "send it again from its first byte")
 	}
-	if err := os.Rename(part, s.Path(sha)); err != nil {
+	err = s.sync(s.disk.OpenReadWrite(part, vfs.WriteCategoryUnspecified))
+	if err == nil {
+		err = s.disk.Rename(part, s.Path(sha))
+	}
+	if err == nil {
+		err = s.sync(s.disk.OpenDir(s.root))
+	}
+	if err != nil {
 		return s.wrong(sha, api.Internal, "it cannot be put into its place: "+err.Error(), "see the disk below "+s.root)
+	}
+	e.checked, err = s.look(sha)
+	if err != nil {
+		return s.wrong(sha, api.Internal, "it cannot be found in its place: "+err.Error(), "see the disk below "+s.root)
 	}
 	return nil
 }
 
-func sum(path string) (string, error) {
-	f, err := os.Open(path)
+// sync makes durable what was just opened, and closes it.
+func (s *Store) sync(f vfs.File, err error) error {
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (s *Store) sum(path string) (string, error) {
+	f, err := s.disk.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -179,9 +212,10 @@ func sum(path string) (string, error) {
 
 // Read returns up to limit bytes from offset of a complete file, and its size.
 func (s *Store) Read(sha string, offset int64, limit int) (data []byte, size int64, err error) {
+	whole := s.check(sha)
 	s.mu.Lock()
 	e := s.files[sha]
-	whole := e != nil && e.have == e.size
+	whole = whole && e != nil && e.have == e.size
 	if whole {
 		s.touch(e)
 		size = e.size
@@ -194,7 +228,7 @@ func (s *Store) Read(sha string, offset int64, limit int) (data []byte, size int
 	if offset < 0 || n <= 0 {
 		return nil, size, nil
 	}
-	f, err := os.Open(s.Path(sha))
+	f, err := s.disk.Open(s.Path(sha))
 	if err != nil {
 		return nil, 0, s.wrong(sha, api.Internal, "it cannot be read: "+err.Error(), "see the disk below "+s.root)
 	}
@@ -236,7 +270,7 @@ func (s *Store) Trim(inUse func(sha string) bool) error {
 		all -= s.files[victim].size
 		delete(s.files, victim)
 		for _, path := range []string{s.Path(victim), s.Path(victim) + partSuffix} {
-			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := s.disk.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				failed = errors.Join(failed, err)
 			}
 		}

@@ -26,6 +26,7 @@ const maxFiles = 4 << 30
 // backend processes.
 type Applications struct {
 	executors *executors.Manager // nil before OpenExecutors
+	files     *files.Store       // likewise
 	table     *grants.Table
 	holds     *grants.Holds
 	registry  *app.Registry
@@ -56,6 +57,7 @@ func (s *Set) OpenExecutors(c ExecutorsConfig) error {
 	if err != nil {
 		return err
 	}
+	s.apps.files = store
 	folder, err := filepath.Abs(filepath.Join(s.cfg.Folder, "applications"))
 	if err != nil {
 		return err
@@ -96,6 +98,9 @@ func (a *Applications) Held() wire.Holdings { return a.executors.Held() }
 
 // Logs serves the outputs of executors.
 func (a *Applications) Logs() http.Handler { return a.executors.Logs() }
+
+// Files returns the files of applications on this node.
+func (a *Applications) Files() *files.Store { return a.files }
 
 // Grants returns the table of grants.
 func (a *Applications) Grants() *grants.Table { return a.table }
