@@ -21,6 +21,7 @@ type Config struct {
 	NoSync           bool          `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
 	DefaultClass     string        `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate: short or long"`
 	MaxTasks         int           `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
+	MaxBytes         int64         `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
 	Retention        time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept"`
 	MasterLost       time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long gives its tasks back, and they are distributed again"`
 	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
@@ -33,7 +34,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		ID: "frontend-0", Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504",
-		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", DefaultClass: "short", MaxTasks: 2_000_000,
+		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", DefaultClass: "short", MaxTasks: 2_000_000, MaxBytes: 1 << 30,
 		Retention: time.Hour, MasterLost: 5 * time.Second, ApplicationLease: 15 * time.Second, TraceRatio: 1, InboxLimit: 100_000,
 	}
 }
@@ -48,6 +49,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("data", c.Data == "", "give a folder for the journal"),
 		daemon.Refuse("default_class", c.DefaultClass != "short" && c.DefaultClass != "long", "use short or long"),
 		daemon.Refuse("max_tasks", c.MaxTasks < 1, "use 1 or more"),
+		daemon.Refuse("max_bytes", c.MaxBytes < 1<<20, "use 1048576 (1 MiB) or more"),
 		daemon.Refuse("retention", c.Retention <= 0, "use a duration above zero"),
 		daemon.Refuse("master_lost", c.MasterLost < time.Second, "use 1s or more"),
 		daemon.Refuse("application_lease", c.ApplicationLease < time.Second, "use 1s or more"),

@@ -77,3 +77,26 @@ func (f *Frontend) Ignored(t testing.TB) float64 {
 	t.Fatal("the metric of ignored messages is not exported")
 	return 0
 }
+
+// HeldBytes returns how many bytes the unfinished jobs hold, as the limit counts them.
+func (f *Frontend) HeldBytes() int64 {
+	return peek(f, func(o *owner) int64 { return o.jobs.HeldBytes() })
+}
+
+// Metric returns a value of a metric by its name and the value of its label, and whether
+// it is exported.
+func (f *Frontend) Metric(t testing.TB, name, label string) (float64, bool) {
+	t.Helper()
+	families, err := f.metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == name && (label == "" || len(m.GetLabel()) > 0 && m.GetLabel()[0].GetValue() == label) {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue(), true
+			}
+		}
+	}
+	return 0, false
+}

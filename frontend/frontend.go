@@ -155,7 +155,8 @@ func (f *Frontend) resume(begin func(life uint64) error) error {
 		return err
 	}
 	f.service.submissions = &submissions{
-		frontend: f.cfg.ID, firstAttempt: f.firstAttempt, maxTasks: f.cfg.MaxTasks, jobs: o.jobs, dispatch: o.dispatch, refused: f.metrics.refused,
+		admission:    admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, dispatch: o.dispatch},
+		firstAttempt: f.firstAttempt, refused: f.metrics.refused,
 		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.life.Fail,
 	}
 	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.service.submissions.admit, post: f.postUnbounded}

@@ -26,7 +26,7 @@ type grants struct {
 	firstAttempt int32
 	jobs         *jobs.Table
 	dispatch     *dispatch.Dispatcher
-	admit        func(*journal.Submission) error
+	admit        func(*journal.Submission) (limit string, err error)
 	post         func(do func()) // a stopping daemon grants nothing
 	taskEnded    func(app, level, key string, missed bool)
 	ended        []sched.JobID // in this batch
@@ -49,7 +49,7 @@ func (g *grants) Cancel(key string, tasks int) {
 // enter submits a job of grants to the core at once, since it is not journaled.
 func (g *grants) enter(job *application.Job) {
 	sub := g.submission(job)
-	if g.admit(sub) != nil {
+	if _, err := g.admit(sub); err != nil {
 		time.AfterFunc(grantRetry, func() { g.post(func() { g.reportUnused(job) }) })
 		return
 	}
@@ -74,7 +74,7 @@ func (g *grants) submission(job *application.Job) *journal.Submission {
 	for i := range r.Tasks {
 		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: api.Payload{Message: level}}
 	}
-	return &journal.Submission{Job: sched.NewJobID(g.frontend, job.Key), Submitted: time.Now().UnixNano(), Attempt: journaledAttempt(g.firstAttempt), Request: r, Class: job.Class, Why: job.Why}
+	return &journal.Submission{Job: sched.NewJobID(g.frontend, job.Key), Submitted: time.Now().UnixNano(), Attempt: journaledAttempt(g.firstAttempt), Request: r, Bytes: r.Share(), Class: job.Class, Why: job.Why}
 }
 
 // persist applies a record of the core: nothing is written, and ends are reported to

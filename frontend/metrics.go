@@ -16,7 +16,7 @@ type metrics struct {
 	*telemetry.Metrics
 	jobs     *jobs.Metrics
 	dispatch *dispatch.Metrics
-	refused  prometheus.Counter
+	refused  []prometheus.Counter // by refusalReasons
 	reports  prometheus.Counter
 	byThrift prometheus.Counter
 	unread   prometheus.Counter
@@ -28,7 +28,7 @@ func newMetrics() *metrics {
 	m := telemetry.NewMetrics("frontend")
 	return &metrics{
 		Metrics: m, jobs: jobs.NewMetrics(m), dispatch: dispatch.NewMetrics(m),
-		refused:  m.Counter("jobs_refused_total", "Submissions refused."),
+		refused:  m.Counters("jobs_refused_total", "Submissions refused, by reason: a request that is not valid, a limit, the key of another job, a journal that accepts nothing.", "reason", refusalReasons...),
 		reports:  m.Counter("reports_total", "Results received, first and repeated."),
 		byThrift: m.Counter("reports_by_thrift_total", "Results that came over Thrift because no acknowledgement had come."),
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),

@@ -41,7 +41,7 @@ func TestFrontendRestart(t *testing.T) {
 	if err != nil || s.State != api.StateCompleted || s.Completed != 5 {
 		t.Errorf("an ended job after another restart: %+v, %v", s, err)
 	}
-	if _, duplicate, err := f.Submit(t.Context(), sleeps("job-3", 5, 0)); err != nil || !duplicate {
+	if _, duplicate, err := f.Submit(t.Context(), sleeps("job-3", 5, 50*time.Millisecond)); err != nil || !duplicate {
 		t.Errorf("its key again: duplicate %v, %v", duplicate, err)
 	}
 	if s, err := f.Wait(t.Context(), "job-3", time.Second); err != nil || s.Completed != 5 {

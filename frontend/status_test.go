@@ -219,7 +219,7 @@ func TestHTTP(t *testing.T) {
 	}
 	_, text = get(t, "http://"+f.HTTP()+"/metrics")
 	for _, line := range []string{
-		`pigeon_frontend_jobs_accepted_total{class="short"} 1`, `pigeon_frontend_jobs_ended_total{state="completed"} 1`, "pigeon_frontend_jobs_refused_total 1",
+		`pigeon_frontend_jobs_accepted_total{class="short"} 1`, `pigeon_frontend_jobs_ended_total{state="completed"} 1`, `pigeon_frontend_jobs_refused_total{reason="invalid"} 1`,
 		"pigeon_frontend_unfinished_tasks 0", `pigeon_frontend_completion_seconds_count{class="short"} 1`, `pigeon_frontend_queueing_seconds_count{class="short"} 3`,
 		"pigeon_frontend_messages_waiting 0",
 	} {

@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -23,15 +23,15 @@ import (
 func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
 	sub, err := srv.prepare(r)
 	if err != nil {
-		srv.submissions.refused.Inc()
+		srv.submissions.refuse("invalid")
 		return "", false, err
 	}
 	known, err := srv.journal.Lookup(sub.Job)
 	if err != nil {
 		return "", false, err
 	}
-	if known.Ended != nil {
-		return r.Key, true, nil
+	if e := known.Ended; e != nil {
+		return srv.submissions.repeated(sub, jobs.EndedDifference(e.Fingerprint, &e.Status, sub))
 	}
 	type answer struct {
 		duplicate bool
@@ -69,6 +69,7 @@ func (srv *schedulerService) prepare(r *api.Request) (*journal.Submission, error
 		return nil, err
 	}
 	sub := &journal.Submission{Job: sched.NewJobID(srv.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
+	sub.Bytes, sub.Fingerprint = sub.Request.Share(), sub.Request.Fingerprint()
 	sub.Class, sub.Why = api.ClassOf(r, srv.cfg.Cutoff, srv.cfg.defaultClass())
 	return sub, nil
 }
@@ -86,15 +87,29 @@ func unfitReason(p *sched.Policy, r *api.Request) error {
 
 // submissions accepts jobs. It belongs to the owner goroutine.
 type submissions struct {
-	frontend     string
+	admission
 	firstAttempt int32 // number of the first attempts of the jobs that this life accepts
-	maxTasks     int
-	jobs         *jobs.Table
-	dispatch     *dispatch.Dispatcher
 	journal      *journal.Journal
-	refused      prometheus.Counter
+	refused      []prometheus.Counter // by refusalReasons
 	post         func(do func()) error
 	fail         func(error) // ends the daemon
+}
+
+// refusalReasons are the values of the label of refused submissions: requests that are not
+// valid, the limits, another job's key, and a journal that accepts nothing.
+var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "key", "journal"}
+
+// refuse counts a refused submission. It may be called from anywhere.
+func (s *submissions) refuse(reason string) { s.refused[slices.Index(refusalReasons, reason)].Inc() }
+
+// repeated returns the answer to a request under a known key. It may be called from
+// anywhere.
+func (s *submissions) repeated(sub *journal.Submission, difference string) (id string, duplicate bool, err error) {
+	if difference != "" {
+		s.refuse("key")
+		return "", false, s.keyUsed(sub, difference)
+	}
+	return sub.Request.Key, true, nil
 }
 
 // accept submits a job to the core, unless its key is known. answer is called once: when
@@ -102,6 +117,10 @@ type submissions struct {
 // distributes the job.
 func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool, err error)) {
 	if j := s.jobs.Known(sub.Job); j != nil {
+		if _, _, err := s.repeated(sub, j.Difference(sub)); err != nil {
+			answer(false, err)
+			return
+		}
 		if j.Durable {
 			answer(true, nil)
 			return
@@ -109,9 +128,9 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 		j.WaitAccepted(func(err error) { answer(true, err) })
 		return
 	}
-	if err := s.admit(sub); err != nil {
+	if limit, err := s.admit(sub); err != nil {
 		answer(false, err)
-		s.refused.Inc()
+		s.refuse(limit)
 		return
 	}
 	sub.Attempt = journaledAttempt(s.firstAttempt)
@@ -125,29 +144,12 @@ func (s *submissions) accept(sub *journal.Submission, answer func(duplicate bool
 	})
 	if err != nil {
 		answer(false, err)
-		s.refused.Inc()
+		s.refuse("journal")
 		return
 	}
 	s.jobs.Add(j)
 	m := j.Submit()
 	s.dispatch.Step(&m)
-}
-
-// admit returns an error if a job would exceed the limit of unfinished tasks.
-func (s *submissions) admit(sub *journal.Submission) error {
-	n, more := s.dispatch.Owed().Tasks, len(sub.Request.Tasks)
-	if n+more <= s.maxTasks {
-		return nil
-	}
-	e := &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d tasks are unfinished and %d more would pass the limit of %d (max_tasks)", n, more, s.maxTasks),
-		Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, s.frontend), Tried: "accepting it; nothing was accepted",
-		Next: "submit it later or to another frontend, or raise max_tasks", RetryAfter: time.Second}
-	if more > s.maxTasks {
-		e.Problem, e.RetryAfter = api.Invalid, 0
-		e.What = fmt.Sprintf("it has %d tasks, and this frontend holds %d at most (max_tasks)", more, s.maxTasks)
-		e.Next = "split it into several jobs, or raise max_tasks"
-	}
-	return e
 }
 
 // accepted is called when the acceptance of a job is on the disk, or could not be

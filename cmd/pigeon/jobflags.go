@@ -34,7 +34,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	j := &jobFlags{flags: fs}
 	fs.StringVar(&j.class, "class", "", "short or long (default: by the estimate, else the frontend's default)")
 	fs.DurationVar(&j.estimate, "estimate", 0, "expected duration of one task; it decides the class when --class is not given")
-	fs.StringVar(&j.key, "key", "", "idempotency key, which becomes the job's id: the same key again is the same job (default: a new one)")
+	fs.StringVar(&j.key, "key", "", "idempotency key, which becomes the job's id: the same job again under its key is the same job, another one is refused (default: a new one)")
 	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how often a task that fails is tried again, 0 to %d", api.MaxRetries))
 	fs.BoolVar(&j.restartable, "restartable", false, "a task may be stopped and run again from the beginning: pigeon-x does so with the first one of a job that turns out to be long")
 	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours; repeatable")

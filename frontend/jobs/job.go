@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -26,6 +27,9 @@ type Job struct {
 	waiting   []chan api.Status // receive the status when it has ended
 	accepting []func(error)     // called when its acceptance is on the disk
 	reports   []taskReport      // by task, of accepted results
+	bytes     int64             // counted in held
+	holder    string            // likewise; "" when it is not counted
+	print     string            // the fingerprint of its request; "" for none
 	trace     jobTrace
 }
 
@@ -53,7 +57,7 @@ type jobTrace struct {
 
 func newJob(sub *journal.Submission) *Job {
 	return &Job{
-		ID: sub.Job, Submission: sub, reports: make([]taskReport, len(sub.Request.Tasks)),
+		ID: sub.Job, Submission: sub, print: sub.Fingerprint, reports: make([]taskReport, len(sub.Request.Tasks)),
 		Status: api.Status{
 			Job: sub.Request.Key, App: sub.Request.App, State: api.StateQueued, Class: sub.Class.String(),
 			Tasks: len(sub.Request.Tasks), Attempts: len(sub.Request.Tasks), Submitted: unixSeconds(time.Unix(0, sub.Submitted)),
@@ -74,6 +78,33 @@ func (j *Job) StopWaiting(done chan api.Status) {
 // WaitAccepted has answer called when the job's acceptance is on the disk, or could not be
 // written.
 func (j *Job) WaitAccepted(answer func(error)) { j.accepting = append(j.accepting, answer) }
+
+// Difference returns in what a request under the job's key asks for other work than the
+// job, "" when it is the same or nothing is known of it.
+func (j *Job) Difference(sub *journal.Submission) string {
+	switch {
+	case j.Submission != nil:
+		return sub.Request.Difference(&j.Submission.Request)
+	default:
+		return EndedDifference(j.print, &j.Status, sub)
+	}
+}
+
+// EndedDifference is Difference for a job that has ended, of which a fingerprint and the
+// last status are known.
+func EndedDifference(fingerprint string, known *api.Status, sub *journal.Submission) string {
+	r := &sub.Request
+	switch {
+	case fingerprint == "" || fingerprint == sub.Fingerprint:
+		return ""
+	case len(r.Tasks) != known.Tasks:
+		return api.OtherTasks(len(r.Tasks), known.Tasks)
+	case r.App != known.App:
+		return fmt.Sprintf("its application is %q instead of %q", r.App, known.App)
+	default:
+		return "its tasks or settings differ"
+	}
+}
 
 // Submit returns the message that submits the job to the core.
 func (j *Job) Submit() sched.Message {

@@ -20,6 +20,7 @@ type Metrics struct {
 	retries    []prometheus.Counter  // lost, failed
 	tasks      atomic.Int64
 	unfinished atomic.Int64
+	held       atomic.Int64
 	repeated   atomic.Uint64
 }
 
@@ -37,6 +38,7 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 	}
 	m.GaugeFunc("unfinished_tasks", "Tasks accepted and not ended.", func() float64 { return float64(e.tasks.Load()) })
 	m.GaugeFunc("unfinished_jobs", "Jobs accepted and not ended.", func() float64 { return float64(e.unfinished.Load()) })
+	m.GaugeFunc("held_bytes", "Bytes of the requests of unfinished jobs, as the limit max_bytes counts them; payloads that are equal within a job count once.", func() float64 { return float64(e.held.Load()) })
 	m.CounterFunc("reports_repeated_total", "Results that came again or too late; they are only counted.", func() float64 { return float64(e.repeated.Load()) })
 	return e
 }
@@ -44,7 +46,8 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 // Repeated returns how many results were repeated or came too late.
 func (e *Metrics) Repeated() uint64 { return e.repeated.Load() }
 
-func (e *Metrics) owed(o sched.Owed) {
+func (e *Metrics) owed(o sched.Owed, held int64) {
+	e.held.Store(held)
 	e.tasks.Store(int64(o.Tasks))
 	e.unfinished.Store(int64(o.Jobs))
 	e.repeated.Store(o.Repeated)

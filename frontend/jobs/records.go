@@ -111,7 +111,7 @@ func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.
 	j.final = &s
 	t.opts.Metrics.jobEnded(j)
 	effects.ended = append(effects.ended, j)
-	return &journal.Ended{Job: j.ID, Key: s.Job, At: now.UnixNano(), Status: s}
+	return &journal.Ended{Job: j.ID, Key: s.Job, At: now.UnixNano(), Status: s, Fingerprint: j.print}
 }
 
 // addLife adds an event to the history.
@@ -151,6 +151,7 @@ func (t *Table) Release(e *Effects) {
 func (t *Table) retire(j *Job) {
 	j.Ended, j.Status, j.endedAt = true, *j.final, time.Now()
 	j.Submission = nil
+	t.held.remove(j)
 	t.spans.ended(j)
 	for _, w := range j.waiting {
 		w <- j.Status

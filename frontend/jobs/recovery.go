@@ -10,10 +10,12 @@ import (
 // Restore enters an unfinished job of the journal. Its age is by this host's wall
 // clock, since no other clock outlives a process.
 func (t *Table) Restore(sub *journal.Submission) *Job {
+	sub.Bytes = sub.Request.Share()
 	j := newJob(sub)
 	age := max(0, time.Since(time.Unix(0, sub.Submitted)))
 	j.Durable, j.arrived = true, t.opts.Clock.Now()-sched.Time(age)
 	t.jobs[j.ID] = j
+	t.held.add(j)
 	t.spans.began(j)
 	return j
 }

@@ -30,11 +30,12 @@ type Table struct {
 	records
 	jobs  map[sched.JobID]*Job
 	ended endedJobs
+	held  held
 }
 
 // New returns an empty table.
 func New(o Options) *Table {
-	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}}
+	return &Table{records: records{o, spans{o.Tracing}, newNodeNames()}, jobs: map[sched.JobID]*Job{}, held: held{holders: map[string]*holding{}}}
 }
 
 // Start returns a job for a submission and begins its trace. The submission is changed to
@@ -48,6 +49,7 @@ func (t *Table) Start(sub *journal.Submission) *Job {
 // Add enters a job that is about to be stepped into the core.
 func (t *Table) Add(j *Job) {
 	t.jobs[j.ID] = j
+	t.held.add(j)
 	j.arrived = t.opts.Clock.Now()
 	t.opts.Metrics.accepted[j.Submission.Class].Inc()
 }
@@ -57,6 +59,7 @@ func (t *Table) AddGrant(sub *journal.Submission, g *Grant) *Job {
 	j := newJob(sub)
 	j.Grant, j.Durable, j.arrived = g, true, t.opts.Clock.Now()
 	t.jobs[j.ID] = j
+	t.held.add(j)
 	return j
 }
 
@@ -82,7 +85,12 @@ func (t *Table) Known(id sched.JobID) *Job {
 }
 
 // Remove removes a job of an application's level.
-func (t *Table) Remove(id sched.JobID) { delete(t.jobs, id) }
+func (t *Table) Remove(id sched.JobID) {
+	if j := t.jobs[id]; j != nil {
+		t.held.remove(j)
+		delete(t.jobs, id)
+	}
+}
 
 // All returns the jobs that were submitted, in no order.
 func (t *Table) All() []*Job {
@@ -99,7 +107,7 @@ func (t *Table) All() []*Job {
 // Flush flushes the history, and exports the sums over the unfinished jobs.
 func (t *Table) Flush(owed sched.Owed) {
 	t.opts.History.flush()
-	t.opts.Metrics.owed(owed)
+	t.opts.Metrics.owed(owed, t.held.bytes)
 }
 
 // EndTraces ends the spans of unfinished jobs, which the next process continues, so that

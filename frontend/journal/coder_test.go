@@ -36,7 +36,7 @@ func drawSubmission(t *rapid.T) *Submission {
 		Class:     sched.Class(rapid.IntRange(0, 1).Draw(t, "class")),
 		Why:       word.Draw(t, "why"),
 		Submitted: rapid.Int64().Draw(t, "submitted"),
-		Attempt:   rapid.Int32Min(0).Draw(t, "attempt"),
+		Attempt:   rapid.Int32Min(0).Draw(t, "attempt"), Fingerprint: word.Draw(t, "fingerprint"),
 		Request: api.Request{
 			App: word.Draw(t, "app"), User: word.Draw(t, "user"), UserGroup: word.Draw(t, "user's group"), Priority: rapid.Int32().Draw(t, "priority"), Description: word.Draw(t, "description"), Key: word.Draw(t, "key"),
 			Backend: api.Backend(word.Draw(t, "backend")), Class: word.Draw(t, "class word"), Estimate: time.Duration(rapid.Int64().Draw(t, "estimate")),
@@ -92,7 +92,7 @@ func TestCodecRoundTrip(t *testing.T) {
 		if back, err := decodeEvents(nil, want.Job, events); err != nil || !reflect.DeepEqual(back, list) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, list)
 		}
-		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted,
+		end := &Ended{Job: want.Job, Key: want.Request.Key, At: want.Submitted, Fingerprint: want.Fingerprint,
 			Status: api.Status{Job: "j", State: api.StateFailed, Tasks: 3, Failed: 1, Seconds: want.Request.AvgMillis, Reason: want.Why}}
 		if back, err := decodeEnded(encodeEnded(end)); err != nil || !reflect.DeepEqual(back, end) {
 			t.Fatalf("got %+v, %v\nwant %+v", back, err, end)

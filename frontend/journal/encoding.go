@@ -85,6 +85,7 @@ func (c *coder) ended(e *Ended) {
 	c.float(&s.Submitted)
 	c.float(&s.Ended)
 	c.float(&s.Seconds)
+	c.optionals(optional{1, e.Fingerprint == "", func(c *coder) { text(c, &e.Fingerprint) }})
 }
 
 func encodeEnded(e *Ended) []byte {

@@ -69,6 +69,9 @@ type Submission struct {
 	Submitted int64  // Unix nanoseconds of this host's wall clock
 	Attempt   int32  // number of its tasks' first attempts; 0 is 1
 	Request   api.Request
+
+	Fingerprint string // of the request; "" from a program that made none
+	Bytes       int64  // that the request holds in memory; not journaled
 }
 
 // Ended is what is kept of a job for the retention: its key, so that a repeated
@@ -78,6 +81,8 @@ type Ended struct {
 	Key    string
 	At     int64 // Unix nanoseconds of this host's wall clock
 	Status api.Status
+
+	Fingerprint string // of its request; "" from a program that made none
 }
 
 // Job is one unfinished job as read back: what was accepted, and everything

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,19 +91,9 @@ func payloadsFrom(list []*peer.TPayload) ([]api.Payload, error) {
 
 func allEqual(list []api.Payload) bool {
 	for i := 1; i < len(list); i++ {
-		if !equalPayload(&list[0], &list[i]) {
+		if !list[0].Equal(&list[i]) {
 			return false
 		}
 	}
 	return true
-}
-
-func equalPayload(a, b *api.Payload) bool {
-	if a.Backend != b.Backend || a.Sleep != b.Sleep || !bytes.Equal(a.Message, b.Message) {
-		return false
-	}
-	if a.Exec == nil || b.Exec == nil || a.Exec == b.Exec {
-		return a.Exec == b.Exec
-	}
-	return a.Exec.Dir == b.Exec.Dir && slices.Equal(a.Exec.Argv, b.Exec.Argv) && slices.Equal(a.Exec.Env, b.Exec.Env)
 }

@@ -1,0 +1,59 @@
+package frontend
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/dispatch"
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// admission bounds the unfinished jobs of this frontend by their tasks and their bytes. It
+// belongs to the owner goroutine.
+type admission struct {
+	frontend string
+	maxTasks int
+	maxBytes int64
+	jobs     *jobs.Table
+	dispatch *dispatch.Dispatcher
+}
+
+// admit returns an error if a job would exceed a limit, and the limit's name.
+func (a *admission) admit(sub *journal.Submission) (limit string, err error) {
+	switch n, more := a.dispatch.Owed().Tasks, len(sub.Request.Tasks); {
+	case more > a.maxTasks:
+		return "max_tasks", a.never(sub, fmt.Sprintf("it has %d tasks, and this frontend holds %d at most (max_tasks)", more, a.maxTasks), "max_tasks")
+	case n+more > a.maxTasks:
+		return "max_tasks", a.busy(sub, fmt.Sprintf("%d tasks are unfinished and %d more would pass the limit of %d (max_tasks)", n, more, a.maxTasks), "max_tasks")
+	}
+	switch held, more := a.jobs.HeldBytes(), sub.Bytes; {
+	case more > a.maxBytes:
+		return "max_bytes", a.never(sub, fmt.Sprintf("it needs %d bytes, and this frontend holds %d at most for all unfinished jobs (max_bytes)", more, a.maxBytes), "max_bytes")
+	case held+more > a.maxBytes:
+		return "max_bytes", a.busy(sub, fmt.Sprintf("unfinished jobs hold %d bytes and %d more would pass the limit of %d (max_bytes); %s", held, more, a.maxBytes, a.jobs.HoldsMost()), "max_bytes")
+	}
+	return "", nil
+}
+
+// busy refuses a job that there may be room for later.
+func (a *admission) busy(sub *journal.Submission, what, limit string) error {
+	e := a.never(sub, what, limit)
+	e.Problem, e.RetryAfter = api.Busy, time.Second
+	e.Next = "submit it later or to another frontend, or raise " + limit
+	return e
+}
+
+// never refuses a job that there is no room for.
+func (a *admission) never(sub *journal.Submission, what, limit string) *api.Error {
+	return &api.Error{Problem: api.Invalid, What: what, Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, a.frontend),
+		Tried: "accepting it; nothing was accepted", Next: "split it into several jobs, or raise " + limit}
+}
+
+// keyUsed refuses a request for other work under the key of a known job.
+func (a *admission) keyUsed(sub *journal.Submission, difference string) error {
+	return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its key is that of a job that was accepted before, and this is another job: %s", difference),
+		Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, a.frontend), Tried: "accepting it; nothing was accepted, and the known job is as it was",
+		Next: "submit it under a key of its own; to repeat the known job's submission, send the same request again"}
+}
