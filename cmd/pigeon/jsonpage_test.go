@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/check"
 	"github.com/pigeon-sched/pigeon/bench/compare"
 	"github.com/pigeon-sched/pigeon/bench/launch"
@@ -57,6 +58,7 @@ func printedObjects() []printed {
 		{"bench latency", "", reflect.TypeFor[launch.LatencyResult]()},
 		{"bench launch", "", reflect.TypeFor[launch.RateResult]()},
 		{"bench faults", "", reflect.TypeFor[check.Result]()},
+		{"bench chaos", "for each run", reflect.TypeFor[chaos.Result]()},
 		{"trace inspect", "", reflect.TypeFor[summary]()},
 		{"config show", "for each setting", reflect.TypeFor[config.Origin]()},
 		{"doctor", "for each check", reflect.TypeFor[doctor.Finding]()},

@@ -25,6 +25,7 @@ func register() {
 
 func main() {
 	register()
+	chaosTaskMain()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// The first signal asks for a clean end; after it the default action is
 	// back, so a second Ctrl-C ends a program that does not come to its end.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
@@ -143,6 +144,33 @@ func (c *Cluster) Pause(r Role, i int) error {
 // Resume continues a paused process.
 func (c *Cluster) Resume(r Role, i int) error {
 	return c.member(r, i, (*member).resume)
+}
+
+// Terminate asks a process to stop: SIGTERM to number i of a role. It does not wait for
+// the end.
+func (c *Cluster) Terminate(r Role, i int) error {
+	return c.member(r, i, func(m *member) error { return m.signal(syscall.SIGTERM, true) })
+}
+
+// Pid returns the number of the process that is number i of a role, 0 when it does not
+// run.
+func (c *Cluster) Pid(r Role, i int) (pid int) {
+	_ = c.member(r, i, func(m *member) error { pid = m.pid(); return nil }) // a member that does not exist does not run
+	return pid
+}
+
+// Count returns the number of processes of a role, whether they run or not.
+func (c *Cluster) Count(r Role) int {
+	if p, ok := c.body.(*processes); ok {
+		return len(p.members[r])
+	}
+	return 0
+}
+
+// Name returns the name of number i of a role, "" when there is none.
+func (c *Cluster) Name(r Role, i int) (name string) {
+	_ = c.member(r, i, func(m *member) error { name = m.command.Name; return nil }) // as said
+	return name
 }
 
 // member calls do with the process that is number i of a role.

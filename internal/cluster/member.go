@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +30,19 @@ func (s *Spec) command(r Role, args []string) (argv, env []string, err error) {
 	}
 	argv, startedAs, err := childproc.OwnProgram(string(r), "cluster.Register()")
 	return append(argv, args...), childproc.Marked(env, startedAs), err
+}
+
+// at returns where number i of a role listens on a port of this machine's loopback, or on
+// its own host.
+func (s *Spec) at(r Role, i int, onLoopback string) string {
+	if s.Network == nil {
+		return onLoopback
+	}
+	_, port, err := net.SplitHostPort(onLoopback)
+	if err != nil {
+		return onLoopback
+	}
+	return net.JoinHostPort(s.Network.Host(r, i), port)
 }
 
 // environment returns the environment of daemons, without this program's own settings
@@ -59,6 +73,9 @@ func (p *processes) add(r Role, d daemonSpec, args ...string) error {
 	argv, env, err := p.c.spec.command(r, args)
 	if err != nil {
 		return err
+	}
+	if n := p.c.spec.Network; n != nil {
+		argv = n.Command(r, len(p.members[r]), argv)
 	}
 	m := &member{http: d.http, command: childproc.Command{
 		Name: d.name, Argv: argv, Env: env,
@@ -110,6 +127,16 @@ func (m *member) running() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.alive()
+}
+
+// pid returns the number of the running incarnation, 0 when none runs.
+func (m *member) pid() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.alive() {
+		return 0
+	}
+	return m.process.Pid()
 }
 
 // signal sends a signal to an incarnation that runs, and not to its children.

@@ -54,11 +54,11 @@ func (p *processes) start(ctx context.Context) error {
 		return err
 	}
 	p.ports = ports
-	take := ports.take
-	nats := take()
+	take := func(r Role, i int) string { return s.at(r, i, ports.take()) }
+	nats := take(NATS, 0)
 	at.nats = "nats://" + nats
-	for range groups {
-		at.masters = append(at.masters, take())
+	for g := range groups {
+		at.masters = append(at.masters, take(Master, g))
 	}
 	if err := p.add(NATS, daemonSpec{name: "nats"}, "--listen", nats); err != nil {
 		return err
@@ -66,18 +66,24 @@ func (p *processes) start(ctx context.Context) error {
 	for g := range groups {
 		c := s.master(*at, g, at.masters[g], "")
 		if s.HTTP {
-			c.HTTP = take()
+			c.HTTP = take(Master, g)
 		}
 		if err := addConfigured(p, Master, daemonSpec{fmt.Sprintf("master-%d", g), c.HTTP}, c, master.Default()); err != nil {
 			return err
 		}
 	}
+	number := 0
 	for g, size := range s.Groups {
 		for k := range size {
-			c := s.node(*at, g, k, fmt.Sprintf("127.0.%d.%d", g+1, k+1))
-			if c.HTTP != "" {
-				c.HTTP = take()
+			host := fmt.Sprintf("127.0.%d.%d", g+1, k+1)
+			if s.Network != nil {
+				host = s.Network.Host(NodeMonitor, number)
 			}
+			c := s.node(*at, g, k, host)
+			if c.HTTP != "" {
+				c.HTTP = take(NodeMonitor, number)
+			}
+			number++
 			if err := addConfigured(p, NodeMonitor, daemonSpec{c.ID, c.HTTP}, c, nodemonitor.Default()); err != nil {
 				return err
 			}
@@ -85,7 +91,7 @@ func (p *processes) start(ctx context.Context) error {
 	}
 	for i := range s.Frontends {
 		c := s.frontend(*at, i)
-		c.Listen, c.InternalListen, c.HTTP = take(), take(), take()
+		c.Listen, c.InternalListen, c.HTTP = take(Frontend, i), take(Frontend, i), take(Frontend, i)
 		p.fronts, p.status = append(p.fronts, c.Listen), append(p.status, c.HTTP)
 		if err := addConfigured(p, Frontend, daemonSpec{c.ID, c.HTTP}, c, frontend.Default()); err != nil {
 			return err
@@ -104,7 +110,11 @@ func addConfigured[T any](p *processes, r Role, d daemonSpec, c, defaults T) err
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(config.Write(f, "Settings of "+d.name+" of a cluster on one machine.", c, defaults), f.Close()); err != nil {
+	write := config.Write[T]
+	if len(p.c.spec.Command) > 0 { // the program may be of another version
+		write = config.WriteChanged[T]
+	}
+	if err := errors.Join(write(f, "Settings of "+d.name+" of a cluster on one machine.", c, defaults), f.Close()); err != nil {
 		return err
 	}
 	return p.add(r, d, "--config", path)

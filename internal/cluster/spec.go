@@ -82,6 +82,8 @@ type Spec struct {
 
 	// Command is the command of the daemons' processes; the default is the running binary.
 	Command []string
+	// Network, if set, gives each process a host of its own. Only for the isolation Process.
+	Network Network
 	// Env is added to the environment of processes, from which PIGEON_* variables
 	// are removed.
 	Env []string
@@ -91,6 +93,14 @@ type Spec struct {
 	// is used. It is called with a *frontend.Config, *master.Config or
 	// *nodemonitor.Config.
 	Configure func(config any)
+}
+
+// Network is hosts for the processes of a cluster, such as network namespaces.
+type Network interface {
+	// Host returns the address of the host of number i of a role.
+	Host(r Role, i int) string
+	// Command returns the command that runs another one on that host.
+	Command(r Role, i int, argv []string) []string
 }
 
 func (s Spec) withDefaults() Spec {

@@ -14,6 +14,16 @@ const lineWidth = 100
 // heading as the first comment, then each key with its doc tag as the comment.
 // A value that differs from the default has the default beside it.
 func Write[T any](w io.Writer, heading string, values, defaults T) error {
+	return write(w, heading, values, defaults, false)
+}
+
+// WriteChanged is Write without the keys whose values are the defaults: a program that
+// does not know these keys yet can read the file.
+func WriteChanged[T any](w io.Writer, heading string, values, defaults T) error {
+	return write(w, heading, values, defaults, true)
+}
+
+func write[T any](w io.Writer, heading string, values, defaults T, changed bool) error {
 	s, err := schemaOf(reflect.TypeOf(values))
 	if err != nil {
 		return err
@@ -21,7 +31,7 @@ func Write[T any](w io.Writer, heading string, values, defaults T) error {
 	var b strings.Builder
 	comment(&b, "", heading)
 	comment(&b, "", "A flag overrides the environment, which overrides this file: key a.b_c is flag --a-b-c and variable "+EnvPrefix+"A_B_C.")
-	out := yamlWriter{b: &b, schema: s, values: reflect.ValueOf(values), defaults: reflect.ValueOf(defaults)}
+	out := yamlWriter{b: &b, schema: s, values: reflect.ValueOf(values), defaults: reflect.ValueOf(defaults), changed: changed}
 	out.section("")
 	_, err = io.WriteString(w, b.String())
 	if err != nil {
@@ -34,6 +44,7 @@ type yamlWriter struct {
 	b                *strings.Builder
 	schema           schema
 	values, defaults reflect.Value
+	changed          bool // only keys that differ from their defaults
 }
 
 // section writes the keys directly under prefix, then the sections below it.
@@ -57,9 +68,12 @@ func (w *yamlWriter) section(prefix string) {
 }
 
 func (w *yamlWriter) key(k Key, name, indent string) {
-	w.b.WriteString("\n")
 	text := k.textOf(w.values.FieldByIndex(k.index), true)
 	usual := k.textOf(w.defaults.FieldByIndex(k.index), true)
+	if w.changed && text == usual {
+		return
+	}
+	w.b.WriteString("\n")
 	doc := k.Doc
 	if text != usual {
 		doc += " (default " + usual + ")"

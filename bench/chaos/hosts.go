@@ -1,0 +1,48 @@
+package chaos
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+)
+
+// hosts gives every daemon a host of the network. Host 0 is this program's, which no fault
+// cuts off: clients and observers are there.
+type hosts struct {
+	network *network.Network
+	all     []victim
+}
+
+func newHosts(masters int) (*hosts, error) {
+	all := daemons(masters)
+	n, err := network.New(1 + len(all))
+	if err != nil {
+		return nil, err
+	}
+	return &hosts{n, all}, nil
+}
+
+func (h *hosts) of(v victim) int { return 1 + slices.Index(h.all, v) }
+
+// Host returns the address of a daemon's host.
+func (h *hosts) Host(r cluster.Role, i int) string { return h.network.Address(h.of(victim{r, i})) }
+
+// Command returns the command that runs another one there.
+func (h *hosts) Command(r cluster.Role, i int, argv []string) []string {
+	return h.network.Command(h.of(victim{r, i}), argv)
+}
+
+// between is all packets between a daemon and another one, or all others, as far as they
+// go in one of the directions.
+func (h *hosts) between(v victim, peer *victim, back bool) func(from, to int) bool {
+	at := h.of(v)
+	other := 0
+	if peer != nil {
+		other = h.of(*peer)
+	}
+	is := func(x int) bool { return x != 0 && (other == 0 || x == other) }
+	return func(from, to int) bool {
+		return from == at && is(to) || back && to == at && is(from)
+	}
+}

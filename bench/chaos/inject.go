@@ -1,0 +1,273 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+)
+
+// stopWithin bounds how long a daemon may take to end after SIGTERM.
+const stopWithin = 20 * time.Second
+
+// superviseEvery is the time between two looks for daemons that ended by themselves.
+const superviseEvery = 100 * time.Millisecond
+
+// injector injects faults into a cluster and heals it. It is the supervisor of the daemons
+// as well: one that ends by itself is started again.
+type injector struct {
+	c     *cluster.Cluster
+	hosts *hosts // nil: no network of their own
+	began int64
+	log   func(string)
+
+	mu         sync.Mutex
+	down       map[victim]bool // it is not to run
+	faults     []history.Fault
+	ends       []history.ProcessEnd
+	recoveries map[string][]time.Duration
+	recovering sync.WaitGroup
+}
+
+func newInjector(c *cluster.Cluster, h *hosts, began int64, log func(string)) *injector {
+	return &injector{c: c, hosts: h, began: began, log: log, down: map[victim]bool{}, recoveries: map[string][]time.Duration{}}
+}
+
+// run carries out the programme, and returns when the last fault is over and every daemon
+// runs.
+func (in *injector) run(ctx context.Context, programme []planned) {
+	supervised, stop := context.WithCancel(ctx)
+	var supervisor, faults sync.WaitGroup
+	supervisor.Go(func() { in.supervise(supervised) })
+	for _, p := range programme {
+		if !sleepUntil(ctx, in.began+p.at.Nanoseconds()) {
+			break
+		}
+		faults.Go(func() { in.inject(ctx, p) })
+	}
+	faults.Wait()
+	stop()
+	supervisor.Wait()
+	for _, v := range daemons(in.c.Count(cluster.Master)) { // also after an early end
+		if in.c.Pid(v.role, v.number) == 0 {
+			in.restart(v)
+		}
+	}
+	in.recovering.Wait()
+}
+
+// inject carries out one fault from its begin to its end.
+func (in *injector) inject(ctx context.Context, p planned) {
+	f := history.Fault{Number: p.number, Kind: p.kind, Victim: in.name(p.of), From: now()}
+	in.log(fmt.Sprintf("fault %d at %.1f s: %s", p.number, float64(f.From-in.began)/1e9, p.describe(in)))
+	var err error
+	switch p.kind {
+	case history.Kill:
+		err = in.killed(ctx, p)
+	case history.Stop:
+		err = in.stopped(ctx, p)
+	case history.Pause:
+		if err = in.c.Pause(p.of.role, p.of.number); err == nil {
+			sleep(ctx, p.lasts)
+			_ = in.c.Resume(p.of.role, p.of.number) // it may have been killed meanwhile
+		}
+	case history.GuardKill:
+		err = killGuard(in.c.Pid(p.of.role, p.of.number))
+	case history.TaskKill:
+		f.Pid, err = killTask(in.c.Pid(p.of.role, p.of.number), p.amount)
+	default:
+		f.Peer, err = in.network(ctx, p)
+	}
+	f.To, f.Void = now(), err != nil
+	if err != nil {
+		in.log(fmt.Sprintf("fault %d did not take place: %v", p.number, err))
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.faults = append(in.faults, f)
+}
+
+func (in *injector) killed(ctx context.Context, p planned) error {
+	in.hold(p.of, true)
+	if err := in.c.Kill(p.of.role, p.of.number); err != nil {
+		in.hold(p.of, false)
+		return err
+	}
+	sleep(ctx, p.lasts)
+	in.restart(p.of)
+	return nil
+}
+
+// stopped asks a daemon to end, which it has to do in time.
+func (in *injector) stopped(ctx context.Context, p planned) error {
+	in.hold(p.of, true)
+	if err := in.c.Terminate(p.of.role, p.of.number); err != nil {
+		in.hold(p.of, false)
+		return err
+	}
+	for end := now() + stopWithin.Nanoseconds(); in.c.Pid(p.of.role, p.of.number) != 0; {
+		if now() > end {
+			in.ended(p.of, fmt.Sprintf("it did not end within %v of SIGTERM and was killed", stopWithin))
+			_ = in.c.Kill(p.of.role, p.of.number) // it may end by now
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	sleep(ctx, p.lasts)
+	in.restart(p.of)
+	return nil
+}
+
+// network changes what the switch does for the time of the fault.
+func (in *injector) network(ctx context.Context, p planned) (peer string, err error) {
+	peer = "*"
+	between := in.hosts.between(p.of, nil, true)
+	rule := network.Rule{Cut: true}
+	switch p.kind {
+	case history.Partition, history.OneWay:
+		peer = in.name(p.peer)
+		between = in.hosts.between(p.of, &p.peer, p.kind == history.Partition)
+	case history.Delay:
+		rule = network.Rule{Delay: time.Duration(p.amount * 0.2e9), Jitter: time.Duration(p.amount * 0.3e9)}
+	case history.Loss:
+		rule = network.Rule{Loss: 0.05 + 0.25*p.amount}
+	case history.Repeat:
+		rule = network.Rule{Repeat: 0.1 + 0.5*p.amount}
+	}
+	heal := in.hosts.network.Add(rule, between)
+	defer heal()
+	if p.kind == history.HalfOpen {
+		sleep(ctx, p.lasts/4)
+		in.hold(p.of, true)
+		if err := in.c.Kill(p.of.role, p.of.number); err != nil {
+			in.hold(p.of, false)
+			return peer, err
+		}
+		sleep(ctx, 3*p.lasts/4)
+		heal()
+		in.restart(p.of)
+		return peer, nil
+	}
+	sleep(ctx, p.lasts)
+	return peer, nil
+}
+
+// restart starts a daemon that was ended, and measures how long it takes to serve.
+func (in *injector) restart(v victim) {
+	err := in.c.Restart(v.role, v.number)
+	in.hold(v, false)
+	if err != nil {
+		in.ended(v, "it could not be started again: "+err.Error())
+		return
+	}
+	if v.role == cluster.Frontend {
+		from := now()
+		in.recovering.Go(func() {
+			if took, ok := serving(in.c.Frontends()[v.number], from); ok {
+				in.recovered(recoveryFrontend, took)
+			}
+		})
+	}
+}
+
+// supervise starts daemons again that ended by themselves.
+func (in *injector) supervise(ctx context.Context) {
+	for sleep(ctx, superviseEvery) {
+		for _, v := range daemons(in.c.Count(cluster.Master)) {
+			if in.held(v) || in.c.Pid(v.role, v.number) != 0 {
+				continue
+			}
+			why := ""
+			select {
+			case err := <-in.c.Failed():
+				why = err.Error()
+			default:
+			}
+			if in.held(v) {
+				continue
+			}
+			in.ended(v, "it ended by itself: "+why)
+			in.restart(v)
+		}
+	}
+}
+
+func (in *injector) ended(v victim, what string) {
+	in.log(in.name(v) + ": " + what)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ends = append(in.ends, history.ProcessEnd{Time: now(), Daemon: in.name(v), What: what})
+}
+
+func (in *injector) recovered(kind string, took time.Duration) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.recoveries[kind] = append(in.recoveries[kind], took)
+}
+
+func (in *injector) hold(v victim, down bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.down[v] = down
+}
+
+func (in *injector) held(v victim) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.down[v]
+}
+
+func (in *injector) name(v victim) string { return in.c.Name(v.role, v.number) }
+
+func (p *planned) describe(in *injector) string {
+	text := p.kind + " " + in.name(p.of)
+	if p.kind == history.Partition || p.kind == history.OneWay {
+		text += " to " + in.name(p.peer)
+	}
+	if p.lasts > 0 {
+		text += fmt.Sprintf(" for %.1f s", p.lasts.Seconds())
+	}
+	return text
+}
+
+// sleep waits, and reports false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(max(d, 0))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func sleepUntil(ctx context.Context, at int64) bool { return sleep(ctx, time.Duration(at-now())) }
+
+// killGuard kills the guard of a node monitor.
+func killGuard(node int) error {
+	guard := guardOf(node)
+	if guard == 0 {
+		return errNoGuard
+	}
+	return syscall.Kill(guard, syscall.SIGKILL)
+}
+
+// killTask kills the process of a task of a node monitor; which says which one.
+func killTask(node int, which float64) (pid int, err error) {
+	guard := guardOf(node)
+	if guard == 0 {
+		return 0, errNoGuard
+	}
+	tasks := children(guard, TaskVerb)
+	if len(tasks) == 0 {
+		return 0, errNoTask
+	}
+	pid = tasks[int(which*float64(len(tasks)))]
+	return pid, syscall.Kill(pid, syscall.SIGKILL)
+}

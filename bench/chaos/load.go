@@ -1,0 +1,213 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// retries is how often a task may fail by itself: its process is killed from time to time.
+const retries = 20
+
+// clients submit jobs and wait for them.
+type clients struct {
+	frontends []*wire.SchedulerClient
+	pools     []*client.Pool
+	program   []string // of a task, to which its folder and duration are added
+	running   sync.WaitGroup
+
+	mu   sync.Mutex
+	jobs []history.Job
+}
+
+func newClients(addresses, program []string) (*clients, error) {
+	c := &clients{program: program}
+	for _, at := range addresses {
+		pool, err := client.New(client.Options{Name: "frontend", Address: at, MaxConns: 512, CallTimeout: 5 * time.Second, BackoffMax: 100 * time.Millisecond})
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+		c.pools, c.frontends = append(c.pools, pool), append(c.frontends, wire.NewSchedulerClient(pool))
+	}
+	return c, nil
+}
+
+func (c *clients) close() {
+	for _, p := range c.pools {
+		_ = p.Close() // it only closes connections
+	}
+}
+
+// submitAll submits jobs at random times until load ends. Jobs are waited for until ctx
+// ends.
+func (c *clients) submitAll(ctx, load context.Context, o *Options) {
+	draw := rand.New(rand.NewPCG(o.Seed, 0x10ad)) //nolint:gosec // it is to be repeated
+	for at, n := now(), 0; ; n++ {
+		at += int64(draw.ExpFloat64() / o.Jobs * 1e9)
+		j, request := c.draw(draw, n)
+		var cancelAfter time.Duration
+		if draw.IntN(20) == 0 {
+			cancelAfter = time.Duration(draw.Float64() * 1e9)
+		}
+		if !sleepUntil(load, at) {
+			return
+		}
+		c.mu.Lock()
+		c.jobs = append(c.jobs, j)
+		c.mu.Unlock()
+		c.running.Go(func() { c.follow(ctx, n, request, cancelAfter) })
+	}
+}
+
+// draw makes job n.
+func (c *clients) draw(draw *rand.Rand, n int) (history.Job, *api.Request) {
+	long, writes := draw.IntN(10) == 0, draw.IntN(10) > 0
+	j := history.Job{Key: fmt.Sprintf("short-%d", n), Frontend: n % len(c.frontends), Tasks: 1 + draw.IntN(6), Long: long, Writes: writes}
+	class, least, most := "short", 0.05, 0.6
+	if long {
+		j.Key, j.Tasks, class, least, most = history.LongJob+strconv.Itoa(n), 1+draw.IntN(2), "long", 1.5, 4
+	}
+	request := &api.Request{Key: j.Key, Class: class, Retries: retries, Backend: api.BackendExec, Tasks: make([]api.Task, j.Tasks)}
+	if !writes {
+		request.Backend, request.Retries = api.BackendSleep, 0
+	}
+	for i := range request.Tasks {
+		lasts := time.Duration((least + draw.Float64()*(most-least)) * 1e9)
+		request.Tasks[i].Payload = api.Payload{Backend: api.BackendSleep, Sleep: lasts}
+		if writes {
+			argv := append(append([]string(nil), c.program...), lasts.String())
+			request.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: argv}}
+		}
+	}
+	return j, request
+}
+
+// change changes what is known of a job.
+func (c *clients) change(n int, set func(*history.Job)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	set(&c.jobs[n])
+}
+
+// follow submits a job until it is accepted, cancels it where that was drawn, and waits for
+// its end.
+func (c *clients) follow(ctx context.Context, n int, request *api.Request, cancelAfter time.Duration) {
+	f := c.frontends[n%len(c.frontends)]
+	c.change(n, func(j *history.Job) { j.Submitted = now() })
+	for {
+		_, _, err := f.Submit(ctx, request)
+		if err == nil {
+			c.change(n, func(j *history.Job) { j.Accepted = now() })
+			break
+		}
+		c.change(n, func(j *history.Job) { j.Reason = err.Error() })
+		var refusal *api.Error
+		if errors.As(err, &refusal) && refusal.Problem == api.Invalid || !sleep(ctx, 50*time.Millisecond) {
+			return
+		}
+	}
+	if cancelAfter > 0 {
+		c.cancel(ctx, n, f, request.Key, cancelAfter)
+	}
+	for ctx.Err() == nil {
+		call, stop := context.WithTimeout(ctx, 4*time.Second)
+		s, err := f.Wait(call, request.Key, 2*time.Second)
+		stop()
+		var refusal *api.Error
+		switch {
+		case err == nil && s.State.Ended():
+			c.change(n, func(j *history.Job) {
+				j.Ended, j.State, j.Completed, j.Reason = now(), string(s.State), s.Completed, s.Reason
+			})
+			return
+		case errors.As(err, &refusal) && refusal.Problem == api.NotFound:
+			c.change(n, func(j *history.Job) { j.State, j.Reason = "forgotten", err.Error(); j.Why = []string{err.Error()} })
+			return
+		case err != nil:
+			sleep(ctx, 50*time.Millisecond)
+		}
+	}
+}
+
+// cancel cancels a job; whether that came in time is what its end says.
+func (c *clients) cancel(ctx context.Context, n int, f *wire.SchedulerClient, key string, after time.Duration) {
+	for sleep(ctx, after) {
+		s, err := f.Cancel(ctx, key)
+		if err == nil {
+			if s.State == api.StateCancelled {
+				c.change(n, func(j *history.Job) { j.Cancelled = now() })
+			}
+			return
+		}
+		after = 50 * time.Millisecond
+	}
+}
+
+// all returns the jobs, and asks frontends about those that did not end.
+func (c *clients) all(ctx context.Context) []history.Job {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.jobs {
+		j := &c.jobs[i]
+		if j.Accepted == 0 || j.Ended != 0 {
+			continue
+		}
+		call, stop := context.WithTimeout(ctx, 3*time.Second)
+		why, err := c.frontends[j.Frontend].Explain(call, j.Key)
+		stop()
+		if err != nil {
+			j.Why = append(j.Why, err.Error())
+			continue
+		}
+		j.State, j.Why = string(why.Status.State), why.Why
+		for _, t := range why.Tasks {
+			j.Why = append(j.Why, fmt.Sprintf("task %d %s, attempt %d on %q %s", t.Task, t.State, t.Attempt, t.Node, t.Reason))
+		}
+		for _, g := range why.Groups {
+			j.Why = append(j.Why, fmt.Sprintf("%+v", g))
+		}
+	}
+	return c.jobs
+}
+
+// unended returns how many accepted jobs have not ended.
+func (c *clients) unended() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, j := range c.jobs {
+		if j.Ended == 0 && j.State != "forgotten" {
+			n++
+		}
+	}
+	return n
+}
+
+// serving waits until a frontend answers, and returns how long that took.
+func serving(address string, from int64) (time.Duration, bool) {
+	pool, err := client.New(client.Options{Name: "frontend", Address: address, CallTimeout: time.Second, DialTimeout: time.Second, BackoffMax: 10 * time.Millisecond})
+	if err != nil {
+		return 0, false
+	}
+	defer pool.Close() //nolint:errcheck // as above
+	f := wire.NewSchedulerClient(pool)
+	for now()-from < (15 * time.Second).Nanoseconds() {
+		call, stop := context.WithTimeout(context.Background(), time.Second)
+		err := f.Ping(call)
+		stop()
+		if err == nil {
+			return time.Duration(now() - from), true
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return 0, false
+}

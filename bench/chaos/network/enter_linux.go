@@ -1,0 +1,62 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// mark is set in the environment of the program that Enter started.
+const mark = "PIGEON_IN_OWN_NETWORK"
+
+// Entered reports whether Enter started this program.
+func Entered() bool { return os.Getenv(mark) != "" }
+
+// stopWithin bounds how long the program may take to end after a signal.
+const stopWithin = 2 * time.Minute
+
+// Enter runs this program again, with its arguments, in a network namespace of its own, and
+// returns its exit status. When ctx ends it is asked to end. entered is false in the program
+// that was started so, and where it could not be; then the error says why.
+func Enter(ctx context.Context) (status int, entered bool, err error) {
+	if Entered() {
+		return 0, false, nil
+	}
+	if _, err := exec.LookPath("nsenter"); err != nil {
+		return 0, false, err
+	}
+	if device, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0); err != nil {
+		return 0, false, err
+	} else if err := device.Close(); err != nil {
+		return 0, false, err
+	}
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...) //nolint:gosec // this program
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopWithin
+	cmd.Env = append(os.Environ(), mark+"=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	runtime.LockOSThread() // the program is killed when the thread ends that started it
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return 0, false, fmt.Errorf("a network namespace: %w", err)
+	}
+	err = cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return max(1, exit.ExitCode()), true, nil
+	}
+	if err != nil {
+		return 1, true, nil //nolint:nilerr // it was ended early, and has said so
+	}
+	return 0, true, nil
+}

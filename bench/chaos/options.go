@@ -1,0 +1,73 @@
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+)
+
+// Options describe a run.
+type Options struct {
+	Seed     uint64
+	Policy   string
+	Lasts    time.Duration // of the faults; the run ends when all is healed and done
+	Rate     float64       // faults a second
+	Kinds    []string      // of faults; nil: all that can be injected here
+	Faults   int           // no more than so many; 0: no limit
+	Jobs     float64       // a second
+	Binary   string        // the program of the daemons; "": this one
+	Dir      string        // keeps logs, journals and histories
+	Progress func(string)
+}
+
+// Size of the cluster, that of the run in which losses were found first.
+const (
+	frontends     = 2
+	nodesPerGroup = 2
+	groups        = 2
+	slotsPerNode  = 2
+	reservedShare = 0.25
+)
+
+// kinds are all kinds of faults.
+var kinds = []string{
+	history.Kill, history.Pause, history.Stop, history.GuardKill, history.TaskKill,
+	history.Partition, history.OneWay, history.Isolation, history.HalfOpen, history.Delay, history.Loss, history.Repeat,
+}
+
+// needNetwork are the kinds of faults that need hosts of the daemons' own.
+var needNetwork = kinds[5:]
+
+// Kinds returns the names of all kinds of faults.
+func Kinds() []string { return slices.Clone(kinds) }
+
+// NeedsNetwork reports whether a kind of fault needs hosts of the daemons' own.
+func NeedsNetwork(kind string) bool { return slices.Contains(needNetwork, kind) }
+
+// Check refuses options that cannot work.
+func (o *Options) Check() error {
+	for _, k := range o.Kinds {
+		if !slices.Contains(kinds, k) {
+			return fmt.Errorf("there is no kind of fault %q; the kinds are %s; nothing was started", k, strings.Join(kinds, ", "))
+		}
+	}
+	name, _, _ := strings.Cut(cmp.Or(o.Policy, "pigeon"), ":")
+	switch {
+	case !slices.Contains(policy.Names(), name):
+		return fmt.Errorf("there is no policy %q; the policies are %s; nothing was started", name, strings.Join(policy.Names(), ", "))
+	case o.Rate < 0 || o.Rate > 20:
+		return fmt.Errorf("%v faults a second are outside 0 to 20; nothing was started", o.Rate)
+	case o.Lasts < time.Second || o.Lasts > 24*time.Hour:
+		return fmt.Errorf("%v is outside 1s to 24h; nothing was started", o.Lasts)
+	case o.Jobs <= 0 || o.Jobs > 50:
+		return fmt.Errorf("%v jobs a second are outside 0 to 50; nothing was started", o.Jobs)
+	case o.Faults < 0:
+		return fmt.Errorf("%d faults are fewer than none; nothing was started", o.Faults)
+	}
+	return nil
+}

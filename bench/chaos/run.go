@@ -1,0 +1,228 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+const (
+	// calmFor is how long the load continues after healing.
+	calmFor = 15 * time.Second
+	// endWithin is how long accepted jobs may take to end after the load.
+	endWithin = 90 * time.Second
+	// idleWithin is how long workers may take to be idle after the last job.
+	idleWithin = 15 * time.Second
+	// lostAfter is the silence after which a node is taken for lost.
+	lostAfter = 2 * time.Second
+)
+
+// Run runs a cluster under faults and checks what happened. The error is of the harness
+// itself; what it found is in the result. Faults of the network are injected when this
+// program was started by network.Enter; otherwise the result says why they are left out.
+func Run(ctx context.Context, o Options) (_ *Result, err error) {
+	if len(o.Kinds) == 0 {
+		o.Kinds = Kinds()
+	}
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	r := &Result{Policy: cmp.Or(o.Policy, "pigeon"), Seed: o.Seed, Binary: o.Binary, Rate: o.Rate, Dir: o.Dir, Command: o.command(o.Kinds)}
+	r.LeftOut = append(r.LeftOut, "jumps of the wall clock: the daemons of one machine share it")
+	if !network.Entered() {
+		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), NeedsNetwork)
+		r.LeftOut = append(r.LeftOut, strings.Join(needNetwork, ", ")+": this user may not make network namespaces here")
+	}
+	if len(o.Kinds) == 0 {
+		return nil, errors.New("none of the kinds of faults can be injected here; nothing was started")
+	}
+	w, err := start(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	run, err := w.run(ctx, r)
+	if err = errors.Join(err, w.close()); err != nil {
+		return nil, err
+	}
+	if run.Events, err = history.ReadFolder(w.histories); err != nil {
+		return nil, err
+	}
+	if run.Results, err = acceptedResults(w.cluster.Histories()); err != nil {
+		return nil, err
+	}
+	r.summarize(run)
+	r.Recovery = recoveriesOf(run, w.injector.recoveries, w.masters == 1)
+	if err := keep(o.Dir, r, run); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// world is the cluster of a run with what acts on it.
+type world struct {
+	o         *Options
+	masters   int
+	histories string // folder of what tasks write
+	suspends  bool
+	hosts     *hosts
+	cluster   *cluster.Cluster
+	clients   *clients
+	injector  *injector
+}
+
+// start starts the cluster.
+func start(ctx context.Context, o *Options) (_ *world, err error) {
+	w := &world{o: o, masters: groups, histories: filepath.Join(o.Dir, "tasks")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.close())
+		}
+	}()
+	if err := os.MkdirAll(w.histories, 0o755); err != nil {
+		return nil, err
+	}
+	// The daemons' working folder is another one.
+	if w.histories, err = filepath.Abs(w.histories); err != nil {
+		return nil, err
+	}
+	p, _, err := policy.Configure(cmp.Or(o.Policy, "pigeon"), sched.Params{Cutoff: sched.Time(time.Second), Reserved: reservedShare})
+	if err != nil {
+		return nil, err
+	}
+	if p.SingleMaster() {
+		w.masters = 1
+	}
+	w.suspends = p.Name == "kairos" || p.Name == "pigeon-x"
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	spec := cluster.Spec{
+		Groups: slices.Repeat([]int{nodesPerGroup}, groups), Slots: slotsPerNode, Frontends: frontends, Policy: o.Policy, Reserved: reservedShare, Seed: max(1, o.Seed),
+		Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), History: true, HTTP: true, Command: []string{cmp.Or(o.Binary, self)},
+	}
+	if network.Entered() {
+		if w.hosts, err = newHosts(w.masters); err != nil {
+			return nil, err
+		}
+		spec.Network = w.hosts
+	}
+	if w.cluster, err = cluster.Start(ctx, spec); err != nil {
+		return nil, err
+	}
+	w.clients, err = newClients(w.cluster.Frontends(), []string{self, TaskVerb, w.histories})
+	return w, err
+}
+
+func (w *world) close() (err error) {
+	if w.clients != nil {
+		w.clients.close()
+	}
+	if w.cluster != nil {
+		err = w.cluster.Close()
+	}
+	if w.hosts != nil {
+		w.hosts.network.Close()
+	}
+	return err
+}
+
+// run is the programme: load under faults, load without, the end of all jobs.
+func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
+	run := &history.Run{Suspends: w.suspends, LostAfter: lostAfter, Began: now()}
+	w.injector = newInjector(w.cluster, w.hosts, run.Began, w.o.Progress)
+	watch := &observer{c: w.cluster, frontends: w.clients.frontends}
+
+	jobs, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	load, endLoad := context.WithCancel(jobs)
+	observed, endObserved := context.WithCancel(context.WithoutCancel(ctx))
+	defer endObserved()
+	seen := make(chan struct{})
+	go func() { defer close(seen); watch.run(observed) }()
+	submitted := make(chan struct{})
+	go func() { defer close(submitted); w.clients.submitAll(jobs, load, w.o) }()
+
+	w.injector.run(ctx, plan(w.o, w.masters))
+	sleepUntil(ctx, run.Began+w.o.Lasts.Nanoseconds())
+	run.Healed = now()
+	watch.calm.Store(true)
+	w.o.Progress(fmt.Sprintf("%.1f s: all faults are over", float64(run.Healed-run.Began)/1e9))
+	sleep(ctx, calmFor)
+	run.Until = now()
+	endLoad()
+	<-submitted
+	for end := now() + endWithin.Nanoseconds(); w.clients.unended() > 0 && now() < end && sleep(ctx, 50*time.Millisecond); {
+	}
+	r.Seconds = float64(now()-run.Began) / 1e9
+	run.Jobs = w.clients.all(context.WithoutCancel(ctx))
+	giveUp()
+	w.clients.running.Wait()
+	endObserved()
+	<-seen
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("the run was ended early: %w", err)
+	}
+	run.Done = watch.last(ctx, idleWithin)
+	run.Stall, run.Slots, run.Groups, run.Footprints = watch.stall, watch.slots, watch.groups, watch.footprints
+	run.Faults, run.Ends = w.injector.faults, w.injector.ends
+	r.Stall = run.Stall.Seconds()
+	if w.hosts != nil {
+		r.Packets = w.hosts.network.Counts()
+	}
+	return run, nil
+}
+
+// acceptedResults reads the frontends' histories: which results they accepted. The last line
+// before a kill may be incomplete.
+func acceptedResults(files []string) (list []history.Result, err error) {
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			var e struct {
+				Job     string `json:"job"`
+				Task    int    `json:"task"`
+				Attempt int    `json:"attempt"`
+				Event   string `json:"event"`
+			}
+			if json.Unmarshal([]byte(line), &e) == nil && e.Event == measure.Reported {
+				list = append(list, history.Result{Job: e.Job, Task: e.Task, Attempt: e.Attempt})
+			}
+		}
+	}
+	return list, nil
+}
+
+// keep writes the result and what is known of the run beside the logs.
+func keep(dir string, r *Result, run *history.Run) error {
+	for name, v := range map[string]any{"result.json": r, "run.json": run} {
+		text, err := json.MarshalIndent(v, "", " ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+type task struct {
+	job  string
+	task int
+}
+
+// attempt is one start of an attempt.
+type attempt struct {
+	task
+	number             int
+	node               string
+	slot, pid          int
+	began, last, ended Time // last: of its last line; ended: 0 without an end
+}
+
+// attempts returns every start, in order of time.
+func (r *Run) attempts() (list []attempt) {
+	type process struct {
+		task
+		number int
+		node   string
+		pid    int
+	}
+	open := map[process]int{}
+	for _, e := range r.Events {
+		id := process{task{e.Job, e.Task}, e.Attempt, e.Node, e.Pid}
+		if e.Event == Start {
+			open[id] = len(list)
+			list = append(list, attempt{id.task, e.Attempt, e.Node, e.Slot, e.Pid, e.Time, e.Time, 0})
+			continue
+		}
+		at, ok := open[id]
+		if !ok {
+			continue
+		}
+		list[at].last = e.Time
+		if e.Event == End {
+			list[at].ended = e.Time
+		}
+	}
+	return list
+}
+
+func (a *attempt) String() string {
+	end := "did not end"
+	if a.ended != 0 {
+		end = fmt.Sprintf("ended after %v", time.Duration(a.ended-a.began))
+	}
+	return fmt.Sprintf("attempt %d on %s slot %d %s", a.number, a.node, a.slot, end)
+}
+
+// attemptsStartOnce: an attempt number of a task starts at most once.
+func attemptsStartOnce(r *Run) (list []Finding) {
+	type id struct {
+		task
+		number int
+	}
+	first := map[id]attempt{}
+	for _, a := range r.attempts() {
+		key := id{a.task, a.number}
+		before, twice := first[key]
+		if !twice {
+			first[key] = a
+			continue
+		}
+		list = append(list, Finding{What: fmt.Sprintf("task %d of job %s: %v, and %v after it began the same number began again: %v", a.task.task, a.job, &before, time.Duration(a.began-before.began), &a), At: a.began})
+	}
+	return list
+}
+
+// slotsHoldOne: attempts of one slot do not overlap. Where a policy suspends tasks two of
+// them are in one slot rightly.
+func slotsHoldOne(r *Run) (list []Finding) {
+	if r.Suspends {
+		return nil
+	}
+	type slot struct {
+		node string
+		slot int
+	}
+	by := map[slot][]attempt{}
+	for _, a := range r.attempts() {
+		by[slot{a.node, a.slot}] = append(by[slot{a.node, a.slot}], a)
+	}
+	for _, all := range by {
+		for i := range all {
+			for k := i + 1; k < len(all) && all[k].began < all[i].last; k++ {
+				list = append(list, Finding{What: fmt.Sprintf("%s slot %d: task %d of job %s attempt %d ran until %v after task %d of job %s attempt %d had begun there",
+					all[i].node, all[i].slot, all[i].task.task, all[i].job, all[i].number, time.Duration(all[i].last-all[k].began), all[k].task.task, all[k].job, all[k].number), At: all[k].began})
+			}
+		}
+	}
+	return list
+}
+
+// ranTwice: a task runs to its end twice only when the node of one of these attempts was
+// lost, or out of reach of another daemon, at that time.
+func ranTwice(r *Run) (list []Finding) {
+	for _, runs := range r.endedTwice() {
+		for k := 1; k < len(runs); k++ {
+			if !r.unreachable(&runs[k-1], runs[k].began) {
+				list = append(list, Finding{What: fmt.Sprintf("task %d of job %s ran to its end twice, and %s was neither lost nor out of reach: %v; %v after its begin: %v", runs[k].task.task, runs[k].job, runs[k-1].node, &runs[k-1], time.Duration(runs[k].began-runs[k-1].began), &runs[k]), At: runs[k].began})
+			}
+		}
+	}
+	return list
+}
+
+// endedTwice returns the attempts that ended, of tasks with more than one of them.
+func (r *Run) endedTwice() (list [][]attempt) {
+	by := map[task][]attempt{}
+	for _, a := range r.attempts() {
+		if a.ended != 0 {
+			by[a.task] = append(by[a.task], a)
+		}
+	}
+	for _, runs := range by {
+		if len(runs) > 1 {
+			list = append(list, runs)
+		}
+	}
+	slices.SortFunc(list, func(a, b []attempt) int { return cmp.Compare(a[0].began, b[0].began) })
+	return list
+}
+
+// unreachable reports whether the node of an attempt was lost, paused for as long as a
+// lost node, or out of another daemon's reach between the begin of the attempt and that of
+// the next.
+func (r *Run) unreachable(a *attempt, next Time) bool {
+	for _, f := range r.Faults {
+		if f.Void || f.From > next || f.To < a.began || f.Victim != a.node && f.Peer != a.node && f.Peer != everyone {
+			continue
+		}
+		switch f.Kind {
+		case Kill, Stop, HalfOpen, GuardKill:
+			if f.Victim == a.node {
+				return true
+			}
+		case Pause:
+			// The signal of the end comes after the last heartbeat that was missed.
+			if f.Victim == a.node && time.Duration(f.To-f.From) > r.LostAfter-heartbeat {
+				return true
+			}
+		case Partition, OneWay, Isolation, Delay, Loss:
+			return true
+		}
+	}
+	return false
+}
+
+// everyone is the peer of a daemon that is cut off from all others.
+const everyone = "*"
+
+// heartbeat is the longest time between a node's last sign of life and a fault.
+const heartbeat = time.Second
+
+// oneResult: frontends accept one result for a task.
+func oneResult(r *Run) (list []Finding) {
+	first := map[task]Result{}
+	for _, result := range r.Results {
+		id := task{result.Job, result.Task}
+		before, twice := first[id]
+		if !twice {
+			first[id] = result
+			continue
+		}
+		list = append(list, Finding{What: fmt.Sprintf("task %d of job %s has two accepted results, of attempts %d and %d", id.task, id.job, before.Attempt, result.Attempt), At: result.Time})
+	}
+	return list
+}

@@ -1,0 +1,77 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Finding is a contradiction.
+type Finding struct {
+	Check string `json:"check"` // name of the check
+	What  string `json:"what"`  // a sentence
+	At    Time   `json:"-"`
+	// Faults is how many faults had begun then: the shortest known beginning of the
+	// programme of faults that led to it.
+	Faults int `json:"faults"`
+}
+
+// Check is a named check.
+type Check struct {
+	Name  string
+	Means string // what must hold
+	run   func(*Run) []Finding
+}
+
+// Of returns the findings of the check.
+func (c Check) Of(r *Run) []Finding {
+	list := c.run(r)
+	for i := range list {
+		list[i].Check, list[i].Faults = c.Name, r.begun(list[i].At)
+	}
+	return list
+}
+
+// Names of the checks that are counted by name.
+const (
+	StartsOnce = "an attempt starts once"
+	EndsOnce   = "ran twice"
+)
+
+// Checks returns all checks.
+func Checks() []Check {
+	return []Check{
+		{"accepted jobs end", "every accepted job ends", acceptedJobsEnd},
+		{"jobs complete", "a job completes unless it was cancelled, or one of its tasks took down three nodes", jobsComplete},
+		{"one result", "one accepted result a task", oneResult},
+		{StartsOnce, "an attempt number of a task starts at most once", attemptsStartOnce},
+		{"slots hold one", "attempts of one slot do not overlap", slotsHoldOne},
+		{EndsOnce, "a task runs to its end twice only when a node of it was lost, paused or partitioned", ranTwice},
+		{"reserved slots", "reserved workers run no long task", reservedSlots},
+		{"epochs rise", "the epoch and the sequence numbers of a slot never go back", epochsRise},
+		{"no worker leaked", "when all is healed and done every worker is idle and none asks", noWorkerLeaked},
+		{"work conservation", "no worker is idle beside a waiting task that it may take, for more than 2 s, when all is healed", workConservation},
+		{"throughput", "five seconds after healing tasks end at the rate at which they arrive", throughput},
+		{"cancel is final", "no task of a cancelled job starts more than 2 s after the answer and the end of the faults", cancelIsFinal},
+		{"flat", "memory, goroutines and descriptors do not grow", flat},
+		{"processes", "daemons end when they are asked to, and only then", processes},
+	}
+}
+
+// All returns the findings of all checks, in order of time.
+func All(r *Run) (list []Finding) {
+	for _, c := range Checks() {
+		list = append(list, c.Of(r)...)
+	}
+	slices.SortStableFunc(list, func(a, b Finding) int { return cmp.Compare(a.At, b.At) })
+	return list
+}
+
+// begun returns how many faults had begun at a time; all of them at time 0.
+func (r *Run) begun(at Time) (n int) {
+	for _, f := range r.Faults {
+		if at == 0 || f.From <= at {
+			n = max(n, f.Number)
+		}
+	}
+	return n
+}

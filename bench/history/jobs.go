@@ -1,0 +1,106 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// acceptedJobsEnd: every accepted job ends.
+func acceptedJobsEnd(r *Run) (list []Finding) {
+	for _, j := range r.Jobs {
+		if j.Accepted != 0 && j.Ended == 0 {
+			list = append(list, Finding{What: fmt.Sprintf("job %s, accepted by frontend %d, has not ended: %s %s", j.Key, j.Frontend, j.State, strings.Join(j.Why, "; "))})
+		}
+	}
+	return list
+}
+
+// jobsComplete: the programs of the tasks do not fail, so a job completes unless it was
+// cancelled or one of its tasks took down three nodes.
+func jobsComplete(r *Run) (list []Finding) {
+	var tookDown map[string]int
+	for _, j := range r.Jobs {
+		switch {
+		case j.Ended == 0 || j.Cancelled != 0:
+		case j.State == "completed" && j.Completed != j.Tasks:
+			list = append(list, Finding{What: fmt.Sprintf("job %s completed with %d of its %d tasks", j.Key, j.Completed, j.Tasks), At: j.Ended})
+		case j.State != "completed":
+			if tookDown == nil {
+				tookDown = nodesTakenDown(r)
+			}
+			if n := tookDown[j.Key]; n < nodesOfPoison && j.Writes {
+				list = append(list, Finding{What: fmt.Sprintf("job %s %s, though no task of it was on more than %d nodes that went down: %s", j.Key, j.State, n, j.Reason), At: j.Ended})
+			}
+		}
+	}
+	return list
+}
+
+// nodesOfPoison is the number of nodes whose loss fails a task.
+const nodesOfPoison = 3
+
+// nodesTakenDown returns for each job how many nodes went down under one task of it.
+func nodesTakenDown(r *Run) map[string]int {
+	nodes := map[task]map[string]bool{}
+	for _, a := range r.attempts() {
+		if a.ended != 0 {
+			continue
+		}
+		for _, f := range r.Faults {
+			if f.Victim == a.node && !f.Void && (f.Kind == Kill || f.Kind == HalfOpen || f.Kind == GuardKill) && f.From >= a.began && f.From <= a.last+Time(slackOfEnd) {
+				if nodes[a.task] == nil {
+					nodes[a.task] = map[string]bool{}
+				}
+				nodes[a.task][a.node] = true
+			}
+		}
+	}
+	most := map[string]int{}
+	for id, set := range nodes {
+		most[id.job] = max(most[id.job], len(set))
+	}
+	return most
+}
+
+// slackOfEnd is how long after its last line a task that was killed may have run.
+const slackOfEnd = time.Second
+
+// cancelIsFinal: no task of a cancelled job starts more than cancelWithin after the
+// answer. A fault under way may delay it: then from its end on.
+func cancelIsFinal(r *Run) (list []Finding) {
+	cancelled := map[string]Time{}
+	for _, j := range r.Jobs {
+		if j.Cancelled != 0 {
+			cancelled[j.Key] = j.Cancelled
+		}
+	}
+	for _, e := range r.Events {
+		at, ok := cancelled[e.Job]
+		if !ok || e.Event != Start {
+			continue
+		}
+		if late := time.Duration(e.Time - r.calmFrom(at)); late > cancelWithin+r.Stall {
+			list = append(list, Finding{What: fmt.Sprintf("task %d of job %s, attempt %d, started on %s %v after the cancellation was answered and no fault was under way", e.Task, e.Job, e.Attempt, e.Node, late), At: e.Time})
+		}
+	}
+	return list
+}
+
+const cancelWithin = 2 * time.Second
+
+// calmFrom returns when the faults that overlap a time, and those that overlap them, are
+// over, with the time that a reconciliation takes.
+func (r *Run) calmFrom(at Time) Time {
+	const settled = Time(5 * time.Second)
+	calm := at
+	for again := true; again; {
+		again = false
+		for _, f := range r.Faults {
+			if !f.Void && f.From <= calm && f.To+settled > calm {
+				calm, again = f.To+settled, true
+			}
+		}
+	}
+	return calm
+}

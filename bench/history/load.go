@@ -1,0 +1,117 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// idleWithin bounds how long a worker may be idle beside a task that it may take.
+const idleWithin = 2 * time.Second
+
+// workConservation: once all is healed, no group shows for longer than the bound an idle
+// worker and a waiting task that it may take. The tasks of the queue may be others at each
+// look, so that the account of a group is taken for idle only while every look shows it.
+func workConservation(r *Run) (list []Finding) {
+	type view struct{ frontend, group int }
+	since := map[view]Time{}
+	from := r.Healed + Time(backWithin)
+	for _, g := range r.Groups {
+		id := view{g.Frontend, g.Group}
+		wasted := g.QueuedShort > 0 && g.IdleGeneral+g.IdleReserved > 0 || g.QueuedLong > 0 && g.IdleGeneral > 0
+		switch began, before := since[id]; {
+		case g.Time < from || !wasted:
+			delete(since, id)
+		case !before:
+			since[id] = g.Time
+		case time.Duration(g.Time-began) > idleWithin+r.Stall:
+			list = append(list, Finding{What: fmt.Sprintf("group %d has had %d idle workers (%d general) beside %d short and %d long tasks for %v", g.Group, g.IdleGeneral+g.IdleReserved, g.IdleGeneral, g.QueuedShort, g.QueuedLong, time.Duration(g.Time-began)), At: g.Time})
+			since[id] = math.MaxInt64 - Time(time.Hour) // once
+		}
+	}
+	return list
+}
+
+// backWithin is when the throughput is back after healing.
+const backWithin = 5 * time.Second
+
+// throughput: in the seconds after backWithin tasks end at the rate at which they arrive,
+// short of what is still running.
+func throughput(r *Run) []Finding {
+	from := r.Healed + Time(backWithin+r.Stall)
+	if r.Until <= from+Time(backWithin) {
+		return nil // no load that long after healing
+	}
+	arrived, ended := 0, 0
+	for _, j := range r.Jobs {
+		if j.Writes && !j.Long && j.Accepted != 0 && j.Cancelled == 0 && j.Submitted >= from-Time(time.Second) && j.Submitted < r.Until-Time(time.Second) {
+			arrived += j.Tasks
+		}
+	}
+	short := map[string]bool{}
+	for _, j := range r.Jobs {
+		short[j.Key] = !j.Long && j.Cancelled == 0
+	}
+	for _, e := range r.Events {
+		if e.Event == End && short[e.Job] && e.Time >= from && e.Time < r.Until {
+			ended++
+		}
+	}
+	if need := arrived * 7 / 10; ended < need {
+		return []Finding{{What: fmt.Sprintf("from %v after healing on %d short tasks arrived and %d ended", backWithin, arrived, ended), At: from}}
+	}
+	return nil
+}
+
+// flat: the memory, goroutines and descriptors of the daemons of a role do not grow. The
+// last third of the run is compared with the second one by medians, since a process that
+// was just started has less of each.
+func flat(r *Run) (list []Finding) {
+	by := map[string][]Footprint{}
+	for _, f := range r.Footprints {
+		by[f.Daemon] = append(by[f.Daemon], f)
+	}
+	for daemon, all := range by {
+		if len(all) < 90 {
+			continue
+		}
+		for _, c := range []struct {
+			what  string
+			of    func(Footprint) float64
+			least float64 // growth below it is noise
+		}{
+			{"MiB of memory", func(f Footprint) float64 { return float64(f.RSS) / (1 << 20) }, 64},
+			{"descriptors", func(f Footprint) float64 { return float64(f.Descriptors) }, 100},
+			{"goroutines", func(f Footprint) float64 { return float64(f.Goroutines) }, 200},
+		} {
+			before, after := median(all[len(all)/3:2*len(all)/3], c.of), median(all[2*len(all)/3:], c.of)
+			if after > 1.5*before && after-before > c.least {
+				list = append(list, Finding{What: fmt.Sprintf("%s grew from %.0f to %.0f %s in a third of the run", daemon, before, after, c.what)})
+			}
+		}
+	}
+	return list
+}
+
+func median(list []Footprint, of func(Footprint) float64) float64 {
+	values := make([]float64, 0, len(list))
+	for _, f := range list {
+		if v := of(f); v > 0 {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// processes: a daemon ends when it is asked to, and only then.
+func processes(r *Run) (list []Finding) {
+	for _, e := range r.Ends {
+		list = append(list, Finding{What: e.Daemon + ": " + e.What, At: e.Time})
+	}
+	return list
+}

@@ -1,0 +1,123 @@
+package history
+
+import "time"
+
+// Time is in ns of the machine's monotonic clock, the same for all processes.
+type Time = int64
+
+// Run is all that is known of a run.
+type Run struct {
+	// Suspends reports whether the policy may stop a task in its slot for another one.
+	Suspends bool
+	// LostAfter is the silence after which a node is taken for lost.
+	LostAfter time.Duration
+	// Began is the begin of the load, Healed the end of the last fault, when every daemon
+	// ran again, Until the end of the load, Done the end of the last job, or of patience.
+	Began, Healed, Until, Done Time
+	// Stall is the longest time by which the program that injected the faults was late
+	// itself after Healed. The bounds in time are longer by it.
+	Stall time.Duration
+
+	Events     []Event
+	Jobs       []Job
+	Faults     []Fault
+	Slots      []Slot
+	Groups     []Group
+	Footprints []Footprint
+	Results    []Result
+	Ends       []ProcessEnd
+}
+
+// Job is a job as its client knows it.
+type Job struct {
+	Key       string
+	Frontend  int
+	Tasks     int
+	Long      bool
+	Writes    bool // its tasks write a history
+	Submitted Time // it was submitted for the first time
+	Accepted  Time // the frontend answered; 0: never
+	Cancelled Time // the cancellation was answered; 0: none
+	Ended     Time // the client learned of the end; 0: never
+	State     string
+	Completed int // tasks
+	Reason    string
+	Why       []string // of a job that did not end: what its frontend says
+}
+
+// Kinds of faults.
+const (
+	Kill      = "kill"      // SIGKILL, started again at the end
+	Pause     = "pause"     // SIGSTOP, SIGCONT at the end
+	Stop      = "stop"      // SIGTERM, started again at the end
+	GuardKill = "guard"     // SIGKILL to the guard of a node
+	TaskKill  = "task"      // SIGKILL to the process of a task
+	Partition = "partition" // between Victim and Peer, both ways
+	OneWay    = "one-way"   // what Victim sends to Peer is lost
+	Isolation = "isolation" // between Victim and all other daemons
+	HalfOpen  = "half-open" // isolation, and SIGKILL meanwhile: peers keep their connections
+	Delay     = "delay"     // of all that Victim sends and receives
+	Loss      = "loss"      // of packets that Victim sends and receives
+	Repeat    = "repeat"    // of packets that Victim sends and receives
+)
+
+// Fault is an injected fault.
+type Fault struct {
+	Number   int    // from 1
+	Kind     string // one of the constants
+	Victim   string // name of a daemon
+	Peer     string // of the other daemon of a partition
+	From, To Time
+	Pid      int  // of a process of a task
+	Void     bool // it could not be injected: the victim did not run
+}
+
+// Slot is what a node's status says of a slot.
+type Slot struct {
+	Time        Time
+	Node        string
+	Incarnation int64
+	Epoch       uint64 // of the node
+	Slot        int
+	Seq         uint64
+	Reserved    bool
+	Job         string // what runs there, "" for nothing
+	Task        int
+	Attempt     int
+	Asks        bool // a request for a task is open
+}
+
+// Group is what a frontend says of a group.
+type Group struct {
+	Time                      Time
+	Frontend, Group           int
+	Workers, Idle, Busy       int
+	IdleGeneral, IdleReserved int
+	QueuedShort, QueuedLong   int
+}
+
+// Footprint is what a process used.
+type Footprint struct {
+	Time        Time
+	Daemon      string
+	Role        string
+	Pid         int
+	RSS         int64 // bytes
+	Descriptors int
+	Goroutines  int // 0: not read
+}
+
+// Result is a result that a frontend accepted.
+type Result struct {
+	Job     string
+	Task    int
+	Attempt int
+	Time    Time
+}
+
+// ProcessEnd is the end of a daemon that nobody asked for, or one that did not come.
+type ProcessEnd struct {
+	Time   Time
+	Daemon string
+	What   string
+}

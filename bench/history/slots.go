@@ -1,0 +1,75 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+)
+
+// LongJob begins the keys of long jobs.
+const LongJob = "long-"
+
+type slotOf struct {
+	node string
+	slot int
+}
+
+// reservedSlots: a slot that was reserved before does not take a long task.
+func reservedSlots(r *Run) (list []Finding) {
+	last := map[slotOf]Slot{}
+	for _, s := range r.Slots {
+		id := slotOf{s.Node, s.Slot}
+		before := last[id]
+		last[id] = s
+		began := s.Job != before.Job || s.Task != before.Task || s.Attempt != before.Attempt
+		if s.Reserved && before.Reserved && before.Incarnation == s.Incarnation && began && strings.HasPrefix(s.Job, LongJob) {
+			list = append(list, Finding{What: fmt.Sprintf("the reserved slot %d of %s took task %d of the long job %s", s.Slot, s.Node, s.Task, s.Job), At: s.Time})
+		}
+	}
+	return list
+}
+
+// epochsRise: while a node monitor lives neither its epoch nor a slot's sequence number
+// goes back.
+func epochsRise(r *Run) (list []Finding) {
+	last := map[slotOf]Slot{}
+	for _, s := range r.Slots {
+		id := slotOf{s.Node, s.Slot}
+		before := last[id]
+		last[id] = s
+		if before.Incarnation != s.Incarnation {
+			continue
+		}
+		if s.Epoch < before.Epoch || s.Seq < before.Seq {
+			list = append(list, Finding{What: fmt.Sprintf("%s slot %d went from epoch %d, sequence number %d back to %d, %d", s.Node, s.Slot, before.Epoch, before.Seq, s.Epoch, s.Seq), At: s.Time})
+		}
+	}
+	return list
+}
+
+// noWorkerLeaked: the last account of each group and slot, when all is healed and done, has
+// every worker idle and none with an open request.
+func noWorkerLeaked(r *Run) (list []Finding) {
+	type view struct{ frontend, group int }
+	groups, slots := map[view]Group{}, map[slotOf]Slot{}
+	for _, g := range r.Groups {
+		groups[view{g.Frontend, g.Group}] = g
+	}
+	for _, s := range r.Slots {
+		slots[slotOf{s.Node, s.Slot}] = s
+	}
+	for _, g := range groups {
+		if g.Time >= r.Done && (g.Busy != 0 || g.Idle != g.Workers || g.QueuedShort+g.QueuedLong != 0) {
+			list = append(list, Finding{What: fmt.Sprintf("at the end frontend %d sees group %d with %d workers, %d idle and %d busy, and %d tasks in queues", g.Frontend, g.Group, g.Workers, g.Idle, g.Busy, g.QueuedShort+g.QueuedLong)})
+		}
+	}
+	for _, s := range slots {
+		switch {
+		case s.Time < r.Done:
+		case s.Job != "":
+			list = append(list, Finding{What: fmt.Sprintf("at the end slot %d of %s still runs task %d of job %s, attempt %d", s.Slot, s.Node, s.Task, s.Job, s.Attempt)})
+		case s.Asks:
+			list = append(list, Finding{What: fmt.Sprintf("at the end slot %d of %s still asks for a task", s.Slot, s.Node)})
+		}
+	}
+	return list
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos"
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/spf13/cobra"
+)
+
+// chaosTaskMain turns this process into a task of `pigeon bench chaos`, when it was started
+// as one. It does not return then. A task does not pay for the verbs.
+func chaosTaskMain() {
+	if len(os.Args) > 1 && os.Args[1] == chaos.TaskVerb {
+		os.Exit(chaos.TaskMain(os.Args[2:]))
+	}
+}
+
+// chaosFlags are those of `pigeon bench chaos`.
+type chaosFlags struct {
+	chaos.Options
+	minutes float64
+}
+
+func benchChaos() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "chaos",
+		Short: "Run a cluster under overlapping faults and check that nothing is lost",
+		Long: `Starts 2 frontends, 2 masters (one under policies with one master), 4 nodes and NATS
+as processes, submits jobs whose tasks write their own histories, and kills, pauses
+and stops daemons and cuts, delays and loses what they send each other, by a
+programme that is drawn from the seed. Then everything is healed, and the histories,
+the clients' accounts and the daemons' are checked against each other.
+
+Partitions, delays and loss need network namespaces: root, or a machine that allows
+user namespaces. Without them these faults are left out, and the output says so.
+
+The exit status is 1 when a contradiction was found; the folder with logs, journals
+and histories is kept then.`,
+		Example: `  pigeon bench chaos --seed 1 --minutes 4
+  pigeon bench chaos --policy hawk --rate 1.5 --kinds kill,pause,partition
+  pigeon bench chaos --seed 7 --faults 31 -o json      the first 31 faults of a programme
+  pigeon bench chaos --binary /opt/pigeon/bin/pigeon   daemons of another version
+  pigeon bench chaos --report out/chaos/results.jsonl  the page from results`,
+		Args: cobra.NoArgs,
+	}
+	output := addOutput(cmd)
+	f, fs := &chaosFlags{}, cmd.Flags()
+	fs.Uint64Var(&f.Seed, "seed", 1, "of the faults and the jobs")
+	fs.StringVar(&f.Policy, "policy", "pigeon", "NAME[:key=value,...]")
+	fs.Float64Var(&f.minutes, "minutes", 4, "of faults; the run ends when everything is healed and done")
+	fs.Float64Var(&f.Rate, "rate", 0.7, "faults a second")
+	fs.StringSliceVar(&f.Kinds, "kinds", nil, "kinds of faults: "+strings.Join(chaos.Kinds(), ", ")+" (default: all that are possible here)")
+	fs.IntVar(&f.Faults, "faults", 0, "inject only the first so many faults of the programme; 0: all")
+	fs.Float64Var(&f.Jobs, "jobs", 2.2, "submitted a second")
+	fs.StringVar(&f.Binary, "binary", "", "program of the daemons (default: this one)")
+	fs.StringVar(&f.Dir, "data", "", "folder that is kept (default: a temporary one, removed at the end unless something was found)")
+	report := fs.StringSlice("report", nil, "instead of a run, print the page of results: files with what -o json printed")
+	bugs := fs.String("bugs", "", "with --report: Markdown that ends the page")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if len(*report) > 0 {
+			return chaos.Report(cmd.OutOrStdout(), *report, *bugs)
+		}
+		f.Lasts = time.Duration(f.minutes * float64(time.Minute))
+		if err := f.Check(); err != nil {
+			return wrongUse(err)
+		}
+		return f.run(cmd, *output)
+	}
+	return cmd
+}
+
+func (f *chaosFlags) run(cmd *cobra.Command, output outputFormat) error {
+	if f.Binary != "" {
+		path, err := filepath.Abs(f.Binary)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			return wrongUse(fmt.Errorf("--binary: %w; nothing was started", err))
+		}
+		f.Binary = path
+	}
+	ctx, log := cmd.Context(), cmd.ErrOrStderr()
+	if len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, chaos.NeedsNetwork) {
+		status, there, err := network.Enter(ctx)
+		switch {
+		case there && status != 0:
+			return silentError{status}
+		case there:
+			return nil
+		case err != nil:
+			fmt.Fprintf(log, "faults of the network are left out: %v\n", err)
+		}
+	}
+	return f.here(ctx, cmd.OutOrStdout(), log, output)
+}
+
+// here runs in this process's network.
+func (f *chaosFlags) here(ctx context.Context, out, log io.Writer, output outputFormat) (err error) {
+	temporary := f.Dir == ""
+	if temporary {
+		f.Dir, err = os.MkdirTemp("", "pigeon-chaos-")
+	} else if f.Dir, err = filepath.Abs(f.Dir); err == nil {
+		err = os.MkdirAll(f.Dir, 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	f.Progress = func(line string) { fmt.Fprintln(log, line) }
+	r, err := chaos.Run(ctx, f.Options)
+	if err != nil {
+		return fmt.Errorf("%w; what there is of the run is in %s", err, f.Dir)
+	}
+	if temporary && len(r.Findings) == 0 {
+		r.Dir = ""
+		if err := os.RemoveAll(f.Dir); err != nil {
+			return err
+		}
+	}
+	if output == outputJSON {
+		err = writeJSON(out, r)
+	} else {
+		chaos.Print(out, r)
+	}
+	return cmp.Or(err, failedIf(len(r.Findings) > 0))
+}
+
+// failedIf returns exit status 1 for a failure that the output has named.
+func failedIf(failed bool) error {
+	if failed {
+		return silentError{exitFailed}
+	}
+	return nil
+}
