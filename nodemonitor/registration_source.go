@@ -51,6 +51,9 @@ func (n *NodeMonitor) hello() *wire.Hello {
 
 // snapshot describes the slots for a heartbeat. It runs on the owner goroutine.
 func (n *NodeMonitor) snapshot() *wire.Snapshot {
-	epoch, _ := n.owner.workers.Epoch()
-	return &wire.Snapshot{Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, Slots: n.owner.workers.Describe(false)}
+	w := n.owner.workers
+	epoch, _ := w.Epoch()
+	s := &wire.Snapshot{Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, Slots: w.Describe(false)}
+	s.ListsKept = w.ListKept(s.Slots)
+	return s
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 )
 
 // TestResultsAreRepeated: until the frontend acknowledges them, over NATS without
@@ -138,4 +139,48 @@ func TestKnownAttempt(t *testing.T) {
 			t.Error("the attempt does not run in its slot any more")
 		}
 	})
+}
+
+// TestOldResultsAreListed: a snapshot lists the results that do not reach their frontend for
+// some seconds, at most 1,000 for a worker, with the number of the rest.
+func TestOldResultsAreListed(t *testing.T) {
+	const many = 1003
+	w := newWorld(t, false)
+	n, err := New(w.config(func(c *Config) { c.Slots = 2 }), Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	o := n.owner
+	o.results.Mute()
+	owner := o.addrs.Addr(w.frontend)
+	o.now = sched.Second
+	for task := range int32(many) {
+		o.results.Keep(owner, results.Result{ID: attemptOf(1, task)})
+	}
+	o.results.Keep(owner, results.Result{ID: attemptOf(2, 0), Slot: 7}) // of a slot that was removed
+	for _, c := range []struct {
+		at     sched.Time
+		listed bool
+		named  int
+		more   int32
+	}{
+		{5 * sched.Second, true, 0, 0},
+		{6 * sched.Second, true, 1000, many + 1 - 1000},
+		{7 * sched.Second, false, 0, 0}, // so many are not listed each time
+		{10 * sched.Second, true, 1000, many + 1 - 1000},
+	} {
+		o.now = c.at
+		s := n.snapshot()
+		if s.ListsKept != c.listed || len(s.Slots[0].Kept) != c.named || s.Slots[0].KeptMore != c.more || len(s.Slots[1].Kept) != 0 {
+			t.Errorf("after %v: lists %v, %d and %d more at the first slot, %d at the second", c.at, s.ListsKept, len(s.Slots[0].Kept), s.Slots[0].KeptMore, len(s.Slots[1].Kept))
+		}
+	}
+	for task := range int32(many) {
+		o.results.Acknowledge(owner, []sched.AttemptID{attemptOf(1, task)}, nil)
+	}
+	o.now = 15 * sched.Second
+	if s := n.snapshot(); !s.ListsKept || len(s.Slots[0].Kept) != 1 || s.Slots[0].Kept[0] != attemptOf(2, 0) || s.Slots[0].KeptMore != 0 {
+		t.Errorf("of one that is left is listed %v", s.Slots[0].Kept)
+	}
 }

@@ -291,6 +291,9 @@ struct TSnapshot {
   3: i64 epoch
   4: i64 sequence
   5: list<TSlot> slots
+  // Whether kept and keptMore of the slots list the results that are kept for some
+  // seconds; otherwise those that the node listed before hold.
+  6: optional bool listsKept = false
 }
 
 // known false: the master has no such node (any more), which must say hello again.

@@ -143,6 +143,9 @@ func (n *node) sorted() []int32 { return slices.Sorted(maps.Keys(n.slots)) }
 // lose removes a lost node with all its slots.
 func (t *Nodes) lose(n *node, reason string) {
 	t.cfg.Log.Warn("node lost", "node", n.ref.Name, "address", n.address, "reason", reason)
+	if more := n.unlisted(); more > 0 {
+		t.cfg.Log.Warn("a lost node kept more results than it lists; their tasks are tried again when their frontends miss them", "node", n.ref.Name, "results", more)
+	}
 	for _, slot := range n.sorted() {
 		t.removeSlot(n, slot, reason)
 	}

@@ -171,3 +171,50 @@ func TestReachability(t *testing.T) {
 		t.Error("a lost node need not register again")
 	}
 }
+
+// Results that do not reach their frontends are reported to the core when the node's list
+// changes and now and then, and once more when none is left; a snapshot without lists
+// changes nothing.
+func TestKeptResults(t *testing.T) {
+	g := newGroup(pigeon.Policy())
+	if _, err := g.Hello(hello("a", 1, "h:1", 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	id := sched.AttemptID{Job: sched.JobID{Hi: 1, Lo: 2}, Task: 3, Attempt: 4}
+	one, none := []sched.AttemptID{id}, []sched.AttemptID(nil)
+	for i, c := range []struct {
+		lists bool
+		kept  []sched.AttemptID
+		after sched.Time
+		want  []int // results of each list that the core receives
+	}{
+		{true, none, 0, nil},
+		{false, one, 0, nil},
+		{true, one, 0, []int{1}},
+		{true, one, sched.Second, nil},
+		{false, none, sched.Second, nil},
+		{true, one, 3 * sched.Second, []int{1}},
+		{true, none, 0, []int{0}},
+		{true, none, 10 * sched.Second, nil},
+	} {
+		g.steps = nil
+		g.now += c.after
+		s := &wire.Snapshot{Sender: wire.Ref{Role: sched.Worker, Name: "a"}, Incarnation: 1, ListsKept: c.lists, Slots: hello("a", 1, "h:1", 0, 0).Slots}
+		s.Slots[1].Kept = c.kept
+		if problem := g.Snapshot(s); problem != "" {
+			t.Fatal(problem)
+		}
+		var got []int
+		for _, m := range g.steps {
+			if m.Kind == sched.ResultsKept {
+				got = append(got, len(m.Kept))
+				if m.Peer != (sched.Addr{Role: sched.Worker, ID: 1}) || len(m.Kept) > 0 && m.Kept[0] != id {
+					t.Errorf("snapshot %d: the core received %s", i, sched.Describe(&m))
+				}
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("snapshot %d: the core received lists of %v, want %v", i, got, c.want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ type slot struct {
 	worker sched.Addr
 	serves []string // while the node can be reached
 	busy   int      // attempts there, as the node reported last
+	kept   keptResults
 }
 
 // addSlots registers the slots of a hello that are not registered yet.

@@ -20,6 +20,8 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 		seen[s.Slots[i].Slot] = true
 		if !t.applySlot(n, &s.Slots[i]) {
 			problem = fmt.Sprintf("node %q has slots without a number", n.ref.Name)
+		} else if s.ListsKept {
+			t.applyKept(n, &s.Slots[i])
 		}
 	}
 	for _, slot := range n.sorted() {

@@ -70,7 +70,7 @@ func (r *Reporter) UseNotices(n Notifier) { r.notices = n }
 // once more.
 func (r *Reporter) Keep(to sched.Addr, result Result) {
 	f := r.frontend(to)
-	if !r.store.keep(result, f, &f.fresh) {
+	if !r.store.keep(result, r.cfg.Now(), f, &f.fresh) {
 		r.Resend(result.ID)
 		return
 	}
@@ -102,6 +102,22 @@ func (r *Reporter) EachKept(visit func(*Result) bool) {
 	for i := range r.store.table {
 		if e := &r.store.table[i]; e.list != nil && !visit(&e.Result) {
 			return
+		}
+	}
+}
+
+// EachOld calls visit for every result that is kept for that long, until it returns false.
+func (r *Reporter) EachOld(age sched.Time, visit func(*Result) bool) {
+	before := r.cfg.Now() - age
+	for _, f := range r.frontends {
+		for _, l := range [...]*list{&f.sent, &f.fresh} {
+			for place, n := l.first, l.n; n > 0; n-- {
+				e := &r.store.table[place]
+				if e.keptAt <= before && !visit(&e.Result) {
+					return
+				}
+				place = e.next
+			}
 		}
 	}
 }

@@ -33,6 +33,7 @@ type entry struct {
 	Result
 	number     int64 // of the result: another run of its attempt has another one
 	owner      *frontend
+	keptAt     sched.Time // since when it is kept
 	sentAt     sched.Time
 	list       *list // the one it is in; nil in a free place
 	prev, next int32
@@ -76,7 +77,7 @@ func (s *store) fullness(node string) string {
 
 // keep adds a result of a frontend's to the list; false when the attempt has one
 // already, which stays.
-func (s *store) keep(r Result, owner *frontend, l *list) bool {
+func (s *store) keep(r Result, now sched.Time, owner *frontend, l *list) bool {
 	if _, known := s.index[r.ID]; known {
 		return false
 	}
@@ -85,7 +86,7 @@ func (s *store) keep(r Result, owner *frontend, l *list) bool {
 	}
 	place := int32(len(s.table)) //nolint:gosec // below the limit and the slots
 	s.number++
-	e := entry{Result: r, number: s.number, owner: owner}
+	e := entry{Result: r, number: s.number, owner: owner, keptAt: now}
 	if n := len(s.free); n > 0 {
 		place = s.free[n-1]
 		s.free = s.free[:n-1]

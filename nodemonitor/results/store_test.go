@@ -65,7 +65,7 @@ func TestStoreAgainstSlices(t *testing.T) {
 			at := in(id)
 			switch rapid.IntRange(0, 3).Draw(t, "act") {
 			case 0:
-				if kept := s.keep(Result{ID: id, Reason: "why"}, nil, &lists[which]); kept != (at < 0) {
+				if kept := s.keep(Result{ID: id, Reason: "why"}, 0, nil, &lists[which]); kept != (at < 0) {
 					t.Fatalf("keep of %v is %v", id, kept)
 				}
 				if at < 0 {

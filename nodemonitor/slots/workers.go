@@ -26,6 +26,7 @@ type Results interface {
 type Kept interface {
 	Keeps(id sched.AttemptID) bool
 	EachKept(visit func(*results.Result) bool)
+	EachOld(age sched.Time, visit func(*results.Result) bool)
 	HasRoom(running int) bool
 	Fullness() string
 }
@@ -83,6 +84,7 @@ type Workers struct {
 	message sched.Message // the end being stepped
 	epoch   uint64        // highest seen of a master of this group
 	epochOf int64         // the incarnation of that master
+	old     oldResults
 }
 
 // New returns a node without workers.

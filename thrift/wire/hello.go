@@ -84,6 +84,9 @@ type Snapshot struct {
 	Epoch       uint64 // of the master it works for
 	Sequence    uint64 // counts the snapshots of this incarnation
 	Slots       []Slot // Serves may be left out
+	// ListsKept reports whether Kept and KeptMore of the slots list the results that are
+	// kept for some seconds. Otherwise those of an earlier snapshot hold.
+	ListsKept bool
 }
 
 // SnapshotReply is the master's answer.
@@ -180,7 +183,7 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 func snapshotTo(s *Snapshot) *peer.TSnapshot {
 	return &peer.TSnapshot{
 		Sender: refTo(s.Sender), Incarnation: s.Incarnation, Epoch: bits(s.Epoch), Sequence: bits(s.Sequence),
-		Slots: mapped(s.Slots, slotTo),
+		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept,
 	}
 }
 
@@ -193,7 +196,7 @@ func snapshotFrom(t *peer.TSnapshot) (*Snapshot, error) {
 		return nil, err
 	}
 	return &Snapshot{
-		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots,
+		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept,
 	}, nil
 }
 

@@ -9555,12 +9555,14 @@ func (p *THelloReply) String() string {
 //   - Epoch
 //   - Sequence
 //   - Slots
+//   - ListsKept
 type TSnapshot struct {
 	Sender      *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
 	Epoch       int64    `thrift:"epoch,3" db:"epoch" json:"epoch"`
 	Sequence    int64    `thrift:"sequence,4" db:"sequence" json:"sequence"`
 	Slots       []*TSlot `thrift:"slots,5" db:"slots" json:"slots"`
+	ListsKept   bool     `thrift:"listsKept,6" db:"listsKept" json:"listsKept"`
 }
 
 func NewTSnapshot() *TSnapshot {
@@ -9591,8 +9593,18 @@ func (p *TSnapshot) GetSequence() int64 {
 func (p *TSnapshot) GetSlots() []*TSlot {
 	return p.Slots
 }
+
+var TSnapshot_ListsKept_DEFAULT bool = false
+
+func (p *TSnapshot) GetListsKept() bool {
+	return p.ListsKept
+}
 func (p *TSnapshot) IsSetSender() bool {
 	return p.Sender != nil
+}
+
+func (p *TSnapshot) IsSetListsKept() bool {
+	return p.ListsKept != TSnapshot_ListsKept_DEFAULT
 }
 
 func (p *TSnapshot) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -9652,6 +9664,16 @@ func (p *TSnapshot) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 5:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField6(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9729,6 +9751,15 @@ func (p *TSnapshot) ReadField5(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TSnapshot) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.ListsKept = v
+	}
+	return nil
+}
+
 func (p *TSnapshot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSnapshot"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -9747,6 +9778,9 @@ func (p *TSnapshot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9834,6 +9868,21 @@ func (p *TSnapshot) writeField5(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TSnapshot) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetListsKept() {
+		if err := oprot.WriteFieldBegin(ctx, "listsKept", thrift.BOOL, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:listsKept: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.ListsKept)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.listsKept (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:listsKept: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSnapshot) Equals(other *TSnapshot) bool {
 	if p == other {
 		return true
@@ -9860,6 +9909,9 @@ func (p *TSnapshot) Equals(other *TSnapshot) bool {
 		if !_tgt.Equals(_src41) {
 			return false
 		}
+	}
+	if p.ListsKept != other.ListsKept {
+		return false
 	}
 	return true
 }
