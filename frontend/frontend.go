@@ -83,6 +83,7 @@ func (f *Frontend) assemble() error {
 		names = addrmap.NewNumbered()
 	}
 	f.codec = wire.NewCodec(names, clock.Now)
+	f.codec.OnUnknown(f.metrics.unknown.Report(f.log))
 	if err := f.newJobs(clock); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -22,6 +23,7 @@ type metrics struct {
 	unread   prometheus.Counter
 
 	misdirected prometheus.Counter
+	unknown     *daemon.UnknownKinds
 }
 
 func newMetrics() *metrics {
@@ -34,6 +36,7 @@ func newMetrics() *metrics {
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
 
 		misdirected: m.Counter("reports_misdirected_total", "Batches of results refused because they are meant for another frontend, which served at this address before."),
+		unknown:     daemon.NewUnknownKinds(m),
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // A frontend that is stopped while jobs run resumes them after its restart: nothing is
@@ -50,6 +52,27 @@ func TestFrontendRestart(t *testing.T) {
 	if l := m.state(t).Launches; l != 30 {
 		t.Errorf("%d launches after the job was submitted again", l)
 	}
+}
+
+// A master that took another process for the frontend's, since that one's hello arrived
+// late, has dropped the frontend's messages. The frontend learns of it with its next hello
+// and sends them again.
+func TestTakenForAnother(t *testing.T) {
+	w := newWorld(t)
+	m := w.master()
+	w.node(0, 2)
+	f := w.frontend()
+	w.done(f, w.submit(f, sleeps("a", 2, 0)))
+	list, err := m.Membership(t.Context(), 0, 0, 0)
+	if err != nil || len(list.Frontends) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	self := list.Frontends[0]
+	r, err := m.Hello(t.Context(), &wire.Hello{Sender: wire.Ref{Role: sched.Distributor, Name: self.Name}, Incarnation: self.Incarnation + 1, Address: self.Address})
+	if err != nil || !r.Accepted {
+		t.Fatalf("the hello of another process: %+v, %v", r, err)
+	}
+	w.done(f, w.submit(f, sleeps("b", 2, 0)))
 }
 
 // The completion time of a job includes a restart.

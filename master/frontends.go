@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/master/nodes"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -50,30 +51,41 @@ func (f *frontends) registered(b *wire.Batch) bool {
 	return f.registry.Registered(b.Sender.Name, b.Incarnation)
 }
 
-// hello registers a frontend and returns why it was refused, "" when it was not. A new
-// process of a frontend keeps its number, since it continues the same journal.
-func (f *frontends) hello(h *wire.Hello) (problem string) {
+// hello registers a frontend and returns why it was refused. A new process of a frontend
+// keeps its number, since it continues the same journal.
+func (f *frontends) hello(h *wire.Hello) refusal {
 	name, ref, now := h.Sender.Name, frontendRef(h.Sender.Name), f.now()
 	switch f.registry.Classify(name, h.Incarnation, h.Address, f.lostAfter, now, f.links.Up(ref)) {
 	case protocol.Renewed:
 		if f.registry.Enter(name, h.Incarnation, h.Address, now) {
 			f.changed()
 		}
-		return ""
+		return refusal{}
 	case protocol.Conflict:
-		return fmt.Sprintf("a frontend named %q at %s is registered in group %d and alive, so the frontend at %s was refused; give one of them another id",
-			name, f.byName[name].Address, f.group, h.Address)
+		return refusal{nodes.RefusedName, fmt.Sprintf("a frontend named %q at %s is registered in group %d and alive, so the frontend at %s was refused; give one of them another id",
+			name, f.byName[name].Address, f.group, h.Address)}
+	case protocol.Replaced:
+		return refusal{nodes.RefusedReplaced, fmt.Sprintf("a later process of frontend %q is registered in group %d, at %s, so the hello of its earlier process was refused; if both run, give one of them another id",
+			name, f.group, f.byName[name].Address)}
 	}
 	f.links.Add(ref, h.Address, h.Incarnation)
+	f.links.Reset(ref) // also where the same process answers again
 	if err := f.links.Open(ref); err != nil {
-		return err.Error()
+		return refusal{nodes.RefusedAddress, err.Error()}
 	}
 	f.addrs.Addr(ref) // numbers it
 	f.registry.Enter(name, h.Incarnation, h.Address, now)
 	f.byName[name] = wire.MemberFrontend{Name: name, Address: h.Address, Incarnation: h.Incarnation, Scheduler: h.SchedulerAddress}
 	f.changed()
-	f.log.Info("frontend registered", "frontend", name, "address", h.Address)
-	return ""
+	f.log.Info("frontend registered", "frontend", name, "address", h.Address, "version", h.Version)
+	return refusal{}
+}
+
+// restarted is called when another process answers in place of a frontend's.
+func (f *frontends) restarted(peer wire.Ref, incarnation int64) {
+	if peer.Role == sched.Distributor {
+		f.registry.Gone(peer.Name, incarnation)
+	}
 }
 
 // sweep finds the frontends that have fallen silent.

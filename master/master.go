@@ -73,6 +73,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	m.loop = runloop.New(m.cfg.InboxLimit, m.handle)
 	o := newOwner(m.cfg, p, names, clock, m.incarnation, m.log)
 	m.owner = o
+	m.codec.OnUnknown(o.metrics.unknown.Report(m.log))
 	if err := m.addCore(p, params); err != nil {
 		return err
 	}
@@ -122,6 +123,7 @@ func (m *Master) openLinks() *linkset.Set {
 		Epoch: m.epoch.Load, LostAfter: m.cfg.LostAfter,
 		OnState:   func(peer wire.Ref, s link.State) { m.post(func() { o.nodes.LinkState(peer, s) }) },
 		OnRefused: func(peer wire.Ref, n int, why error) { m.post(func() { o.peerRefused(peer, n, why) }) },
+		OnAnother: func(peer wire.Ref, incarnation int64) { m.post(func() { o.peerRestarted(peer, incarnation) }) },
 	})
 }
 

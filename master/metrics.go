@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
@@ -19,6 +20,8 @@ type metrics struct {
 	notices  prometheus.Counter
 	stale    prometheus.Counter
 	unread   prometheus.Counter
+	unknown  *daemon.UnknownKinds
+	refused  map[string]prometheus.Counter // hellos, by reason
 	snapshot atomic.Pointer[metricsSnapshot]
 	taken    time.Time // when the snapshot was taken; only the owner uses it
 }
@@ -45,6 +48,8 @@ func newMetrics(now func() sched.Time) *metrics {
 		notices:  m.Counter("idle_notices_total", "Idle notices accepted, from NATS and Thrift."),
 		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
+		unknown:  daemon.NewUnknownKinds(m),
+		refused:  newRefusedHellos(m),
 	}
 	e.snapshot.Store(&metricsSnapshot{GroupTotals: sched.GroupTotals{Oldest: [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}}})
 	m.GaugeFuncs("queued_tasks", "Tasks that wait for a worker.", class, func(c int) float64 { return float64(e.snapshot.Load().Queued[c]) })

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -32,6 +33,7 @@ type owner struct {
 	leases      *leaseRevoker
 	publication *publication
 	metrics     *metrics
+	refusals    daemon.Repeats // hellos that were refused
 	spans       *spans
 }
 
@@ -107,6 +109,13 @@ func (o *owner) deliverTasks(from sched.Addr, it *wire.Item) {
 func (o *owner) peerRefused(peer wire.Ref, messages int, why error) {
 	o.log.Error("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)
 	o.nodes.RefusedMessages(peer, why)
+}
+
+// peerRestarted is called when another process answers in place of a registered one: the
+// registered one has ended, or its hello arrived after that of its successor.
+func (o *owner) peerRestarted(peer wire.Ref, incarnation int64) {
+	o.nodes.Restarted(peer, incarnation)
+	o.frontends.restarted(peer, incarnation)
 }
 
 // flush sends the messages that the batch caused.

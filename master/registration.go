@@ -10,8 +10,8 @@ import (
 
 // hello registers a peer by its role. After an error the peer should try again.
 func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
-	if h.Group != o.cfg.Group {
-		return o.helloReply(fmt.Sprintf("this is the master of group %d, and %s is configured for group %d; correct its group or its master's address", o.cfg.Group, h.Sender, h.Group)), nil
+	if r := o.checkHello(h); r.problem != "" {
+		return o.helloReply(h, r), nil
 	}
 	switch h.Sender.Role {
 	case sched.Worker:
@@ -20,30 +20,34 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 		if err != nil {
 			return wire.HelloReply{}, err
 		}
-		r := o.helloReply(a.Problem)
-		r.Numbers = a.Numbers
+		r := o.helloReply(h, refusal{a.Reason, a.Problem})
+		r.Numbers, r.Registration = a.Numbers, a.Registration
 		return r, nil
 	case sched.Distributor:
 		o.raiseEpoch(h)
 		if o.policy.SingleMaster() {
 			o.nodes.ReserveNumbers(h.Highest)
 		}
-		return o.helloReply(o.frontends.hello(h)), nil
+		r := o.helloReply(h, o.frontends.hello(h))
+		r.Registration = o.frontends.registry.Registration(h.Sender.Name)
+		return r, nil
 	case sched.Master:
-		return o.helloReply(o.siblings.hello(h)), nil
+		return o.helloReply(h, o.siblings.hello(h)), nil
 	default:
-		return o.helloReply(fmt.Sprintf("a %s does not register with a master", h.Sender.Role)), nil
+		return o.helloReply(h, refusal{refusedRole, fmt.Sprintf("a %s does not register with a master", h.Sender.Role)}), nil
 	}
 }
 
-// helloReply returns the answer to a hello: accepted, or refused for the problem.
-func (o *owner) helloReply(problem string) wire.HelloReply {
-	if problem != "" {
-		o.log.Warn("hello refused", "error", problem)
+// helloReply returns the answer to a hello: accepted, or refused.
+func (o *owner) helloReply(h *wire.Hello, r refusal) wire.HelloReply {
+	if r.problem != "" {
+		o.refused(h.Sender, r)
+	} else {
+		o.refusals.Over(h.Sender.String())
 	}
 	return wire.HelloReply{
 		Sender: o.self, Incarnation: o.incarnation, Epoch: o.epoch.Number, Group: o.cfg.Group,
-		Serves: o.core.view.Serves(), Accepted: problem == "", Problem: problem,
+		Serves: o.core.view.Serves(), Accepted: r.problem == "", Problem: r.problem,
 	}
 }
 

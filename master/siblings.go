@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -87,7 +88,7 @@ func (all *siblings) heartbeats(m *Master) (tasks []func(context.Context)) {
 func (m *Master) sayHello(ctx context.Context, s *sibling) (wire.HelloReply, error) {
 	call, cancel := context.WithTimeout(ctx, helloEvery)
 	defer cancel()
-	reply, err := s.peer.Hello(call, &wire.Hello{Sender: m.self, Incarnation: m.incarnation, Address: m.Addr(), Group: s.group})
+	reply, err := s.peer.Hello(call, &wire.Hello{Sender: m.self, Incarnation: m.incarnation, Address: m.Addr(), Group: s.group, Policy: m.cfg.Policy, Version: daemon.Version()})
 	switch {
 	case err == nil && !reply.Accepted:
 		err = fmt.Errorf("it refuses this master: %s", reply.Problem)
@@ -124,16 +125,16 @@ func (all *siblings) helloAnswered(s *sibling, reply wire.HelloReply, err error)
 	o.core.StepShell(&sched.Message{Kind: sched.MasterUp, Peer: s.addr(), Serves: reply.Serves})
 }
 
-// hello returns why another master's hello is refused, "" when it is not. The hello changes
+// hello returns why another master's hello is refused. The hello changes
 // nothing here: the state of the other master comes from the answers to this one's hellos.
-func (all *siblings) hello(h *wire.Hello) (problem string) {
+func (all *siblings) hello(h *wire.Hello) refusal {
 	switch known := slices.ContainsFunc(all.list, func(s *sibling) bool { return s.ref() == h.Sender }); {
 	case !all.policy.CrossGroup:
-		return fmt.Sprintf("under policy %s masters exchange no messages, and %s sent a hello; set the same policy in all daemons of a cluster", all.policy.Name, h.Sender)
+		return refusal{refusedPolicy, fmt.Sprintf("under policy %s masters exchange no messages, and %s sent a hello; set the same policy in all daemons of a cluster", all.policy.Name, h.Sender)}
 	case !known:
-		return fmt.Sprintf("%s at %s sent a hello and is none of the other masters configured here; set the same list of masters in all of them", h.Sender, h.Address)
+		return refusal{refusedMasters, fmt.Sprintf("%s at %s sent a hello and is none of the other masters configured here; set the same list of masters in all of them", h.Sender, h.Address)}
 	}
-	return ""
+	return refusal{}
 }
 
 // sender returns the other master that sent a batch, and whether it is the process that

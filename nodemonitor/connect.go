@@ -28,7 +28,7 @@ func (n *NodeMonitor) connectMaster() error {
 	master := wire.NewPeerClient(pool, n.codec)
 	n.registration = registration.New(registration.Config{
 		Master: master, Source: registrationSource{n}, Heartbeat: n.cfg.Heartbeat, Patience: n.cfg.patience(),
-		Retry: connections.PauseAfter, Fail: n.life.Fail, Log: n.log,
+		Retry: connections.PauseAfter, Fail: n.life.Fail, Refused: n.metrics.refused.Inc, Log: n.log,
 	})
 	n.link, err = link.New(master, link.Options{
 		Self: n.self.ref, Peer: n.self.master, Address: n.self.address, Incarnation: n.self.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,

@@ -3,6 +3,7 @@ package nodemonitor
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/relay"
@@ -20,6 +21,8 @@ type metrics struct {
 	slots      *slots.Metrics
 	results    *results.Metrics
 	superseded prometheus.Counter
+	unknown    *daemon.UnknownKinds
+	refused    prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -28,6 +31,8 @@ func newMetrics() *metrics {
 	return &metrics{
 		Metrics: m, slots: slots.NewMetrics(m, unpublished), results: results.NewMetrics(m, unpublished),
 		superseded: m.Counter("batches_superseded_total", "Batches of processes that others have superseded under their name; they were answered and ignored."),
+		unknown:    daemon.NewUnknownKinds(m),
+		refused:    m.Counter("hellos_refused_total", "Hellos of this node that its master refused; the reason is in its log and on /status."),
 	}
 }
 

@@ -73,6 +73,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	}
 	n.owner, n.loop = o, runloop.New(inboxLimit, o.handle)
 	n.codec = wire.NewCodec(o.addrs, o.clock.Now)
+	n.codec.OnUnknown(n.metrics.unknown.Report(n.log))
 	n.openReports()
 	heartbeat := sched.Time(n.cfg.Heartbeat)
 	o.results = results.New(results.Config{

@@ -1,6 +1,7 @@
 package nodemonitor
 
 import (
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -42,6 +43,7 @@ func (n *NodeMonitor) hello() *wire.Hello {
 	h := &wire.Hello{
 		Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, EpochOf: of, Address: n.self.address, Group: n.cfg.Group,
 		Slots: w.Describe(true), Serves: w.Serves(), Memory: n.cfg.memory(), Host: n.cfg.host(n.self.address),
+		Policy: n.cfg.Policy, Version: daemon.Version(),
 	}
 	if n.owner.members != nil {
 		h.Highest = n.owner.members.Highest()

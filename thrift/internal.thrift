@@ -268,6 +268,10 @@ struct THello {
   // The process of the master that chose the epoch. A new master chooses one above
   // an epoch of another process, also above one that equals its own by chance.
   12: optional i64 epochOf = 0
+  // The policy that the sender is set to, with its parameters, and the version of its
+  // binary; empty from a build that does not state them.
+  13: optional string policy = ""
+  14: optional string version = ""
 }
 
 // accepted false: problem says why, for the log of the caller.
@@ -282,6 +286,9 @@ struct THelloReply {
   // To a node under a policy in which one master numbers all workers: the
   // numbers of its slots, plus one, in the order of the hello.
   8: optional list<i32> numbers
+  // Counts the registrations at this process of the master. Another number than before
+  // means that the sender was not registered in between: what it sent then was dropped.
+  9: optional i64 registration = 0
 }
 
 // All slots of a node, once a second: its heartbeat.

@@ -60,6 +60,7 @@ func (c *core) JobView(job sched.JobID, tasks int) (v sched.JobView, ok bool) {
 type Metrics struct {
 	ignored  prometheus.Counter
 	reprobed prometheus.Counter
+	refused  prometheus.Counter
 }
 
 // NewMetrics registers the metrics of a dispatcher.
@@ -67,5 +68,6 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 	return &Metrics{
 		ignored:  m.Counter("stale_messages_total", "Batches and messages of nodes and frontends that were lost or restarted, or of a kind that they do not send, ignored."),
 		reprobed: m.Counter("jobs_probed_again_total", "Jobs probed for again because no worker had asked for their tasks after daemons came or went."),
+		refused:  m.Counter("hellos_refused_total", "Hellos of this frontend that a master refused; its log has the reason."),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
@@ -40,14 +41,18 @@ type master struct {
 	pool        *client.Pool
 	peer        *wire.PeerClient
 	incarnation int64 // 0: not registered there
-	epoch       uint64
-	serves      []string
-	up          bool // MasterUp was stepped
-	contact     protocol.Contact
-	lastHeard   time.Time     // its last answer, or the start
-	early       []*wire.Batch // from an incarnation that is not known yet
-	out         *link.Link    // kept until Close, as it numbers the batches of this process
-	pending     []wire.Item
+	// registration is the number of the last; another one means that the master had this
+	// frontend not registered for a while, and dropped its messages.
+	registration int64
+	epoch        uint64
+	serves       []string
+	up           bool // MasterUp was stepped
+	contact      protocol.Contact
+	lastHeard    time.Time      // its last answer, or the start
+	early        []*wire.Batch  // from an incarnation that is not known yet
+	refusals     daemon.Repeats // of the goroutine that sends hellos
+	out          *link.Link     // kept until Close, as it numbers the batches of this process
+	pending      []wire.Item
 }
 
 // masters are the masters of all groups. Fields that change belong to the owner goroutine.
@@ -93,12 +98,15 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 	h := &wire.Hello{
 		Sender: s.opts.Self, Incarnation: s.process.Incarnation, Address: s.process.Internal,
 		SchedulerAddress: s.process.Scheduler, Group: m.group, Epoch: seen.Number, EpochOf: seen.Of,
-		Highest: s.peers.highest.Load(),
+		Highest: s.peers.highest.Load(), Policy: s.opts.Policy.Name, Version: daemon.Version(),
 	}
 	reply, err := m.peer.Hello(ctx, h)
 	if err == nil && !reply.Accepted {
 		err = errors.New(reply.Problem)
-		s.opts.Log.Error("a master refused this frontend", "group", m.group, "address", m.address, "error", reply.Problem)
+		s.opts.Metrics.refused.Inc()
+		if omitted, due := m.refusals.Due(m.address, reply.Problem, time.Now()); due {
+			s.opts.Log.Error("a master refused this frontend; it tries again each second", "group", m.group, "address", m.address, "error", reply.Problem, "omitted", omitted)
+		}
 	}
 	if err == nil && reply.Group != m.group {
 		err = fmt.Errorf("the master at %s is of group %d, but the setting masters lists it as group %d", m.address, reply.Group, m.group)
@@ -127,7 +135,7 @@ func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 	if silent >= silentFor {
 		s.peers.lostContact()
 	}
-	if m.incarnation != reply.Incarnation {
+	if m.incarnation != reply.Incarnation || m.registration != reply.Registration {
 		s.register(m, reply)
 		return
 	}
@@ -145,7 +153,7 @@ func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 func (s *masters) register(m *master, reply wire.HelloReply) {
 	m.pending = nil
 	m.out.Reset(reply.Incarnation)
-	m.incarnation, m.epoch, m.serves, m.up = reply.Incarnation, reply.Epoch, reply.Serves, false
+	m.incarnation, m.registration, m.epoch, m.serves, m.up = reply.Incarnation, reply.Registration, reply.Epoch, reply.Serves, false
 	s.opts.Log.Info("master reached", "group", m.group, "address", m.address, "epoch", reply.Epoch)
 	if s.known {
 		s.announceUp(m)

@@ -34,6 +34,9 @@ type Options struct {
 	// when a peer refuses messages for good; both from the link's goroutine.
 	OnState   func(peer wire.Ref, s link.State)
 	OnRefused func(peer wire.Ref, messages int, why error)
+	// OnAnother, if set, is called, from the link's goroutine, when another process than the
+	// one of the incarnation answers at the peer's address.
+	OnAnother func(peer wire.Ref, incarnation int64)
 }
 
 // Set is the links of one daemon.
@@ -63,6 +66,9 @@ func New(o Options) *Set {
 	}
 	if o.OnRefused == nil {
 		o.OnRefused = func(wire.Ref, int, error) {}
+	}
+	if o.OnAnother == nil {
+		o.OnAnother = func(wire.Ref, int64) {}
 	}
 	return &Set{opts: o, links: map[wire.Ref]*peerLink{}, used: list.New()}
 }
@@ -172,9 +178,12 @@ func (s *Set) open(w *peerLink) error {
 	o, peer := &s.opts, w.peer
 	l, err := link.New(wire.NewPeerClient(pool, o.Codec), link.Options{
 		Self: o.Self, Peer: peer, Address: o.Address, Incarnation: o.Incarnation, Epoch: o.Epoch, LostAfter: o.LostAfter, Probe: o.Probe,
-		OnState:         func(s link.State) { o.OnState(peer, s) },
-		OnReincarnation: func(_, now int64) { o.Log.Info("a peer was restarted", "peer", peer.String(), "incarnation", now) },
-		OnRefused:       func(n int, why error) { o.OnRefused(peer, n, why) },
+		OnState: func(s link.State) { o.OnState(peer, s) },
+		OnReincarnation: func(before, now int64) {
+			o.Log.Info("a peer was restarted", "peer", peer.String(), "incarnation", now)
+			o.OnAnother(peer, before)
+		},
+		OnRefused: func(n int, why error) { o.OnRefused(peer, n, why) },
 	})
 	if err != nil {
 		return errors.Join(err, pool.Close())

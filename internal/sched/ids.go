@@ -61,6 +61,10 @@ const Everyone int32 = -1
 // this bounds them.
 const MaxID int32 = 1<<24 - 1
 
+// MaxEpoch is the highest epoch. No number of restarts reaches it; one above it is forged
+// or damaged, and would leave no epoch for the masters to come.
+const MaxEpoch = 1 << 53
+
 // String returns the address as "role id", for descriptions and recordings.
 func (a Addr) String() string { return fmt.Sprintf("%s %d", a.Role, a.ID) }
 

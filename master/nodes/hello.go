@@ -12,12 +12,24 @@ import (
 // maxSlot bounds the slots of a node: lists are made by slot.
 const maxSlot = 1 << 16
 
+// The reasons of refused hellos, as metrics label them.
+const (
+	RefusedName     = "name"     // another daemon has the name and is alive
+	RefusedReplaced = "replaced" // a later process of the name is registered
+	RefusedSlots    = "slots"    // a slot's number is out of range
+	RefusedNumbers  = "numbers"  // other slots have the numbers that it claims
+	RefusedAddress  = "address"  // its address cannot be called
+)
+
 // Answer is the answer to a hello.
 type Answer struct {
+	Reason  string // of a refusal, one of the above
 	Problem string // why the node was refused, "" when it was accepted
 	// Numbers are those of the slots, plus one. With a refusal they are the claims that
 	// other slots have: this process of the node cannot register.
 	Numbers []int32
+	// Registration is another number after each time that the node was not registered.
+	Registration int64
 }
 
 // Hello registers a node and its slots. After an error the node should try again.
@@ -27,8 +39,11 @@ func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
 	verdict := t.registry.Classify(name, h.Incarnation, h.Address, sched.Time(t.cfg.LostAfter), now, old != nil && t.cfg.Links.Up(old.ref))
 	switch verdict {
 	case protocol.Conflict:
-		return Answer{Problem: fmt.Sprintf("a node named %q at %s is registered in group %d and alive, so the node at %s was refused; give one of them another id",
+		return Answer{Reason: RefusedName, Problem: fmt.Sprintf("a node named %q at %s is registered in group %d and alive, so the node at %s was refused; give one of them another id",
 			name, old.address, t.cfg.Group, h.Address)}, nil
+	case protocol.Replaced:
+		return Answer{Reason: RefusedReplaced, Problem: fmt.Sprintf("a later process of node %q is registered in group %d, at %s, so the hello of its earlier process was refused; if both run, give one of them another id",
+			name, t.cfg.Group, old.address)}, nil
 	case protocol.Restarted:
 		t.lose(old, "its node monitor was restarted")
 	}
@@ -41,6 +56,7 @@ func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
 		if t.cfg.Policy.SingleMaster() {
 			t.addSlots(old, h, a.Numbers) // snapshots do not number slots that came since
 		}
+		a.Registration = t.registry.Registration(name)
 		return a, nil
 	}
 	return t.register(h, a)
@@ -56,7 +72,7 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 	// reached: messages may pass in the other direction only.
 	t.cfg.Links.Add(n.ref, n.address, n.incarnation)
 	if err := t.cfg.Links.Open(n.ref); err != nil {
-		return Answer{Problem: err.Error()}, nil //nolint:nilerr // a refusal: another try would not help
+		return Answer{Reason: RefusedAddress, Problem: err.Error()}, nil //nolint:nilerr // a refusal: another try would not help
 	}
 	n.up = t.cfg.Links.Up(n.ref)
 	if t.cfg.Policy.SingleMaster() && !n.up {
@@ -69,7 +85,8 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 	t.registry.Enter(n.ref.Name, n.incarnation, n.address, t.cfg.Now())
 	t.cfg.Changed()
 	t.addSlots(n, h, a.Numbers)
-	t.cfg.Log.Info("node registered", "node", n.ref.Name, "address", n.address, "slots", len(h.Slots))
+	t.cfg.Log.Info("node registered", "node", n.ref.Name, "address", n.address, "slots", len(h.Slots), "version", h.Version)
+	a.Registration = t.registry.Registration(n.ref.Name)
 	return a, nil
 }
 
@@ -81,14 +98,14 @@ func (t *Nodes) number(h *wire.Hello) (Answer, error) {
 	claims := make([]protocol.Claim, len(h.Slots))
 	for i := range h.Slots {
 		if h.Slots[i].Slot >= maxSlot {
-			return Answer{Problem: fmt.Sprintf("node %q has a slot of number %d; they are numbered from 0 to %d", h.Sender.Name, h.Slots[i].Slot, maxSlot-1)}, nil
+			return Answer{Reason: RefusedSlots, Problem: fmt.Sprintf("node %q has a slot of number %d; they are numbered from 0 to %d", h.Sender.Name, h.Slots[i].Slot, maxSlot-1)}, nil
 		}
 		claims[i] = protocol.Claim{Slot: h.Slots[i].Slot, Number: h.Slots[i].Number}
 	}
 	t.numbers.Reserve(h.Highest, t.cfg.Now())
 	a := t.numbers.Assign(h.Sender.Name, h.Incarnation, claims, t.cfg.Now())
 	if len(a.Conflicts) > 0 {
-		return Answer{Numbers: a.Conflicts, Problem: fmt.Sprintf("node %q claims %d numbers of workers that other slots have by now, %d among them; start its node monitor again",
+		return Answer{Reason: RefusedNumbers, Numbers: a.Conflicts, Problem: fmt.Sprintf("node %q claims %d numbers of workers that other slots have by now, %d among them; start its node monitor again",
 			h.Sender.Name, len(a.Conflicts), a.Conflicts[0]-1)}, nil
 	}
 	return Answer{Numbers: a.Numbers}, numberless(h, &a)

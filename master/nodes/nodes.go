@@ -150,7 +150,7 @@ func (t *Nodes) lose(n *node, reason string) {
 		t.removeSlot(n, slot, reason)
 	}
 	delete(t.byName, n.ref.Name)
-	t.registry.Remove(n.ref.Name)
+	t.registry.Remove(n.ref.Name, t.cfg.Now())
 	t.cfg.Changed()
 	t.cfg.Links.Remove(n.ref) // a launch must not arrive after its attempt was reported lost
 }

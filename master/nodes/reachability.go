@@ -39,3 +39,11 @@ func (t *Nodes) RefusedMessages(peer wire.Ref, why error) {
 		t.lose(n, "it refused the master's messages: "+why.Error())
 	}
 }
+
+// Restarted removes a node in whose place another process answers: its own has ended, and
+// the next hello of the name is that of its successor.
+func (t *Nodes) Restarted(peer wire.Ref, incarnation int64) {
+	if n := t.byName[peer.Name]; peer.Role == sched.Worker && n != nil && n.incarnation == incarnation {
+		t.lose(n, "its node monitor was restarted")
+	}
+}

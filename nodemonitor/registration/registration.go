@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -42,6 +43,7 @@ type Config struct {
 	Patience  time.Duration                    // with a call
 	Retry     func(failures int) time.Duration // pause after hellos that failed in a row
 	Fail      func(error)                      // ends the daemon
+	Refused   func()                           // is called when the master has refused a hello
 	Log       *slog.Logger
 }
 
@@ -63,11 +65,15 @@ type Registration struct {
 	// Of the goroutine in Run, and of Withdraw after it.
 	state    protocol.Registration
 	fresh    bool // the next hello is the first to this process of the master
+	failures daemon.Repeats
 	sequence uint64
 }
 
 // New returns a registration that Run begins.
 func New(c Config) *Registration {
+	if c.Refused == nil {
+		c.Refused = func() {}
+	}
 	r := &Registration{cfg: c, ready: make(chan struct{}), fresh: true}
 	r.heartbeat = membership.NewHeartbeat(c.Heartbeat, c.Retry, r.beat)
 	r.status.Store(&Status{Problem: "it has not registered with its master yet"})
@@ -109,7 +115,9 @@ func (r *Registration) beat(ctx context.Context) error {
 	r.fresh = err == nil
 	if err != nil && !errors.Is(err, membership.ErrStop) && ctx.Err() == nil {
 		r.status.Store(&Status{Problem: "it is not registered with its master: " + err.Error()})
-		r.cfg.Log.Warn("not registered; trying again", "error", err)
+		if omitted, due := r.failures.Due("", err.Error(), time.Now()); due {
+			r.cfg.Log.Warn("not registered; trying again", "error", err, "omitted", omitted)
+		}
 	}
 	return err
 }
@@ -123,6 +131,9 @@ func (r *Registration) sendHello(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 	defer cancel()
 	reply, err := r.cfg.Master.Hello(call, hello)
+	if err == nil && !reply.Accepted {
+		r.cfg.Refused()
+	}
 	switch {
 	case err != nil:
 		return err
@@ -149,6 +160,7 @@ func (r *Registration) accepted(reply *wire.HelloReply) {
 		close(r.ready)
 	}
 	r.state.Accepted(reply.Incarnation)
+	r.failures.Over("")
 	r.status.Store(&Status{Registered: true, Epoch: reply.Epoch})
 	r.cfg.Log.Info("registered", "group", reply.Group, "epoch", reply.Epoch)
 }

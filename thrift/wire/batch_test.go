@@ -38,7 +38,7 @@ func roundTrip(t *rapid.T, kind sched.Kind) {
 	const sent, received = 50 * sched.Second, 7 * sched.Second
 	b := &wire.Batch{
 		Sender: node, Receiver: frontend, Address: "127.0.0.1:1", Incarnation: rapid.Int64().Draw(t, "incarnation"),
-		Epoch: rapid.Uint64().Draw(t, "epoch"), Sequence: rapid.Uint64().Draw(t, "sequence"), Acknowledged: drawAttempts(t),
+		Epoch: rapid.Uint64Max(sched.MaxEpoch).Draw(t, "epoch"), Sequence: rapid.Uint64().Draw(t, "sequence"), Acknowledged: drawAttempts(t),
 		ResultNumbers: rapid.SliceOfN(rapid.Int64(), 0, 3).Draw(t, "numbers"),
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "items") {
@@ -203,6 +203,7 @@ func drawMessage(t *rapid.T, m *sched.Message, here *names) {
 	m.Count = rapid.Int32Range(0, 5).Draw(t, "Count")
 	m.Total = rapid.Int32Range(0, api.MaxTasks).Draw(t, "Total")
 	m.Attempt = rapid.Int32Range(0, 1<<30).Draw(t, "Attempt")
+	m.Epoch = rapid.Uint64Max(sched.MaxEpoch).Draw(t, "Epoch")
 	m.Arrival = sched.Time(rapid.Int64Range(1, int64(5*sched.Second)).Draw(t, "Arrival"))
 }
 

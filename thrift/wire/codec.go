@@ -17,6 +17,7 @@ import (
 type Codec struct {
 	directory Directory
 	now       func() sched.Time
+	unknown   func(sender Ref, kind int8)
 	buffers   sync.Pool // of *thrift.TSerializer
 	readers   *thrift.TDeserializerPool
 }
@@ -28,10 +29,15 @@ func NewCodec(directory Directory, now func() sched.Time) *Codec {
 	return &Codec{
 		directory: directory,
 		now:       now,
+		unknown:   func(Ref, int8) {},
 		buffers:   sync.Pool{New: func() any { return thrift.NewTSerializer() }},
 		readers:   thrift.NewTDeserializerPoolSizeFactory(1024, thrift.NewTBinaryProtocolFactoryConf(conf)),
 	}
 }
+
+// OnUnknown has report called, from any goroutine, with each message that was left out of
+// a batch because this version does not know its kind. It is called before the first use.
+func (c *Codec) OnUnknown(report func(sender Ref, kind int8)) { c.unknown = report }
 
 // Append appends the batch in the form it has on NATS: the Thrift struct in the
 // binary protocol.
@@ -104,21 +110,32 @@ func (c *Codec) batchFrom(t *peer.TBatch) (*Batch, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, refuseBatch(sender, err.Error())
 	}
+	if epoch := unbits(t.Epoch); epoch > sched.MaxEpoch {
+		return nil, refuseBatch(sender, epochFault(epoch))
+	}
 	b := &Batch{
 		Sender: sender.Daemon(), Receiver: receiver.Daemon(), Address: t.Address,
 		Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence),
-		Items: make([]Item, len(t.Messages)), Acknowledged: attemptsFrom(t.Acknowledged), ResultNumbers: t.ResultNumbers,
+		Items: make([]Item, 0, len(t.Messages)), Acknowledged: attemptsFrom(t.Acknowledged), ResultNumbers: t.ResultNumbers,
 	}
 	now := c.now()
 	for i, m := range t.Messages {
-		it := &b.Items[i]
-		it.From, it.To = b.Sender, b.Receiver
+		if m.Kind > 0 && kindsByNumber[m.Kind] == sched.KindNone {
+			c.unknown(b.Sender, m.Kind) // of a later version: refusing the batch would have it sent again for ever
+			continue
+		}
+		b.Items = append(b.Items, Item{From: b.Sender, To: b.Receiver})
+		it := &b.Items[len(b.Items)-1]
 		it.From.Slot, it.To.Slot = m.FromSlot, m.ToSlot
 		if err := errors.Join(c.messageFrom(m, now, &it.Msg), extraFrom(m, &it.Extra)); err != nil {
 			return nil, refuseItem(sender, i, len(t.Messages), err)
 		}
 	}
 	return b, nil
+}
+
+func epochFault(epoch uint64) string {
+	return fmt.Sprintf("its epoch %d is above %d, which no number of restarts reaches", epoch, uint64(sched.MaxEpoch))
 }
 
 func refuseItem(sender Ref, i, n int, err error) error {

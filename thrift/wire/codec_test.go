@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,7 +93,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"nothing":     {nil, "no batch"},
 		"cut":         {whole[:len(whole)-1], "no batch"},
 		"oversized":   {make([]byte, wire.MaxBatchBytes+1), "limit of 4194304"},
-		"kind":        {bytes.Replace(whole, []byte{3, 0, 1, 7}, []byte{3, 0, 1, 60}, 1), "kind 60"},
+		"kind":        {bytes.Replace(whole, []byte{3, 0, 1, 7}, []byte{3, 0, 1, 0x85}, 1), "kind -123"},
+		"epoch":       {bytes.Replace(whole, []byte{10, 0, 5, 0, 0}, []byte{10, 0, 5, 0xff, 0xff}, 1), "epoch 18446462598732840960 is above 9007199254740992"},
 		"count":       {bytes.Replace(whole, []byte{8, 0, 12, 0, 0, 0, 2}, []byte{8, 0, 12, 0x7f, 0, 0, 2}, 1), "outside the 100000"},
 		"total":       {bytes.Replace(whole, []byte{8, 0, 36, 0, 0, 0, 3}, []byte{8, 0, 36, 0xff, 0, 0, 3}, 1), "total of -16777213 tasks"},
 		"endless":     {[]byte{15, 0, 7, 12, 0x7f, 0xff, 0xff, 0xff}, "no batch"},
@@ -103,6 +105,32 @@ func TestDecodeRefuses(t *testing.T) {
 		if !asError(err, &e) || !strings.Contains(e.What, c.want) || e.Next == "" {
 			t.Errorf("%s: %v, %v", name, b, err)
 		}
+	}
+}
+
+// A message of a kind that only a later version knows is left out and reported; the others
+// of its batch are received, so that the sender need not send the batch again.
+func TestUnknownKind(t *testing.T) {
+	codec := wire.NewCodec(newNames(), at(0))
+	b := oneItem(sched.Message{Kind: sched.Launch, First: 1})
+	b.Items = append(b.Items, b.Items[0], b.Items[0])
+	b.Items[1].Msg.Kind, b.Items[2].Msg.First = sched.Kill, 3
+	data, err := codec.Append(nil, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type report struct {
+		sender wire.Ref
+		kind   int8
+	}
+	var reports []report
+	codec.OnUnknown(func(sender wire.Ref, kind int8) { reports = append(reports, report{sender, kind}) })
+	got, err := codec.Decode(bytes.Replace(data, []byte{3, 0, 1, 8}, []byte{3, 0, 1, 60}, 1))
+	if err != nil || len(got.Items) != 2 || got.Items[0].Msg.First != 1 || got.Items[1].Msg.First != 3 {
+		t.Errorf("a batch with a message of kind 60 is received as %+v, %v", got, err)
+	}
+	if want := []report{{b.Sender.Daemon(), 60}}; !slices.Equal(reports, want) {
+		t.Errorf("reported are %v, want %v", reports, want)
 	}
 }
 

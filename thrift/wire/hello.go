@@ -8,6 +8,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
+// maxStated bounds the texts of a hello that are shown in a refusal.
+const maxStated = 1024
+
 // Hello is the registration of a frontend or a node monitor with a master.
 type Hello struct {
 	Sender           Ref
@@ -18,6 +21,8 @@ type Hello struct {
 	SchedulerAddress string // frontends: where it serves applications
 	Group            int    // of which it assumes the receiver to be the master
 	Highest          int32  // number of a worker that it has seen, plus one
+	Policy           string // that the sender is set to; "" from an older build
+	Version          string // of the sender's binary; "" from an older build
 
 	// Nodes only.
 	Slots  []Slot
@@ -35,6 +40,9 @@ type HelloReply struct {
 	Serves      []string // applications for which the group has a live worker
 	Accepted    bool
 	Problem     string // the reason of a refusal
+	// Registration is another number each time the sender was not registered before as this
+	// process; what it has sent since the number before may have been dropped.
+	Registration int64
 	// Numbers are those of the node's slots plus one, in the order of its hello,
 	// under a policy whose workers are known to all by number. Of a node that was
 	// not accepted: those of its numbers that other live slots have. It cannot continue
@@ -140,7 +148,7 @@ func helloTo(h *Hello) *peer.THello {
 	return &peer.THello{
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
-		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf,
+		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version,
 	}
 }
 
@@ -152,20 +160,23 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Highest < 0 || t.Highest > sched.MaxID+1 {
+	switch {
+	case t.Highest < 0 || t.Highest > sched.MaxID+1:
 		return nil, refusePeer(sender, fmt.Sprintf("the highest number %d that it has seen is out of range", t.Highest))
+	case len(t.Policy) > maxStated || len(t.Version) > maxStated:
+		return nil, refusePeer(sender, fmt.Sprintf("its policy of %d bytes or version of %d bytes is longer than %d bytes", len(t.Policy), len(t.Version), maxStated))
 	}
 	return &Hello{
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
-		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf,
+		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version,
 	}, nil
 }
 
 func helloReplyTo(r HelloReply) *peer.THelloReply {
 	return &peer.THelloReply{
 		Sender: refTo(r.Sender), Incarnation: r.Incarnation, Epoch: bits(r.Epoch), Accepted: r.Accepted,
-		Problem: r.Problem, Serves: r.Serves, Group: n32(r.Group), Numbers: r.Numbers,
+		Problem: r.Problem, Serves: r.Serves, Group: n32(r.Group), Numbers: r.Numbers, Registration: r.Registration,
 	}
 }
 
@@ -176,7 +187,7 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 	}
 	return HelloReply{
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Group: int(t.Group),
-		Serves: t.Serves, Accepted: t.Accepted, Problem: t.Problem, Numbers: t.Numbers,
+		Serves: t.Serves, Accepted: t.Accepted, Problem: t.Problem, Numbers: t.Numbers, Registration: t.Registration,
 	}, nil
 }
 

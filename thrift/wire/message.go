@@ -116,6 +116,8 @@ func checkMessage(t *peer.TMessage) error {
 		return fmt.Errorf("its tasks %d+%d are outside the %d of a job", t.First, t.Count, api.MaxTasks)
 	case t.Total < 0 || t.Total > api.MaxTasks:
 		return fmt.Errorf("its job's total of %d tasks is outside the %d of a job", t.Total, api.MaxTasks)
+	case unbits(t.Epoch) > sched.MaxEpoch:
+		return errors.New(epochFault(unbits(t.Epoch)))
 	case t.Attempt < 0:
 		return errors.New("its attempt is negative")
 	case len(t.Payloads) > 1 && len(t.Payloads) != int(t.Count):

@@ -80,6 +80,7 @@ func TestEpochRises(t *testing.T) {
 		{Epoch{5, self}, Epoch{5, self}, Epoch{5, self}}, // this master answered with it
 		{Epoch{5, self}, Epoch{5, 3}, Epoch{6, self}},    // by a predecessor that had the same
 		{Epoch{5, self}, Epoch{9, 3}, Epoch{10, self}},
+		{Epoch{5, self}, Epoch{sched.MaxEpoch, 3}, Epoch{sched.MaxEpoch, self}}, // forged, and no number follows it
 	} {
 		got := c.epoch
 		if changed := got.Raise(self, c.reported); got != c.want || changed != (got != c.epoch) {
@@ -143,6 +144,56 @@ func TestRegistryClassifies(t *testing.T) {
 	}
 }
 
+// A hello of a superseded process is late while the later process lives, and that of a
+// process in whose place another one answers is not repeated for ever.
+func TestRegistryRemembersSuperseded(t *testing.T) {
+	r := NewRegistry(second/2, 10*second)
+	verdict := func(incarnation int64, at sched.Time, want Verdict) {
+		t.Helper()
+		if got := r.Classify("a", incarnation, "here", 2*second, at, true); got != want {
+			t.Errorf("a hello of process %d: verdict %v, want %v", incarnation, got, want)
+		}
+	}
+	r.Enter("a", 1, "here", 0)
+	first := r.Registration("a")
+	r.Enter("a", 1, "here", second)
+	if r.Registration("a") != first || first == 0 || r.Registration("b") != 0 {
+		t.Errorf("registration %d is now %d, without another process", first, r.Registration("a"))
+	}
+	r.Enter("a", 2, "here", second)
+	if r.Registration("a") == first {
+		t.Error("another process has the registration of the one before")
+	}
+	verdict(1, second, Replaced)
+	verdict(2, second, Renewed)
+	verdict(3, second, Restarted)
+	r.Enter("a", 3, "here", second) // sent before 2 ended, arrived after its hello
+	verdict(2, second, Replaced)
+	r.Gone("a", 2)
+	verdict(2, second, Replaced)
+	r.Gone("a", 3)
+	verdict(2, second, Restarted)
+	r.Enter("a", 2, "here", second)
+	verdict(3, second, Replaced)
+	r.Sweep(2 * second)
+	for at := 2 * second; at < 20*second; at += second / 2 {
+		r.Sweep(at)
+	}
+	verdict(3, 20*second, Restarted) // nothing was heard of 2
+	r.Enter("a", 2, "here", 20*second)
+	r.Remove("a", 20*second)
+	verdict(3, 20*second, New)
+	r.Enter("a", 2, "here", 20*second)
+	verdict(3, 20*second, Replaced)
+	r.Remove("a", 30*second)
+	if got := r.Forget(10*second, 39*second); got != nil || len(r.peers) != 1 {
+		t.Errorf("%v is forgotten 9 s after it was removed", got)
+	}
+	if got := r.Forget(10*second, 40*second); !slices.Equal(got, []string{"a"}) || len(r.peers) != 0 {
+		t.Errorf("%v is forgotten 10 s after a was removed, %d names are left", got, len(r.peers))
+	}
+}
+
 // Silence is found by a sweep, once, and time in which no sweep ran does not count.
 func TestRegistrySweeps(t *testing.T) {
 	r := NewRegistry(second/2, 2*second)
@@ -167,7 +218,7 @@ func TestRegistrySweeps(t *testing.T) {
 	if r.Enter("a", 1, "x", at) || !r.Enter("b", 1, "y", at) {
 		t.Error("a process that was silent is not back, or one that was not is")
 	}
-	if r.Remove("b"); len(r.peers) != 1 || r.Registered("b", 1) || !r.Registered("a", 1) {
+	if r.Remove("b", at); r.Registered("b", 1) || !r.Registered("a", 1) {
 		t.Error("of two one was removed")
 	}
 }

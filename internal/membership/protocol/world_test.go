@@ -160,8 +160,11 @@ func (w *world) beat(n *nodeProcess) {
 // hello registers a node.
 func (m *masterProcess) hello(n *nodeProcess, list []Claim, now sched.Time) (bool, Assignment) {
 	verdict := m.nodes.Classify(n.name, n.incarnation, n.name, lostAfter, now, true)
-	if verdict == Restarted {
-		m.lose(n.name)
+	switch verdict {
+	case Restarted:
+		m.lose(n.name, now)
+	case Replaced:
+		return false, Assignment{}
 	}
 	a := m.numbers.Assign(n.name, n.incarnation, list, now)
 	if a.Numbers == nil {
@@ -175,8 +178,8 @@ func (m *masterProcess) hello(n *nodeProcess, list []Claim, now sched.Time) (boo
 	return true, a
 }
 
-func (m *masterProcess) lose(name string) {
-	m.nodes.Remove(name)
+func (m *masterProcess) lose(name string, now sched.Time) {
+	m.nodes.Remove(name, now)
 	delete(m.now.nodes, name)
 	m.pace.Changed()
 }
@@ -195,6 +198,9 @@ func (n *nodeProcess) answered(m *masterProcess, accepted bool, a Assignment) {
 
 // helloFrontend registers a frontend.
 func (m *masterProcess) helloFrontend(r *reader, now sched.Time) {
+	if m.frontends.Classify(r.name, r.incarnation, r.name, lostAfter, now, true) == Replaced {
+		return
+	}
 	if m.frontends.Enter(r.name, r.incarnation, r.name, now) || m.now.frontends[r.name] != r.incarnation {
 		m.now.frontends[r.name] = r.incarnation
 		m.pace.Changed()
@@ -247,8 +253,9 @@ func (r *reader) take(w *world, asked, at Position, list membership) {
 // pass lets time pass, with what the daemons do then.
 func (w *world) pass(d sched.Time) {
 	w.now += d
+	w.probe()
 	for _, name := range w.master.nodes.Sweep(w.now) {
-		w.master.lose(name)
+		w.master.lose(name, w.now)
 	}
 	for _, name := range w.master.frontends.Sweep(w.now) {
 		delete(w.master.now.frontends, name)
@@ -261,6 +268,21 @@ func (w *world) pass(d sched.Time) {
 	}
 	for _, r := range w.readers {
 		r.sessions.Expire(w.now)
+	}
+}
+
+// probe has the master call the registered daemons: where another process answers, the
+// registered one is gone.
+func (w *world) probe() {
+	for name, n := range w.nodes {
+		if member, is := w.master.now.nodes[name]; is && member.incarnation != n.incarnation {
+			w.master.lose(name, w.now)
+		}
+	}
+	for name, r := range w.readers {
+		if i := w.master.now.frontends[name]; i != r.incarnation {
+			w.master.frontends.Gone(name, i)
+		}
 	}
 }
 

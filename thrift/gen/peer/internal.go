@@ -8358,6 +8358,8 @@ func (p *TSlot) String() string {
 //   - Host
 //   - Highest
 //   - EpochOf
+//   - Policy
+//   - Version
 type THello struct {
 	Sender           *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
 	Incarnation      int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
@@ -8371,6 +8373,8 @@ type THello struct {
 	Host             string   `thrift:"host,10" db:"host" json:"host"`
 	Highest          int32    `thrift:"highest,11" db:"highest" json:"highest"`
 	EpochOf          int64    `thrift:"epochOf,12" db:"epochOf" json:"epochOf"`
+	Policy           string   `thrift:"policy,13" db:"policy" json:"policy"`
+	Version          string   `thrift:"version,14" db:"version" json:"version"`
 }
 
 func NewTHello() *THello {
@@ -8441,6 +8445,18 @@ var THello_EpochOf_DEFAULT int64 = 0
 func (p *THello) GetEpochOf() int64 {
 	return p.EpochOf
 }
+
+var THello_Policy_DEFAULT string = ""
+
+func (p *THello) GetPolicy() string {
+	return p.Policy
+}
+
+var THello_Version_DEFAULT string = ""
+
+func (p *THello) GetVersion() string {
+	return p.Version
+}
 func (p *THello) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -8467,6 +8483,14 @@ func (p *THello) IsSetHighest() bool {
 
 func (p *THello) IsSetEpochOf() bool {
 	return p.EpochOf != THello_EpochOf_DEFAULT
+}
+
+func (p *THello) IsSetPolicy() bool {
+	return p.Policy != THello_Policy_DEFAULT
+}
+
+func (p *THello) IsSetVersion() bool {
+	return p.Version != THello_Version_DEFAULT
 }
 
 func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -8596,6 +8620,26 @@ func (p *THello) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 12:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 13:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField13(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 14:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField14(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -8749,6 +8793,24 @@ func (p *THello) ReadField12(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *THello) ReadField13(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 13: ", err)
+	} else {
+		p.Policy = v
+	}
+	return nil
+}
+
+func (p *THello) ReadField14(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 14: ", err)
+	} else {
+		p.Version = v
+	}
+	return nil
+}
+
 func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THello"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -8788,6 +8850,12 @@ func (p *THello) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField12(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField14(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -8986,6 +9054,36 @@ func (p *THello) writeField12(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *THello) writeField13(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPolicy() {
+		if err := oprot.WriteFieldBegin(ctx, "policy", thrift.STRING, 13); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 13:policy: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Policy)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.policy (13) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 13:policy: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *THello) writeField14(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetVersion() {
+		if err := oprot.WriteFieldBegin(ctx, "version", thrift.STRING, 14); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 14:version: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Version)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.version (14) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 14:version: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THello) Equals(other *THello) bool {
 	if p == other {
 		return true
@@ -9040,6 +9138,12 @@ func (p *THello) Equals(other *THello) bool {
 	if p.EpochOf != other.EpochOf {
 		return false
 	}
+	if p.Policy != other.Policy {
+		return false
+	}
+	if p.Version != other.Version {
+		return false
+	}
 	return true
 }
 
@@ -9059,15 +9163,17 @@ func (p *THello) String() string {
 //   - Serves
 //   - Group
 //   - Numbers
+//   - Registration
 type THelloReply struct {
-	Sender      *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
-	Incarnation int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
-	Epoch       int64    `thrift:"epoch,3" db:"epoch" json:"epoch"`
-	Accepted    bool     `thrift:"accepted,4" db:"accepted" json:"accepted"`
-	Problem     string   `thrift:"problem,5" db:"problem" json:"problem"`
-	Serves      []string `thrift:"serves,6" db:"serves" json:"serves,omitempty"`
-	Group       int32    `thrift:"group,7" db:"group" json:"group"`
-	Numbers     []int32  `thrift:"numbers,8" db:"numbers" json:"numbers,omitempty"`
+	Sender       *TRef    `thrift:"sender,1" db:"sender" json:"sender,omitempty"`
+	Incarnation  int64    `thrift:"incarnation,2" db:"incarnation" json:"incarnation"`
+	Epoch        int64    `thrift:"epoch,3" db:"epoch" json:"epoch"`
+	Accepted     bool     `thrift:"accepted,4" db:"accepted" json:"accepted"`
+	Problem      string   `thrift:"problem,5" db:"problem" json:"problem"`
+	Serves       []string `thrift:"serves,6" db:"serves" json:"serves,omitempty"`
+	Group        int32    `thrift:"group,7" db:"group" json:"group"`
+	Numbers      []int32  `thrift:"numbers,8" db:"numbers" json:"numbers,omitempty"`
+	Registration int64    `thrift:"registration,9" db:"registration" json:"registration"`
 }
 
 func NewTHelloReply() *THelloReply {
@@ -9114,6 +9220,12 @@ var THelloReply_Numbers_DEFAULT []int32
 func (p *THelloReply) GetNumbers() []int32 {
 	return p.Numbers
 }
+
+var THelloReply_Registration_DEFAULT int64 = 0
+
+func (p *THelloReply) GetRegistration() int64 {
+	return p.Registration
+}
 func (p *THelloReply) IsSetSender() bool {
 	return p.Sender != nil
 }
@@ -9124,6 +9236,10 @@ func (p *THelloReply) IsSetServes() bool {
 
 func (p *THelloReply) IsSetNumbers() bool {
 	return p.Numbers != nil
+}
+
+func (p *THelloReply) IsSetRegistration() bool {
+	return p.Registration != THelloReply_Registration_DEFAULT
 }
 
 func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -9213,6 +9329,16 @@ func (p *THelloReply) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 8:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9332,6 +9458,15 @@ func (p *THelloReply) ReadField8(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *THelloReply) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Registration = v
+	}
+	return nil
+}
+
 func (p *THelloReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "THelloReply"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -9359,6 +9494,9 @@ func (p *THelloReply) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9497,6 +9635,21 @@ func (p *THelloReply) writeField8(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *THelloReply) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRegistration() {
+		if err := oprot.WriteFieldBegin(ctx, "registration", thrift.I64, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:registration: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.Registration)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.registration (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:registration: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THelloReply) Equals(other *THelloReply) bool {
 	if p == other {
 		return true
@@ -9538,6 +9691,9 @@ func (p *THelloReply) Equals(other *THelloReply) bool {
 		if _tgt != _src39 {
 			return false
 		}
+	}
+	if p.Registration != other.Registration {
+		return false
 	}
 	return true
 }

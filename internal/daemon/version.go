@@ -1,0 +1,19 @@
+package daemon
+
+import "runtime/debug"
+
+// Version returns what this binary was built from, as a hello states it: the version of the
+// module and the commit, as far as they are known.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			version += " " + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return version
+}
