@@ -23,7 +23,7 @@ type metrics struct {
 	unread   prometheus.Counter
 
 	misdirected prometheus.Counter
-	unknown     *daemon.UnknownKinds
+	unknown     *daemon.KindRefusals
 }
 
 func newMetrics() *metrics {
@@ -36,7 +36,7 @@ func newMetrics() *metrics {
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
 
 		misdirected: m.Counter("reports_misdirected_total", "Batches of results refused because they are meant for another frontend, which served at this address before."),
-		unknown:     daemon.NewUnknownKinds(m),
+		unknown:     daemon.NewKindRefusals(m),
 	}
 }
 

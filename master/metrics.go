@@ -20,7 +20,7 @@ type metrics struct {
 	notices  prometheus.Counter
 	stale    prometheus.Counter
 	unread   prometheus.Counter
-	unknown  *daemon.UnknownKinds
+	unknown  *daemon.KindRefusals
 	refused  map[string]prometheus.Counter // hellos, by reason
 	snapshot atomic.Pointer[metricsSnapshot]
 	taken    time.Time // when the snapshot was taken; only the owner uses it
@@ -48,7 +48,7 @@ func newMetrics(now func() sched.Time) *metrics {
 		notices:  m.Counter("idle_notices_total", "Idle notices accepted, from NATS and Thrift."),
 		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
-		unknown:  daemon.NewUnknownKinds(m),
+		unknown:  daemon.NewKindRefusals(m),
 		refused:  newRefusedHellos(m),
 	}
 	e.snapshot.Store(&metricsSnapshot{GroupTotals: sched.GroupTotals{Oldest: [sched.NumClasses]sched.Time{sched.Unknown, sched.Unknown}}})

@@ -33,7 +33,7 @@ type owner struct {
 	leases      *leaseRevoker
 	publication *publication
 	metrics     *metrics
-	refusals    daemon.Repeats // hellos that were refused
+	refusals    daemon.LogPace // hellos that were refused
 	spans       *spans
 }
 

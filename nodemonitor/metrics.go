@@ -21,7 +21,7 @@ type metrics struct {
 	slots      *slots.Metrics
 	results    *results.Metrics
 	superseded prometheus.Counter
-	unknown    *daemon.UnknownKinds
+	unknown    *daemon.KindRefusals
 	refused    prometheus.Counter
 }
 
@@ -31,7 +31,7 @@ func newMetrics() *metrics {
 	return &metrics{
 		Metrics: m, slots: slots.NewMetrics(m, unpublished), results: results.NewMetrics(m, unpublished),
 		superseded: m.Counter("batches_superseded_total", "Batches of processes that others have superseded under their name; they were answered and ignored."),
-		unknown:    daemon.NewUnknownKinds(m),
+		unknown:    daemon.NewKindRefusals(m),
 		refused:    m.Counter("hellos_refused_total", "Hellos of this node that its master refused; the reason is in its log and on /status."),
 	}
 }

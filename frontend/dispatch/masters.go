@@ -50,7 +50,7 @@ type master struct {
 	contact      protocol.Contact
 	lastHeard    time.Time      // its last answer, or the start
 	early        []*wire.Batch  // from an incarnation that is not known yet
-	refusals     daemon.Repeats // of the goroutine that sends hellos
+	refusals     daemon.LogPace // of the goroutine that sends hellos
 	out          *link.Link     // kept until Close, as it numbers the batches of this process
 	pending      []wire.Item
 }

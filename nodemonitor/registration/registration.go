@@ -65,7 +65,7 @@ type Registration struct {
 	// Of the goroutine in Run, and of Withdraw after it.
 	state    protocol.Registration
 	fresh    bool // the next hello is the first to this process of the master
-	failures daemon.Repeats
+	failures daemon.LogPace
 	sequence uint64
 }
 

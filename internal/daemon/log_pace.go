@@ -5,12 +5,12 @@ import "time"
 // repeatsLogged is the time between two log lines about one problem of one subject.
 const repeatsLogged = time.Minute
 
-// repeatsKept bounds the subjects of [Repeats].
+// repeatsKept bounds the subjects of [LogPace].
 const repeatsKept = 10_000
 
-// Repeats decides which repetitions of a problem are logged: the first, and then at most
+// LogPace decides which repetitions of a problem are logged: the first, and then at most
 // one a minute. The zero value is ready. It belongs to one goroutine.
-type Repeats struct {
+type LogPace struct {
 	bySubject map[string]*repeat
 }
 
@@ -22,7 +22,7 @@ type repeat struct {
 
 // Due reports whether a problem of a subject is to be logged now, and how many times it was
 // not since it was logged last.
-func (r *Repeats) Due(subject, problem string, now time.Time) (omitted int, due bool) {
+func (r *LogPace) Due(subject, problem string, now time.Time) (omitted int, due bool) {
 	if r.bySubject == nil {
 		r.bySubject = map[string]*repeat{}
 	}
@@ -42,4 +42,4 @@ func (r *Repeats) Due(subject, problem string, now time.Time) (omitted int, due 
 }
 
 // Over is called when a subject has no problem any more.
-func (r *Repeats) Over(subject string) { delete(r.bySubject, subject) }
+func (r *LogPace) Over(subject string) { delete(r.bySubject, subject) }

@@ -13,10 +13,10 @@ import (
 // unknownLogged bounds the senders and kinds whose first unknown message is logged.
 const unknownLogged = 1000
 
-// UnknownKinds reports the messages of other daemons whose kind this version does not know:
+// KindRefusals reports the messages of other daemons whose kind this version does not know:
 // each is counted, and the first of a sender and kind is logged. It is safe for concurrent
 // use.
-type UnknownKinds struct {
+type KindRefusals struct {
 	refused prometheus.Counter
 
 	mu     sync.Mutex
@@ -28,14 +28,14 @@ type unknownKind struct {
 	kind   int8
 }
 
-// NewUnknownKinds registers the metric.
-func NewUnknownKinds(m *telemetry.Metrics) *UnknownKinds {
-	return &UnknownKinds{logged: map[unknownKind]bool{}, refused: m.Counters("messages_refused_total",
+// NewKindRefusals registers the metric.
+func NewKindRefusals(m *telemetry.Metrics) *KindRefusals {
+	return &KindRefusals{logged: map[unknownKind]bool{}, refused: m.Counters("messages_refused_total",
 		"Messages of other daemons that were left out of their batch, by reason; the rest of the batch was received.", "reason", "unknown_kind")[0]}
 }
 
 // Report returns what [wire.Codec.OnUnknown] calls.
-func (u *UnknownKinds) Report(log *slog.Logger) func(sender wire.Ref, kind int8) {
+func (u *KindRefusals) Report(log *slog.Logger) func(sender wire.Ref, kind int8) {
 	return func(sender wire.Ref, kind int8) {
 		u.refused.Inc()
 		if u.first(unknownKind{sender, kind}) {
@@ -44,7 +44,7 @@ func (u *UnknownKinds) Report(log *slog.Logger) func(sender wire.Ref, kind int8)
 	}
 }
 
-func (u *UnknownKinds) first(k unknownKind) bool {
+func (u *KindRefusals) first(k unknownKind) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.logged[k] || len(u.logged) >= unknownLogged {

@@ -13,10 +13,10 @@ import (
 )
 
 // Every unknown message is counted, and the first of a sender and kind is logged.
-func TestUnknownKinds(t *testing.T) {
+func TestKindRefusals(t *testing.T) {
 	var log bytes.Buffer
 	m := telemetry.NewMetrics("master")
-	report := daemon.NewUnknownKinds(m).Report(slog.New(slog.NewTextHandler(&log, nil)))
+	report := daemon.NewKindRefusals(m).Report(slog.New(slog.NewTextHandler(&log, nil)))
 	a, b := wire.Ref{Role: sched.Worker, Name: "a"}, wire.Ref{Role: sched.Worker, Name: "b"}
 	for range 3 {
 		report(a, 60)

@@ -8,8 +8,8 @@ import (
 )
 
 // A problem is logged when it appears, changes or returns, and once a minute meanwhile.
-func TestRepeats(t *testing.T) {
-	var r daemon.Repeats
+func TestLogPace(t *testing.T) {
+	var r daemon.LogPace
 	start := time.Now()
 	for i, c := range []struct {
 		subject, problem string
