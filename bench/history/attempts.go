@@ -46,6 +46,7 @@ func (r *Run) attempts() (list []attempt) {
 			list[at].ended = e.Time
 		}
 	}
+	slices.SortStableFunc(list, func(a, b attempt) int { return cmp.Compare(a.began, b.began) })
 	return list
 }
 

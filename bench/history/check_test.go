@@ -1,0 +1,203 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// at returns an instant of the run, in seconds after its begin.
+func at(seconds float64) Time { return 1e9 + Time(seconds*1e9) }
+
+// ran is a start and an end of an attempt.
+func ran(job string, task, attempt int, node string, slot int, from, to float64) []Event {
+	e := Event{Event: Start, Job: job, Task: task, Attempt: attempt, Node: node, Slot: slot, Pid: int(1000 * from), Time: at(from)}
+	end := e
+	end.Event, end.Time = End, at(to)
+	return []Event{e, end}
+}
+
+// sound is a run of ten seconds of faults without a contradiction: a job that completes, one
+// that is cancelled, a node that was killed under a task of a third.
+func sound() *Run {
+	r := &Run{
+		LostAfter: 2 * time.Second, Began: at(0), Healed: at(10), Until: at(25), Done: at(30),
+		Jobs: []Job{
+			{Key: "short-0", Tasks: 2, Writes: true, Submitted: at(1), Accepted: at(1), Ended: at(3), State: "completed", Completed: 2},
+			{Key: "long-1", Long: true, Tasks: 1, Writes: true, Submitted: at(1), Accepted: at(1), Cancelled: at(2), Ended: at(2), State: "cancelled"},
+			{Key: "short-2", Tasks: 1, Writes: true, Submitted: at(3), Accepted: at(3), Ended: at(8), State: "completed", Completed: 1},
+			{Key: "short-3", Tasks: 1, Submitted: at(3)}, // never accepted
+		},
+		Faults:  []Fault{{Number: 1, Kind: Kill, Victim: "node-0", From: at(5), To: at(5.5)}},
+		Results: []Result{{Job: "short-0", Task: 0, Attempt: 1}, {Job: "short-0", Task: 1, Attempt: 1}, {Job: "short-2", Attempt: 2}},
+	}
+	add := func(events ...Event) { r.Events = append(r.Events, events...) }
+	add(ran("short-0", 0, 1, "node-0", 0, 1.1, 1.5)...)
+	add(ran("long-1", 0, 1, "node-0", 1, 1.2, 1.9)...)
+	add(ran("short-0", 1, 1, "node-0", 0, 1.6, 2.5)...)
+	add(ran("short-2", 0, 1, "node-0", 0, 4.5, 4.6)...) // its result died with the node
+	add(ran("short-2", 0, 2, "node-1", 0, 7, 7.5)...)
+	for i := range 20 { // the load after healing
+		key, began := fmt.Sprintf("short-%d", 10+i), 10+float64(i)/2
+		r.Jobs = append(r.Jobs, Job{Key: key, Tasks: 1, Writes: true, Submitted: at(began), Accepted: at(began), Ended: at(began + 0.3), State: "completed", Completed: 1})
+		add(ran(key, 0, 1, "node-1", 1, began+0.1, began+0.3)...)
+	}
+	for i := range 60 {
+		t := at(float64(i) / 2)
+		r.Slots = append(r.Slots,
+			Slot{Time: t, Node: "node-0", Incarnation: 1 + int64(i/11), Epoch: 1, Slot: 0, Seq: uint64(i % 11), Reserved: true, Job: "short-0"},
+			Slot{Time: t, Node: "node-1", Incarnation: 1, Epoch: uint64(1 + i/30), Slot: 0, Seq: uint64(i), Job: "long-1"})
+		r.Groups = append(r.Groups, Group{Time: t, Workers: 4, Idle: 2, Busy: 2, IdleGeneral: 1, IdleReserved: 1, QueuedShort: i % 2})
+	}
+	for i := range 120 {
+		r.Footprints = append(r.Footprints, Footprint{Time: at(float64(i) / 4), Daemon: "master-0", RSS: 50 << 20, Descriptors: 30 + i%5, Goroutines: 100})
+	}
+	r.Slots = append(r.Slots, Slot{Time: at(31), Node: "node-0", Incarnation: 9}, Slot{Time: at(31), Node: "node-1", Incarnation: 1, Epoch: 2, Seq: 99})
+	r.Groups = append(r.Groups, Group{Time: at(31), Workers: 4, Idle: 4, IdleGeneral: 3, IdleReserved: 1})
+	return r
+}
+
+// TestSoundRun: a run without a contradiction has no finding.
+func TestSoundRun(t *testing.T) {
+	for _, f := range All(sound()) {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestEachCheckFinds: each check finds what was broken for it, and no other check does
+// unless the row says so.
+func TestEachCheckFinds(t *testing.T) {
+	type row struct {
+		check string
+		what  string // part of the finding
+		harm  func(*Run)
+		also  string // another check that finds it too
+	}
+	rows := []row{
+		{"accepted jobs end", "short-0", func(r *Run) { r.Jobs[0].Ended = 0 }, ""},
+		{"jobs complete", "lost thrice", func(r *Run) { r.Jobs[0].State, r.Jobs[0].Reason = "failed", "lost thrice" }, ""},
+		{"jobs complete", "1 of its 2", func(r *Run) { r.Jobs[0].Completed = 1 }, ""},
+		{"one result", "attempts 1 and 2", func(r *Run) { r.Results = append(r.Results, Result{Job: "short-0", Task: 0, Attempt: 2}) }, ""},
+		{StartsOnce, "attempt 1", func(r *Run) { r.Events = append(r.Events, ran("short-0", 0, 1, "node-1", 0, 6, 6.1)[:1]...) }, ""},
+		{"slots hold one", "node-1 slot 1", func(r *Run) { r.Events = append(r.Events, ran("short-9", 0, 1, "node-1", 1, 10, 10.2)...) }, ""},
+		{EndsOnce, "node-1", func(r *Run) { r.Events = append(r.Events, ran("short-2", 0, 3, "node-1", 0, 8, 8.5)...) }, ""},
+		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Void = true }, ""},
+		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = Pause }, ""}, // half a second: not lost
+		{EndsOnce, "node-0", func(r *Run) { r.Faults[0].Kind = TaskKill }, ""},
+		{"reserved slots", "slot 0 of node-0", func(r *Run) { r.Slots[2*5].Job = "long-1" }, ""},
+		{"epochs rise", "epoch 2", func(r *Run) { r.Slots[2*55+1].Epoch = 1 }, ""},
+		{"epochs rise", "sequence number 99", func(r *Run) {
+			r.Slots = append(r.Slots, Slot{Time: at(32), Node: "node-1", Incarnation: 1, Epoch: 2, Seq: 98})
+		}, ""},
+		{"no worker leaked", "3 idle", func(r *Run) { r.Groups[len(r.Groups)-1].Idle = 3 }, ""},
+		{"no worker leaked", "still runs", func(r *Run) { r.Slots[len(r.Slots)-1].Job = "short-0" }, ""},
+		{"no worker leaked", "still asks", func(r *Run) { r.Slots[len(r.Slots)-1].Asks = true }, ""},
+		{"work conservation", "1 idle workers", func(r *Run) {
+			for i := range r.Groups {
+				r.Groups[i].QueuedShort, r.Groups[i].IdleReserved = 1, 0
+			}
+		}, "no worker leaked"},
+		{"work conservation", "1 long", func(r *Run) {
+			for i := range 60 {
+				r.Groups[i].QueuedLong = 1
+			}
+		}, ""},
+		{"throughput", "ended", func(r *Run) {
+			r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Time > at(14) && e.Time < at(18) })
+		}, ""},
+		{"cancel is final", "long-1", func(r *Run) { r.Events = append(r.Events, ran("long-1", 0, 2, "node-1", 0, 13, 13.1)[:1]...) }, ""},
+		{"flat", "memory", func(r *Run) {
+			for i := range r.Footprints {
+				r.Footprints[i].RSS = int64(i) * (4 << 20)
+			}
+		}, ""},
+		{"flat", "descriptors", func(r *Run) {
+			for i := range r.Footprints {
+				r.Footprints[i].Descriptors = 6 * i
+			}
+		}, ""},
+		{"flat", "goroutines", func(r *Run) {
+			for i := range r.Footprints {
+				r.Footprints[i].Goroutines = 10 * i
+			}
+		}, ""},
+		{"processes", "by itself", func(r *Run) { r.Ends = []ProcessEnd{{Time: at(4), Daemon: "node-0", What: "it ended by itself"}} }, ""},
+	}
+	controlled := map[string]bool{}
+	for i, row := range rows {
+		controlled[row.check] = true
+		r := sound()
+		row.harm(r)
+		found := false
+		for _, f := range All(r) {
+			switch {
+			case f.Check == row.check:
+				found = found || strings.Contains(f.What, row.what)
+			case f.Check != row.also:
+				t.Errorf("row %d, for %q: %+v", i, row.check, f)
+			}
+		}
+		if !found {
+			t.Errorf("row %d: %q did not find it: %+v", i, row.check, All(r))
+		}
+	}
+	for _, c := range Checks() {
+		if !controlled[c.Name] {
+			t.Errorf("no row breaks a run for the check %q", c.Name)
+		}
+	}
+}
+
+// TestReasonsCount: what looks like a contradiction has a reason.
+func TestReasonsCount(t *testing.T) {
+	for name, harm := range map[string]func(*Run){
+		"a policy that suspends tasks": func(r *Run) {
+			r.Suspends = true
+			r.Events = append(r.Events, ran("short-9", 0, 1, "node-1", 1, 10, 10.2)...)
+		},
+		"a node cut off from a frontend": func(r *Run) {
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: OneWay, Victim: "frontend-0", Peer: "node-1", From: at(7.1), To: at(7.9)})
+			r.Events = append(r.Events, ran("short-2", 0, 3, "node-1", 0, 8, 8.5)...)
+		},
+		"a master cut off from all": func(r *Run) {
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: Isolation, Victim: "master-0", Peer: "*", From: at(7.1), To: at(7.9)})
+			r.Events = append(r.Events, ran("short-2", 0, 3, "node-1", 0, 8, 8.5)...)
+		},
+		"a node paused for long": func(r *Run) {
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: Pause, Victim: "node-1", From: at(6), To: at(7.9)})
+			r.Events = append(r.Events, ran("short-2", 0, 3, "node-1", 0, 8, 8.5)...)
+		},
+		"a cancellation under a fault": func(r *Run) {
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: Isolation, Victim: "node-1", Peer: "*", From: at(1.9), To: at(7)})
+			r.Events = append(r.Events, ran("long-1", 0, 2, "node-1", 0, 11.9, 12)[:1]...)
+		},
+		"a task that took down three nodes": func(r *Run) {
+			for i := range 3 {
+				node, from := fmt.Sprintf("node-%d", 5+i), 4+float64(i)
+				r.Faults = append(r.Faults, Fault{Number: 2 + i, Kind: Kill, Victim: node, From: at(from + 0.5), To: at(from + 1)})
+				r.Events = append(r.Events, ran("short-0", 1, 2+i, node, 0, from, from)[0])
+			}
+			r.Jobs[0].State = "failed"
+		},
+	} {
+		r := sound()
+		harm(r)
+		for _, f := range All(r) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// TestBegunFaults: a finding says how many faults had begun.
+func TestBegunFaults(t *testing.T) {
+	r := sound()
+	r.Faults = append(r.Faults, Fault{Number: 2, From: at(7)}, Fault{Number: 3, From: at(9)})
+	r.Jobs[0].State, r.Jobs[0].Ended = "failed", at(8)
+	r.Jobs[2].Ended = 0
+	list := All(r)
+	if len(list) != 2 || list[0].Faults != 3 || list[1].Faults != 2 {
+		t.Errorf("%+v", list)
+	}
+}
