@@ -89,8 +89,8 @@ func (o *observer) footprint(ctx context.Context, v victim, goroutines bool) {
 	o.footprints = append(o.footprints, f)
 }
 
-// page calls read with a page of a daemon that answers.
-func page(ctx context.Context, url string, read func(io.Reader) error) error {
+// get calls read with a page of a daemon that answers.
+func get(ctx context.Context, url string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -111,7 +111,7 @@ func page(ctx context.Context, url string, read func(io.Reader) error) error {
 
 // goroutinesOf returns 0 when it is not known.
 func goroutinesOf(ctx context.Context, at string) (n int) {
-	_ = page(ctx, "http://"+at+"/metrics", func(r io.Reader) error { // a daemon may not run
+	_ = get(ctx, "http://"+at+"/metrics", func(r io.Reader) error { // a daemon may not run
 		lines := bufio.NewScanner(r)
 		for lines.Scan() {
 			if value, ok := strings.CutPrefix(lines.Text(), "go_goroutines "); ok {
@@ -142,7 +142,7 @@ type nodeStatus struct {
 
 func (o *observer) node(ctx context.Context, v victim) {
 	var s nodeStatus
-	if err := page(ctx, "http://"+o.c.HTTP(v.role, v.number)+"/status", func(r io.Reader) error { return json.NewDecoder(r).Decode(&s) }); err != nil {
+	if err := get(ctx, "http://"+o.c.HTTP(v.role, v.number)+"/status", func(r io.Reader) error { return json.NewDecoder(r).Decode(&s) }); err != nil {
 		return // it does not run, or is paused
 	}
 	o.mu.Lock()

@@ -32,7 +32,7 @@ func recoveriesOf(run *history.Run, measured map[string][]time.Duration, singleM
 			}
 		}
 	}
-	for _, kind := range []string{recoveryTask, recoveryGuard, recoveryNode, recoveryFrontend, recoveryMaster} {
+	for _, kind := range recoveryKinds {
 		if len(by[kind]) > 0 {
 			list = append(list, recovery(kind, by[kind]))
 		}

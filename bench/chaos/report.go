@@ -29,15 +29,10 @@ func Print(out io.Writer, r *Result) {
 		fmt.Fprintln(out, "no contradiction was found")
 		return
 	}
-	least := r.Findings[0].Faults
 	for _, f := range r.Findings {
 		fmt.Fprintf(out, "%s: %s (after %d faults)\n", f.Check, f.What, f.Faults)
-		least = min(least, f.Faults)
 	}
 	fmt.Fprintf(out, "%d contradictions; everything is kept in %s\n", len(r.Findings), r.Dir)
 	fmt.Fprintf(out, "the same programme again: %s\n", r.Command)
-	fmt.Fprintf(out, "its shortest beginning that is known to fail: add --faults %d\n", least)
+	fmt.Fprintf(out, "its shortest beginning that is known to fail: add --faults %d\n", r.Shortest)
 }
-
-// Report writes the page of results.
-func Report(out io.Writer, files []string, bugs string) error { return nil }

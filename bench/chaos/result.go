@@ -42,6 +42,7 @@ type Result struct {
 	Packets  network.Counts    `json:"packets"`  // what the switch between the hosts did
 	Findings []history.Finding `json:"findings"` // contradictions
 	Dir      string            `json:"dir"`      // what is kept of a failed run
+	Shortest int               `json:"shortest"` // the shortest beginning of the programme that is known to fail, in faults
 }
 
 // Recovery is how long the recoveries of a kind took.
@@ -61,6 +62,9 @@ const (
 	recoveryFrontend = "frontend started again to serving"
 	recoveryMaster   = "master started again to the first start of a task in its group"
 )
+
+// recoveryKinds are all kinds, in the order of the report.
+var recoveryKinds = []string{recoveryTask, recoveryGuard, recoveryNode, recoveryFrontend, recoveryMaster}
 
 // summarize fills the figures of a result from what is known of the run.
 func (r *Result) summarize(run *history.Run) {
@@ -96,7 +100,10 @@ func (r *Result) summarize(run *history.Run) {
 		}
 	}
 	r.RanTwice, r.Findings = run.RanTwice(), history.All(run)
-	for _, f := range r.Findings {
+	for i, f := range r.Findings {
+		if i == 0 || f.Faults < r.Shortest {
+			r.Shortest = f.Faults
+		}
 		switch f.Check {
 		case history.StartsOnce:
 			r.StartedTwice++
@@ -116,7 +123,10 @@ func recovery(kind string, seconds []float64) Recovery {
 
 // command returns the command that runs the programme again.
 func (o *Options) command(kinds []string) string {
-	text := fmt.Sprintf("pigeon bench chaos --seed %d --policy %s --for %v --rate %v --jobs %v", o.Seed, cmp.Or(o.Policy, "pigeon"), o.Lasts, o.Rate, o.Jobs)
+	text := fmt.Sprintf("pigeon bench chaos --seed %d --policy %s --minutes %.3g --rate %v --jobs %v", o.Seed, cmp.Or(o.Policy, "pigeon"), o.Lasts.Minutes(), o.Rate, o.Jobs)
+	if o.Binary != "" {
+		text += " --binary " + o.Binary
+	}
 	if len(kinds) < len(Kinds()) {
 		text += " --kinds " + strings.Join(kinds, ",")
 	}

@@ -47,8 +47,11 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 	r := &Result{Policy: cmp.Or(o.Policy, "pigeon"), Seed: o.Seed, Binary: o.Binary, Rate: o.Rate, Dir: o.Dir, Command: o.command(o.Kinds)}
 	r.LeftOut = append(r.LeftOut, "jumps of the wall clock: the daemons of one machine share it")
 	if !network.Entered() {
+		left := slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return !NeedsNetwork(k) })
 		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), NeedsNetwork)
-		r.LeftOut = append(r.LeftOut, strings.Join(needNetwork, ", ")+": this user may not make network namespaces here")
+		if len(left) > 0 {
+			r.LeftOut = append(r.LeftOut, strings.Join(left, ", ")+": this program may not make network namespaces here")
+		}
 	}
 	if len(o.Kinds) == 0 {
 		return nil, errors.New("none of the kinds of faults can be injected here; nothing was started")

@@ -91,7 +91,7 @@ func (f *chaosFlags) run(cmd *cobra.Command, output outputFormat) error {
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
 	if len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, chaos.NeedsNetwork) {
-		status, there, err := network.Enter(ctx)
+		status, there, err := network.Enter(ctx, os.Args[1:], cmd.OutOrStdout(), log)
 		switch {
 		case there && status != 0:
 			return silentError{status}

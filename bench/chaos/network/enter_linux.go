@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -20,10 +21,10 @@ func Entered() bool { return os.Getenv(mark) != "" }
 // stopWithin bounds how long the program may take to end after a signal.
 const stopWithin = 2 * time.Minute
 
-// Enter runs this program again, with its arguments, in a network namespace of its own, and
+// Enter runs this program again, with these arguments, in a network namespace of its own, and
 // returns its exit status. When ctx ends it is asked to end. entered is false in the program
 // that was started so, and where it could not be; then the error says why.
-func Enter(ctx context.Context) (status int, entered bool, err error) {
+func Enter(ctx context.Context, args []string, out, log io.Writer) (status int, entered bool, err error) {
 	if Entered() {
 		return 0, false, nil
 	}
@@ -35,11 +36,11 @@ func Enter(ctx context.Context) (status int, entered bool, err error) {
 	} else if err := device.Close(); err != nil {
 		return 0, false, err
 	}
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...) //nolint:gosec // this program
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...) //nolint:gosec // this program
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopWithin
 	cmd.Env = append(os.Environ(), mark+"=1")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Stdout, cmd.Stderr = out, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER

@@ -5,6 +5,7 @@ package network
 import (
 	"context"
 	"errors"
+	"io"
 )
 
 var errNotHere = errors.New("only Linux has network namespaces")
@@ -19,7 +20,9 @@ func New(int) (*Network, error) { return nil, errNotHere }
 func Entered() bool { return false }
 
 // Enter fails.
-func Enter(context.Context) (int, bool, error) { return 0, false, errNotHere }
+func Enter(context.Context, []string, io.Writer, io.Writer) (int, bool, error) {
+	return 0, false, errNotHere
+}
 
 // Address returns "".
 func (*Network) Address(int) string { return "" }

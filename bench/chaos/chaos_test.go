@@ -1,0 +1,173 @@
+package chaos
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/internal/cluster/clustertest"
+)
+
+// TestMain: this test binary is the daemons, their guards and the programs of tasks.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == TaskVerb {
+		os.Exit(TaskMain(os.Args[2:]))
+	}
+	clustertest.Main(m)
+}
+
+// TestNothingIsLostUnderFaults: half a minute of overlapping faults of all kinds that are
+// possible here, with no contradiction in the end. `make chaos` runs longer programmes.
+func TestNothingIsLostUnderFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	var out bytes.Buffer
+	args := []string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=10m"}
+	status, there, err := network.Enter(t.Context(), args, &out, &out)
+	switch {
+	case there && status != 0:
+		t.Fatalf("status %d\n%s", status, &out)
+	case there:
+		return
+	case err != nil:
+		t.Logf("without faults of the network: %v", err)
+	}
+	dir, err := os.MkdirTemp("", "pigeon-chaos-") //nolint:usetesting // it is to stay when the test fails
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), Options{Seed: 1, Lasts: 30 * time.Second, Rate: 0.7, Jobs: 2, Dir: dir, Progress: func(s string) { t.Log(s) }})
+	if err != nil {
+		t.Fatalf("%v; its folder is %s", err, dir)
+	}
+	Print(t.Output(), r)
+	if len(r.Findings) > 0 {
+		t.Fatalf("%d contradictions; everything is kept in %s", len(r.Findings), dir)
+	}
+	if r.Accepted == 0 || r.Completed < r.Accepted/2 || r.Attempts < r.Completed {
+		t.Errorf("too little happened: %+v", r)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPlanFollowsFromTheSeed: the programme of faults is a function of the options, a
+// shorter one is its beginning, and no daemon has two faults of its process at a time.
+func TestPlanFollowsFromTheSeed(t *testing.T) {
+	o := &Options{Seed: 7, Lasts: 10 * time.Minute, Rate: 2, Kinds: Kinds()}
+	list := plan(o, groups)
+	if !reflect.DeepEqual(list, plan(o, groups)) {
+		t.Error("the same seed drew other faults")
+	}
+	first := *o
+	first.Faults = 50
+	if !reflect.DeepEqual(list[:50], plan(&first, groups)) {
+		t.Error("the first faults are others")
+	}
+	other := *o
+	other.Seed = 8
+	if reflect.DeepEqual(list, plan(&other, groups)) {
+		t.Error("another seed drew the same faults")
+	}
+	kinds, until := map[string]int{}, map[victim]time.Duration{}
+	for i, p := range list {
+		kinds[p.kind]++
+		if p.number != i+1 || i > 0 && p.at < list[i-1].at || p.of == p.peer {
+			t.Errorf("fault %d: %+v", i, p)
+		}
+		if p.kind == history.Kill || p.kind == history.Pause || p.kind == history.Stop || p.kind == history.HalfOpen {
+			if p.at < until[p.of] {
+				t.Errorf("fault %+v begins before another one of its victim ends", p)
+			}
+			until[p.of] = p.at + p.lasts
+		}
+	}
+	for _, kind := range Kinds() {
+		if kinds[kind] < 20 {
+			t.Errorf("%d faults of kind %s in %d", kinds[kind], kind, len(list))
+		}
+	}
+}
+
+// TestTaskWritesItsHistory: the program of a task writes its start, its running and its end.
+func TestTaskWritesItsHistory(t *testing.T) {
+	dir := t.TempDir()
+	for name, value := range map[string]string{"JOB": "j", "TASK": "2", "ATTEMPT": "7", "NODE": "node-1", "SLOT": "3"} {
+		t.Setenv("PIGEON_"+name, value)
+	}
+	if status := TaskMain([]string{dir, "250ms"}); status != 0 {
+		t.Fatal(status)
+	}
+	events, err := history.ReadFolder(dir)
+	if err != nil || len(events) != 3 {
+		t.Fatalf("%+v %v", events, err)
+	}
+	for i, what := range []string{history.Start, history.Runs, history.End} {
+		e := events[i]
+		if e != (history.Event{Event: what, Job: "j", Task: 2, Attempt: 7, Node: "node-1", Slot: 3, Pid: os.Getpid(), Time: e.Time}) {
+			t.Errorf("%+v", e)
+		}
+	}
+	if took := time.Duration(events[2].Time - events[0].Time); took < 250*time.Millisecond {
+		t.Errorf("it ran for %v", took)
+	}
+	if TaskMain([]string{dir}) == 0 || TaskMain([]string{dir, "x"}) == 0 {
+		t.Error("a task without a duration ran")
+	}
+}
+
+// TestRefusedOptions: what cannot run is refused by name.
+func TestRefusedOptions(t *testing.T) {
+	good := Options{Policy: "hawk", Lasts: time.Minute, Rate: 1, Jobs: 1}
+	if err := good.Check(); err != nil {
+		t.Error(err)
+	}
+	for want, set := range map[string]func(*Options){
+		`"flood"`:          func(o *Options) { o.Kinds = []string{"kill", "flood"} },
+		`"nonesuch"`:       func(o *Options) { o.Policy = "nonesuch" },
+		"-1 faults a":      func(o *Options) { o.Rate = -1 },
+		"10ms":             func(o *Options) { o.Lasts = 10 * time.Millisecond },
+		"0 jobs":           func(o *Options) { o.Jobs = 0 },
+		"-2 faults are fe": func(o *Options) { o.Faults = -2 },
+	} {
+		o := good
+		set(&o)
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// TestReport: the page has the sums of the runs of a policy, and names each run that failed
+// with the command that repeats it.
+func TestReport(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	line := `{"policy":"hawk","seed":3,"seconds":60,"command":"pigeon bench chaos --seed 3","faults":{"kill":2,"pause":1},"accepted":5,"tasks":9,"attempts":10,"started_twice":1,` +
+		`"recovery":[{"kind":"` + recoveryFrontend + `","samples":[0.5,0.1]}],"findings":[{"check":"` + history.StartsOnce + `","what":"task 0 began again","faults":2}],"shortest":2}` + "\n"
+	if err := os.WriteFile(path, []byte(line+line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Report(&out, []string{path}, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| hawk | 2 | 2 | 6 | 10 | 18 | 20 | 2 | 0 | 0 | 0 | 0 |", "kill 4, pause 2", recoveryFrontend + " | 0.500 | 0.500 | 0.500 | 4 |",
+		"`pigeon bench chaos --seed 3 --faults 2`", "task 0 began again",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, out.String())
+		}
+	}
+	if err := Report(&out, []string{path + "x"}, ""); err == nil {
+		t.Error("a file that does not exist was read")
+	}
+}

@@ -1,0 +1,189 @@
+package chaos
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
+)
+
+//go:embed report.md.tmpl
+var reportText string
+
+var report = markdown.MustParse(reportText)
+
+// page is what the report shows.
+type page struct {
+	Versions []version
+	Checks   []history.Check
+	LeftOut  []string
+	Bugs     string
+}
+
+// version is the runs of one program.
+type version struct {
+	Title    string
+	Policies markdown.Table
+	Faults   []string
+	Recovery markdown.Table
+	Failures []failure
+}
+
+// failure is a run with contradictions.
+type failure struct {
+	*Result
+	Counts []string // of the findings, by check
+	First  string
+}
+
+// Report writes the page of results: of files with what -o json printed. bugs is a file
+// that ends the page, "" for none.
+func Report(out io.Writer, files []string, bugs string) error {
+	var all []*Result
+	for _, path := range files {
+		of, err := readResults(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w; nothing was written", path, err)
+		}
+		all = append(all, of...)
+	}
+	if len(all) == 0 {
+		return errors.New("the files hold no results; nothing was written")
+	}
+	p := page{Checks: history.Checks()}
+	if bugs != "" {
+		text, err := os.ReadFile(bugs)
+		if err != nil {
+			return fmt.Errorf("%w; nothing was written", err)
+		}
+		p.Bugs = strings.TrimSpace(string(text))
+	}
+	by := map[string][]*Result{}
+	for _, r := range all {
+		by[r.Binary] = append(by[r.Binary], r)
+		p.LeftOut = append(p.LeftOut, r.LeftOut...)
+	}
+	slices.Sort(p.LeftOut)
+	p.LeftOut = slices.Compact(p.LeftOut)
+	for _, binary := range slices.Sorted(maps.Keys(by)) {
+		p.Versions = append(p.Versions, versionOf(binary, by[binary]))
+	}
+	return report.Write(out, "report", p)
+}
+
+func readResults(path string) (list []*Result, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	for d := json.NewDecoder(f); ; {
+		r := &Result{}
+		if err := d.Decode(r); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+}
+
+// sums are the figures of the runs of a policy.
+type sums struct {
+	runs, faults, jobs, lost, tasks, attempts, startedTwice, ranTwice, unexplained, others int
+	seconds                                                                                float64
+}
+
+func (s *sums) add(r *Result) {
+	s.runs++
+	for _, n := range r.Faults {
+		s.faults += n
+	}
+	s.jobs, s.lost, s.tasks, s.attempts = s.jobs+r.Accepted, s.lost+r.Lost, s.tasks+r.Tasks, s.attempts+r.Attempts
+	s.startedTwice, s.ranTwice, s.unexplained = s.startedTwice+r.StartedTwice, s.ranTwice+r.RanTwice, s.unexplained+r.Unexplained
+	s.others += len(r.Findings) - r.StartedTwice - r.Unexplained - r.Lost
+	s.seconds += r.Seconds
+}
+
+func (s *sums) row(name string) []string {
+	row := []string{name}
+	for _, n := range []int{s.runs, int(math.Round(s.seconds / 60)), s.faults, s.jobs, s.tasks, s.attempts, s.startedTwice, s.ranTwice, s.unexplained, s.lost, max(0, s.others)} {
+		row = append(row, fmt.Sprint(n))
+	}
+	return row
+}
+
+func versionOf(binary string, runs []*Result) version {
+	v := version{Title: "This version", Policies: markdown.Table{Head: []string{"policy", "runs", "minutes", "faults", "jobs", "tasks", "starts", "started twice", "ran twice", "without a reason", "lost", "others"}}}
+	if binary != "" {
+		v.Title = "Daemons of " + filepath.Base(binary)
+	}
+	by, total, kinds, recoveries := map[string]*sums{}, sums{}, map[string]int{}, map[string][]float64{}
+	for _, r := range runs {
+		if by[r.Policy] == nil {
+			by[r.Policy] = &sums{}
+		}
+		by[r.Policy].add(r)
+		total.add(r)
+		for kind, n := range r.Faults {
+			kinds[kind] += n
+		}
+		for _, x := range r.Recovery {
+			recoveries[x.Kind] = append(recoveries[x.Kind], x.Samples...)
+		}
+		if len(r.Findings) > 0 {
+			v.Failures = append(v.Failures, failureOf(r))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		v.Policies.Rows = append(v.Policies.Rows, by[name].row(name))
+	}
+	v.Policies.Rows = append(v.Policies.Rows, total.row("all"))
+	for _, kind := range Kinds() {
+		if kinds[kind] > 0 {
+			v.Faults = append(v.Faults, fmt.Sprintf("%s %d", kind, kinds[kind]))
+		}
+	}
+	v.Recovery.Head = []string{"recovery", "p50", "p99", "most", "count"}
+	for _, kind := range recoveryKinds {
+		if len(recoveries[kind]) == 0 {
+			continue
+		}
+		x := recovery(kind, recoveries[kind])
+		v.Recovery.Rows = append(v.Recovery.Rows, []string{kind, markdown.Fixed(float64(x.P50), 3), markdown.Fixed(float64(x.P99), 3), markdown.Fixed(float64(x.Max), 3), fmt.Sprint(len(x.Samples))})
+	}
+	return v
+}
+
+func failureOf(r *Result) failure {
+	f, counts := failure{Result: r}, map[string]int{}
+	first := slices.MinFunc(r.Findings, func(a, b history.Finding) int { return cmp.Compare(a.Faults, b.Faults) })
+	for _, x := range r.Findings {
+		counts[x.Check]++
+	}
+	for _, check := range slices.Sorted(maps.Keys(counts)) {
+		f.Counts = append(f.Counts, fmt.Sprintf("%d of %q", counts[check], check))
+	}
+	f.First = shortened(first.What)
+	return f
+}
+
+// shortened bounds a sentence of the page.
+func shortened(text string) string {
+	const most = 300
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
