@@ -22,7 +22,8 @@ type Config struct {
 	DefaultClass     string        `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate: short or long"`
 	MaxTasks         int           `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
 	MaxBytes         int64         `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
-	Retention        time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept"`
+	Retention        time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
+	MaxEnded         int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
 	MasterLost       time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long gives its tasks back, and they are distributed again"`
 	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
 	TraceRatio       float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
@@ -35,7 +36,7 @@ func Default() Config {
 	return Config{
 		ID: "frontend-0", Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504",
 		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", DefaultClass: "short", MaxTasks: 2_000_000, MaxBytes: 1 << 30,
-		Retention: time.Hour, MasterLost: 5 * time.Second, ApplicationLease: 15 * time.Second, TraceRatio: 1, InboxLimit: 100_000,
+		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, ApplicationLease: 15 * time.Second, TraceRatio: 1, InboxLimit: 100_000,
 	}
 }
 
@@ -51,6 +52,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("max_tasks", c.MaxTasks < 1, "use 1 or more"),
 		daemon.Refuse("max_bytes", c.MaxBytes < 1<<20, "use 1048576 (1 MiB) or more"),
 		daemon.Refuse("retention", c.Retention <= 0, "use a duration above zero"),
+		daemon.Refuse("max_ended", c.MaxEnded < 1, "use 1 or more"),
 		daemon.Refuse("master_lost", c.MasterLost < time.Second, "use 1s or more"),
 		daemon.Refuse("application_lease", c.ApplicationLease < time.Second, "use 1s or more"),
 		daemon.Refuse("trace_ratio", !(c.TraceRatio >= 0 && c.TraceRatio <= 1), "use a share from 0 to 1"),

@@ -99,7 +99,7 @@ func (f *Frontend) assemble() error {
 
 // newJobs makes the table of jobs.
 func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
-	o := jobs.Options{Retention: f.cfg.Retention, Clock: clock, Metrics: f.metrics.jobs}
+	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs}
 	if o.Tracing, err = f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, f.metrics.Metrics); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func incarnation(rep *journal.Report) int64 {
 // into the core, and makes the parts that depend on the incarnation of this process.
 func (f *Frontend) resume(begin func(life uint64) error) error {
 	o := f.owner
-	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, Life: begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, Logger: f.log}, f.restore)
+	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, Life: begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Logger: f.log}, f.restore)
 	if err != nil {
 		return err
 	}
@@ -163,6 +163,7 @@ func (f *Frontend) resume(begin func(life uint64) error) error {
 	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.service.submissions.admit, post: f.postUnbounded}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	f.life.OnClose(j.Close)
+	f.metrics.watchJournal(j.EndedJobs, j.Forgotten)
 	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalServer.Addr().String(), Scheduler: f.schedulerServer.Addr().String()}
 	f.inbox = link.NewInbox(wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, f.process.Incarnation)
 	f.metrics.WatchMisdirected(f.inbox.Misdirected)

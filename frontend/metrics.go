@@ -48,7 +48,18 @@ func Metrics() *telemetry.Metrics {
 	m.WatchMisdirected(func() uint64 { return 0 })
 	m.watchListeners(func() relay.Stats { return relay.Stats{} })
 	m.watchFiles(func() files.Stats { return files.Stats{} })
+	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 })
 	return m.Metrics
+}
+
+// watchJournal exports how many ended jobs are known and how many were forgotten.
+func (m *metrics) watchJournal(kept func() int64, forgotten func() (expired, tooMany uint64)) {
+	m.GaugeFunc("ended_jobs", "Ended jobs that are kept, so that their keys and states are known.", func() float64 { return float64(kept()) })
+	m.CounterFuncs("ended_jobs_forgotten_total", "Ended jobs forgotten, because their retention was over or because there were more than max_ended.",
+		telemetry.Label{Name: "reason", Values: []string{"retention", "max_ended"}}, func(reason int) float64 {
+			expired, tooMany := forgotten()
+			return float64([]uint64{expired, tooMany}[reason])
+		})
 }
 
 // watchListeners exports what becomes of the messages to applications.

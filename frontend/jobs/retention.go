@@ -1,6 +1,9 @@
 package jobs
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Bounds of the ended jobs kept in memory; older ones are looked up in the
 // journal.
@@ -21,8 +24,8 @@ func (e *endedJobs) add(j *Job) {
 }
 
 // due reports whether the oldest job should be forgotten.
-func (e *endedJobs) due(retention time.Duration) bool {
-	return len(e.list) > 0 && (len(e.list) > keepEnded || e.tasks > keepEndedTasks || time.Since(e.list[0].endedAt) >= retention)
+func (e *endedJobs) due(retention time.Duration, most int) bool {
+	return len(e.list) > 0 && (len(e.list) > min(keepEnded, cmp.Or(most, keepEnded)) || e.tasks > keepEndedTasks || time.Since(e.list[0].endedAt) >= retention)
 }
 
 func (e *endedJobs) pop() *Job {
@@ -35,7 +38,7 @@ func (e *endedJobs) pop() *Job {
 
 // forget drops ended jobs from memory that are too many or too old.
 func (t *Table) forget() {
-	for t.ended.due(t.opts.Retention) {
+	for t.ended.due(t.opts.Retention, t.opts.MaxEnded) {
 		delete(t.jobs, t.ended.pop().ID)
 	}
 }

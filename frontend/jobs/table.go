@@ -14,6 +14,7 @@ import (
 // Options of a Table.
 type Options struct {
 	Retention time.Duration // of ended jobs
+	MaxEnded  int           // of them, at most; 0: what memory is kept for
 	Clock     runloop.Clock
 	Tracing   *telemetry.Tracing
 	Metrics   *Metrics

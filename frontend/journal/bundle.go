@@ -52,6 +52,7 @@ func (c *committer) replace(o *op) {
 	c.batch.Set(o.key, o.data)
 	c.key = expiryKey(c.key[:0], o.at, o.id)
 	c.batch.Set(c.key, nil)
+	c.sweep.jobs.add()
 	if o.job.bundles > pointDeletes {
 		c.batch.DeleteRange(jobKey(nil, o.job.seq), jobKey(nil, o.job.seq+1))
 		return

@@ -21,6 +21,8 @@ type committer struct {
 	witness *witness
 	sweep   sweep
 
+	savedAge int64 // of the journal
+
 	// The batch that is being written.
 	batch   store.Batch
 	bundles []bundle
@@ -58,7 +60,8 @@ func (c *committer) run() {
 // write appends the tickets to the store as one batch.
 func (c *committer) write(tickets []ticket) error {
 	c.batch.Reset()
-	if err := c.sweep.expire(&c.batch); err != nil { // first: a job of the same key may end in this batch
+	swept, err := c.sweep.expire(&c.batch) // first: a job of the same key may end in this batch
+	if err != nil {
 		return err
 	}
 	lazy := true
@@ -69,6 +72,9 @@ func (c *committer) write(tickets []ticket) error {
 		}
 	}
 	c.putBundles()
+	if swept || len(c.ended) > 0 {
+		c.saveAge()
+	}
 	return c.appendBatch(!lazy && !c.noSync)
 }
 

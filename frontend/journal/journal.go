@@ -74,7 +74,8 @@ func (j *Journal) Close() error {
 	j.reading.Lock()
 	defer j.reading.Unlock()
 	j.storeClosed = true
-	err = j.store.Close()
+	err = j.commit.saveLastAge()
+	err = errors.Join(err, j.store.Close())
 	if err == nil {
 		err = j.commit.witness.acknowledge(j.commit.number, j.opts.Now())
 	}

@@ -96,7 +96,11 @@ func (j *Journal) begin(r *recovery) error {
 		return err
 	}
 	j.queue.nextSeq = rep.Incarnation << countBits
-	j.ended = endedJobs{dir: j.dir, store: j.store, keep: j.opts.Retention, now: j.opts.Now}
+	j.ended.dir, j.ended.store, j.ended.keep, j.ended.most = j.dir, j.store, j.opts.Retention, int64(j.opts.MaxEnded)
+	j.ended.age.elapsed = j.opts.Elapsed
+	if err := j.ended.loadAge(j.opts.Now()); err != nil {
+		return errors.Join(damage(j.dir, err, nil), w.close())
+	}
 	j.commit = &committer{
 		queue: j.queue, store: j.store, noSync: j.opts.NoSync, now: j.opts.Now, stopped: make(chan struct{}),
 		number: r.newest, witness: w, sweep: sweep{jobs: &j.ended}, byJob: make(map[*liveJob]int),

@@ -22,8 +22,11 @@ type Options struct {
 	// process, not that of the machine.
 	NoSync bool
 	// Retention is how long the key and the last status of an ended job are kept;
-	// 0 is an hour.
+	// 0 is an hour. Only the time counts during which the journal is open.
 	Retention time.Duration
+	// MaxEnded bounds the ended jobs that are kept; past it the oldest are forgotten before
+	// their retention is over. 0 is 1,000,000.
+	MaxEnded int
 	// MaxQueued bounds the bytes of records that wait to be written; 0 is 64 MiB.
 	// Past it new jobs are refused; past four times it, everything.
 	MaxQueued int
@@ -33,9 +36,11 @@ type Options struct {
 	// MinFree is what must stay free on the disk for new jobs to be accepted, so
 	// that the ends of the accepted ones can still be written; 0 is 256 MiB.
 	MinFree uint64
-	// Now is this host's wall clock; nil is time.Now. It times the retention and
-	// nothing else.
+	// Now is this host's wall clock; nil is time.Now. It is the age of a new journal.
 	Now func() time.Time
+	// Elapsed is the time since the opening, by a monotonic clock; nil is that of Now. It
+	// times the retention.
+	Elapsed func() time.Duration
 	// Logger gets the store's own lines at debug level; nil drops them.
 	Logger *slog.Logger
 
@@ -61,6 +66,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Elapsed == nil {
+		o.Elapsed = elapsedSince(o.Now)
+	}
+	if o.MaxEnded <= 0 {
+		o.MaxEnded = 1_000_000
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

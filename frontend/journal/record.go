@@ -79,7 +79,7 @@ type Submission struct {
 type Ended struct {
 	Job    sched.JobID
 	Key    string
-	At     int64 // Unix nanoseconds of this host's wall clock
+	At     int64 // set by the journal: its age at the end, in nanoseconds
 	Status api.Status
 
 	Fingerprint string // of its request; "" from a program that made none

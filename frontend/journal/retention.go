@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
@@ -14,11 +15,13 @@ type endedJobs struct {
 	dir   string
 	store backing
 	keep  time.Duration
-	now   func() time.Time
+	most  int64
+	age   age
+	count endedCount
 }
 
-// expired returns the instant before which ended jobs are removed.
-func (e *endedJobs) expired() int64 { return e.now().Add(-e.keep).UnixNano() }
+// expired returns the age before which ended jobs are removed.
+func (e *endedJobs) expired() int64 { return e.age.now() - int64(e.keep) }
 
 // get returns what is kept of an ended job, nil when nothing is.
 func (e *endedJobs) get(id sched.JobID) (*Ended, error) {
@@ -44,41 +47,55 @@ const (
 	sweepJobs = 20_000
 )
 
+// neverTooMany is how long after its end a job is kept even if there are too many, so that
+// its submission can be repeated.
+const neverTooMany = 10 * time.Second
+
 var errSweepFull = errors.New("the sweep has reached its bound")
 
-// sweep removes ended jobs whose retention is over. It needs no timer: a journal to
-// which nothing is appended does not grow.
+// sweep removes ended jobs whose retention is over, and the oldest when there are too many.
+// It needs no timer: a journal to which nothing is appended does not grow.
 type sweep struct {
 	jobs *endedJobs
-	at   time.Time // of the last one
-	from []byte    // the key at which the next one starts
+	done bool   // at least one sweep
+	at   int64  // age at the last one
+	from []byte // the key at which the next one starts
 }
 
-// expire adds the removal of expired jobs to the batch, unless it did so a moment
-// ago.
-func (s *sweep) expire(b *store.Batch) error {
-	now := s.jobs.now()
-	if !s.at.IsZero() && now.Sub(s.at).Abs() < sweepEvery {
-		return nil
+// expire adds the removal of jobs to the batch, unless it did so a moment ago. It reports
+// whether it looked for any.
+func (s *sweep) expire(b *store.Batch) (bool, error) {
+	now := s.jobs.age.now()
+	if s.done && now-s.at < int64(sweepEvery) {
+		return false, nil
 	}
-	s.at = now
+	s.done, s.at = true, now
 	if len(s.from) == 0 {
 		s.from = []byte{prefixExpiry}
 	}
-	end := expiryKey(nil, s.jobs.expired(), sched.JobID{})
 	n := 0
-	err := s.jobs.store.Scan(slices.Clone(s.from), end, func(key, _ []byte) error {
-		if n == sweepJobs {
+	err := s.removeBefore(b, s.jobs.expired(), &n, sweepJobs, &s.jobs.count.expired)
+	if more := s.jobs.count.kept.Load() - s.jobs.most; err == nil && more > 0 {
+		err = s.removeBefore(b, now-int64(neverTooMany), &n, min(n+int(more), sweepJobs), &s.jobs.count.overLimits)
+	}
+	if errors.Is(err, errSweepFull) {
+		err = nil
+	}
+	return true, err
+}
+
+// removeBefore removes the jobs that ended before an age, the oldest first, until n has
+// grown to limit.
+func (s *sweep) removeBefore(b *store.Batch, before int64, n *int, limit int, why *atomic.Uint64) error {
+	return s.jobs.store.Scan(slices.Clone(s.from), expiryKey(nil, before, sched.JobID{}), func(key, _ []byte) error {
+		if *n >= limit {
 			return errSweepFull
 		}
-		n++
+		*n++
+		s.jobs.removed(why)
 		s.from = append(append(s.from[:0], key...), 0)
 		return s.remove(b, key)
 	})
-	if errors.Is(err, errSweepFull) {
-		return nil
-	}
-	return err
 }
 
 // remove removes one expired job. A job of the same key that was accepted and

@@ -38,7 +38,7 @@ func (j *Journal) Append(recs []Record, done func(error)) error {
 	t := ticket{ops: make([]op, len(recs)), lazy: true, done: done}
 	for i := range recs {
 		t.accepts = t.accepts || recs[i].Kind == Accepted
-		if err := t.encode(i, &recs[i]); err != nil {
+		if err := t.encode(i, &recs[i], j.ended.age.now); err != nil {
 			return err
 		}
 	}
@@ -50,14 +50,16 @@ func (j *Journal) Append(recs []Record, done func(error)) error {
 	return j.queue.push(&t)
 }
 
-func (t *ticket) encode(i int, r *Record) error {
+func (t *ticket) encode(i int, r *Record, age func() int64) error {
 	o := &t.ops[i]
 	o.kind, o.id = r.Kind, r.Job
 	switch r.Kind {
 	case Accepted:
 		o.id, o.data = r.Submission.Job, encodeSubmission(r.Submission)
 	case JobEnded:
-		o.key, o.data, o.at = endedKey(nil, r.Job), encodeEnded(r.Ended), r.Ended.At
+		e := *r.Ended
+		e.At = age()
+		o.key, o.data, o.at = endedKey(nil, r.Job), encodeEnded(&e), e.At
 	case AppAt:
 		o.key, o.data = appKey(nil, r.App), []byte(r.Socket)
 	case Placed, Moved, Reclassed, NewAttempt, NewAttempts, TaskEnded, Cancelled:
