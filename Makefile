@@ -12,7 +12,10 @@ TOOL    := $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 10s
 CHECK   ?= 1m
 RUNS    ?= 3
-ROUNDS  ?= 10
+CHAOS_SEEDS    ?= 1 2 3 4 5
+CHAOS_POLICIES ?= pigeon pigeon-sort pigeon-x sparrow hawk eagle peacock kairos fifo priority random
+CHAOS_MINUTES  ?= 4
+CHAOS_RATE     ?= 0.8
 MVN     ?= mvn
 
 # The packages with benchmarks of 'make bench': cores and queues, the simulator,
@@ -87,8 +90,11 @@ fuzz: need-go ## run every fuzz target for FUZZTIME=10s
 check: build ## simulated faults under all policies for CHECK=1m: no job may be lost, no attempt number may start twice
 	$(BIN) bench faults --for $(CHECK)
 
-chaos: need-go ## kill daemons of every role ROUNDS=10 times while a workload runs: no job may be lost
-	$(GO) test ./bench/replay -run '^TestNothingIsLost$$' -v -count 1 -timeout 30m -rounds $(ROUNDS)
+chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes)
+	SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) sh tools/chaos.sh $(BIN) $(OUT)/chaos docs/reliability.md
+
+chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)
+	$(GO) test ./bench/chaos -run '^TestNothingIsLostUnderFaults$$' -v -count 1 -timeout 20m
 
 watch: need-go ## run the tests of each package whenever it changes
 	$(TOOL) gotestsum --watch

@@ -12,7 +12,8 @@
 // roles and for NATS; SIGKILL to the guard of a node and to a task's process. Where this
 // user may make network namespaces (package network): partitions of a pair, both ways and
 // one way, a daemon cut off from all others, killed meanwhile so that its peers keep
-// half-open connections, delays with reordering, loss and repetition of packets.
+// half-open connections, delays with reordering, loss and repetition of packets; and the
+// disk of one frontend's journal is small, and full for a time.
 //
 // # What is left out
 //

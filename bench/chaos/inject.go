@@ -23,6 +23,7 @@ const superviseEvery = 100 * time.Millisecond
 type injector struct {
 	c     *cluster.Cluster
 	hosts *hosts // nil: no network of their own
+	disk  *disk  // of one frontend's journal; nil: none of its own
 	began int64
 	log   func(string)
 
@@ -34,8 +35,8 @@ type injector struct {
 	recovering sync.WaitGroup
 }
 
-func newInjector(c *cluster.Cluster, h *hosts, began int64, log func(string)) *injector {
-	return &injector{c: c, hosts: h, began: began, log: log, down: map[victim]bool{}, recoveries: map[string][]time.Duration{}}
+func newInjector(c *cluster.Cluster, h *hosts, d *disk, began int64, log func(string)) *injector {
+	return &injector{c: c, hosts: h, disk: d, began: began, log: log, down: map[victim]bool{}, recoveries: map[string][]time.Duration{}}
 }
 
 // run carries out the programme, and returns when the last fault is over and every daemon
@@ -80,6 +81,8 @@ func (in *injector) inject(ctx context.Context, p planned) {
 		err = killGuard(in.c.Pid(p.of.role, p.of.number))
 	case history.TaskKill:
 		f.Pid, err = killTask(in.c.Pid(p.of.role, p.of.number), p.amount)
+	case history.FullDisk:
+		err = in.full(ctx, p)
 	default:
 		f.Peer, err = in.network(ctx, p)
 	}
@@ -121,6 +124,20 @@ func (in *injector) stopped(ctx context.Context, p planned) error {
 	sleep(ctx, p.lasts)
 	in.restart(p.of)
 	return nil
+}
+
+// full takes what is free on a frontend's disk, or so much that no new job is accepted.
+func (in *injector) full(ctx context.Context, p planned) error {
+	share := 1.0
+	if p.amount < 0.5 {
+		share = 0.5
+	}
+	empty, err := in.disk.fill(share)
+	defer empty()
+	if err == nil {
+		sleep(ctx, p.lasts)
+	}
+	return err
 }
 
 // network changes what the switch does for the time of the fault.
@@ -192,6 +209,7 @@ func (in *injector) supervise(ctx context.Context) {
 				continue
 			}
 			in.ended(v, "it ended by itself: "+why)
+			sleep(ctx, superviseEvery) // as a supervisor does, not at once
 			in.restart(v)
 		}
 	}

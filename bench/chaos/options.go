@@ -37,16 +37,19 @@ const (
 // kinds are all kinds of faults.
 var kinds = []string{
 	history.Kill, history.Pause, history.Stop, history.GuardKill, history.TaskKill,
-	history.Partition, history.OneWay, history.Isolation, history.HalfOpen, history.Delay, history.Loss, history.Repeat,
+	history.Partition, history.OneWay, history.Isolation, history.HalfOpen, history.Delay, history.Loss, history.Repeat, history.FullDisk,
 }
 
-// needNetwork are the kinds of faults that need hosts of the daemons' own.
+// needNetwork are the kinds of faults that need hosts and mounts of the daemons' own.
 var needNetwork = kinds[5:]
+
+// withSmallDisk is the frontend whose journal is on a small disk.
+const withSmallDisk = 1
 
 // Kinds returns the names of all kinds of faults.
 func Kinds() []string { return slices.Clone(kinds) }
 
-// NeedsNetwork reports whether a kind of fault needs hosts of the daemons' own.
+// NeedsNetwork reports whether a kind of fault needs hosts and mounts of the daemons' own.
 func NeedsNetwork(kind string) bool { return slices.Contains(needNetwork, kind) }
 
 // Check refuses options that cannot work.

@@ -27,7 +27,7 @@ type planned struct {
 }
 
 // ofProcess are faults that a victim can have one of at a time.
-var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.HalfOpen}
+var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.HalfOpen, history.FullDisk}
 
 // weights of the roles: how often one of their daemons is a victim.
 var weights = map[cluster.Role]int{cluster.NATS: 2, cluster.Master: 3, cluster.Frontend: 3, cluster.NodeMonitor: 2}
@@ -55,6 +55,9 @@ func plan(o *Options, masters int) (list []planned) {
 		node := victim{cluster.NodeMonitor, draw.IntN(groups * nodesPerGroup)}
 		if p.kind == history.GuardKill || p.kind == history.TaskKill {
 			p.of = node
+		}
+		if p.kind == history.FullDisk {
+			p.of = victim{cluster.Frontend, withSmallDisk}
 		}
 		p.lasts, p.amount = durationOf(p.kind, draw), draw.Float64()
 		exclusive := slices.Contains(ofProcess, p.kind)

@@ -99,7 +99,7 @@ func (r *Result) summarize(run *history.Run) {
 			r.Attempts++
 		}
 	}
-	r.RanTwice, r.Findings = run.RanTwice(), history.All(run)
+	r.RanTwice, r.Findings = run.RanTwice(), append([]history.Finding{}, history.All(run)...)
 	for i, f := range r.Findings {
 		if i == 0 || f.Faults < r.Shortest {
 			r.Shortest = f.Faults
@@ -127,8 +127,5 @@ func (o *Options) command(kinds []string) string {
 	if o.Binary != "" {
 		text += " --binary " + o.Binary
 	}
-	if len(kinds) < len(Kinds()) {
-		text += " --kinds " + strings.Join(kinds, ",")
-	}
-	return text
+	return text + " --kinds " + strings.Join(kinds, ",") // a later version may have more kinds
 }

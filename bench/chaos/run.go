@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/cluster"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -85,6 +86,7 @@ type world struct {
 	histories string // folder of what tasks write
 	suspends  bool
 	hosts     *hosts
+	disk      *disk
 	cluster   *cluster.Cluster
 	clients   *clients
 	injector  *injector
@@ -126,6 +128,14 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 			return nil, err
 		}
 		spec.Network = w.hosts
+		if w.disk, err = newDisk(filepath.Join(spec.Dir, "small-disk")); err != nil {
+			return nil, err
+		}
+		spec.Configure = func(config any) {
+			if c, ok := config.(*frontend.Config); ok && c.ID == fmt.Sprintf("%s-%d", cluster.Frontend, withSmallDisk) {
+				c.Data = filepath.Join(w.disk.dir, "journal")
+			}
+		}
 	}
 	if w.cluster, err = cluster.Start(ctx, spec); err != nil {
 		return nil, err
@@ -144,13 +154,16 @@ func (w *world) close() (err error) {
 	if w.hosts != nil {
 		w.hosts.network.Close()
 	}
+	if w.disk != nil {
+		err = errors.Join(err, w.disk.keep(filepath.Join(w.o.Dir, "cluster", "journal", "small-disk")), w.disk.unmount())
+	}
 	return err
 }
 
 // run is the programme: load under faults, load without, the end of all jobs.
 func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	run := &history.Run{Suspends: w.suspends, LostAfter: lostAfter, Began: now()}
-	w.injector = newInjector(w.cluster, w.hosts, run.Began, w.o.Progress)
+	w.injector = newInjector(w.cluster, w.hosts, w.disk, run.Began, w.o.Progress)
 	watch := &observer{c: w.cluster, frontends: w.clients.frontends}
 
 	jobs, giveUp := context.WithCancel(ctx)

@@ -173,6 +173,10 @@ func TestReasonsCount(t *testing.T) {
 			r.Faults = append(r.Faults, Fault{Number: 2, Kind: Isolation, Victim: "node-1", Peer: "*", From: at(1.9), To: at(7)})
 			r.Events = append(r.Events, ran("long-1", 0, 2, "node-1", 0, 11.9, 12)[:1]...)
 		},
+		"a frontend whose disk was full": func(r *Run) {
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: FullDisk, Victim: "frontend-0", From: at(6), To: at(7.9)})
+			r.Ends = []ProcessEnd{{Time: at(7), Daemon: "frontend-0", What: "it ended by itself"}}
+		},
 		"a task that took down three nodes": func(r *Run) {
 			for i := range 3 {
 				node, from := fmt.Sprintf("node-%d", 5+i), 4+float64(i)

@@ -59,6 +59,7 @@ const (
 	Delay     = "delay"     // of all that Victim sends and receives
 	Loss      = "loss"      // of packets that Victim sends and receives
 	Repeat    = "repeat"    // of packets that Victim sends and receives
+	FullDisk  = "full-disk" // of a frontend's journal
 )
 
 // Fault is an injected fault.

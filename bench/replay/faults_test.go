@@ -17,7 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// rounds is how often a daemon of each role is killed; `make chaos` asks for ten.
+// rounds is how often a daemon of each role is killed.
 var rounds = flag.Int("rounds", 1, "how often TestNothingIsLost kills a daemon of each role")
 
 // lostAfter is when the other daemons take a silent node for lost.

@@ -21,7 +21,7 @@ func Entered() bool { return os.Getenv(mark) != "" }
 // stopWithin bounds how long the program may take to end after a signal.
 const stopWithin = 2 * time.Minute
 
-// Enter runs this program again, with these arguments, in a network namespace of its own, and
+// Enter runs this program again, with these arguments, in network and mount namespaces of its own, and
 // returns its exit status. When ctx ends it is asked to end. entered is false in the program
 // that was started so, and where it could not be; then the error says why.
 func Enter(ctx context.Context, args []string, out, log io.Writer) (status int, entered bool, err error) {
@@ -41,7 +41,7 @@ func Enter(ctx context.Context, args []string, out, log io.Writer) (status int, 
 	cmd.WaitDelay = stopWithin
 	cmd.Env = append(os.Environ(), mark+"=1")
 	cmd.Stdout, cmd.Stderr = out, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS, Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
