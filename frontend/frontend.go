@@ -125,6 +125,7 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 	if err != nil {
 		return err
 	}
+	record.Life(first)
 	self := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	f.owner.dispatch, err = dispatch.New(dispatch.Options{
 		Self: self, Policy: f.policy, Core: f.policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params, FirstAttempt: first}),
@@ -169,6 +170,7 @@ func (f *Frontend) resume(begin func(life uint64) error) error {
 	f.metrics.WatchMisdirected(f.inbox.Misdirected)
 	o.scheduler = f.process.Scheduler
 	o.acker = &acker{log: f.log, self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, address: f.process.Internal, number: f.process.Incarnation, codec: f.codec}
+	o.inventories = &inventories{jobs: o.jobs, dispatch: o.dispatch, digests: map[string]digest{}}
 	if err := o.dispatch.Open(f.process); err != nil {
 		return err
 	}

@@ -2,11 +2,94 @@ package frontend_test
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
+
+// crash stops a frontend and gives it the folder of its journal as it was when saved was
+// made: a kill before anything since then reached the disk.
+func (w *world) crash(f *frontOf, saved string) *frontOf {
+	w.t.Helper()
+	f.process.Stop()
+	f.cfg.Data = saved
+	return w.runFrontend(f.cfg)
+}
+
+// saved copies the journal of a frontend that runs.
+func (w *world) saved(f *frontOf) string {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(f.cfg.Data)); err != nil {
+		w.t.Fatal(err)
+	}
+	return dir
+}
+
+// A key whose acceptance never reached the disk, and that is submitted again to the next
+// process, is run under other numbers: no program sees a number that another one saw.
+func TestKeyAgainAfterALostAcceptance(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	w.node(0, 2)
+	f := w.frontend()
+	saved, ran := w.saved(f), t.TempDir()
+	job := func() *api.Request { return script("key", `echo $PIGEON_ATTEMPT > "$1/$$"; sleep 0.3`, ran) }
+	w.submit(f, job())
+	w.awaitFiles(ran, 1)
+	f = w.crash(f, saved)
+	w.done(f, w.submit(f, job()))
+	w.awaitFiles(ran, 2)
+	if got := contents(t, ran); !got["1"] || !got["10001"] || len(got) != 2 {
+		t.Errorf("attempts ran as %v, want 1 and 10001", got)
+	}
+	log, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "key", Attempt: 10_001, Stream: "stdout", Limit: 1 << 10})
+	if err != nil {
+		t.Errorf("the output of attempt 10001: %+v, %v", log, err)
+	}
+}
+
+// contents returns the trimmed contents of the files of a folder.
+func contents(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		data, err := os.ReadFile(folder + "/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[strings.TrimSpace(string(data))] = true
+	}
+	return found
+}
+
+// A retry in a later life follows the numbers of the job's own life, and what users read
+// counts tries, not numbers.
+func TestNumbersOfALaterLife(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	w.node(0, 1)
+	f := w.restartFrontend(w.frontend())
+	ran := t.TempDir()
+	r := script("retried", `echo $PIGEON_ATTEMPT > "$1/$$"; test $PIGEON_ATTEMPT = 10002`, ran)
+	r.Retries = 3
+	s := w.done(f, w.submit(f, r))
+	if got := contents(t, ran); s.Attempts != 2 || !got["10001"] || !got["10002"] || len(got) != 2 {
+		t.Errorf("%+v, attempts ran as %v", s, got)
+	}
+	f = w.restartFrontend(f)
+	if again, err := f.Status(t.Context(), "retried"); err != nil || again.Attempts != 2 {
+		t.Errorf("after a restart: %+v, %v", again, err)
+	}
+}
 
 // A journal that was opened more often than attempts have numbers is refused, with what
 // to do.

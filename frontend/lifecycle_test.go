@@ -205,8 +205,8 @@ func TestVerifyRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		steps, err := runloop.Verify(file, func(self sched.Addr) sched.Core {
-			return pigeon.NewDistributor(sched.DistributorConfig{Self: self, Seed: f.cfg.Seed, Params: sched.Params{Cutoff: sched.Time(f.cfg.Cutoff)}})
+		steps, err := runloop.VerifyLife(file, func(self sched.Addr, first int32) sched.Core {
+			return pigeon.NewDistributor(sched.DistributorConfig{Self: self, Seed: f.cfg.Seed, Params: sched.Params{Cutoff: sched.Time(f.cfg.Cutoff)}, FirstAttempt: first})
 		})
 		if err != nil || steps < least {
 			t.Errorf("%d inputs, want %d or more: %v", steps, least, err)

@@ -24,6 +24,8 @@ type metrics struct {
 
 	misdirected prometheus.Counter
 	unknown     *daemon.KindRefusals
+	inventories prometheus.Counter
+	unwanted    prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -37,6 +39,8 @@ func newMetrics() *metrics {
 
 		misdirected: m.Counter("reports_misdirected_total", "Batches of results refused because they are meant for another frontend, which served at this address before."),
 		unknown:     daemon.NewKindRefusals(m),
+		inventories: m.Counter("inventories_total", "Messages of nodes about what they hold of this frontend."),
+		unwanted:    m.Counter("attempts_unwanted_total", "Attempts that nodes listed and that are not wanted: of jobs unknown here, of tasks that have ended, or of an earlier job under the same key."),
 	}
 }
 

@@ -16,16 +16,17 @@ import (
 //	submissions ──▶ jobs ──▶ dispatch (the core) ──records──▶ jobs, outbox ──fsynced──▶ effects
 //	messages, reports ───────▶
 type owner struct {
-	log       *slog.Logger
-	jobs      *jobs.Table
-	dispatch  *dispatch.Dispatcher
-	outbox    outbox.Outbox[effects]
-	grants    *grants
-	acker     *acker
-	listeners *listeners.Listeners
-	fail      func(error) // ends the daemon
-	scheduler string      // where this frontend serves applications
-	report    *wire.Item  // being stepped, nil for none
+	log         *slog.Logger
+	jobs        *jobs.Table
+	dispatch    *dispatch.Dispatcher
+	outbox      outbox.Outbox[effects]
+	grants      *grants
+	inventories *inventories // nil while the journal is being read
+	acker       *acker
+	listeners   *listeners.Listeners
+	fail        func(error) // ends the daemon
+	scheduler   string      // where this frontend serves applications
+	report      *wire.Item  // being stepped, nil for none
 }
 
 // effects are what is done for a batch of inputs once its records are on the disk.
@@ -61,6 +62,9 @@ var _ dispatch.Jobs = coreJobs{}
 // Persist applies a record of the core and adds it to the outbox.
 func (c coreJobs) Persist(m *sched.Message) {
 	j, o := c.Get(m.Job), c.owner
+	if o.inventories != nil && (m.Kind == sched.TaskEnded || m.Kind == sched.JobEnded) {
+		o.inventories.ends++
+	}
 	switch {
 	case j == nil:
 	case j.Grant != nil:

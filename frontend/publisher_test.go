@@ -236,8 +236,8 @@ func verify(t *testing.T, cfg frontend.Config) {
 		return
 	}
 	defer file.Close()
-	steps, err := runloop.Verify(file, func(self sched.Addr) sched.Core {
-		return p.NewDistributor(sched.DistributorConfig{Self: self, Seed: cfg.Seed, Params: params})
+	steps, err := runloop.VerifyLife(file, func(self sched.Addr, first int32) sched.Core {
+		return p.NewDistributor(sched.DistributorConfig{Self: self, Seed: cfg.Seed, Params: params, FirstAttempt: first})
 	})
 	if err != nil || steps == 0 {
 		t.Errorf("the recording of %d inputs under %s: %v", steps, cfg.Policy, err)

@@ -35,10 +35,10 @@ func TestReprobeAfterRestart(t *testing.T) {
 			}
 			sendReport(t, n, f, "job", 0, 1, sched.Done) // by the attempt of before
 			deliver(n, f, 3, taskRequest(f, "job", 0, 2), taskRequest(f, "job", 1, 2))
-			if l := n.AwaitGot(sched.Launch, 3)[2].Msg; l.First != 2 || l.Attempt != 2 {
+			if l := n.AwaitGot(sched.Launch, 3)[2].Msg; l.First != 2 || l.Attempt != 10_001 {
 				t.Errorf("launched %s", sched.Describe(&l))
 			}
-			sendReport(t, n, f, "job", 2, 2, sched.Done)
+			sendReport(t, n, f, "job", 2, 10_001, sched.Done)
 			w.done(f, "job")
 		})
 	}
@@ -61,7 +61,7 @@ func TestJournalOfAnotherPolicy(t *testing.T) {
 		spec    string
 		tasks   bool // the central master is sent them again
 		attempt int32
-	}{{"hawk", true, 1}, {"sparrow", false, 2}, {"kairos", true, 2}, {"priority", true, 2}, {"peacock", false, 3}, {"eagle", true, 3}} {
+	}{{"hawk", true, 1}, {"sparrow", false, 20_001}, {"kairos", true, 20_001}, {"priority", true, 20_001}, {"peacock", false, 50_001}, {"eagle", true, 50_001}} {
 		probes := len(n.Got(sched.Probe))
 		k.mu.Lock()
 		k.got = nil

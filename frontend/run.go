@@ -13,7 +13,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 	return f.life.Run(ctx, daemon.Parts{
 		Connect: f.connectNotices,
 		Owner:   func(ctx context.Context) { f.loop.Run(ctx); f.owner.jobs.EndTraces() },
-		Tasks:   []func(context.Context){f.applications.Run, f.owner.dispatch.Run},
+		Tasks:   []func(context.Context){f.applications.Run, f.owner.dispatch.Run, f.announce},
 	})
 }
 

@@ -44,7 +44,7 @@ func (f *Frontend) listen() (err error) {
 	if err != nil {
 		return err
 	}
-	f.internalServer, err = f.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Files: &f.applications}, f.codec), server.Options{
+	f.internalServer, err = f.life.Listen(wire.PeerProcessor(wire.PeerPorts{Batches: f, Reports: f, Inventory: f, Files: &f.applications}, f.codec), server.Options{
 		Name: "internal service of " + f.cfg.ID, Address: f.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes,
 	})
 	if err != nil {

@@ -28,16 +28,19 @@ type frontends struct {
 	addrs     *addrmap.Map
 	links     *linkset.Set
 	changed   func() // is called when the membership has changed
-	now       func() sched.Time
-	log       *slog.Logger
-	registry  *protocol.Registry
-	byName    map[string]wire.MemberFrontend
+	// newOwner is called when a new process of a frontend has been registered and its
+	// link is open.
+	newOwner func(sched.Addr)
+	now      func() sched.Time
+	log      *slog.Logger
+	registry *protocol.Registry
+	byName   map[string]wire.MemberFrontend
 }
 
-func newFrontends(c Config, names *addrmap.Map, links *linkset.Set, changed func(), now func() sched.Time, log *slog.Logger) *frontends {
+func newFrontends(c Config, names *addrmap.Map, links *linkset.Set, changed func(), newOwner func(sched.Addr), now func() sched.Time, log *slog.Logger) *frontends {
 	limit := sched.Time(c.LostAfter)
 	return &frontends{
-		group: c.Group, lostAfter: limit, addrs: names, links: links, changed: changed, now: now, log: log,
+		group: c.Group, lostAfter: limit, addrs: names, links: links, changed: changed, newOwner: newOwner, now: now, log: log,
 		registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, silentAfter*limit), byName: map[string]wire.MemberFrontend{},
 	}
 }
@@ -73,11 +76,12 @@ func (f *frontends) hello(h *wire.Hello) refusal {
 	if err := f.links.Open(ref); err != nil {
 		return refusal{nodes.RefusedAddress, err.Error()}
 	}
-	f.addrs.Addr(ref) // numbers it
+	at := f.addrs.Addr(ref) // numbers it
 	f.registry.Enter(name, h.Incarnation, h.Address, now)
 	f.byName[name] = wire.MemberFrontend{Name: name, Address: h.Address, Incarnation: h.Incarnation, Scheduler: h.SchedulerAddress}
 	f.changed()
 	f.log.Info("frontend registered", "frontend", name, "address", h.Address, "version", h.Version)
+	f.newOwner(at)
 	return refusal{}
 }
 

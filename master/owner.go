@@ -54,11 +54,16 @@ func (o *owner) addDaemons(p sched.Policy) {
 		Group: o.cfg.Group, Policy: p, LostAfter: o.cfg.LostAfter, Addrs: o.addrs, Core: o.core, Links: o.links, Jobs: o.payloads,
 		Changed: o.publication.changed, Now: o.core.clock.Now, Log: o.log,
 	})
-	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.core.clock.Now, o.log)
+	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.ownerUp, o.core.clock.Now, o.log)
 	o.core.view = o.nodes.View()
 	if o.core.core != nil {
 		o.core.view = o.core.core
 	}
+}
+
+// ownerUp has the core tell a new process of a frontend what the group holds of it.
+func (o *owner) ownerUp(frontend sched.Addr) {
+	o.core.StepShell(&sched.Message{Kind: sched.OwnerUp, Owner: frontend})
 }
 
 // deliver steps the items of a batch. A batch of a peer that is not registered is dropped:

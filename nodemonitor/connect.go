@@ -57,7 +57,7 @@ const membershipWait = 10 * time.Second
 func (n *NodeMonitor) newFollower(master wire.MembershipSource) *membership.Follower {
 	return membership.NewFollower(membership.FollowerOptions{
 		Source: master, Wait: membershipWait, Margin: n.cfg.patience(), Retry: connections.PauseAfter,
-		Apply: func(_ context.Context, m *wire.Membership) bool { return n.call(func() { n.owner.members.Apply(m) }) },
+		Apply: func(_ context.Context, m *wire.Membership) bool { return n.call(func() { n.owner.applyMembership(m) }) },
 		Failed: func(err error, failures int) {
 			if failures == 1 {
 				n.log.Warn("the master does not answer with its membership; the last one holds", "error", err)
@@ -109,6 +109,12 @@ func (n *NodeMonitor) connectNotices() (err error) {
 	n.owner.results.UseNotices(n.notices)
 	n.metrics.watchNotices(n.notices.conn.Stats, n.notices.conn.Connected)
 	if err := n.notices.onWaiting(table.OthersWait); err != nil {
+		return err
+	}
+	if err := n.notices.onAnnounced(func(b *wire.Batch) {
+		// An announcement without room is dropped: the frontend is found in other ways.
+		_ = n.deliveries.enter(event{kind: announced, batch: b})
+	}); err != nil {
 		return err
 	}
 	return n.notices.onAcknowledged(func(b *wire.Batch) {

@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
+	"github.com/pigeon-sched/pigeon/nodemonitor/inventory"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 )
@@ -20,6 +21,7 @@ type metrics struct {
 	*telemetry.Metrics
 	slots      *slots.Metrics
 	results    *results.Metrics
+	inventory  *inventory.Metrics
 	superseded prometheus.Counter
 	unknown    *daemon.KindRefusals
 	refused    prometheus.Counter
@@ -30,6 +32,7 @@ func newMetrics() *metrics {
 	unpublished := m.Counter("notices_unpublished_total", "Idle notices and reports that NATS did not take; they were sent by Thrift.")
 	return &metrics{
 		Metrics: m, slots: slots.NewMetrics(m, unpublished), results: results.NewMetrics(m, unpublished),
+		inventory:  inventory.NewMetrics(m),
 		superseded: m.Counter("batches_superseded_total", "Batches of processes that others have superseded under their name; they were answered and ignored."),
 		unknown:    daemon.NewKindRefusals(m),
 		refused:    m.Counter("hellos_refused_total", "Hellos of this node that its master refused; the reason is in its log and on /status."),

@@ -74,6 +74,20 @@ func (n *notices) onAcknowledged(handle func(*wire.Batch)) error {
 	})
 }
 
+// onAnnounced calls handle with a frontend that has started: its name, process and address.
+func (n *notices) onAnnounced(handle func(*wire.Batch)) error {
+	return n.conn.Subscribe(notice.AnnouncementSubject(n.cfg.Cluster), func(data []byte) {
+		b, err := n.codec.Decode(data)
+		if err != nil {
+			n.log.Debug("the announcement of a frontend could not be read; the frontend is found in other ways, later", "error", err)
+			return
+		}
+		if b.Sender.Role == sched.Distributor && b.Incarnation != 0 {
+			handle(b)
+		}
+	})
+}
+
 // onWaiting calls handle with the application and class of tasks that wait at the
 // master.
 func (n *notices) onWaiting(handle func(app string, c sched.Class)) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
+	"github.com/pigeon-sched/pigeon/nodemonitor/inventory"
 	"github.com/pigeon-sched/pigeon/nodemonitor/members"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
@@ -20,7 +21,7 @@ import (
 type event struct {
 	kind  eventKind
 	end   slots.End   // ended
-	batch *wire.Batch // delivered, acknowledged
+	batch *wire.Batch // delivered, acknowledged, announced
 	at    time.Time   // delivered: when it arrived
 	do    func()      // called: anything rare
 }
@@ -32,19 +33,22 @@ const (
 	delivered              // messages of other daemons
 	ended                  // an attempt's end
 	acknowledged           // results that a frontend has journaled
+	announced              // a frontend has started
 )
 
 // owner is the state of the owner goroutine; others read only full.
 type owner struct {
-	policy  sched.Policy
-	clock   runloop.Clock
-	now     sched.Time // of the batch that is being handled
-	addrs   *addrmap.Map
-	post    func(event)
-	workers *slots.Workers
-	results *results.Reporter
-	members *members.Members // of the cluster; nil where workers send to their master alone
-	full    atomic.Bool      // no room for more work; read when batches come in
+	policy         sched.Policy
+	clock          runloop.Clock
+	now            sched.Time // of the batch that is being handled
+	addrs          *addrmap.Map
+	post           func(event)
+	workers        *slots.Workers
+	results        *results.Reporter
+	inventories    *inventory.Inventories
+	members        *members.Members // of the cluster; nil where workers send to their master alone
+	registeredWith int64            // the process of the master that accepted this node last
+	full           atomic.Bool      // no room for more work; read when batches come in
 }
 
 // firstNumbers masks the part of a node's incarnation from which its results are numbered.
@@ -81,6 +85,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		Envelope: n.self.envelope, Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.results,
 		UnknownJob:  func(frontend sched.Addr, job sched.JobID, called time.Time) { o.workers.KillJob(frontend, job, called) },
 		FirstNumber: n.self.incarnation & firstNumbers,
+		Answered:    o.frontendAnswered,
 	})
 	o.workers = slots.New(slots.Config{
 		Node: n.self.ref, Seed: n.cfg.Seed, Policy: p, Params: params, Master: n.masterAddr(), MasterRef: n.self.master, Heartbeat: heartbeat,
@@ -89,6 +94,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
 		Changed: func() { n.registration.SendSnapshot() }, Recorder: recorder, Tracing: tracing, Log: n.log, Metrics: n.metrics.slots,
 	})
+	o.inventories = n.newInventories()
 	n.metrics.WatchMessages(o.workers.Messages)
 	for range n.cfg.Slots / p.SlotsPerWorker() {
 		o.workers.Add()
@@ -107,6 +113,7 @@ func (n *NodeMonitor) openReports() {
 	ctx, n.endReports = context.WithCancel(context.Background())
 	n.frontends = connections.New("frontend")
 	n.reports = results.NewCalls(ctx, n.codec, n.cfg.patience(), n.frontends)
+	n.inventoryCalls = inventory.NewCalls(ctx, n.codec, n.cfg.patience(), n.frontends)
 	n.life.OnClose(func() error { n.closeReports(); n.frontends.Close(); return nil })
 }
 
@@ -114,6 +121,7 @@ func (n *NodeMonitor) openReports() {
 func (n *NodeMonitor) closeReports() {
 	n.endReports()
 	n.reports.Wait()
+	n.inventoryCalls.Wait()
 }
 
 func (n *NodeMonitor) masterAddr() sched.Addr {
@@ -135,14 +143,17 @@ func (o *owner) handle(batch []event) {
 			o.workers.Deliver(e.batch, e.at)
 		case ended:
 			o.workers.Ended(&e.end)
+		case announced:
+			o.frontendSeen(e.batch.Sender, e.batch.Address, e.batch.Incarnation)
 		case acknowledged:
 			if from, known := o.addrs.Find(e.batch.Sender); known { // else nothing is owed to it
 				o.results.Acknowledge(from, e.batch.Acknowledged, e.batch.ResultNumbers)
-				o.results.Reached(from, e.batch.Address)
 			}
+			o.frontendSeen(e.batch.Sender, e.batch.Address, e.batch.Incarnation)
 		}
 	}
 	o.workers.Flush(o.results.Flush)
+	o.inventories.Flush()
 	o.full.Store(o.workers.IsFull())
 }
 

@@ -26,7 +26,13 @@ func (s registrationSource) Hello(fresh bool) (h *wire.Hello, ok bool) {
 
 // Accepted implements registration.Source.
 func (s registrationSource) Accepted(r *wire.HelloReply) (err error, ok bool) {
-	ok = s.n.call(func() { err = s.n.owner.workers.Registered(r.Epoch, r.Incarnation, r.Numbers) })
+	ok = s.n.call(func() {
+		o := s.n.owner
+		if err = o.workers.Registered(r.Epoch, r.Incarnation, r.Numbers); err == nil && o.registeredWith != r.Incarnation {
+			o.registeredWith = r.Incarnation
+			o.inventories.AllDue()
+		}
+	})
 	return err, ok
 }
 

@@ -87,6 +87,7 @@ func (n *NodeMonitor) stopWorkers() {
 	}
 	n.call(func() {
 		o.results.Mute()
+		o.inventories.Mute()
 		if kept, _ := o.results.Kept(); kept > 0 {
 			n.log.Warn("results were not acknowledged; their tasks are tried again", "results", kept)
 		}

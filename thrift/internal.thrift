@@ -410,12 +410,51 @@ struct TPiece {
   2: i64 size
 }
 
+// What a slot of a node holds of one frontend: attempts that run, are suspended or wait
+// there, and attempts whose results are kept.
+struct TSlotInventory {
+  1: i32 slot
+  2: list<TAttempt> attempts
+}
+
+/*
+ * What a node holds of one frontend, or a part of it: at most 1,000 attempts.
+ * count and hash are of the whole inventory, and equal ones have the same attempts.
+ * more: further parts follow. digest: no attempts are listed, because nothing has changed
+ * since the frontend answered the whole inventory.
+ */
+struct TInventory {
+  1: string node
+  2: i64 incarnation
+  3: string address
+  // The one that is meant: another may serve at its address by now.
+  4: string frontend
+  5: i32 count
+  6: i64 hash
+  7: optional list<TSlotInventory> slots
+  8: optional bool more = false
+  9: optional bool digest = false
+}
+
+// Who answers, and which of the listed attempts it does not want: they are to be stopped,
+// and their results forgotten. sendAll: the digest is not that of what this process
+// answered last.
+struct TInventoryReply {
+  1: string frontend
+  2: i64 incarnation
+  3: list<TAttempt> unwanted
+  4: bool sendAll
+}
+
 service PeerService {
   TBatchReply deliver(1: TBatch batch) throws (1: published.TPigeonException e)
   THelloReply hello(1: THello hello) throws (1: published.TPigeonException e)
   TSnapshotReply snapshot(1: TSnapshot snapshot) throws (1: published.TPigeonException e)
   // Node to frontend: ended attempts, repeated until acknowledged.
   TReportsReply reports(1: TBatch batch) throws (1: published.TPigeonException e)
+  // Node to frontend: what the node holds of it; every 5 seconds while it holds anything,
+  // and whenever one of the two may have missed something of the other.
+  TInventoryReply inventory(1: TInventory inventory) throws (1: published.TPigeonException e)
   // To a master: answers when its membership differs from the one named, or after
   // waitMillis with the same.
   TRoll roll(1: i64 incarnation, 2: i64 version, 3: i32 waitMillis) throws (1: published.TPigeonException e)

@@ -49,6 +49,23 @@ func (d *Dispatcher) deliverPeer(b *wire.Batch) {
 	}
 }
 
+// Superseded reports whether another process of a node is on the membership.
+func (d *Dispatcher) Superseded(node string, incarnation int64) bool {
+	return d.opts.Policy.SingleMaster() && d.peers.sessions.Status(nodeRef(node), incarnation) == protocol.Superseded
+}
+
+// StepHeld steps what a slot of a node holds. Where workers have numbers, a slot without one
+// was removed, and what it held is at no worker.
+func (d *Dispatcher) StepHeld(node string, slot int32, held []sched.AttemptID) {
+	m := &sched.Message{Kind: sched.Held, Kept: held}
+	ref := wire.Ref{Role: sched.Worker, Name: node, Slot: slot}
+	if at, numbered := d.opts.Addrs.Find(ref); numbered && d.opts.Policy.SingleMaster() {
+		d.stepFrom(at, m)
+		return
+	}
+	d.Step(m)
+}
+
 // sends reports whether a core of the role sends messages of the kind to a distributor
 // directly.
 func sends(r sched.Role, k sched.Kind) bool {

@@ -85,6 +85,13 @@ func (t *Table) Known(id sched.JobID) *Job {
 	return t.jobs[id]
 }
 
+// Wants reports whether an attempt may still count: its task has no result yet, and its
+// number is not that of an earlier job of the same id.
+func (t *Table) Wants(id sched.AttemptID) bool {
+	j := t.jobs[id.Job]
+	return j != nil && j.final == nil && id.Task >= 0 && int(id.Task) < len(j.reports) && !j.reports[id.Task].ended && id.Attempt >= j.firstAttempt()
+}
+
 // Remove removes a job of an application's level.
 func (t *Table) Remove(id sched.JobID) {
 	if j := t.jobs[id]; j != nil {

@@ -22,6 +22,12 @@ func ReportSubject(cluster, frontend string) string {
 	return "pigeon." + token(cluster) + ".frontend." + token(frontend) + ".report"
 }
 
+// AnnouncementSubject is where a frontend that starts publishes to all nodes of a cluster
+// which process it is and where it serves them.
+func AnnouncementSubject(cluster string) string {
+	return "pigeon." + token(cluster) + ".announcement"
+}
+
 // AckSubject is where frontends acknowledge to a node the reports that they have journaled.
 func AckSubject(cluster, node string) string {
 	return "pigeon." + token(cluster) + ".node." + token(node) + ".ack"

@@ -18,6 +18,8 @@ type Recorder struct {
 	w   *bufio.Writer
 	enc *json.Encoder
 	err error
+
+	first int32 // Recorded.First
 }
 
 // Recorded is one line of a recording.
@@ -27,6 +29,7 @@ type Recorded struct {
 	From    sched.Addr    `json:"from"`
 	Message sched.Message `json:"message"`
 	Actions []string      `json:"actions"`
+	First   int32         `json:"first_attempt,omitempty"` // of the distributor's life, 0 in the first one
 }
 
 // NewRecorder returns a recorder that writes to w.
@@ -35,11 +38,19 @@ func NewRecorder(w io.Writer) *Recorder {
 	return &Recorder{w: b, enc: json.NewEncoder(b)}
 }
 
+// Life records from now on, with each input, the first number that the distributor gives to
+// attempts in its life. It does nothing on a nil recorder.
+func (r *Recorder) Life(first int32) {
+	if r != nil && first > 1 {
+		r.first = first
+	}
+}
+
 func (r *Recorder) step(self sched.Addr, now sched.Time, from sched.Addr, m *sched.Message, list []sched.Action) {
 	if r.err != nil {
 		return
 	}
-	line := Recorded{Self: self, Now: now, From: from, Message: *m, Actions: make([]string, len(list))}
+	line := Recorded{Self: self, Now: now, From: from, Message: *m, Actions: make([]string, len(list)), First: r.first}
 	for i := range list {
 		line.Actions[i] = sched.DescribeAction(&list[i])
 	}
@@ -71,6 +82,12 @@ func (r *Recorder) Close() error {
 // Verify steps the inputs of a recording into fresh cores and compares their actions
 // with the recorded ones, line by line. fresh returns the fresh core of an address.
 func Verify(recording io.Reader, fresh func(sched.Addr) sched.Core) (steps int, err error) {
+	return VerifyLife(recording, func(self sched.Addr, _ int32) sched.Core { return fresh(self) })
+}
+
+// VerifyLife is Verify of distributors, which may be in a later life than the first: first
+// is [sched.DistributorConfig.FirstAttempt].
+func VerifyLife(recording io.Reader, fresh func(self sched.Addr, first int32) sched.Core) (steps int, err error) {
 	cores := map[sched.Addr]sched.Core{}
 	dec := json.NewDecoder(bufio.NewReaderSize(recording, 1<<16))
 	var out sched.Actions
@@ -84,7 +101,7 @@ func Verify(recording io.Reader, fresh func(sched.Addr) sched.Core) (steps int, 
 		steps++
 		core := cores[line.Self]
 		if core == nil {
-			core = fresh(line.Self)
+			core = fresh(line.Self, line.First)
 			cores[line.Self] = core
 		}
 		out.Reset()

@@ -102,6 +102,9 @@ func (r *Reporter) answered(f *frontend, c *call, reply wire.ReportsReply, err e
 		}
 		return
 	}
+	if r.cfg.Answered != nil {
+		r.cfg.Answered(f.addr, reply.Incarnation, f.failures > 0)
+	}
 	f.failures, f.notBefore = 0, 0
 	r.acknowledge(f, reply.Acknowledged, func(i int) int64 { return c.sent[reply.Acknowledged[i]] })
 	if reply.Sender != "" { // a frontend of an earlier version may be another one

@@ -40,8 +40,11 @@ type Config struct {
 	// FirstNumber is one less than the number of the first result. No other process of
 	// this node numbers a result alike.
 	FirstNumber int64
-	Log         *slog.Logger
-	Metrics     *Metrics
+	// Answered is called with each answer to a call, and whether it is the first after calls
+	// without an answer. nil is not called.
+	Answered func(frontend sched.Addr, incarnation int64, recovered bool)
+	Log      *slog.Logger
+	Metrics  *Metrics
 }
 
 // Reporter keeps results and reports them. It belongs to one goroutine. Make one with

@@ -340,6 +340,58 @@ func holdingsFrom(t *peer.THoldings) (v Holdings) {
 	}
 }
 
+func inventoryTo(v Inventory) *peer.TInventory {
+	return &peer.TInventory{
+		Node:        v.Node,
+		Incarnation: v.Incarnation,
+		Address:     v.Address,
+		Frontend:    v.Frontend,
+		Count:       n32(v.Count),
+		Hash:        v.Hash,
+		Slots:       mapped(v.Slots, slotInventoryTo),
+		More:        v.More,
+		Digest:      v.Digest,
+	}
+}
+
+func inventoryFrom(t *peer.TInventory) (v Inventory) {
+	if t == nil {
+		return v
+	}
+	return Inventory{
+		Node:        t.Node,
+		Incarnation: t.Incarnation,
+		Address:     t.Address,
+		Frontend:    t.Frontend,
+		Count:       int(t.Count),
+		Hash:        t.Hash,
+		Slots:       mapped(t.Slots, slotInventoryFrom),
+		More:        t.More,
+		Digest:      t.Digest,
+	}
+}
+
+func inventoryReplyTo(v InventoryReply) *peer.TInventoryReply {
+	return &peer.TInventoryReply{
+		Frontend:    v.Frontend,
+		Incarnation: v.Incarnation,
+		Unwanted:    mapped(v.Unwanted, attemptTo),
+		SendAll:     v.SendAll,
+	}
+}
+
+func inventoryReplyFrom(t *peer.TInventoryReply) (v InventoryReply) {
+	if t == nil {
+		return v
+	}
+	return InventoryReply{
+		Frontend:    t.Frontend,
+		Incarnation: t.Incarnation,
+		Unwanted:    mapped(t.Unwanted, attemptFrom),
+		SendAll:     t.SendAll,
+	}
+}
+
 func jobIDTo(v sched.JobID) *peer.TJobId {
 	return &peer.TJobId{
 		Hi: bits(v.Hi),
@@ -688,6 +740,23 @@ func runtimeFrom(t *application.TRuntime) (v api.Runtime) {
 		MustHold: t.MustHold,
 		Shows:    t.Shows,
 		Setting:  t.Setting,
+	}
+}
+
+func slotInventoryTo(v SlotInventory) *peer.TSlotInventory {
+	return &peer.TSlotInventory{
+		Slot:     v.Slot,
+		Attempts: mapped(v.Attempts, attemptTo),
+	}
+}
+
+func slotInventoryFrom(t *peer.TSlotInventory) (v SlotInventory) {
+	if t == nil {
+		return v
+	}
+	return SlotInventory{
+		Slot:     t.Slot,
+		Attempts: mapped(t.Attempts, attemptFrom),
 	}
 }
 

@@ -75,6 +75,7 @@ type AttemptLogRequest struct {
 type PeerPorts struct {
 	Batches    BatchReceiver
 	Reports    ReportReceiver
+	Inventory  InventoryReceiver
 	Registrar  Registrar
 	Group      GroupViewer
 	Membership MembershipSource

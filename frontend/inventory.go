@@ -1,0 +1,104 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/frontend/dispatch"
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// maxDigests bounds the nodes whose inventories are remembered.
+const maxDigests = 4096
+
+// inventories answers what nodes hold of this frontend. It belongs to the owner goroutine.
+type inventories struct {
+	jobs     *jobs.Table
+	dispatch *dispatch.Dispatcher
+	digests  map[string]digest // by node: of the inventories of several parts
+	ends     uint64            // of tasks and jobs: what is wanted changes with them alone
+}
+
+// digest identifies an inventory that was answered.
+type digest struct {
+	incarnation int64 // of the node's process
+	count       int
+	hash        int64
+	ends        uint64 // when its first part was answered
+	whole       bool   // all its parts were
+}
+
+// answer steps a part of an inventory into the core, and answers it.
+func (s *inventories) answer(v *wire.Inventory) (r wire.InventoryReply) {
+	if s.dispatch.Superseded(v.Node, v.Incarnation) {
+		return r // what that process held is void
+	}
+	d := digest{incarnation: v.Incarnation, count: v.Count, hash: v.Hash, ends: s.ends, whole: !v.More}
+	before := s.digests[v.Node]
+	if v.Digest {
+		d.whole = true
+		r.SendAll = before != d
+		return r
+	}
+	for i := range v.Slots {
+		slot := &v.Slots[i]
+		s.dispatch.StepHeld(v.Node, slot.Slot, slot.Attempts)
+		for _, id := range slot.Attempts {
+			if !s.jobs.Wants(id) {
+				r.Unwanted = append(r.Unwanted, id)
+			}
+		}
+	}
+	if before.incarnation == d.incarnation && before.count == d.count && before.hash == d.hash && !before.whole {
+		d.ends = before.ends // of its first part
+	}
+	s.remember(v.Node, d)
+	return r
+}
+
+// remember records the digest of an inventory that is too large to be listed each time.
+func (s *inventories) remember(node string, d digest) {
+	if d.count <= wire.MaxInventory {
+		delete(s.digests, node)
+		return
+	}
+	if len(s.digests) >= maxDigests {
+		clear(s.digests) // their nodes list all once more
+	}
+	s.digests[node] = d
+}
+
+// Inventory answers which of the attempts that a node holds are not wanted. The answer waits
+// until the results that it is based on are on the disk: the node forgets its own.
+func (f *Frontend) Inventory(ctx context.Context, v *wire.Inventory) (wire.InventoryReply, error) {
+	tried := "answering what node " + v.Node + " holds"
+	if v.Frontend != f.cfg.ID {
+		return wire.InventoryReply{}, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is about frontend %q, and this is frontend %q", v.Frontend, f.cfg.ID), Subject: fmt.Sprintf("inventory of node %q", v.Node),
+			Tried: tried + "; nothing was changed", Next: "nothing, if the frontend moved to another address: the node learns of it"}
+	}
+	if err := f.owner.dispatch.Unknown(&wire.Batch{Sender: wire.Ref{Role: sched.Worker, Name: v.Node}, Incarnation: v.Incarnation}); err != nil {
+		return wire.InventoryReply{}, err
+	}
+	type answer struct {
+		reply wire.InventoryReply
+		err   error
+	}
+	done := make(chan answer, 1)
+	if err := f.post(func() {
+		reply := f.owner.inventories.answer(v)
+		reply.Frontend, reply.Incarnation = f.cfg.ID, f.process.Incarnation
+		f.metrics.inventories.Inc()
+		f.metrics.unwanted.Add(float64(len(reply.Unwanted)))
+		e := f.owner.outbox.Effects()
+		e.replies = append(e.replies, func(err error) { done <- answer{reply, err} })
+	}); err != nil {
+		return wire.InventoryReply{}, f.mailbox.Refusal(err, tried)
+	}
+	a, err := daemon.Await(ctx, f.mailbox, tried, done)
+	return a.reply, errors.Join(err, a.err)
+}

@@ -1,0 +1,70 @@
+package nodemonitor
+
+import (
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/inventory"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// newInventories makes what lists to each frontend what this node holds of it.
+func (n *NodeMonitor) newInventories() *inventory.Inventories {
+	o := n.owner
+	return inventory.New(inventory.Config{
+		Envelope: func(frontend string) wire.Inventory {
+			return wire.Inventory{Node: n.cfg.ID, Incarnation: n.self.incarnation, Address: n.self.address, Frontend: frontend}
+		},
+		Held: o.held, Frontend: o.results.Reachable, Calls: n.inventoryCalls, Unwanted: o.unwanted, Restarted: o.results.Renew,
+		Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.inventory,
+	}, o.clock.Now(), uint64(n.self.incarnation)) //nolint:gosec // positive
+}
+
+// held calls visit for every attempt that is at a worker, and for every attempt whose
+// result is kept.
+func (o *owner) held(visit func(*inventory.Attempt)) {
+	o.workers.EachAttempt(func(id sched.AttemptID, owner sched.Addr, address string, slot int32) {
+		visit(&inventory.Attempt{ID: id, Owner: owner, Address: address, Slot: slot})
+	})
+	o.results.EachKeptOf(func(owner sched.Addr, r *results.Result) {
+		visit(&inventory.Attempt{ID: r.ID, Owner: owner, Slot: r.Slot})
+	})
+}
+
+// unwanted stops attempts that their frontend does not want, and forgets their results.
+func (o *owner) unwanted(frontend sched.Addr, attempts []sched.AttemptID) (stopped, forgotten int) {
+	return o.workers.StopUnwanted(frontend, attempts), o.results.Forget(frontend, attempts)
+}
+
+// frontendSeen is called when a frontend is heard of, with the process that it is and where
+// that serves other daemons. A frontend that nothing here names is ignored.
+func (o *owner) frontendSeen(ref wire.Ref, address string, incarnation int64) {
+	at, known := o.addrs.Find(ref)
+	if !known || ref.Role != sched.Distributor {
+		return
+	}
+	if o.inventories.Superseded(at, incarnation) {
+		return // what it sent comes late
+	}
+	o.results.Reached(at, address)
+	if o.inventories.Seen(at, incarnation) {
+		o.results.Renew(at)
+	}
+}
+
+// frontendAnswered is called with each answer to a report of results.
+func (o *owner) frontendAnswered(frontend sched.Addr, incarnation int64, recovered bool) {
+	if o.inventories.Seen(frontend, incarnation) {
+		o.results.Renew(frontend)
+	} else if recovered {
+		o.inventories.Due(frontend)
+	}
+}
+
+// applyMembership applies a membership, which also names the processes of the frontends.
+func (o *owner) applyMembership(m *wire.Membership) {
+	o.members.Apply(m)
+	for i := range m.Frontends {
+		f := &m.Frontends[i]
+		o.frontendSeen(wire.Ref{Role: sched.Distributor, Name: f.Name}, f.Address, f.Incarnation)
+	}
+}

@@ -1,0 +1,52 @@
+package results
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// Reachable returns the name of a frontend and the address at which it was reached last,
+// "" for none.
+func (r *Reporter) Reachable(a sched.Addr) (name, address string) {
+	if f := r.frontend(a); f != nil {
+		name, address = f.ref.Name, f.address
+	}
+	return name, address
+}
+
+// Renew sends all kept results of a frontend once more, and at once: another process of it
+// has begun, which may have missed them.
+func (r *Reporter) Renew(a sched.Addr) {
+	f := r.frontend(a)
+	if f == nil {
+		return
+	}
+	f.failures, f.notBefore = 0, 0
+	for f.sent.n > 0 {
+		r.store.move(f.sent.first, &f.fresh)
+	}
+	if f.fresh.n > 0 {
+		r.markDirty(f)
+	}
+}
+
+// Forget drops results that their frontend does not want, and returns how many there were.
+func (r *Reporter) Forget(frontend sched.Addr, ids []sched.AttemptID) (forgotten int) {
+	for _, id := range ids {
+		if place, kept := r.store.index[id]; kept && r.store.table[place].owner.addr == frontend && r.store.drop(id) {
+			forgotten++
+		}
+	}
+	r.cfg.Metrics.dropped.Add(float64(forgotten))
+	return forgotten
+}
+
+// EachKeptOf calls visit for every kept result, with its frontend.
+func (r *Reporter) EachKeptOf(visit func(owner sched.Addr, result *Result)) {
+	for _, f := range r.frontends {
+		for _, l := range [...]*list{&f.fresh, &f.sent} {
+			for place, n := l.first, l.n; n > 0; n-- {
+				e := &r.store.table[place]
+				visit(f.addr, &e.Result)
+				place = e.next
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package slots
+
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// EachAttempt calls visit for every attempt at a worker, with its owner and the address
+// at which its launch said that the owner is reached.
+func (s *Workers) EachAttempt(visit func(id sched.AttemptID, owner sched.Addr, address string, slot int32)) {
+	for _, w := range s.workers.all {
+		if w == nil {
+			continue
+		}
+		for _, a := range w.attempts.list {
+			visit(a.id, a.owner, a.OwnerAddress, w.number)
+		}
+	}
+}
+
+// StopUnwanted kills the attempts that their frontend does not want, and returns how many
+// there were. One that is being killed is left alone.
+func (s *Workers) StopUnwanted(frontend sched.Addr, ids []sched.AttemptID) (stopped int) {
+	unwanted := make(map[sched.AttemptID]bool, len(ids))
+	for _, id := range ids {
+		unwanted[id] = true
+	}
+	for _, w := range s.workers.live() {
+		for _, a := range slices.Clone(w.attempts.list) {
+			if unwanted[a.id] && a.owner == frontend && !a.killed && w.attempts.find(a.id) == a {
+				s.cfg.Log.Warn("killing an attempt that its frontend does not want", "attempt", a.id, "frontend", nameOf(s.cfg.Names, frontend).Name)
+				s.killUnknown(w, a)
+				stopped++
+			}
+		}
+	}
+	return stopped
+}
