@@ -35,6 +35,7 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 	case there && status != 0:
 		t.Fatalf("status %d\n%s", status, &out)
 	case there:
+		t.Logf("%s", &out)
 		return
 	case err != nil:
 		t.Logf("without faults of the network: %v", err)

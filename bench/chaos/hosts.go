@@ -12,6 +12,7 @@ import (
 type hosts struct {
 	network *network.Network
 	all     []victim
+	beside  string // program of every second daemon of a role, "" for the same
 }
 
 func newHosts(masters int) (*hosts, error) {
@@ -20,7 +21,7 @@ func newHosts(masters int) (*hosts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hosts{n, all}, nil
+	return &hosts{network: n, all: all}, nil
 }
 
 func (h *hosts) of(v victim) int { return 1 + slices.Index(h.all, v) }
@@ -30,6 +31,9 @@ func (h *hosts) Host(r cluster.Role, i int) string { return h.network.Address(h.
 
 // Command returns the command that runs another one there.
 func (h *hosts) Command(r cluster.Role, i int, argv []string) []string {
+	if h.beside != "" && i%2 == 1 {
+		argv = append([]string{h.beside}, argv[1:]...)
+	}
 	return h.network.Command(h.of(victim{r, i}), argv)
 }
 

@@ -21,6 +21,7 @@ type Options struct {
 	Faults   int           // no more than so many; 0: no limit
 	Jobs     float64       // a second
 	Binary   string        // the program of the daemons; "": this one
+	Beside   string        // the program of every second daemon of a role, where they have hosts of their own; "": the same
 	Dir      string        // keeps logs, journals and histories
 	Progress func(string)
 }

@@ -127,5 +127,8 @@ func (o *Options) command(kinds []string) string {
 	if o.Binary != "" {
 		text += " --binary " + o.Binary
 	}
+	if o.Beside != "" {
+		text += " --beside " + o.Beside
+	}
 	return text + " --kinds " + strings.Join(kinds, ",") // a later version may have more kinds
 }

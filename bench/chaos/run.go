@@ -50,6 +50,9 @@ func Run(ctx context.Context, o Options) (_ *Result, err error) {
 	if !network.Entered() {
 		left := slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return !NeedsNetwork(k) })
 		o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), NeedsNetwork)
+		if o.Beside != "" {
+			return nil, errors.New("daemons of two programs need network namespaces, which this program may not make here; nothing was started")
+		}
 		if len(left) > 0 {
 			r.LeftOut = append(r.LeftOut, strings.Join(left, ", ")+": this program may not make network namespaces here")
 		}
@@ -127,6 +130,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 		if w.hosts, err = newHosts(w.masters); err != nil {
 			return nil, err
 		}
+		w.hosts.beside = o.Beside
 		spec.Network = w.hosts
 		if w.disk, err = newDisk(filepath.Join(spec.Dir, "small-disk")); err != nil {
 			return nil, err

@@ -62,6 +62,7 @@ and histories is kept then.`,
 	fs.IntVar(&f.Faults, "faults", 0, "inject only the first so many faults of the programme; 0: all")
 	fs.Float64Var(&f.Jobs, "jobs", 2.2, "submitted a second")
 	fs.StringVar(&f.Binary, "binary", "", "program of the daemons (default: this one)")
+	fs.StringVar(&f.Beside, "beside", "", "program of every second daemon of each role, such as another version's (default: none)")
 	fs.StringVar(&f.Dir, "data", "", "folder that is kept (default: a temporary one, removed at the end unless something was found)")
 	report := fs.StringSlice("report", nil, "instead of a run, print the page of results: files with what -o json printed")
 	bugs := fs.String("bugs", "", "with --report: Markdown that ends the page")
@@ -79,18 +80,21 @@ and histories is kept then.`,
 }
 
 func (f *chaosFlags) run(cmd *cobra.Command, output outputFormat) error {
-	if f.Binary != "" {
-		path, err := filepath.Abs(f.Binary)
+	for flag, program := range map[string]*string{"--binary": &f.Binary, "--beside": &f.Beside} {
+		if *program == "" {
+			continue
+		}
+		path, err := filepath.Abs(*program)
 		if err == nil {
 			_, err = os.Stat(path)
 		}
 		if err != nil {
-			return wrongUse(fmt.Errorf("--binary: %w; nothing was started", err))
+			return wrongUse(fmt.Errorf("%s: %w; nothing was started", flag, err))
 		}
-		f.Binary = path
+		*program = path
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	if len(f.Kinds) == 0 || slices.ContainsFunc(f.Kinds, chaos.NeedsNetwork) {
+	if len(f.Kinds) == 0 || f.Beside != "" || slices.ContainsFunc(f.Kinds, chaos.NeedsNetwork) {
 		status, there, err := network.Enter(ctx, os.Args[1:], cmd.OutOrStdout(), log)
 		switch {
 		case there && status != 0:

@@ -57,7 +57,7 @@ func Enter(ctx context.Context, args []string, out, log io.Writer) (status int, 
 		return max(1, exit.ExitCode()), true, nil
 	}
 	if err != nil {
-		return 1, true, nil //nolint:nilerr // it was ended early, and has said so
+		return 1, true, nil // it was ended early, and has said so
 	}
 	return 0, true, nil
 }
