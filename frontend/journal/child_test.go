@@ -23,8 +23,8 @@ import (
 // onFS returns the options of a journal whose store lies on the file system and
 // begins a table after a few records.
 func onFS(fs vfs.FS) Options {
-	return Options{openStore: func(dir string, lock *store.DirLock, o store.Options) (backing, error) {
-		o.FS, o.MemtableBytes = fs, 64<<10
+	return Options{FS: fs, openStore: func(dir string, lock *store.DirLock, o store.Options) (backing, error) {
+		o.MemtableBytes = 64 << 10
 		return openDisk(dir, lock, o)
 	}}
 }
@@ -38,6 +38,8 @@ func child(mode, dir string) error {
 		return childHold(dir)
 	case "open full":
 		return childOpenFull(dir)
+	case "faults":
+		return childFaults(dir)
 	default:
 		return childFull(dir, strings.TrimPrefix(mode, "full "))
 	}

@@ -389,14 +389,14 @@ func TestFailedOpeningKeepsTheWitness(t *testing.T) {
 	j, _, _ := open(t, dir, Options{})
 	must(t, appendWait(j, accept("a", 1)))
 	must(t, j.Close())
-	before, err := readWitness(dir)
+	before, err := readWitness(store.HostFS(), dir)
 	must(t, err)
 	fails := func(dir string, lock *store.DirLock, o store.Options) (backing, error) {
 		s, err := openDisk(dir, lock, o)
 		return failingStore{s}, err
 	}
 	_ = refusal(dir, Options{openStore: fails})
-	after, err := readWitness(dir)
+	after, err := readWitness(store.HostFS(), dir)
 	must(t, err)
 	if after.acknowledged != before.acknowledged || after.begun != before.begun+1 {
 		t.Errorf("the witness was %+v and is %+v", before, after)

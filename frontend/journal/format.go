@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
@@ -31,9 +31,9 @@ type format struct {
 
 // readFormat reads whether the folder holds a journal, and checks that it is one
 // that this program can read and that it belongs to the frontend.
-func readFormat(dir, frontend string) (f format, err error) {
+func readFormat(disk store.FS, dir, frontend string) (f format, err error) {
 	path := filepath.Join(dir, formatFile)
-	data, err := os.ReadFile(path)
+	data, err := store.ReadFile(disk, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return format{frontend: frontend}, nil
 	}
@@ -62,34 +62,17 @@ func readFormat(dir, frontend string) (f format, err error) {
 // writeFormat marks the folder as a journal after the incarnation is in the
 // store, so that a store that is missing, or an older one in its place, is
 // detected at the next opening.
-func writeFormat(dir, frontend string, incarnation uint64) error {
+func writeFormat(disk store.FS, dir, frontend string, incarnation uint64) error {
 	path := filepath.Join(dir, formatFile)
-	err := writeSynced(path+".new", fmt.Sprintf("pigeon journal %d\nfrontend %q incarnation %d\n", formatVersion, frontend, incarnation))
+	err := store.WriteFile(disk, path+".new", fmt.Sprintf("pigeon journal %d\nfrontend %q incarnation %d\n", formatVersion, frontend, incarnation))
 	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = disk.Rename(path+".new", path)
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = store.SyncFolder(disk, dir)
 	}
 	if err != nil {
 		return folderErr(dir, "marking it as a journal", err)
 	}
 	return nil
-}
-
-func writeSynced(path, text string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

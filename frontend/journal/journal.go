@@ -67,17 +67,45 @@ func (j *Journal) Close() error {
 	if err != nil {
 		return err
 	}
-	<-j.commit.stopped
+	select {
+	case <-j.commit.stopped:
+	case <-j.queue.gone: // the committer may be blocked in the store for ever
+	}
 	if err := j.Err(); err != nil || !first {
 		return err
 	}
 	j.reading.Lock()
 	defer j.reading.Unlock()
 	j.storeClosed = true
-	err = j.commit.saveLastAge()
-	err = errors.Join(err, j.store.Close())
+	err = j.guarded(func() error { return errors.Join(j.commit.saveLastAge(), j.store.Close()) })
+	if j.Err() != nil {
+		return err
+	}
 	if err == nil {
 		err = j.commit.witness.acknowledge(j.commit.number, j.opts.Now())
 	}
-	return errors.Join(err, j.commit.witness.close(), j.lock.release())
+	if err = errors.Join(err, j.commit.witness.close(), j.lock.release()); err != nil {
+		return folderErr(j.dir, "closing it; everything acknowledged is read back", err)
+	}
+	return nil
+}
+
+// guarded makes a call of the store that may block for ever or end its goroutine when the
+// store breaks. It returns its error, or why the journal is broken.
+func (j *Journal) guarded(call func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		err := errStoreEnded
+		defer func() { done <- err }()
+		err = call()
+	}()
+	select {
+	case err := <-done:
+		if broken := j.Err(); broken != nil && err != nil {
+			return broken
+		}
+		return err
+	case <-j.queue.gone:
+		return j.Err()
+	}
 }

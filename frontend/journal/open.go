@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,7 +17,7 @@ import (
 func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report, err error) {
 	start := time.Now()
 	o = o.withDefaults()
-	lock, err := lockDir(dir)
+	lock, err := lockDir(o.FS, dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,12 +26,12 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 			err = errors.Join(err, lock.release())
 		}
 	}()
-	mark, err := readFormat(dir, o.Frontend)
+	mark, err := readFormat(o.FS, dir, o.Frontend)
 	if err != nil {
 		return nil, nil, err
 	}
 	j := &Journal{dir: dir, opts: o, lock: lock, queue: newQueue(dir, o.MaxQueued)}
-	r := &recovery{dir: dir, mark: mark, life: o.Life, visit: visit, live: j.queue.live, report: &Report{Apps: make(map[string]string)}}
+	r := &recovery{fs: o.FS, dir: dir, mark: mark, life: o.Life, visit: visit, live: j.queue.live, report: &Report{Apps: make(map[string]string)}}
 	if mark.version > 0 {
 		// The store creates new files when it opens and deletes those that it considers
 		// superfluous, so a journal is read before the store may write.
@@ -50,7 +49,10 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 		err = j.begin(r)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, j.store.Close())
+		if j.Err() == nil { // a broken store may hold the locks that closing it needs
+			err = errors.Join(err, j.guarded(j.store.Close))
+		}
+		return nil, nil, err
 	}
 	r.report.Took = time.Since(start)
 	go j.commit.run()
@@ -58,7 +60,7 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 }
 
 func (j *Journal) openStore(so store.Options) (backing, error) {
-	so.Broken, so.Logger = j.queue.fail, j.opts.Logger
+	so.FS, so.Broken, so.Logger = j.opts.FS, j.queue.fail, j.opts.Logger
 	s, err := j.opts.openStore(j.dir, j.lock.lock, so)
 	if err == nil {
 		return s, nil
@@ -91,7 +93,7 @@ func (j *Journal) begin(r *recovery) error {
 		return &api.Error{Problem: api.Internal, Subject: "journal " + j.dir, What: fmt.Sprintf("it was opened %d times, which is the limit", maxIncarnation),
 			Tried: "opening it once more", Next: "start the frontend with an empty folder when nothing is unfinished"}
 	}
-	w, err := openWitness(j.dir, r.witnessed)
+	w, err := openWitness(j.opts.FS, j.dir, r.witnessed)
 	if err != nil {
 		return err
 	}
@@ -106,8 +108,8 @@ func (j *Journal) begin(r *recovery) error {
 		number: r.newest, witness: w, sweep: sweep{jobs: &j.ended}, byJob: make(map[*liveJob]int),
 	}
 	j.commit.batch.Set(metaKey(incarnation), binary.BigEndian.AppendUint64(nil, rep.Incarnation))
-	if err := j.commit.appendBatch(true); err != nil {
-		return errors.Join(folderErr(j.dir, "starting an incarnation", cmp.Or(j.Err(), err)), w.close())
+	if err := j.guarded(func() error { return j.commit.appendBatch(true) }); err != nil {
+		return errors.Join(folderErr(j.dir, "starting an incarnation", err), w.close())
 	}
-	return writeFormat(j.dir, r.mark.frontend, rep.Incarnation)
+	return writeFormat(j.opts.FS, j.dir, r.mark.frontend, rep.Incarnation)
 }

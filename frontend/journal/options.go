@@ -41,6 +41,9 @@ type Options struct {
 	// Elapsed is the time since the opening, by a monotonic clock; nil is that of Now. It
 	// times the retention.
 	Elapsed func() time.Duration
+	// FS is where all files of the journal are; nil is the disk of this host. Tests give
+	// others, and disks that fail.
+	FS store.FS
 	// Logger gets the store's own lines at debug level; nil drops them.
 	Logger *slog.Logger
 
@@ -63,6 +66,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Life == nil {
 		o.Life = func(uint64) error { return nil }
+	}
+	if o.FS == nil {
+		o.FS = store.HostFS()
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -16,6 +16,7 @@ type queue struct {
 	dir   string
 	limit int           // of bytes, for new jobs; four times as many for other records
 	wake  chan struct{} // capacity 1: something is waiting, or closed is set
+	gone  chan struct{} // closed when the journal is broken
 
 	mu       sync.Mutex
 	live     map[sched.JobID]*liveJob
@@ -37,7 +38,7 @@ type liveJob struct {
 }
 
 func newQueue(dir string, limit int) *queue {
-	return &queue{dir: dir, limit: limit, wake: make(chan struct{}, 1), live: make(map[sched.JobID]*liveJob)}
+	return &queue{dir: dir, limit: limit, wake: make(chan struct{}, 1), gone: make(chan struct{}), live: make(map[sched.JobID]*liveJob)}
 }
 
 // push queues a ticket, or returns why it is refused.
@@ -152,6 +153,7 @@ func (q *queue) fail(err error) {
 		return
 	}
 	q.broken = brokenErr(q.dir, err)
+	close(q.gone)
 	broken := q.broken
 	tickets := slices.Concat(q.inflight, q.waiting)
 	q.inflight, q.waiting, q.bytes = nil, nil, 0

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // recovery checks a journal at its opening and reads it back.
 type recovery struct {
+	fs    store.FS
 	dir   string
 	mark  format
 	life  func(incarnation uint64) error
@@ -64,7 +66,7 @@ func (r *recovery) checkNumbers(s backing) error {
 	}
 	r.newest = last
 	if r.mark.version >= firstNumbered {
-		p, err := readWitness(r.dir)
+		p, err := readWitness(r.fs, r.dir)
 		r.witnessed = p
 		switch {
 		case err != nil:

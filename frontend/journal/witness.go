@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 )
 
 // witnessFile holds the numbers of the newest batches, outside of the store.
@@ -29,16 +31,16 @@ type progress struct {
 // overwritten in place and within one sector of the disk, without waiting for the
 // disk, so recording costs a system call and no fsync.
 type witness struct {
-	file   *os.File
+	file   store.File
 	now    progress
 	synced time.Time
 	line   []byte
 }
 
 // readWitness returns what the witness of a folder holds.
-func readWitness(dir string) (p progress, err error) {
+func readWitness(fs store.FS, dir string) (p progress, err error) {
 	path := filepath.Join(dir, witnessFile)
-	data, err := os.ReadFile(path)
+	data, err := store.ReadFile(fs, path)
 	if errors.Is(err, os.ErrNotExist) {
 		return p, damageErr(dir, path, "the file is missing", nil)
 	}
@@ -74,8 +76,8 @@ func appendPadded(b []byte, n uint64) []byte {
 }
 
 // openWitness opens or makes the witness of a folder, which holds p.
-func openWitness(dir string, p progress) (*witness, error) {
-	f, err := os.OpenFile(filepath.Join(dir, witnessFile), os.O_RDWR|os.O_CREATE, 0o644)
+func openWitness(fs store.FS, dir string, p progress) (*witness, error) {
+	f, err := store.OpenFile(fs, filepath.Join(dir, witnessFile))
 	if err != nil {
 		return nil, folderErr(dir, "opening "+witnessFile, err)
 	}

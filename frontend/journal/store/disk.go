@@ -50,8 +50,8 @@ func Open(dir string, lock *DirLock, o Options) (*Disk, error) {
 	broken := make(chan struct{})
 	var once sync.Once
 	po := pebbleOptions(o, func(err error) {
+		o.Broken(asDamage(err)) // first: who learns that it is broken asks why
 		once.Do(func() { close(broken) })
-		o.Broken(asDamage(err))
 	})
 	po.Lock, po.ErrorIfNotExists, po.ReadOnly = lock.lock, o.MustExist, o.ReadOnly
 	var err error
@@ -189,8 +189,8 @@ type DirLock struct{ lock *pebble.Lock }
 const LockFile = "LOCK"
 
 // Lock locks the folder for this process.
-func Lock(dir string) (*DirLock, error) {
-	lock, err := pebble.LockDirectory(dir, vfs.Default)
+func Lock(fs FS, dir string) (*DirLock, error) {
+	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func options(t *testing.T) Options {
 
 func openDisk(t *testing.T, dir string, o Options) *Disk {
 	t.Helper()
-	lock, err := Lock(dir)
+	lock, err := Lock(HostFS(), dir)
 	must(t, err)
 	t.Cleanup(func() { must(t, lock.Release()) })
 	d, err := Open(dir, lock, o)
@@ -95,7 +95,7 @@ func TestScanIsASnapshot(t *testing.T) {
 
 func TestOpeningWithoutAStore(t *testing.T) {
 	dir := t.TempDir()
-	lock, err := Lock(dir)
+	lock, err := Lock(HostFS(), dir)
 	must(t, err)
 	o := options(t)
 	o.MustExist = true
@@ -103,7 +103,7 @@ func TestOpeningWithoutAStore(t *testing.T) {
 	if _, ok := errors.AsType[*DamageError](err); !ok {
 		t.Fatalf("a store that must exist and does not: %v", err)
 	}
-	if _, err := Lock(dir); err == nil {
+	if _, err := Lock(HostFS(), dir); err == nil {
 		t.Fatal("the folder was locked twice")
 	}
 	must(t, lock.Release())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -28,7 +29,7 @@ func pebbleOptions(o Options, broken func(error)) *pebble.Options {
 		o.MemtableBytes = memtableBytes
 	}
 	po := &pebble.Options{
-		FS:                          noReuse{o.FS},
+		FS:                          storeFS{o.FS, broken},
 		FormatMajorVersion:          pebble.FormatWALSyncChunks, // its log chunks carry what was synced before them
 		MemTableSize:                o.MemtableBytes,
 		MemTableStopWritesThreshold: 4,
@@ -89,18 +90,61 @@ func newFault(format string, args []any) fault {
 func (f fault) Error() string { return f.line }
 func (f fault) Unwrap() error { return f.cause }
 
-// noReuse makes every log a new file. The store would write a new log over an
-// old one, whose remains behind the new end cannot be distinguished from damage.
-type noReuse struct{ vfs.FS }
+// storeFS is the disk as the store sees it.
+type storeFS struct {
+	vfs.FS
+	broken func(error)
+}
 
-func (f noReuse) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+// ReuseForWrite makes every log a new file. The store would write a new log over an old
+// one, whose remains behind the new end cannot be distinguished from damage.
+func (f storeFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := f.Remove(old); err != nil {
 		return nil, err
 	}
 	return f.Create(name, c)
 }
 
-func (f noReuse) Unwrap() vfs.FS { return f.FS }
+// Create makes the names in the folder durable before it makes a marker, the file whose
+// name says which manifest counts. After a power failure the marker could otherwise name a
+// manifest that is not there.
+func (f storeFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(f.PathBase(name), "marker.") {
+		if err := SyncFolder(f, f.PathDir(name)); err != nil {
+			return nil, err
+		}
+	}
+	return f.FS.Create(name, c)
+}
+
+// OpenDir opens a folder that breaks the store when it cannot be synced.
+func (f storeFS) OpenDir(name string) (vfs.File, error) {
+	d, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return storeFolder{d, f.broken}, nil
+}
+
+// Unwrap implements vfs.FS.
+func (f storeFS) Unwrap() vfs.FS { return f.FS }
+
+// storeFolder is a folder of the store.
+type storeFolder struct {
+	vfs.File
+	broken func(error)
+}
+
+// Sync makes the names in the folder durable. The store would end the process in a panic
+// when that fails, because it does not know which names are durable then. Its goroutine
+// ends instead, as by Fatalf.
+func (d storeFolder) Sync() error {
+	if err := d.File.Sync(); err != nil {
+		d.broken(err)
+		runtime.Goexit()
+	}
+	return nil
+}
 
 // openPebble opens the store on a goroutine of its own, because Fatalf may end it
 // and a full disk may stop it for ever; broken is closed then. The store panics on
@@ -111,6 +155,8 @@ func openPebble(dir string, o *pebble.Options, broken <-chan struct{}) (*pebble.
 		err error
 	}
 	done := make(chan opened, 1)
+	merges := newCompactions()
+	o.Experimental.CompactionScheduler = merges
 	go func() {
 		r := opened{err: ErrEnded}
 		defer func() {
@@ -123,6 +169,9 @@ func openPebble(dir string, o *pebble.Options, broken <-chan struct{}) (*pebble.
 	}()
 	select {
 	case r := <-done:
+		if r.err == nil {
+			merges.allow()
+		}
 		return r.db, r.err
 	case <-broken:
 		return nil, ErrEnded
