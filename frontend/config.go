@@ -25,6 +25,7 @@ type Config struct {
 	Retention        time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
 	MaxEnded         int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
 	MasterLost       time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long gives its tasks back, and they are distributed again"`
+	LossWindow       time.Duration `mapstructure:"loss_window" doc:"a task fails when three different nodes were lost while they ran it, all of them within this time"`
 	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
 	TraceRatio       float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
 	History          string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
@@ -36,7 +37,7 @@ func Default() Config {
 	return Config{
 		ID: "frontend-0", Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20503", InternalListen: "127.0.0.1:20504",
 		Masters: []string{"127.0.0.1:20502"}, Data: "pigeon-data/frontend", DefaultClass: "short", MaxTasks: 2_000_000, MaxBytes: 1 << 30,
-		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, ApplicationLease: 15 * time.Second, TraceRatio: 1, InboxLimit: 100_000,
+		Retention: time.Hour, MaxEnded: 1_000_000, MasterLost: 5 * time.Second, LossWindow: 10 * time.Minute, ApplicationLease: 15 * time.Second, TraceRatio: 1, InboxLimit: 100_000,
 	}
 }
 
@@ -54,6 +55,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("retention", c.Retention <= 0, "use a duration above zero"),
 		daemon.Refuse("max_ended", c.MaxEnded < 1, "use 1 or more"),
 		daemon.Refuse("master_lost", c.MasterLost < time.Second, "use 1s or more"),
+		daemon.Refuse("loss_window", c.LossWindow <= 0, "use a duration above zero"),
 		daemon.Refuse("application_lease", c.ApplicationLease < time.Second, "use 1s or more"),
 		daemon.Refuse("trace_ratio", !(c.TraceRatio >= 0 && c.TraceRatio <= 1), "use a share from 0 to 1"),
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),

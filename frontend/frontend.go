@@ -128,7 +128,7 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 	record.Life(first)
 	self := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	f.owner.dispatch, err = dispatch.New(dispatch.Options{
-		Self: self, Policy: f.policy, Core: f.policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params, FirstAttempt: first}),
+		Self: self, Policy: f.policy, Core: f.policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params, FirstAttempt: first, LossWindow: sched.Time(f.cfg.LossWindow)}),
 		Masters: f.cfg.Masters, MasterLost: f.cfg.MasterLost, ReprobeAfter: reprobeAfter,
 		Addrs: names, Clock: clock, Codec: f.codec, Recorder: record, Log: f.log, Metrics: f.metrics.dispatch,
 		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/slots"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -101,7 +100,7 @@ func TestStopWithQueue(t *testing.T) {
 		t.Error(err)
 	}
 	for task := range int32(50) {
-		if r := w.reported(attemptOf(1, task)); r.Msg.Outcome != sched.Lost || r.Msg.Reason != backend.Stopping {
+		if r := w.reported(attemptOf(1, task)); r.Msg.Outcome != sched.Yielded || r.Msg.Reason != "node n1 stopped" {
 			t.Errorf("report %s", sched.Describe(&r.Msg))
 		}
 	}

@@ -234,7 +234,7 @@ func TestStopWithOpenRequest(t *testing.T) {
 	if err := n.stop(); err != nil {
 		t.Error(err)
 	}
-	if r := w.reported(id); r.Msg.Outcome != sched.Lost {
+	if r := w.reported(id); r.Msg.Outcome != sched.Yielded {
 		t.Errorf("report %s", sched.Describe(&r.Msg))
 	}
 	w.mu.Lock()

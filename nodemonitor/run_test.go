@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -152,7 +151,7 @@ func TestStop(t *testing.T) {
 	}
 	for _, id := range ids {
 		r := find(slices.Concat(w.noticed, w.reports), sched.Report, id)
-		if r == nil || r.Msg.Outcome != sched.Lost || r.Msg.Reason != backend.Stopping {
+		if r == nil || r.Msg.Outcome != sched.Yielded || r.Msg.Reason != "node n1 stopped" {
 			t.Errorf("attempt %v was reported as %v", id, r)
 		}
 	}

@@ -195,7 +195,7 @@ func TestKairos(t *testing.T) {
 				t.Error(err)
 			}
 			for _, task := range []int32{1 - held, 2} {
-				if r := w.reported(attemptOf(1, task)); r.Msg.Outcome != sched.Lost {
+				if r := w.reported(attemptOf(1, task)); r.Msg.Outcome != sched.Yielded {
 					t.Errorf("report %s", sched.Describe(&r.Msg))
 				}
 			}

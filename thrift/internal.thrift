@@ -46,6 +46,7 @@ struct TPayload {
 struct TMember {
   1: optional TRef worker
   2: optional TRef master
+  3: optional string node = ""
 }
 
 // A reservation that travels from worker to worker. ageNanos as in TMessage.
@@ -161,6 +162,9 @@ struct TMessage {
   // acknowledgement repeats it, so that a late one applies to no later result of the
   // same attempt. 0: the node numbers none.
   63: optional i64 resultNumber = 0
+  // Tasks, Launch: how long the node may be cut off from its master before it stops
+  // the attempt; 0 for no limit.
+  70: optional i64 maxDisconnectNanos = 0
   // Of the user, as the application gave them; passed to backends.
   64: optional string userGroup = ""
   65: optional i32 userPriority = 0

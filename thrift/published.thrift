@@ -114,6 +114,9 @@ struct TSchedulingRequest {
   // Tasks of "exec" may be stopped and run again from the beginning ("sleep": always;
   // a process of the application: never).
   24: optional bool restartable = false
+  // How long a node may be cut off from its master before it stops the job's tasks; 0
+  // for no limit. Only then are they started elsewhere.
+  25: optional i64 maxDisconnectNanos = 0
 }
 
 // ---- Ours: answers ----

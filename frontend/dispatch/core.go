@@ -36,8 +36,13 @@ func newCore(o Options) *core {
 // Step steps a message into the core that no peer can send.
 func (c *core) Step(m *sched.Message) { c.stepFrom(sched.Addr{}, m) }
 
-// StepReport steps a message of a worker.
-func (c *core) StepReport(it *wire.Item) { c.stepFrom(c.opts.Addrs.Addr(it.From), &it.Msg) }
+// StepReport steps a report of a worker, with its node where the attempt has no result.
+func (c *core) StepReport(it *wire.Item) {
+	if o := it.Msg.Outcome; o != sched.Done && o != sched.Failed {
+		it.Msg.Node = it.From.Name
+	}
+	c.stepFrom(c.opts.Addrs.Addr(it.From), &it.Msg)
+}
 
 func (c *core) stepFrom(from sched.Addr, m *sched.Message) {
 	c.steps.Step(c.opts.Core, c.addr, c.opts.Clock.Now(), from, m)

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -21,13 +22,25 @@ type explanations struct {
 // launched without a master, at most most of them.
 func (e *explanations) Explain(job sched.JobID, most int) (why []string, tasks []api.TaskStatus) {
 	v, _ := e.JobView(job, most)
+	why = e.waitSentences(&v)
 	switch {
 	case v.Late:
-		return e.bindingSentences(e.reservations.of(job), &v), e.boundTasks(&v)
+		return append(why, e.bindingSentences(e.reservations.of(job), &v)...), e.boundTasks(&v)
 	case v.Unbound > 0:
-		why = []string{fmt.Sprintf("%s held at frontend %s: %s They are placed as soon as one has.", sched.Count(v.Unbound, "of its tasks is", "of its tasks are"), e.opts.Self.Name, e.heldBecause(v.App))}
+		why = append(why, fmt.Sprintf("%s held at frontend %s: %s They are placed as soon as one has.", sched.Count(v.Unbound, "of its tasks is", "of its tasks are"), e.opts.Self.Name, e.heldBecause(v.App)))
 	}
 	return why, nil
+}
+
+// waitSentences describes the tasks that wait for the time of their next attempt.
+func (e *explanations) waitSentences(v *sched.JobView) []string {
+	if v.Waiting == 0 {
+		return nil
+	}
+	left := max(v.Next-e.opts.Clock.Now(), 0)
+	at := time.Now().Add(time.Duration(left))
+	return []string{fmt.Sprintf("%s for the next attempt, because earlier ones failed or were lost with their nodes: task %d until %s, in %.1f s. Nothing need be done; each further attempt is made later than the one before.",
+		sched.Count(v.Waiting, "of its tasks waits", "of its tasks wait"), v.NextTask, at.Format("15:04:05"), left.Seconds())}
 }
 
 // BoundTo returns the node that this frontend sent a task to, "" for none.
@@ -56,6 +69,10 @@ func (e *explanations) heldBecause(app string) string {
 // bindingSentences describes the state of late binding for a job.
 func (e *explanations) bindingSentences(r Reservations, v *sched.JobView) []string {
 	switch {
+	case v.Waiting > 0 && v.Unbound+v.Bound == 0:
+		return nil
+	case v.Waiting > 0 && v.Unbound == 0:
+		return []string{sched.Count(v.Bound, "other one is at a worker.", "others are at workers.")}
 	case v.Unbound == 0:
 		return []string{allBound(v.Bound)}
 	case v.NoWorker:

@@ -17,7 +17,7 @@ type Metrics struct {
 	ends       []prometheus.Counter  // by state, in the order of endStates
 	completion []prometheus.Observer // of jobs, by class
 	queueing   []prometheus.Observer // of tasks, by class
-	retries    []prometheus.Counter  // lost, failed
+	retries    []prometheus.Counter  // lost, failed, given back
 	tasks      atomic.Int64
 	unfinished atomic.Int64
 	held       atomic.Int64
@@ -34,7 +34,7 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 		ends:       m.Counters("jobs_ended_total", "Jobs ended.", "state", "completed", "failed", "cancelled"),
 		completion: m.Latencies("completion_seconds", "Completion time of jobs, from submission to the last task's end.", "class", classes...),
 		queueing:   m.Latencies("queueing_seconds", "Time a task waited, from its job's arrival to its start.", "class", classes...),
-		retries:    m.Counters("attempts_again_total", "Tasks tried again, by what became of the attempt before.", "reason", "lost", "failed"),
+		retries:    m.Counters("attempts_again_total", "Tasks tried again, by what became of the attempt before.", "reason", "lost", "failed", "given_back"),
 	}
 	m.GaugeFunc("unfinished_tasks", "Tasks accepted and not ended.", func() float64 { return float64(e.tasks.Load()) })
 	m.GaugeFunc("unfinished_jobs", "Jobs accepted and not ended.", func() float64 { return float64(e.unfinished.Load()) })
@@ -54,11 +54,14 @@ func (e *Metrics) owed(o sched.Owed, held int64) {
 }
 
 func (e *Metrics) retried(why sched.Outcome) {
-	if why == sched.Failed {
+	switch why {
+	case sched.Failed:
 		e.retries[1].Inc()
-		return
+	case sched.Yielded:
+		e.retries[2].Inc()
+	default:
+		e.retries[0].Inc()
 	}
-	e.retries[0].Inc()
 }
 
 // taskEnded observes how long a task waited: the time since its job's arrival less the

@@ -39,7 +39,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 	if report != nil && (report.Msg.Job != m.Job || report.Msg.First != m.First) {
 		report = nil // of another task
 	}
-	r := journal.Record{Job: m.Job, First: m.First, Count: m.Count, Attempt: m.Attempt, Losses: m.Losses, Retries: m.Retries, Outcome: m.Outcome, Reason: m.Reason}
+	r := journal.Record{Job: m.Job, First: m.First, Count: m.Count, Attempt: m.Attempt, Losses: m.Losses, Retries: m.Retries, Outcome: m.Outcome, Reason: m.Reason, Node: m.Node}
 	switch m.Kind {
 	case sched.Placed:
 		r.Kind, r.Group = journal.Placed, m.Peer.ID
@@ -50,8 +50,11 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 		r.Kind, r.Class = journal.Reclassed, m.Class
 	case sched.NewAttempt:
 		r.Kind = journal.NewAttempt
-		if m.Count > 0 {
+		switch {
+		case m.Count > 0:
 			r.Kind = journal.NewAttempts
+		case m.Node != "":
+			r.Kind = journal.Lost
 		}
 		for task := m.First; task < m.First+max(m.Count, 1); task++ {
 			before := j.attempt(task)
@@ -60,6 +63,8 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 			t.spans.retried(j, report, m, task, before)
 		}
 		j.newAttempts(m)
+	case sched.NotLost:
+		r.Kind = journal.NotLost
 	case sched.TaskEnded:
 		r.Kind, r.At = journal.TaskEnded, time.Now().UnixNano()
 		t.taskEnded(j, m, report, &r, effects)

@@ -25,7 +25,7 @@ func (t *Table) Restore(sub *journal.Submission) *Job {
 // in groups that the configuration no longer has are skipped: their tasks are placed
 // again.
 func (j *Job) RestoreRecord(r *journal.Record, groups int) (m sched.Message, ok bool) {
-	m = sched.Message{Job: j.ID, First: r.First, Count: r.Count, Attempt: r.Attempt, Losses: r.Losses, Retries: r.Retries, Outcome: r.Outcome, Reason: r.Reason}
+	m = sched.Message{Job: j.ID, First: r.First, Count: r.Count, Attempt: r.Attempt, Losses: r.Losses, Retries: r.Retries, Outcome: r.Outcome, Reason: r.Reason, Node: r.Node}
 	switch r.Kind {
 	case journal.Placed, journal.Moved:
 		if int(r.Group) >= groups {
@@ -37,9 +37,11 @@ func (j *Job) RestoreRecord(r *journal.Record, groups int) (m sched.Message, ok 
 		}
 	case journal.Reclassed:
 		m.Kind, m.Class = sched.Reclass, r.Class
-	case journal.NewAttempt, journal.NewAttempts:
+	case journal.NewAttempt, journal.NewAttempts, journal.Lost:
 		m.Kind = sched.NewAttempt
 		j.newAttempts(&m)
+	case journal.NotLost:
+		m.Kind = sched.NotLost
 	case journal.TaskEnded:
 		m.Kind = sched.TaskEnded
 		rep := &j.reports[r.First]

@@ -53,7 +53,7 @@ func drawSubmission(t *rapid.T) *Submission {
 
 func drawEvent(t *rapid.T, job sched.JobID) Record {
 	n := rapid.Int32Min(0)
-	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, Moved, Reclassed, NewAttempt, NewAttempts, TaskEnded, Cancelled}).Draw(t, "kind"), Job: job}
+	e := Record{Kind: rapid.SampledFrom([]Kind{Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, Cancelled}).Draw(t, "kind"), Job: job}
 	outcome := sched.Outcome(rapid.IntRange(0, int(sched.Yielded)).Draw(t, "outcome"))
 	reason := rapid.String().Draw(t, "reason")
 	switch e.Kind {
@@ -61,7 +61,12 @@ func drawEvent(t *rapid.T, job sched.JobID) Record {
 		e.Class = sched.Class(rapid.IntRange(0, 1).Draw(t, "class"))
 	case Placed, Moved:
 		e.First, e.Count, e.Attempt, e.Group = n.Draw(t, "first"), n.Draw(t, "count"), n.Draw(t, "attempt"), n.Draw(t, "group")
-	case NewAttempt, NewAttempts:
+	case NotLost:
+		e.First, e.Node = n.Draw(t, "first"), rapid.String().Draw(t, "node")
+	case NewAttempt, NewAttempts, Lost:
+		if e.Kind == Lost {
+			e.Node = rapid.String().Draw(t, "node")
+		}
 		if e.Kind == NewAttempts {
 			e.Count = n.Draw(t, "count")
 		}

@@ -22,7 +22,7 @@ func (c *coder) event(e *Record) {
 		number(c, &e.Count)
 		number(c, &e.Attempt)
 		number(c, &e.Group)
-	case NewAttempt, NewAttempts:
+	case NewAttempt, NewAttempts, Lost:
 		number(c, &e.First)
 		if e.Kind == NewAttempts {
 			number(c, &e.Count)
@@ -32,6 +32,12 @@ func (c *coder) event(e *Record) {
 		c.byte(&e.Retries)
 		c.outcome(&e.Outcome)
 		text(c, &e.Reason)
+		if e.Kind == Lost {
+			text(c, &e.Node)
+		}
+	case NotLost:
+		number(c, &e.First)
+		text(c, &e.Node)
 	case TaskEnded:
 		number(c, &e.First)
 		number(c, &e.Attempt)

@@ -26,6 +26,10 @@ const (
 	Reclassed                  // Job, Class
 	// NewAttempts is NewAttempt of Count tasks, from First on.
 	NewAttempts
+	// Lost is NewAttempt after the loss of a Node that counts; NotLost takes it back:
+	// Job, First, Node.
+	Lost
+	NotLost
 	numKinds
 )
 
@@ -34,7 +38,7 @@ func (k Kind) String() string {
 	if k == 0 || k >= numKinds {
 		return "unknown"
 	}
-	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts"}[k-1]
+	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts", "lost", "not lost"}[k-1]
 }
 
 // Record is one fact to keep. It is flat, as [sched.Message] is, and its Kind
@@ -54,6 +58,7 @@ type Record struct {
 	Elapsed time.Duration // of the accepted attempt
 	At      int64         // Unix nanoseconds of this host's wall clock
 	Reason  string
+	Node    string
 	App     string // AppAt
 	Socket  string // AppAt: where the application listens, host:port
 

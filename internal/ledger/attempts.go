@@ -105,7 +105,10 @@ func (l *Ledger) newAttempt(j *Job, m *sched.Message, why sched.Outcome, out *sc
 		return Accepted
 	}
 	t.Attempt, t.Unconfirmed = number, false
-	l.record(j, m.First, number, why, m.Reason, out)
+	r := l.record(j, m.First, number, why, m.Reason, out)
+	if why == sched.Lost {
+		r.Node = m.Node
+	}
 	return Again
 }
 

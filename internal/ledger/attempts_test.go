@@ -21,9 +21,9 @@ func submitted(led *ledger.Ledger, count, attempt int32) *ledger.Job {
 // A number that an earlier life made, and whose record was lost, is not made again.
 func TestLivesNumberApart(t *testing.T) {
 	var out sched.Actions
-	led := ledger.NewLife(second)
+	led := ledger.NewLife(second, 0)
 	j := submitted(led, 4, 0)
-	led.Restore(&sched.Message{Kind: sched.NewAttempt, Job: one, First: 1, Count: 2, Attempt: 7, Losses: 2})
+	led.Restore(0, &sched.Message{Kind: sched.NewAttempt, Job: one, First: 1, Count: 2, Attempt: 7, Losses: 2})
 	j.Unconfirm()
 	if led.Confirm(j, 1, 6) || !led.Confirm(j, 1, 9) || j.Tasks[1].Attempt != 9 || j.Tasks[1].Unconfirmed || !j.Tasks[2].Unconfirmed {
 		t.Errorf("confirmed: %+v", j.Tasks)
@@ -48,16 +48,16 @@ func TestLivesNumberApart(t *testing.T) {
 // A range has one record, from which it is restored.
 func TestRenumberedRange(t *testing.T) {
 	var out sched.Actions
-	led := ledger.NewLife(second)
+	led := ledger.NewLife(second, 0)
 	j := submitted(led, 5, 0)
 	led.Renumber(j, 1, 3, "nobody holds it", &out)
 	list := out.List()
 	if len(list) != 1 || list[0].Msg.Count != 3 || list[0].Msg.Attempt != second || list[0].Msg.Reason != "nobody holds it" {
 		t.Fatalf("%d records, the first %s", len(list), sched.DescribeAction(&list[0]))
 	}
-	again := ledger.NewLife(2*sched.AttemptsPerLife + 1)
+	again := ledger.NewLife(2*sched.AttemptsPerLife+1, 0)
 	k := submitted(again, 5, 0)
-	again.Restore(&list[0].Msg)
+	again.Restore(0, &list[0].Msg)
 	for i, want := range []int32{1, second, second, second, 1} {
 		if k.Tasks[i].Attempt != want {
 			t.Errorf("task %d has attempt %d, want %d", i, k.Tasks[i].Attempt, want)
@@ -68,16 +68,16 @@ func TestRenumberedRange(t *testing.T) {
 // What is known of a number below the job's first is of an earlier submission of the key.
 func TestEarlierSubmissions(t *testing.T) {
 	var out sched.Actions
-	led := ledger.NewLife(second)
+	led := ledger.NewLife(second, 0)
 	j := submitted(led, 1, second)
 	if j.First != second || j.Tasks[0].Attempt != second {
 		t.Fatalf("%+v", j)
 	}
 	m := &sched.Message{Job: one, Attempt: 1, Outcome: sched.Done}
-	if _, v := led.Report(m, &out); v != ledger.Ignored || led.Repeated() != 1 {
+	if _, v := led.Report(0, m, &out); v != ledger.Ignored || led.Repeated() != 1 {
 		t.Errorf("a result of an earlier submission: verdict %d, %d ignored", v, led.Repeated())
 	}
-	if _, v := led.Lost(m, &out); v != ledger.Ignored {
+	if _, v := led.Lost(0, m, &out); v != ledger.Ignored {
 		t.Errorf("a loss of an earlier submission: verdict %d", v)
 	}
 	if led.Confirm(j, 0, 1) || len(out.List()) > 0 {
@@ -86,7 +86,7 @@ func TestEarlierSubmissions(t *testing.T) {
 	if m.Attempt = second; j.Tasks[0].Attempt != second {
 		t.Errorf("attempt %d", j.Tasks[0].Attempt)
 	}
-	if _, v := led.Report(m, &out); v != ledger.Accepted {
+	if _, v := led.Report(0, m, &out); v != ledger.Accepted {
 		t.Errorf("the result: verdict %d", v)
 	}
 }
@@ -95,12 +95,12 @@ func TestEarlierSubmissions(t *testing.T) {
 func TestExhaustedNumbers(t *testing.T) {
 	for _, how := range []string{"retry", "report", "renumber"} {
 		var out sched.Actions
-		led := ledger.NewLife(second)
+		led := ledger.NewLife(second, 0)
 		j := submitted(led, 2, 0)
 		last := &sched.Message{Job: one, Attempt: 2 * sched.AttemptsPerLife, Outcome: sched.Yielded}
 		above := *last
 		above.Attempt++
-		if _, v := led.Report(&above, &out); v != ledger.Ignored || j.Tasks[0].Attempt != 1 {
+		if _, v := led.Report(0, &above, &out); v != ledger.Ignored || j.Tasks[0].Attempt != 1 {
 			t.Errorf("a number that was never made: verdict %d, attempt %d", v, j.Tasks[0].Attempt)
 		}
 		led.Confirm(j, 0, last.Attempt)
@@ -109,7 +109,7 @@ func TestExhaustedNumbers(t *testing.T) {
 		case "retry":
 			v = led.Retry(j, 0, "", &out)
 		case "report":
-			_, v = led.Report(last, &out)
+			_, v = led.Report(0, last, &out)
 		default:
 			v = led.Renumber(j, 0, 1, "", &out)
 		}

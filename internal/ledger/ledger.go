@@ -6,9 +6,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// MaxLosses is how many lost attempts fail a task.
-const MaxLosses = 3
-
 // The places of tasks that are with no group that is known.
 const (
 	Nowhere int16 = -1 // no group holds the task
@@ -22,11 +19,12 @@ const MaxMaster int32 = math.MaxInt16
 type Task struct {
 	Attempt     int32 // the attempt that counts, from Job.First
 	Place       int16 // id of the master that holds it, Nowhere or Unknown
-	Losses      uint8
+	Losses      uint8 // attempts lost, at any node; 255 for more
 	Retried     uint8
 	Outcome     sched.Outcome // Unfinished, Done, Failed, or Killed: no longer wanted
 	Moved       bool          // from group to group, which happens once at most
 	Unconfirmed bool          // from an earlier life, and nobody has reported it in this one
+	Waits       bool          // for the time of its next attempt, which was not sent yet
 }
 
 // Job is an accepted job that has not ended.
@@ -41,14 +39,16 @@ type Job struct {
 	Arrival  sched.Time
 	First    int32 // number of the first attempts; a lower one is of an earlier submission
 	Tasks    []Task
-	Unplaced int32 // unfinished tasks that no group holds
+	Unplaced int32 // unfinished tasks that no group holds and that do not wait for their time
+	Waiting  int32 // unfinished tasks that wait for the time of their next attempt
 	Held     bool  // the distributor keeps it for when a group comes
 
 	unfinished int32
 	failed     int32
-	reason     string // of the first failure
-	turns      uint8  // how often its class has changed
-	prev, next *Job   // order of arrival
+	reason     string           // of the first failure
+	turns      uint8            // how often its class has changed
+	losses     map[int32][]loss // by task, of those that have some
+	prev, next *Job             // order of arrival
 }
 
 // Unfinished returns how many tasks have no accepted result.
@@ -68,14 +68,20 @@ type Ledger struct {
 	first, last *Job
 	tasks       int    // unfinished, of all jobs
 	repeated    uint64 // results that came again or too late
+	lossWindow  sched.Time
+	waits       waits
 }
 
 // New returns an empty ledger of a first life.
-func New() *Ledger { return NewLife(1) }
+func New() *Ledger { return NewLife(1, 0) }
 
-// NewLife returns an empty ledger that numbers new attempts from first on; 0 is 1.
-func NewLife(first int32) *Ledger {
-	return &Ledger{life: max(1, first), jobs: make(map[sched.JobID]*Job)}
+// NewLife returns an empty ledger that numbers new attempts from first on, 0 is 1, and in
+// which a loss counts for so long, 0 is [DefaultLossWindow].
+func NewLife(first int32, lossWindow sched.Time) *Ledger {
+	if lossWindow <= 0 {
+		lossWindow = DefaultLossWindow
+	}
+	return &Ledger{life: max(1, first), jobs: make(map[sched.JobID]*Job), lossWindow: lossWindow}
 }
 
 // Job finds an unfinished job, nil when there is none.
@@ -134,7 +140,7 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 // that somebody may hold it.
 func (j *Job) Place(task int32, master int16) {
 	t := &j.Tasks[task]
-	if t.Outcome == sched.Unfinished && t.Place == Nowhere {
+	if t.Outcome == sched.Unfinished && t.Place == Nowhere && !t.Waits {
 		j.Unplaced--
 	}
 	t.Place = master
@@ -144,7 +150,9 @@ func (j *Job) Place(task int32, master int16) {
 func (j *Job) Unplace(task int32) {
 	t := &j.Tasks[task]
 	if t.Outcome == sched.Unfinished && t.Place != Nowhere {
-		j.Unplaced++
+		if !t.Waits {
+			j.Unplaced++
+		}
 		t.Place = Nowhere
 	}
 }

@@ -17,6 +17,7 @@ type checked struct {
 	journal []sched.Message
 	out     sched.Actions
 	life    int32 // the first number of this life
+	now     sched.Time
 }
 
 // next is the number of the attempt after the one that counts.
@@ -35,7 +36,17 @@ type account struct {
 	tasks   []ledger.Task
 	written []ledger.Task // attempts and places as the journal has them
 	reasons []string      // of failures, in order
+	losses  [][]lostAt    // by task: at most one for each node
+	kept    [][]lostAt    // the same as the journal has them
+	due     []sched.Time  // by task: until when it waits for its next attempt
 	ended   bool
+}
+
+// lostAt is the loss of a node that counts against a task.
+type lostAt struct {
+	node    string
+	attempt int32
+	at      sched.Time
 }
 
 // flush moves what was persisted to the journal.
@@ -45,6 +56,10 @@ func (b *checked) flush(t *rapid.T) {
 		case sched.Persist:
 			b.write(a.Msg)
 		case sched.Forget:
+		case sched.Timer:
+			if a.Token != ledger.NextDue || a.At <= b.now {
+				t.Fatalf("a timer for %d with token %d, now %d", a.At, a.Token, b.now)
+			}
 		default:
 			t.Fatalf("the ledger decides: %s", sched.DescribeAction(&a))
 		}
@@ -58,7 +73,12 @@ func (b *checked) write(m sched.Message) {
 	for _, a := range b.jobs {
 		switch {
 		case a.submit.Job != m.Job:
+		case m.Kind == sched.NotLost:
+			a.kept[m.First] = without(a.kept[m.First], m.Node)
 		case m.Kind == sched.NewAttempt:
+			if m.Outcome == sched.Lost && m.Node != "" {
+				a.kept[m.First] = append(without(a.kept[m.First], m.Node), lostAt{m.Node, a.written[m.First].Attempt, 0})
+			}
 			for i := range max(1, m.Count) {
 				a.written[m.First+i].Attempt = m.Attempt
 			}
@@ -67,6 +87,10 @@ func (b *checked) write(m sched.Message) {
 			a.written[m.First].Moved = a.written[m.First].Moved || m.Marks.Has(sched.Moved)
 		}
 	}
+}
+
+func without(list []lostAt, node string) []lostAt {
+	return slices.DeleteFunc(slices.Clone(list), func(l lostAt) bool { return l.node == node })
 }
 
 func (b *checked) submit(t *rapid.T) {
@@ -81,7 +105,7 @@ func (b *checked) submit(t *rapid.T) {
 		t.Fatalf("Submit of a job that is known (%v) with %d tasks returns %v", known, m.Count, j)
 	}
 	if j != nil {
-		a := &account{submit: m, class: m.Class, tasks: make([]ledger.Task, m.Count)}
+		a := &account{submit: m, class: m.Class, tasks: make([]ledger.Task, m.Count), losses: make([][]lostAt, m.Count), kept: make([][]lostAt, m.Count), due: make([]sched.Time, m.Count)}
 		for i := range a.tasks {
 			a.tasks[i] = ledger.Task{Attempt: max(1, m.Attempt), Place: ledger.Nowhere}
 		}
@@ -93,8 +117,10 @@ func (b *checked) submit(t *rapid.T) {
 
 // any draws a task, mostly of a job that is known, and an attempt of it.
 func (b *checked) any(t *rapid.T) (*account, sched.Message) {
+	b.now += sched.Time(rapid.Int64Range(0, 200).Draw(t, "later")) * sched.Second / 10
 	m := sched.Message{Job: sched.JobID{Lo: rapid.Uint64Range(1, 7).Draw(t, "job")}, First: rapid.Int32Range(-1, 5).Draw(t, "task"),
-		Attempt: rapid.Int32Range(0, 4).Draw(t, "attempt"), Reason: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "reason")}
+		Attempt: rapid.Int32Range(0, 4).Draw(t, "attempt"), Reason: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "reason"),
+		Node: rapid.SampledFrom([]string{"", "n1", "n2", "n3", "n4"}).Draw(t, "node")}
 	if len(b.jobs) > 0 && rapid.IntRange(0, 9).Draw(t, "known") > 0 {
 		a := b.jobs[rapid.IntRange(0, len(b.jobs)-1).Draw(t, "known job")]
 		m.Job, m.First = a.submit.Job, rapid.Int32Range(0, a.submit.Count-1).Draw(t, "task of it")
@@ -120,15 +146,80 @@ func (b *checked) fail(t *rapid.T, a *account, m *sched.Message, o sched.Outcome
 	}
 }
 
+// window is how long a loss counts here.
+const window = 60 * sched.Second
+
 // lose is what the loss of the attempt that counts comes to.
 func (b *checked) lose(t *rapid.T, a *account, m *sched.Message) ledger.Verdict {
-	task := &a.tasks[m.First]
-	if task.Losses++; task.Losses == ledger.MaxLosses {
+	task, list := &a.tasks[m.First], a.losses[m.First]
+	task.Losses++
+	list = slices.DeleteFunc(list, func(l lostAt) bool { return b.now-l.at > window })
+	if m.Node != "" {
+		list = append(without(list, m.Node), lostAt{m.Node, m.Attempt, b.now})
+	}
+	a.losses[m.First] = list
+	if len(list) == ledger.MaxLosses {
+		for i, l := range list {
+			if i > 0 && l.node == list[i-1].node {
+				t.Fatalf("failed by the nodes %v", list)
+			}
+		}
 		b.fail(t, a, m, sched.Failed)
 		return ledger.Accepted
 	}
 	task.Attempt = b.next(*task)
-	return ledger.Again
+	delay := sched.Time(0)
+	if task.Losses > 1 {
+		delay = min(sched.Second<<min(task.Losses-2, 10), 30*sched.Second)
+	}
+	return b.later(a, m.First, delay)
+}
+
+// later is when a new attempt may be sent.
+func (b *checked) later(a *account, task int32, delay sched.Time) ledger.Verdict {
+	if delay == 0 {
+		return ledger.Again
+	}
+	a.tasks[task].Waits, a.due[task] = true, b.now+delay
+	return ledger.Later
+}
+
+// alive takes back the loss of an attempt.
+func (a *account) alive(m *sched.Message) {
+	list := a.losses[m.First]
+	if i := slices.IndexFunc(list, func(l lostAt) bool { return l.attempt == m.Attempt }); i >= 0 {
+		a.losses[m.First] = slices.Delete(list, i, i+1)
+		a.tasks[m.First].Losses--
+	}
+}
+
+// comeBack is a node that reports an attempt again.
+func (b *checked) comeBack(t *rapid.T) {
+	a, m := b.any(t)
+	if task := b.open(a, &m); task != nil {
+		m.Attempt = rapid.Int32Range(1, task.Attempt).Draw(t, "earlier")
+		a.alive(&m)
+	}
+	b.led.Alive(&m, &b.out)
+}
+
+// wake has the ledger return the tasks whose wait is over.
+func (b *checked) wake(t *rapid.T) {
+	b.now += sched.Time(rapid.Int64Range(0, 40).Draw(t, "seconds")) * sched.Second
+	for j, task := b.led.Due(b.now, &b.out); j != nil; j, task = b.led.Due(b.now, &b.out) {
+		i := slices.IndexFunc(b.jobs, func(a *account) bool { return a.submit.Job == j.ID })
+		if i < 0 || !b.jobs[i].tasks[task].Waits || b.jobs[i].due[task] > b.now {
+			t.Fatalf("task %d of job %s is due", task, j.ID)
+		}
+		b.jobs[i].tasks[task].Waits = false
+	}
+	for _, a := range b.jobs {
+		for task := range a.tasks {
+			if a.tasks[task].Outcome == sched.Unfinished && a.tasks[task].Waits && a.due[task] <= b.now {
+				t.Fatalf("task %d of job %s is not due", task, a.submit.Job)
+			}
+		}
+	}
 }
 
 func (b *checked) report(t *rapid.T) {
@@ -147,21 +238,22 @@ func (b *checked) report(t *rapid.T) {
 	case m.Outcome == sched.Done:
 		want = ledger.Accepted
 		b.fail(t, a, &m, sched.Done)
-	case m.Attempt != task.Attempt:
+	case m.Attempt != task.Attempt || task.Waits:
+		a.alive(&m)
 	case m.Outcome == sched.Yielded:
 		want = ledger.Again
 		task.Attempt = b.next(*task)
 	case m.Outcome != sched.Failed:
 		want = b.lose(t, a, &m)
 	case task.Retried < a.submit.Retries:
-		want = ledger.Again
 		task.Retried++
 		task.Attempt = b.next(*task)
+		want = b.later(a, m.First, min(100*sched.Millisecond<<(task.Retried-1), 10*sched.Second))
 	default:
 		want = ledger.Accepted
 		b.fail(t, a, &m, sched.Failed)
 	}
-	if _, got := b.led.Report(&m, &b.out); got != want {
+	if _, got := b.led.Report(b.now, &m, &b.out); got != want {
 		t.Fatalf("%s returns verdict %d, want %d", sched.Describe(&m), got, want)
 	}
 	if (b.led.Repeated() > repeated) != (want == ledger.Ignored) {
@@ -179,12 +271,20 @@ func (b *checked) open(a *account, m *sched.Message) *ledger.Task {
 
 func (b *checked) lost(t *rapid.T) {
 	a, m := b.any(t)
+	m.Outcome = rapid.SampledFrom([]sched.Outcome{sched.Unfinished, sched.Unfinished, sched.Yielded}).Draw(t, "outcome")
 	want := ledger.Ignored
 	if task := b.open(a, &m); task != nil && b.possible(a, &m) && m.Attempt >= task.Attempt {
 		task.Attempt = m.Attempt
-		want = b.lose(t, a, &m)
+		switch {
+		case task.Waits:
+		case m.Outcome == sched.Yielded:
+			task.Attempt = b.next(*task)
+			want = ledger.Again
+		default:
+			want = b.lose(t, a, &m)
+		}
 	}
-	if _, got := b.led.Lost(&m, &b.out); got != want {
+	if _, got := b.led.Lost(b.now, &m, &b.out); got != want {
 		t.Fatalf("the loss of %s returns verdict %d, want %d", m.AttemptID(), got, want)
 	}
 }
@@ -214,7 +314,7 @@ func (b *checked) giveBack(t *rapid.T) {
 		return
 	}
 	task := b.open(a, &m)
-	want := task != nil && task.Place == from && m.Attempt >= task.Attempt && b.possible(a, &m)
+	want := task != nil && !task.Waits && task.Place == from && m.Attempt >= task.Attempt && b.possible(a, &m)
 	if want {
 		task.Attempt, task.Place = m.Attempt, ledger.Nowhere
 	}
@@ -333,7 +433,7 @@ func (b *checked) restart(t *rapid.T) {
 		}
 	}
 	b.life += sched.AttemptsPerLife
-	led := ledger.NewLife(b.life)
+	led := ledger.NewLife(b.life, window)
 	for i := range b.journal {
 		m := &b.journal[i]
 		if m.Kind == sched.Submit {
@@ -345,12 +445,16 @@ func (b *checked) restart(t *rapid.T) {
 		if m.Kind == sched.Submit {
 			led.Submit(0, m)
 		} else {
-			led.Restore(m)
+			led.Restore(b.now, m)
 		}
 	}
 	for _, a := range b.jobs { // what no record was written of is forgotten
 		for i := range a.tasks {
 			a.tasks[i].Attempt, a.tasks[i].Place, a.tasks[i].Moved = a.written[i].Attempt, a.written[i].Place, a.written[i].Moved
+			a.tasks[i].Waits, a.losses[i] = false, slices.Clone(a.kept[i])
+			for k := range a.losses[i] {
+				a.losses[i][k].at = b.now
+			}
 		}
 	}
 	b.compare(t, led)
@@ -361,10 +465,10 @@ func (b *checked) restart(t *rapid.T) {
 // from its records.
 func TestLedgerAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := &checked{led: ledger.New(), life: 1}
+		b := &checked{led: ledger.NewLife(1, window), life: 1}
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": b.submit, "submit again": b.submit, "report": b.report, "report again": b.report, "lost": b.lost, "place": b.place,
-			"retry": b.retry, "renumber": b.renumber, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "cancel task": b.cancelTask, "restart": b.restart, "": b.check,
+			"retry": b.retry, "come back": b.comeBack, "wake": b.wake, "renumber": b.renumber, "giveBack": b.giveBack, "reclass": b.reclass, "cancel": b.cancel, "cancel task": b.cancelTask, "restart": b.restart, "": b.check,
 		})
 	})
 }
@@ -375,7 +479,7 @@ func TestRestoreWithoutAResult(t *testing.T) {
 	led := ledger.New()
 	led.Submit(0, &sched.Message{Job: sched.JobID{Lo: 1}, Count: 2})
 	for _, o := range []sched.Outcome{sched.Unfinished, sched.Lost, sched.Yielded} {
-		led.Restore(&sched.Message{Kind: sched.TaskEnded, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: o})
+		led.Restore(0, &sched.Message{Kind: sched.TaskEnded, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: o})
 	}
 	if n := led.Tasks(); n != 2 || led.Valid() != nil {
 		t.Errorf("%d tasks are unfinished, want 2; %v", n, led.Valid())

@@ -2,10 +2,10 @@ package ledger
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Restore enters one journal record (Placed, NewAttempt, TaskEnded, Reclass) of a
+// Restore enters one journal record (Placed, NewAttempt, NotLost, TaskEnded, Reclass) of a
 // job that was submitted before it. Records of unknown jobs mean nothing: the job
-// ended later in the same journal.
-func (l *Ledger) Restore(m *sched.Message) {
+// ended later in the same journal. A loss counts as of now.
+func (l *Ledger) Restore(now sched.Time, m *sched.Message) {
 	j := l.jobs[m.Job]
 	if j == nil || !j.Has(m.First) {
 		return
@@ -22,10 +22,13 @@ func (l *Ledger) Restore(m *sched.Message) {
 	case sched.Reclass:
 		j.turn(m.Class)
 	case sched.NewAttempt:
+		restoreLoss(now, j, m)
 		for i := m.First; i-m.First < max(1, m.Count) && j.Has(i); i++ {
 			t := &j.Tasks[i]
 			t.Attempt, t.Losses, t.Retried = max(t.Attempt, m.Attempt), m.Losses, m.Retries
 		}
+	case sched.NotLost:
+		j.takeBack(m.First, func(x *loss) bool { return x.node == m.Node })
 	case sched.TaskEnded:
 		if result := m.Outcome == sched.Done || m.Outcome == sched.Failed || m.Outcome == sched.Killed; result && j.Tasks[m.First].Outcome == sched.Unfinished {
 			l.applyResult(j, m.First, m.Outcome, m.Reason)

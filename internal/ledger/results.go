@@ -1,10 +1,6 @@
 package ledger
 
-import (
-	"fmt"
-
-	"github.com/pigeon-sched/pigeon/internal/sched"
-)
+import "github.com/pigeon-sched/pigeon/internal/sched"
 
 // Verdict is what a result or a loss came to.
 type Verdict uint8
@@ -14,13 +10,15 @@ const (
 	Ignored  Verdict = iota // repeated, late, or of nothing known here
 	Accepted                // the task ended; so did its job when Ledger.Job is nil now
 	Again                   // the task has a new attempt, which the caller must place
+	Later                   // the same, and the caller must not place it before Due returns it
 )
 
 // Report records the end of an attempt (a Report message): Done and Failed end the
 // task, unless it has retries left; Killed and Lost count as a loss; Yielded counts
 // for nothing and the task is tried again. The first Done of any attempt counts; a
-// failure counts only from the attempt that counts.
-func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
+// failure counts only from the attempt that counts. A node that reports an attempt that
+// was counted lost is alive.
+func (l *Ledger) Report(now sched.Time, m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	j := l.jobs[m.Job]
 	if j == nil || !j.Has(m.First) || !l.possible(j, m.Attempt) || j.Tasks[m.First].Outcome != sched.Unfinished {
 		l.repeated++
@@ -32,16 +30,20 @@ func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	case m.Outcome == sched.Done:
 		l.end(j, m.First, m.Attempt, sched.Done, m.Reason, out)
 		return j, Accepted
-	case t.Attempt != m.Attempt:
+	case t.Attempt != m.Attempt || t.Waits:
+		l.Alive(m, out)
 		l.repeated++
 		return j, Ignored
 	case m.Outcome == sched.Yielded:
 		return j, l.newAttempt(j, m, sched.Yielded, out)
 	case m.Outcome != sched.Failed:
-		return j, l.lose(j, m, out)
+		return j, l.lose(now, j, m, out)
 	case t.Retried < j.Retries:
 		t.Retried++
-		return j, l.newAttempt(j, m, sched.Failed, out)
+		if v := l.newAttempt(j, m, sched.Failed, out); v != Again {
+			return j, v
+		}
+		return j, l.again(now, j, m.First, afterFailure(t.Retried), out)
 	default:
 		l.end(j, m.First, m.Attempt, sched.Failed, m.Reason, out)
 		return j, Accepted
@@ -49,8 +51,9 @@ func (l *Ledger) Report(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 }
 
 // Lost records the loss of an attempt (an AttemptLost message): the next attempt
-// is due, or, after MaxLosses, the task has failed with that reason.
-func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
+// is due, or, with the last of MaxLosses nodes, the task has failed with that reason.
+// What a node gave back in order was not lost.
+func (l *Ledger) Lost(now sched.Time, m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	j := l.jobs[m.Job]
 	if j == nil || !j.Has(m.First) {
 		return nil, Ignored
@@ -59,34 +62,26 @@ func (l *Ledger) Lost(m *sched.Message, out *sched.Actions) (*Job, Verdict) {
 	if t.Outcome != sched.Unfinished || !l.possible(j, m.Attempt) {
 		return j, Ignored
 	}
-	if t.catchUp(m.Attempt); t.Attempt != m.Attempt {
+	if t.catchUp(m.Attempt); t.Attempt != m.Attempt || t.Waits {
 		return j, Ignored
 	}
-	return j, l.lose(j, m, out)
+	if m.Outcome == sched.Yielded {
+		return j, l.newAttempt(j, m, sched.Yielded, out)
+	}
+	return j, l.lose(now, j, m, out)
 }
 
 // Return takes back a task that its group never launched (Returned): it is
 // unplaced. It returns false for one that is held elsewhere or has a later attempt.
 func (l *Ledger) Return(j *Job, task, attempt int32, master int16) bool {
 	t := &j.Tasks[task]
-	if t.Outcome != sched.Unfinished || t.Place != master || attempt < t.Attempt || !l.possible(j, attempt) {
+	if t.Outcome != sched.Unfinished || t.Place != master || attempt < t.Attempt || t.Waits || !l.possible(j, attempt) {
 		return false
 	}
 	t.catchUp(attempt)
 	t.Unconfirmed = false
 	j.Unplace(task)
 	return true
-}
-
-func (l *Ledger) lose(j *Job, m *sched.Message, out *sched.Actions) Verdict {
-	t := &j.Tasks[m.First]
-	t.Losses++
-	if t.Losses < MaxLosses {
-		return l.newAttempt(j, m, sched.Lost, out)
-	}
-	reason := fmt.Sprintf("task %d was lost %d times, the last time because %s", m.First, t.Losses, m.Reason)
-	l.end(j, m.First, m.Attempt, sched.Failed, reason, out)
-	return Accepted
 }
 
 func (l *Ledger) end(j *Job, task, attempt int32, o sched.Outcome, reason string, out *sched.Actions) {
@@ -101,7 +96,10 @@ func (l *Ledger) end(j *Job, task, attempt int32, o sched.Outcome, reason string
 // applyResult records a task's accepted result.
 func (l *Ledger) applyResult(j *Job, task int32, o sched.Outcome, reason string) {
 	t := &j.Tasks[task]
-	if t.Place == Nowhere {
+	switch {
+	case t.Waits:
+		j.Waiting--
+	case t.Place == Nowhere:
 		j.Unplaced--
 	}
 	t.Outcome = o

@@ -12,7 +12,7 @@ func (l *Ledger) Valid() error {
 	tasks, jobs := 0, 0
 	for j := l.first; j != nil; j = j.next {
 		jobs++
-		var unfinished, unplaced, failed int32
+		var unfinished, unplaced, waiting, failed int32
 		for i := range j.Tasks {
 			t := &j.Tasks[i]
 			switch {
@@ -22,15 +22,18 @@ func (l *Ledger) Valid() error {
 				failed++
 			case t.Outcome == sched.Unfinished:
 				unfinished++
-				if t.Place == Nowhere {
+				switch {
+				case t.Waits:
+					waiting++
+				case t.Place == Nowhere:
 					unplaced++
 				}
 			}
 		}
 		tasks += int(unfinished)
-		if l.jobs[j.ID] != j || unfinished != j.unfinished || unplaced != j.Unplaced || failed != j.failed {
-			return fmt.Errorf("job %s: %d tasks unfinished, %d unplaced, %d failed; counted as %d, %d, %d",
-				j.ID, unfinished, unplaced, failed, j.unfinished, j.Unplaced, j.failed)
+		if l.jobs[j.ID] != j || unfinished != j.unfinished || unplaced != j.Unplaced || waiting != j.Waiting || failed != j.failed {
+			return fmt.Errorf("job %s: %d tasks unfinished, %d unplaced, %d waiting, %d failed; counted as %d, %d, %d, %d",
+				j.ID, unfinished, unplaced, waiting, failed, j.unfinished, j.Unplaced, j.Waiting, j.failed)
 		}
 	}
 	if jobs != len(l.jobs) || tasks != l.tasks {

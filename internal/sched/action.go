@@ -75,10 +75,11 @@ func (a *Actions) SendReturned(owner Addr, job JobID, first, count, attempt int3
 	return m
 }
 
-// SendLost reports the loss of an attempt to its owner.
-func (a *Actions) SendLost(owner Addr, id AttemptID, reason string) {
+// SendLost reports to its owner the loss of an attempt at a node, for the reason of a
+// WorkerLost.
+func (a *Actions) SendLost(owner Addr, id AttemptID, node string, lost *Message) {
 	m := a.Send(owner, AttemptLost)
-	m.Job, m.First, m.Attempt, m.Reason = id.Job, id.Task, id.Attempt, reason
+	m.Job, m.First, m.Attempt, m.Node, m.Reason, m.Outcome = id.Job, id.Task, id.Attempt, node, lost.Reason, lost.Outcome
 }
 
 // SendHolding asks the owner of an attempt whether it is still wanted.

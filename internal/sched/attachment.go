@@ -27,7 +27,8 @@ func (m *More) valid() bool {
 // Member is one live worker of the cluster.
 type Member struct {
 	Worker Addr
-	Master Addr // of its group, zero without one
+	Master Addr   // of its group, zero without one
+	Node   string // its id
 }
 
 // Probed is a reservation that moves from worker to worker.

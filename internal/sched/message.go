@@ -34,7 +34,7 @@ const (
 	Placed
 	// NewAttempt: a task must be tried again, or each of Count tasks (0: one). Job,
 	// First, Count, Attempt, Losses, Outcome (of the attempt before: Lost, Failed or
-	// Yielded), Reason.
+	// Yielded), Reason, Node (where it was lost; "" when that does not count).
 	NewAttempt
 	// TaskEnded: the result of a task was accepted. Job, First, Attempt,
 	// Outcome, Reason.
@@ -64,7 +64,8 @@ const (
 	// the master, or of their owner, may have launched them, so they need new attempts.
 	// Job, First, Count, Attempt.
 	Returned
-	// AttemptLost: the worker of an attempt is lost. Job, First, Attempt, Reason.
+	// AttemptLost: the worker of an attempt is lost. Job, First, Attempt, Node, Reason,
+	// Outcome (Yielded: the node stopped in order, and nothing is held against the task).
 	AttemptLost
 	// Holding: a worker registered while it runs this attempt, or the master has these
 	// tasks queued or running for a frontend that registered as a new process (OwnerUp); a
@@ -98,7 +99,8 @@ const (
 
 	// Worker to distributor.
 
-	// Report: an attempt ended. Job, First, Attempt, Outcome, Reason.
+	// Report: an attempt ended. Job, First, Attempt, Outcome, Reason. The shell of the
+	// distributor adds the Node to outcomes that are no result.
 	Report
 
 	// Shell to master.
@@ -110,7 +112,8 @@ const (
 	// and are not acknowledged yet. It comes again, right after that and with the
 	// same Peer, for each attempt that the slot holds beside the one that runs.
 	WorkerUp
-	// WorkerLost: a slot is lost. Peer, Reason.
+	// WorkerLost: a slot is lost. Peer, Reason, Outcome (Yielded: its node gave it back
+	// in order).
 	WorkerLost
 	// WorkerServes: the applications a slot serves changed. Peer, Serves.
 	WorkerServes
@@ -209,6 +212,10 @@ const (
 	// some seconds after their end. Peer, Kept.
 	ResultsKept
 
+	// NotLost, a record: the loss of a node no longer counts against a task, because the node
+	// is alive after all or the loss is too long ago. Job, First, Node.
+	NotLost
+
 	numKinds
 )
 
@@ -245,7 +252,7 @@ type Message struct {
 	Arrival  Time   // of the job at its distributor, in the receiver's time
 
 	App    string      // application whose backend is needed; "" for built-in ones
-	Node   string      // WorkerUp: the node's id
+	Node   string      // WorkerUp, AttemptLost, NewAttempt, Report: the node's id
 	Reason string      // in words a user can read
 	Serves []string    // applications served, "" for the built-in backends; sorted
 	Kept   []AttemptID // WorkerUp, ResultsKept: ended there; Idle: suspended there; Preempt: to be suspended; Held: held there

@@ -71,6 +71,9 @@ type DistributorConfig struct {
 	// FirstAttempt is the first number that this life of the distributor gives to
 	// attempts; 0 is 1. An earlier life numbered below it (docs/adr/0017-attempt-identity.md).
 	FirstAttempt int32
+	// LossWindow is how long the loss of a node counts against the task that it ran; 0 is
+	// 10 minutes.
+	LossWindow Time
 }
 
 // AttemptsPerLife is how many numbers of attempts one life of a distributor has.

@@ -25,6 +25,11 @@ type JobView struct {
 	Late    bool // its tasks are bound late: workers ask for them
 	Unbound int  // unfinished tasks that neither a master nor a worker holds
 	Bound   int  // unfinished tasks that one of them holds
+	Waiting int  // unfinished tasks that wait for the time of their next attempt
+
+	// When Waiting is above 0.
+	Next     Time  // the time of the first next attempt
+	NextTask int32 // its task
 
 	// Of a job that is bound late.
 	NoWorker bool       // there was no worker to send a reservation to

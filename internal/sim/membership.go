@@ -62,7 +62,7 @@ func (pub *publisher) members() (list []sched.Member) {
 	m := pub.masters[0]
 	for id := range m.members {
 		if x := &m.members[id]; x.worker != nil && !x.gone {
-			next := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: int32(id)}} //nolint:gosec // workers are few
+			next := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: int32(id)}, Node: x.worker.node.String()} //nolint:gosec // workers are few
 			if m.host != nil {
 				next.Master = sched.Addr{Role: sched.Master}
 			}

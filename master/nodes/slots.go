@@ -75,11 +75,18 @@ func (t *Nodes) announceHeld(up sched.Message, h *wire.Held) {
 	t.cfg.Core.StepShell(&up)
 }
 
+// withdrawn is why a slot leaves that its node gave back in order.
+const withdrawn = "the slot was withdrawn"
+
 func (t *Nodes) removeSlot(n *node, slot int32, reason string) {
 	w := n.slots[slot].worker
 	delete(n.slots, slot)
 	t.slotsChanged()
-	t.cfg.Core.StepShell(&sched.Message{Kind: sched.WorkerLost, Peer: w, Reason: fmt.Sprintf("node %s: %s", n.ref.Name, reason)})
+	lost := sched.Message{Kind: sched.WorkerLost, Peer: w, Reason: fmt.Sprintf("node %s: %s", n.ref.Name, reason)}
+	if reason == withdrawn {
+		lost.Outcome = sched.Yielded
+	}
+	t.cfg.Core.StepShell(&lost)
 	delete(t.byWorker, w.ID)
 }
 

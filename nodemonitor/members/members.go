@@ -140,7 +140,7 @@ func (m *Members) appendWorkers(list []sched.Member, n *wire.MemberNode) []sched
 			m.cfg.Log.Error("a number on the membership belongs to another worker; it is left out", "worker", ref.String(), "number", number-1)
 			continue
 		}
-		w := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}}
+		w := sched.Member{Worker: sched.Addr{Role: sched.Worker, ID: number - 1}, Node: n.Name}
 		if m.cfg.Policy.Central {
 			w.Master = m.cfg.Master
 		}

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,7 +24,7 @@ func (s *Workers) Ended(e *End) {
 		return
 	}
 	if s.admission.stopping && r.Outcome == sched.Killed && !a.killed {
-		r.Outcome, r.Reason = sched.Lost, backend.Stopping // the node ended it: it is tried elsewhere
+		r.Outcome, r.Reason = sched.Yielded, fmt.Sprintf("node %s stopped", s.cfg.Node.Name) // it is tried elsewhere, and nothing is held against it
 	}
 	w.ended = r
 	s.message = sched.Message{

@@ -57,6 +57,7 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.OwnerUp:      80,
 	sched.Held:         81,
 	sched.ResultsKept:  82,
+	sched.NotLost:      83,
 }
 
 // firstOwn is the first number that only a shell passes to its own core.

@@ -55,7 +55,7 @@ func (c *Codec) moreFrom(t *peer.TMore, now sched.Time) (*sched.More, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Members = append(m.Members, sched.Member{Worker: w, Master: master})
+		m.Members = append(m.Members, sched.Member{Worker: w, Master: master, Node: member.Node})
 	}
 	for _, probe := range t.Probes {
 		p, err := c.probedFrom(probe, now)
@@ -68,7 +68,7 @@ func (c *Codec) moreFrom(t *peer.TMore, now sched.Time) (*sched.More, error) {
 }
 
 func (c *Codec) memberTo(m *sched.Member) (t *peer.TMember, err error) {
-	t = &peer.TMember{}
+	t = &peer.TMember{Node: m.Node}
 	if t.Worker, err = c.addrTo(m.Worker); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 // Invariant: spread is that of tasks.
 type node struct {
 	addr     sched.Addr
+	name     string
 	tasks    []*placed // in order of launch
 	spread   spread
 	place    int    // in the ranking
@@ -157,7 +158,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 }
 
 func (s *Master) join(m *sched.Message, out *sched.Actions) *node {
-	n := &node{addr: m.Peer, place: unranked, launched: m.Seq}
+	n := &node{addr: m.Peer, name: m.Node, place: unranked, launched: m.Seq}
 	if grow := int(m.Peer.ID) + 1 - len(s.nodes); grow > 0 {
 		s.nodes = append(s.nodes, make([]*node, grow)...)
 	}
@@ -210,10 +211,10 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	for len(n.tasks) > 0 {
 		p := n.tasks[0]
 		s.lost++
-		out.SendLost(p.job.Owner(), p.id(), m.Reason)
+		out.SendLost(p.job.Owner(), p.id(), n.name, m)
 		s.detach(n, p, out)
 	}
-	n.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, m.Reason) })
+	n.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, n.name, m) })
 	service := s.service
 	if s.alive == 0 {
 		s.service = nil

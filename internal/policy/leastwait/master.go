@@ -29,6 +29,7 @@ type Master struct {
 // worker is the master's record of a slot.
 type worker struct {
 	addr     sched.Addr
+	node     string
 	general  bool
 	assigned []*task    // not started, in the order in which they were assigned
 	waiting  sched.Time // sum of their estimates

@@ -40,7 +40,7 @@ func (s *Master) join(m *sched.Message, out *sched.Actions) *worker {
 	if grow := int(id) + 1 - len(s.workers); grow > 0 {
 		s.workers = append(s.workers, make([]*worker, grow)...)
 	}
-	w := &worker{addr: m.Peer}
+	w := &worker{addr: m.Peer, node: m.Node}
 	s.workers[id] = w
 	s.alive++
 	s.divided = false
@@ -107,10 +107,10 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	if s.alive == s.reserved() {
 		s.announce(nil, out)
 	}
-	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, m.Reason) })
+	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, w.node, m) })
 	if t := w.running; t != nil {
 		s.lost++
-		out.SendLost(t.msg.Owner, t.msg.AttemptID(), m.Reason)
+		out.SendLost(t.msg.Owner, t.msg.AttemptID(), w.node, m)
 		s.forget(t, out)
 	}
 	assigned := w.assigned

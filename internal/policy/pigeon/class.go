@@ -7,9 +7,9 @@ import (
 
 // reclass records that a task showed its job to be of another class, and informs the
 // masters that hold its tasks. From the shell the message is a journal record.
-func (d *Distributor) reclass(from sched.Addr, m *sched.Message, out *sched.Actions) {
+func (d *Distributor) reclass(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if from.Role != sched.Master {
-		d.led.Restore(m)
+		d.led.Restore(now, m)
 		return
 	}
 	j := d.led.Job(m.Job)

@@ -31,7 +31,7 @@ type group struct {
 
 // NewDistributor returns a new distributor without masters.
 func NewDistributor(cfg sched.DistributorConfig) *Distributor {
-	return &Distributor{cfg: cfg, led: ledger.NewLife(cfg.FirstAttempt), restored: true}
+	return &Distributor{cfg: cfg, led: ledger.NewLife(cfg.FirstAttempt, cfg.LossWindow), restored: true}
 }
 
 // NewDistributorWith returns a distributor with options.
@@ -53,7 +53,9 @@ func (d *Distributor) JobView(id sched.JobID, _ int) (v sched.JobView, ok bool) 
 	if j == nil {
 		return v, false
 	}
-	return sched.JobView{App: j.App, Unbound: int(j.Unplaced), Bound: j.Unfinished() - int(j.Unplaced)}, true
+	v = sched.JobView{App: j.App, Unbound: int(j.Unplaced), Bound: j.Unfinished() - int(j.Unplaced) - int(j.Waiting)}
+	v.Waiting, v.Next, v.NextTask = d.led.NextAttempt(j)
+	return v, true
 }
 
 // Step implements [sched.Core].
@@ -65,10 +67,10 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	case sched.Submit:
 		d.submit(now, m, out)
 	case sched.Report:
-		j, v := d.led.Report(m, out)
+		j, v := d.led.Report(now, m, out)
 		d.applyVerdict(j, m, v, out)
 	case sched.AttemptLost:
-		j, v := d.led.Lost(m, out)
+		j, v := d.led.Lost(now, m, out)
 		d.applyVerdict(j, m, v, out)
 	case sched.Returned:
 		d.returned(now, from, m, out)
@@ -83,12 +85,11 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	case sched.Serves:
 		d.serves(from, m, out)
 	case sched.Timeout:
-		d.retrying = false
-		d.placeHeld(out)
-	case sched.Placed, sched.NewAttempt, sched.TaskEnded:
-		d.led.Restore(m)
+		d.timeout(now, m.Token, out)
+	case sched.Placed, sched.NewAttempt, sched.NotLost, sched.TaskEnded:
+		d.led.Restore(now, m)
 	case sched.Reclass:
-		d.reclass(from, m, out)
+		d.reclass(now, from, m, out)
 	case sched.Restored:
 		d.restore(out)
 	}
@@ -125,12 +126,24 @@ func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Action
 func (d *Distributor) applyVerdict(j *ledger.Job, m *sched.Message, v ledger.Verdict, out *sched.Actions) {
 	switch v {
 	case ledger.Again:
-		d.tryAgain(j, m.First, m.Outcome != sched.Yielded, out)
+		d.tryAgain(j, m.First, m.Outcome != sched.Yielded || m.Node != "", out)
 	case ledger.Accepted:
 		// Another attempt may be queued or running: it is no longer wanted.
 		if t := &j.Tasks[m.First]; t.Attempt != m.Attempt || m.Kind == sched.AttemptLost {
 			d.drop(j, m.First, 1, t.Place, out)
 		}
+	}
+}
+
+// timeout places the tasks that were held or whose wait is over.
+func (d *Distributor) timeout(now sched.Time, token uint64, out *sched.Actions) {
+	if token != ledger.NextDue {
+		d.retrying = false
+		d.placeHeld(out)
+		return
+	}
+	for j, task := d.led.Due(now, out); j != nil; j, task = d.led.Due(now, out) {
+		d.tryAgain(j, task, true, out)
 	}
 }
 
@@ -273,6 +286,9 @@ func (d *Distributor) retryLater(now sched.Time, out *sched.Actions) {
 // holding answers a master that found an attempt running: the attempt is dropped when
 // it is no longer wanted.
 func (d *Distributor) holding(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if d.restored && m.Count == 0 {
+		d.led.Alive(m, out)
+	}
 	j := d.led.Job(m.Job)
 	if !d.restored || (j != nil && j.Has(m.First) && j.Tasks[m.First].Outcome == sched.Unfinished) {
 		return

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/pigeon-sched/pigeon/internal/ledger"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -16,6 +17,13 @@ type frontend struct {
 	t    tester
 	core *pigeon.Distributor
 	out  sched.Actions
+	now  sched.Time
+}
+
+// due steps the timeout for tasks that wait for their next attempt.
+func (f *frontend) due() []sched.Action {
+	f.t.Helper()
+	return f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: ledger.NextDue})
 }
 
 func newFrontend(t tester, groups int) *frontend {
@@ -35,7 +43,7 @@ func (f *frontend) up(g int32, serves ...string) []sched.Action {
 func (f *frontend) step(from sched.Addr, m *sched.Message) []sched.Action {
 	f.t.Helper()
 	f.out.Reset()
-	f.core.Step(0, from, m, &f.out)
+	f.core.Step(f.now, from, m, &f.out)
 	if err := f.core.Valid(); err != nil {
 		f.t.Fatalf("after %s: %v", sched.Describe(m), err)
 	}
@@ -120,27 +128,79 @@ func TestOnlyGroupsThatServe(t *testing.T) {
 	}
 }
 
-// docs/design.md, section 2, rule 3: "a master reports `AttemptLost`, attempt n+1 goes
-// to the head of its queue, and three losses fail the task with that reason."
+// docs/design.md, section 2, rule 3: "a master reports `AttemptLost`, and attempt n+1 goes
+// to the head of its queue: at once after the first loss, later ones after 1, 2, 4 ... 30 s.
+// A task fails with that reason when three distinct nodes were lost while they ran it,
+// within ten minutes (`loss_window`)."
 func TestLostAttempts(t *testing.T) {
 	f := newFrontend(t, 1)
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1})
-	lost := func(attempt int32) []sched.Action {
-		return slices.Clone(f.step(group(0), &sched.Message{Kind: sched.AttemptLost, Job: jobOne, Attempt: attempt, Reason: "n1 died"}))
+	lost := func(attempt int32, node string) []sched.Action {
+		return slices.Clone(f.step(group(0), &sched.Message{Kind: sched.AttemptLost, Job: jobOne, Attempt: attempt, Node: node, Reason: node + " died"}))
 	}
-	for attempt := int32(1); attempt < 3; attempt++ {
-		got := lost(attempt)
-		if again := sent(got); len(again) != 1 || again[0].Msg.Attempt != attempt+1 || !again[0].Msg.Head {
-			t.Fatalf("attempt %d: %v", attempt, got)
-		}
-		if again := lost(attempt); len(again) != 0 {
+	attempt := int32(1)
+	for _, c := range []struct {
+		node string
+		wait sched.Time
+	}{
+		{"n1", 0}, {"n1", 1}, {"n1", 2}, {"n2", 4}, {"", 8}, {"n1", 16}, {"n2", 30}, {"n2", 30},
+	} {
+		got := lost(attempt, c.node)
+		if again := lost(attempt, c.node); len(again) != 0 {
 			t.Fatalf("the same loss of attempt %d, reported again, caused %v", attempt, again)
 		}
+		if c.wait > 0 {
+			if got := sent(got); len(got) != 0 {
+				t.Fatalf("attempt %d was sent at once: %v", attempt+1, got)
+			}
+			f.now += c.wait*sched.Second - 1
+			if got := sent(f.due()); len(got) != 0 {
+				t.Fatalf("attempt %d was sent before its time: %v", attempt+1, got)
+			}
+			f.now++
+			got = slices.Clone(f.due())
+		}
+		attempt++
+		if again := sent(got); len(again) != 1 || again[0].Msg.Attempt != attempt || !again[0].Msg.Head {
+			t.Fatalf("attempt %d: %v", attempt, got)
+		}
 	}
-	describe(t, lost(3),
-		"Persist TaskEnded job="+idOne+` tasks=0+0#3 failed reason="task 0 was lost 3 times, the last time because n1 died"`,
-		"Persist JobEnded job="+idOne+` failed reason="task 0 was lost 3 times, the last time because n1 died"`,
+	const reason = `reason="task 0 was lost with 3 nodes within 600 s, n1, n2 and n3, the last time because n3 died; it may be what ended them: look at their logs and at the memory the task needs, then submit it again (loss_window says for how long a loss counts)"`
+	describe(t, lost(attempt, "n3"),
+		"Persist TaskEnded job="+idOne+" tasks=0+0#9 failed "+reason,
+		"Persist JobEnded job="+idOne+" failed "+reason,
 		"Forget job="+idOne, "Send to master 0: Drop job="+idOne+" tasks=0+1#0")
+}
+
+// A loss is forgotten after the window, and taken back when the node reports that it still
+// runs the attempt; a node that stops in order loses nothing.
+func TestLossesThatDoNotCount(t *testing.T) {
+	f := newFrontend(t, 1)
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1})
+	next := func(attempt int32) {
+		t.Helper()
+		f.now += 100 * sched.Second
+		f.due()
+		if task := f.task(0); task.Attempt != attempt || task.Waits {
+			t.Fatalf("the task is %+v, want attempt %d", task, attempt)
+		}
+	}
+	lost := func(attempt int32, node string) {
+		f.step(group(0), &sched.Message{Kind: sched.AttemptLost, Job: jobOne, Attempt: attempt, Node: node, Reason: "it was silent"})
+		next(attempt + 1)
+	}
+	lost(1, "n1")
+	lost(2, "n2")
+	describe(t, f.step(group(0), &sched.Message{Kind: sched.Holding, Job: jobOne, Attempt: 2}), "Persist NotLost job="+idOne+` node="n2"`)
+	describe(t, f.step(group(0), &sched.Message{Kind: sched.Holding, Job: jobOne, Attempt: 2}))
+	lost(3, "n3") // n1 and n3
+	describe(t, f.step(worker(0), &sched.Message{Kind: sched.Report, Job: jobOne, Attempt: 3, Outcome: sched.Failed}), "Persist NotLost job="+idOne+` node="n3"`)
+	for attempt := int32(4); attempt < 8; attempt++ {
+		f.step(group(0), &sched.Message{Kind: sched.AttemptLost, Job: jobOne, Attempt: attempt, Node: "n4", Outcome: sched.Yielded, Reason: "its slot was withdrawn"})
+		next(attempt + 1)
+	}
+	lost(8, "n5") // n1 is more than ten minutes ago
+	lost(9, "n6")
 }
 
 // docs/design.md, section 2, rule 7: "Tasks of a group without a master for 5 s are taken
@@ -207,7 +267,9 @@ func TestAttemptsAheadOfTheJournal(t *testing.T) {
 	} {
 		f := newFrontend(t, 1)
 		f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1, Retries: 1})
-		if again := sent(f.step(group(0), &c.m)); len(again) != 1 || again[0].Msg.Attempt != 3 {
+		f.step(group(0), &c.m)
+		f.now = sched.Second
+		if again := f.task(0); again.Attempt != 3 || again.Waits && len(sent(f.due())) != 1 {
 			t.Errorf("%s: attempt 2 returns %v, want attempt 3", c.name, again)
 		}
 	}

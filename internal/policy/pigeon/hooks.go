@@ -62,7 +62,7 @@ type workerHooks interface {
 	mayAdopt(w *worker, id sched.AttemptID) bool
 	adopt(w *worker, x work)
 	// lost is called when the worker is lost, after its task.
-	lost(w *worker, reason string, out *sched.Actions)
+	lost(w *worker, m *sched.Message, out *sched.Actions)
 }
 
 // groupHooks follow the other masters, and the time.
@@ -97,7 +97,7 @@ func (noHooks) takeRefused(*worker, sched.AttemptID) (work, bool)      { return 
 func (noHooks) preemptRefused(*worker, *sched.Actions)                 {}
 func (noHooks) mayAdopt(*worker, sched.AttemptID) bool                 { return false }
 func (noHooks) adopt(*worker, work)                                    {}
-func (noHooks) lost(*worker, string, *sched.Actions)                   {}
+func (noHooks) lost(*worker, *sched.Message, *sched.Actions)           {}
 func (noHooks) stepBegins(sched.Time)                                  {}
 func (noHooks) timeout(uint64, *sched.Actions)                         {}
 func (noHooks) masterChanged(sched.Addr, bool)                         {}

@@ -184,7 +184,7 @@ func TestServesAndReturned(t *testing.T) {
 	lost := r.step(sched.Addr{}, &sched.Message{Kind: sched.WorkerLost, Peer: worker(1), Reason: "gone"})
 	id := sched.JobID{Lo: 1}.String()
 	describe(t, lost,
-		`Send to distributor 0: AttemptLost job=`+id+` tasks=0+0#1 reason="gone"`,
+		`Send to distributor 0: AttemptLost job=`+id+` tasks=0+0#1 node="x" reason="gone"`,
 		`Send to distributor -1: Serves serves=[""]`,
 		`Send to distributor 0: Returned job=`+id+` tasks=1+2#1`,
 		`Forget job=`+id)

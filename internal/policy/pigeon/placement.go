@@ -70,7 +70,7 @@ func (d *Distributor) placed(j *ledger.Job, first, count int32, place int16, out
 }
 
 func waits(t *ledger.Task) bool {
-	return t.Outcome == sched.Unfinished && t.Place == ledger.Nowhere
+	return t.Outcome == sched.Unfinished && t.Place == ledger.Nowhere && !t.Waits
 }
 
 // alike reports whether one message can carry both tasks.
@@ -157,7 +157,7 @@ func (d *Distributor) resend(place int16, out *sched.Actions) {
 }
 
 func at(t *ledger.Task, place int16) bool {
-	return t.Outcome == sched.Unfinished && t.Place == place
+	return t.Outcome == sched.Unfinished && t.Place == place && !t.Waits
 }
 
 // masterLost takes back the tasks of a group without a master and distributes them

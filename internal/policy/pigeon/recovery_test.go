@@ -169,12 +169,12 @@ func TestLostReports(t *testing.T) {
 	r.tasks(1, sched.Short, 2)
 	r.ends(0)
 	describe(t, r.step(sched.Addr{}, lost(0)),
-		"Send to distributor 0: AttemptLost job="+idOne+` tasks=1+0#1 reason="gone"`, "Forget job="+idOne,
-		"Send to distributor 0: AttemptLost job="+idOne+` tasks=0+0#1 reason="gone"`, "Send to distributor -1: Serves serves=[]")
+		"Send to distributor 0: AttemptLost job="+idOne+` tasks=1+0#1 node="n000" reason="gone"`, "Forget job="+idOne,
+		"Send to distributor 0: AttemptLost job="+idOne+` tasks=0+0#1 node="n000" reason="gone"`, "Send to distributor -1: Serves serves=[]")
 
 	f := follower(t, kept(0, 3, 1))
 	describe(t, f.step(sched.Addr{}, lost(0)),
-		"Send to distributor -1: AttemptLost job="+idOne+` tasks=3+0#1 reason="gone"`, "Send to distributor -1: Serves serves=[]")
+		"Send to distributor -1: AttemptLost job="+idOne+` tasks=3+0#1 node="n" reason="gone"`, "Send to distributor -1: Serves serves=[]")
 }
 
 // Older and repeated notices change nothing.

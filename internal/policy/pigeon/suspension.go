@@ -204,10 +204,10 @@ func (e *extension) adopt(w *worker, x work) {
 }
 
 // lost implements hooks.
-func (e *extension) lost(w *worker, reason string, out *sched.Actions) {
+func (e *extension) lost(w *worker, m *sched.Message, out *sched.Actions) {
 	if h := e.release(w); h != nil {
 		e.counts.Lost++
-		out.SendLost(h.job.Owner(), h.id(), reason)
+		out.SendLost(h.job.Owner(), h.id(), w.node.id, m)
 		e.forget(h.job.ID, out)
 	}
 }

@@ -95,11 +95,11 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	s.index.RemoveIdle(&w.Idler)
 	if j := w.job; j != nil {
 		s.counts.Lost++
-		out.SendLost(j.Owner(), w.id(), m.Reason)
+		out.SendLost(j.Owner(), w.id(), w.node.id, m)
 		s.vacate(w, out)
 	}
-	s.hooks.lost(w, m.Reason, out)
-	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, m.Reason) })
+	s.hooks.lost(w, m, out)
+	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, w.node.id, m) })
 	s.slots.remove(w)
 	s.leave(w.service, out)
 	s.workers[m.Peer.ID] = nil

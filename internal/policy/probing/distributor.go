@@ -30,7 +30,7 @@ type Distributor struct {
 
 // NewDistributor returns a new distributor without workers.
 func NewDistributor(cfg sched.DistributorConfig, o Options) *Distributor {
-	return &Distributor{cfg: cfg, o: o, led: ledger.NewLife(cfg.FirstAttempt), jobs: make(map[sched.JobID]*Job), restored: true}
+	return &Distributor{cfg: cfg, o: o, led: ledger.NewLife(cfg.FirstAttempt, cfg.LossWindow), jobs: make(map[sched.JobID]*Job), restored: true}
 }
 
 // Ledger returns the book of what is owed, for the shell to read between steps.
@@ -53,17 +53,19 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	case sched.GetTask:
 		d.getTask(from, m, out)
 	case sched.Report:
-		_, v := d.led.Report(m, out)
+		_, v := d.led.Report(now, m, out)
 		d.applyVerdict(m, v, out)
 	case sched.Refused:
 		d.refused(from, m, out)
 	case sched.Cancel:
 		d.cancel(m, out)
 	case sched.Members:
-		d.membersChanged(m, out)
-	case sched.NewAttempt, sched.TaskEnded:
+		d.membersChanged(now, m, out)
+	case sched.Timeout:
+		d.timeout(now, m.Token, out)
+	case sched.NewAttempt, sched.NotLost, sched.TaskEnded:
 		if !d.restored {
-			d.led.Restore(m)
+			d.led.Restore(now, m)
 		}
 	case sched.Restored:
 		d.restore(out)
@@ -159,6 +161,8 @@ func (d *Distributor) applyVerdict(m *sched.Message, v ledger.Verdict, out *sche
 	case ledger.Again:
 		j.unbind(m.First)
 		d.probe(j, out)
+	case ledger.Later:
+		j.postpone(m.First)
 	case ledger.Accepted:
 		// Another attempt may be running: it is not wanted any more.
 		if t := &j.Tasks[m.First]; t.Attempt != m.Attempt {
@@ -168,6 +172,18 @@ func (d *Distributor) applyVerdict(m *sched.Message, v ledger.Verdict, out *sche
 		if d.led.Job(m.Job) == nil {
 			delete(d.jobs, m.Job)
 		}
+	}
+}
+
+// timeout probes for the tasks whose wait is over.
+func (d *Distributor) timeout(now sched.Time, token uint64, out *sched.Actions) {
+	if token != ledger.NextDue {
+		return
+	}
+	for entry, task := d.led.Due(now, out); entry != nil; entry, task = d.led.Due(now, out) {
+		j := d.jobs[entry.ID]
+		j.release(task)
+		d.probe(j, out)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/pigeon-sched/pigeon/internal/ledger"
 	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -42,6 +43,7 @@ type frontend struct {
 	t    tester
 	core *probing.Distributor
 	out  sched.Actions
+	now  sched.Time
 }
 
 func newFrontend(t tester, o probing.Options, workers int) *frontend {
@@ -56,7 +58,7 @@ func newFrontend(t tester, o probing.Options, workers int) *frontend {
 func (f *frontend) step(from sched.Addr, m *sched.Message) []sched.Action {
 	f.t.Helper()
 	f.out.Reset()
-	f.core.Step(0, from, m, &f.out)
+	f.core.Step(f.now, from, m, &f.out)
 	if err := f.core.Valid(); err != nil {
 		f.t.Fatalf("after %s: %v", sched.Describe(m), err)
 	}
@@ -187,6 +189,13 @@ func TestTasksThatComeBack(t *testing.T) {
 			f.ask(4)
 			f.ask(5)
 			got := of(sched.Probe, f.step(c.from, &c.message))
+			if name == "failed" {
+				if len(got) > 0 {
+					t.Fatalf("sent %v at once", got)
+				}
+				f.now = 100 * sched.Millisecond
+				got = of(sched.Probe, f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: ledger.NextDue}))
+			}
 			if len(got) != 2 || got[0].Msg.Count != 1 || got[0].To == worker(4) && name == "lost" {
 				t.Fatalf("sent %v", got)
 			}

@@ -17,7 +17,7 @@ type Job struct {
 	rand    *rand.Rand // its draws
 	bound   []int32    // the worker of each task, or noWorker
 	next    int32      // no task below is unbound
-	unbound int32      // unfinished tasks that are bound to no worker
+	unbound int32      // unfinished tasks that are bound to no worker and do not wait for their time
 	waiting bool       // to be probed for when there are workers
 	probed  []int32    // workers with a reservation, if reservations are withdrawn
 }
@@ -37,7 +37,7 @@ func (j *Job) Unbound() int32 { return j.unbound }
 func (j *Job) Draw(n int) int { return j.rand.IntN(n) }
 
 func (j *Job) isUnbound(task int32) bool {
-	return j.bound[task] == noWorker && j.Tasks[task].Outcome == sched.Unfinished
+	return j.bound[task] == noWorker && j.Tasks[task].Outcome == sched.Unfinished && !j.Tasks[task].Waits
 }
 
 // bind returns the first unbound task, of which there is one, to the worker.
@@ -60,10 +60,24 @@ func (j *Job) unbind(task int32) {
 	}
 }
 
+// postpone records that a task whose wait has begun is bound to no worker.
+func (j *Job) postpone(task int32) {
+	if j.bound[task] == noWorker {
+		j.unbound--
+	}
+	j.bound[task] = noWorker
+}
+
+// release makes a task unbound whose wait is over.
+func (j *Job) release(task int32) {
+	j.unbound++
+	j.next = min(j.next, task)
+}
+
 // end records that the task has ended; it may be unbound, when an earlier attempt
 // ended it.
 func (j *Job) end(task int32) {
-	if j.bound[task] == noWorker {
+	if j.bound[task] == noWorker && !j.Tasks[task].Waits {
 		j.unbound--
 	}
 	j.bound[task] = noWorker

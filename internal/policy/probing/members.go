@@ -12,7 +12,7 @@ import (
 // membersChanged records the list of live workers. A task that was bound to one that has left is
 // lost, and so are all reservations there; with Resent, other workers may have dropped
 // reservations too. A message that names a job means the reservations of that job alone.
-func (d *Distributor) membersChanged(m *sched.Message, out *sched.Actions) {
+func (d *Distributor) membersChanged(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if (m.Job != sched.JobID{}) {
 		if j := d.jobs[m.Job]; j != nil && m.Resent {
 			d.probe(j, out)
@@ -24,12 +24,13 @@ func (d *Distributor) membersChanged(m *sched.Message, out *sched.Actions) {
 	}
 	old := d.members
 	d.members = m.More.Members
+	d.workersBack(old, out)
 	lost := slices.ContainsFunc(old, func(o sched.Member) bool { return !d.alive(o.Worker.ID) })
 	d.led.Each(func(entry *ledger.Job) {
 		j := d.jobs[entry.ID]
 		again := lost || j.waiting || m.Resent
 		if lost {
-			d.loseTasks(j, out)
+			d.loseTasks(now, j, old, out)
 		}
 		if again && d.jobs[entry.ID] != nil {
 			d.probe(j, out)
@@ -37,16 +38,33 @@ func (d *Distributor) membersChanged(m *sched.Message, out *sched.Actions) {
 	})
 }
 
+// workersBack takes back the losses at workers that were missing for a while. The number
+// of a worker is never that of another process.
+func (d *Distributor) workersBack(old []sched.Member, out *sched.Actions) {
+	some := slices.ContainsFunc(d.members, func(m sched.Member) bool { return !isMember(old, m.Worker.ID) })
+	if some {
+		d.led.WorkersBack(func(w sched.Addr) bool { return w.Role == sched.Worker && d.alive(w.ID) }, out)
+	}
+}
+
 // loseTasks unbinds the tasks that are bound to workers that have left.
-func (d *Distributor) loseTasks(j *Job, out *sched.Actions) {
+func (d *Distributor) loseTasks(now sched.Time, j *Job, old []sched.Member, out *sched.Actions) {
 	for i := range j.bound {
 		if b := j.bound[i]; b == noWorker || d.alive(b) {
 			continue
 		}
-		m := sched.Message{Kind: sched.AttemptLost, Job: j.ID, First: int32(i), Attempt: j.Tasks[i].Attempt, Reason: "its worker was lost"}
-		switch _, v := d.led.Lost(&m, out); v {
+		m := sched.Message{
+			Kind: sched.AttemptLost, Job: j.ID, First: int32(i), Attempt: j.Tasks[i].Attempt, Reason: "its worker was lost",
+			Peer: sched.Addr{Role: sched.Worker, ID: j.bound[i]},
+		}
+		if at, found := find(old, j.bound[i]); found {
+			m.Node = old[at].Node
+		}
+		switch _, v := d.led.Lost(now, &m, out); v {
 		case ledger.Again:
 			j.unbind(m.First)
+		case ledger.Later:
+			j.postpone(m.First)
 		case ledger.Accepted:
 			j.end(m.First)
 		}
@@ -77,9 +95,16 @@ func (d *Distributor) restore(out *sched.Actions) {
 	})
 }
 
-func (d *Distributor) alive(id int32) bool {
-	_, found := slices.BinarySearchFunc(d.members, id, func(m sched.Member, id int32) int { return int(m.Worker.ID) - int(id) })
+func (d *Distributor) alive(id int32) bool { return isMember(d.members, id) }
+
+func isMember(list []sched.Member, id int32) bool {
+	_, found := find(list, id)
 	return found
+}
+
+// find returns the place of a worker in a list of members.
+func find(list []sched.Member, id int32) (at int, found bool) {
+	return slices.BinarySearchFunc(list, id, func(m sched.Member, id int32) int { return int(m.Worker.ID) - int(id) })
 }
 
 // wellFormed reports whether these are workers in ascending order.

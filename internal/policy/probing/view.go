@@ -11,7 +11,8 @@ func (d *Distributor) JobView(id sched.JobID, most int) (v sched.JobView, ok boo
 	if j == nil {
 		return v, false
 	}
-	v = sched.JobView{App: j.App, Late: true, Unbound: int(j.unbound), Bound: j.Unfinished() - int(j.unbound), NoWorker: j.waiting}
+	v = sched.JobView{App: j.App, Late: true, Unbound: int(j.unbound), Bound: j.Unfinished() - int(j.unbound) - int(j.Waiting), NoWorker: j.waiting}
+	v.Waiting, v.Next, v.NextTask = d.led.NextAttempt(j.Job)
 	for task, worker := range j.bound {
 		if len(v.Tasks) >= most {
 			break

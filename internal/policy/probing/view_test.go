@@ -3,6 +3,7 @@ package probing_test
 import (
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/ledger"
 	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -21,6 +22,11 @@ func TestView(t *testing.T) {
 	}
 	f.step(worker(0), &sched.Message{Kind: sched.Report, Job: one, First: 0, Attempt: 1, Outcome: sched.Done})
 	f.step(worker(1), &sched.Message{Kind: sched.Report, Job: one, First: 1, Attempt: 1, Outcome: sched.Failed})
+	if v, _ := f.core.JobView(one, 9); v.Waiting != 1 || v.Next != 100*sched.Millisecond || v.NextTask != 1 || v.Unbound != 1 || v.Bound != 1 {
+		t.Errorf("with one that waits for its time: %+v", v)
+	}
+	f.now = 100 * sched.Millisecond
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: ledger.NextDue})
 	f.ask(0) // task 1 again
 	v, ok := f.core.JobView(one, 9)
 	if !ok || v.NoWorker || v.Unbound != 1 || v.Bound != 2 || len(v.Tasks) != 2 {

@@ -927,9 +927,11 @@ func (p *TPayload) String() string {
 // Attributes:
 //   - Worker
 //   - Master
+//   - Node
 type TMember struct {
-	Worker *TRef `thrift:"worker,1" db:"worker" json:"worker,omitempty"`
-	Master *TRef `thrift:"master,2" db:"master" json:"master,omitempty"`
+	Worker *TRef  `thrift:"worker,1" db:"worker" json:"worker,omitempty"`
+	Master *TRef  `thrift:"master,2" db:"master" json:"master,omitempty"`
+	Node   string `thrift:"node,3" db:"node" json:"node"`
 }
 
 func NewTMember() *TMember {
@@ -953,12 +955,22 @@ func (p *TMember) GetMaster() *TRef {
 	}
 	return p.Master
 }
+
+var TMember_Node_DEFAULT string = ""
+
+func (p *TMember) GetNode() string {
+	return p.Node
+}
 func (p *TMember) IsSetWorker() bool {
 	return p.Worker != nil
 }
 
 func (p *TMember) IsSetMaster() bool {
 	return p.Master != nil
+}
+
+func (p *TMember) IsSetNode() bool {
+	return p.Node != TMember_Node_DEFAULT
 }
 
 func (p *TMember) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -988,6 +1000,16 @@ func (p *TMember) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 2:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -1026,6 +1048,15 @@ func (p *TMember) ReadField2(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *TMember) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Node = v
+	}
+	return nil
+}
+
 func (p *TMember) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMember"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -1035,6 +1066,9 @@ func (p *TMember) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -1077,6 +1111,21 @@ func (p *TMember) writeField2(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *TMember) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNode() {
+		if err := oprot.WriteFieldBegin(ctx, "node", thrift.STRING, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:node: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Node)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.node (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:node: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMember) Equals(other *TMember) bool {
 	if p == other {
 		return true
@@ -1087,6 +1136,9 @@ func (p *TMember) Equals(other *TMember) bool {
 		return false
 	}
 	if !p.Master.Equals(other.Master) {
+		return false
+	}
+	if p.Node != other.Node {
 		return false
 	}
 	return true
@@ -2656,6 +2708,7 @@ func (p *TMore) String() string {
 //   - ExitStatus
 //   - Contended
 //   - ResultNumber
+//   - MaxDisconnectNanos
 //   - UserGroup
 //   - UserPriority
 type TMessage struct {
@@ -2712,6 +2765,8 @@ type TMessage struct {
 	ResultNumber     int64                    `thrift:"resultNumber,63" db:"resultNumber" json:"resultNumber"`
 	UserGroup        string                   `thrift:"userGroup,64" db:"userGroup" json:"userGroup"`
 	UserPriority     int32                    `thrift:"userPriority,65" db:"userPriority" json:"userPriority"`
+	// unused fields # 66 to 69
+	MaxDisconnectNanos int64 `thrift:"maxDisconnectNanos,70" db:"maxDisconnectNanos" json:"maxDisconnectNanos"`
 }
 
 func NewTMessage() *TMessage {
@@ -3030,6 +3085,12 @@ func (p *TMessage) GetResultNumber() int64 {
 	return p.ResultNumber
 }
 
+var TMessage_MaxDisconnectNanos_DEFAULT int64 = 0
+
+func (p *TMessage) GetMaxDisconnectNanos() int64 {
+	return p.MaxDisconnectNanos
+}
+
 var TMessage_UserGroup_DEFAULT string = ""
 
 func (p *TMessage) GetUserGroup() string {
@@ -3235,6 +3296,10 @@ func (p *TMessage) IsSetContended() bool {
 
 func (p *TMessage) IsSetResultNumber() bool {
 	return p.ResultNumber != TMessage_ResultNumber_DEFAULT
+}
+
+func (p *TMessage) IsSetMaxDisconnectNanos() bool {
+	return p.MaxDisconnectNanos != TMessage_MaxDisconnectNanos_DEFAULT
 }
 
 func (p *TMessage) IsSetUserGroup() bool {
@@ -3752,6 +3817,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 63:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField63(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 70:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField70(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -4291,6 +4366,15 @@ func (p *TMessage) ReadField63(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField70(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 70: ", err)
+	} else {
+		p.MaxDisconnectNanos = v
+	}
+	return nil
+}
+
 func (p *TMessage) ReadField64(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 64: ", err)
@@ -4468,6 +4552,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField65(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField70(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5290,6 +5377,21 @@ func (p *TMessage) writeField65(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField70(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMaxDisconnectNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "maxDisconnectNanos", thrift.I64, 70); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 70:maxDisconnectNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.MaxDisconnectNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.maxDisconnectNanos (70) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 70:maxDisconnectNanos: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -5474,6 +5576,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.UserPriority != other.UserPriority {
+		return false
+	}
+	if p.MaxDisconnectNanos != other.MaxDisconnectNanos {
 		return false
 	}
 	return true

@@ -2111,6 +2111,7 @@ func (p *TTaskSpec) String() string {
 //   - Token
 //   - DeadlineNanos
 //   - Restartable
+//   - MaxDisconnectNanos
 type TSchedulingRequest struct {
 	App                  string          `thrift:"app,1" db:"app" json:"app"`
 	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
@@ -2118,15 +2119,16 @@ type TSchedulingRequest struct {
 	Description          *string         `thrift:"description,4" db:"description" json:"description,omitempty"`
 	AvgTasksExecDuration *float64        `thrift:"avgTasksExecDuration,5" db:"avgTasksExecDuration" json:"avgTasksExecDuration,omitempty"`
 	// unused fields # 6 to 15
-	IdempotencyKey string         `thrift:"idempotencyKey,16" db:"idempotencyKey" json:"idempotencyKey"`
-	JobClass       string         `thrift:"jobClass,17" db:"jobClass" json:"jobClass"`
-	EstimateNanos  *int64         `thrift:"estimateNanos,18" db:"estimateNanos" json:"estimateNanos,omitempty"`
-	Backend        string         `thrift:"backend,19" db:"backend" json:"backend"`
-	Retries        int32          `thrift:"retries,20" db:"retries" json:"retries"`
-	Trace          *TTraceContext `thrift:"trace,21" db:"trace" json:"trace,omitempty"`
-	Token          string         `thrift:"token,22" db:"token" json:"token"`
-	DeadlineNanos  int64          `thrift:"deadlineNanos,23" db:"deadlineNanos" json:"deadlineNanos"`
-	Restartable    bool           `thrift:"restartable,24" db:"restartable" json:"restartable"`
+	IdempotencyKey     string         `thrift:"idempotencyKey,16" db:"idempotencyKey" json:"idempotencyKey"`
+	JobClass           string         `thrift:"jobClass,17" db:"jobClass" json:"jobClass"`
+	EstimateNanos      *int64         `thrift:"estimateNanos,18" db:"estimateNanos" json:"estimateNanos,omitempty"`
+	Backend            string         `thrift:"backend,19" db:"backend" json:"backend"`
+	Retries            int32          `thrift:"retries,20" db:"retries" json:"retries"`
+	Trace              *TTraceContext `thrift:"trace,21" db:"trace" json:"trace,omitempty"`
+	Token              string         `thrift:"token,22" db:"token" json:"token"`
+	DeadlineNanos      int64          `thrift:"deadlineNanos,23" db:"deadlineNanos" json:"deadlineNanos"`
+	Restartable        bool           `thrift:"restartable,24" db:"restartable" json:"restartable"`
+	MaxDisconnectNanos int64          `thrift:"maxDisconnectNanos,25" db:"maxDisconnectNanos" json:"maxDisconnectNanos"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
@@ -2227,6 +2229,12 @@ var TSchedulingRequest_Restartable_DEFAULT bool = false
 func (p *TSchedulingRequest) GetRestartable() bool {
 	return p.Restartable
 }
+
+var TSchedulingRequest_MaxDisconnectNanos_DEFAULT int64 = 0
+
+func (p *TSchedulingRequest) GetMaxDisconnectNanos() int64 {
+	return p.MaxDisconnectNanos
+}
 func (p *TSchedulingRequest) IsSetUser() bool {
 	return p.User != nil
 }
@@ -2273,6 +2281,10 @@ func (p *TSchedulingRequest) IsSetDeadlineNanos() bool {
 
 func (p *TSchedulingRequest) IsSetRestartable() bool {
 	return p.Restartable != TSchedulingRequest_Restartable_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetMaxDisconnectNanos() bool {
+	return p.MaxDisconnectNanos != TSchedulingRequest_MaxDisconnectNanos_DEFAULT
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -2422,6 +2434,16 @@ func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) e
 		case 24:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField24(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 25:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField25(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -2579,6 +2601,15 @@ func (p *TSchedulingRequest) ReadField24(ctx context.Context, iprot thrift.TProt
 	return nil
 }
 
+func (p *TSchedulingRequest) ReadField25(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 25: ", err)
+	} else {
+		p.MaxDisconnectNanos = v
+	}
+	return nil
+}
+
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2624,6 +2655,9 @@ func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) 
 			return err
 		}
 		if err := p.writeField24(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField25(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -2850,6 +2884,21 @@ func (p *TSchedulingRequest) writeField24(ctx context.Context, oprot thrift.TPro
 	return err
 }
 
+func (p *TSchedulingRequest) writeField25(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetMaxDisconnectNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "maxDisconnectNanos", thrift.I64, 25); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 25:maxDisconnectNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.MaxDisconnectNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.maxDisconnectNanos (25) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 25:maxDisconnectNanos: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 	if p == other {
 		return true
@@ -2917,6 +2966,9 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		return false
 	}
 	if p.Restartable != other.Restartable {
+		return false
+	}
+	if p.MaxDisconnectNanos != other.MaxDisconnectNanos {
 		return false
 	}
 	return true
