@@ -3,6 +3,7 @@ package nodemonitor
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,46 @@ func TestLaunchIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An attempt that was started here is not started again, also when its result was
+// acknowledged long ago: the launch is answered by the result Yielded, so that a frontend
+// which still waits for the task gives it another number.
+func TestAttemptStartsOnce(t *testing.T) {
+	w := newWorld(t, false)
+	n := w.start(nil)
+	folder := t.TempDir()
+	id := attemptOf(1, 0)
+	ran := shell("echo >> " + folder + "/ran")
+	n.deliver(w.launch(0, 0, id, ran))
+	n.until("it has ended and was acknowledged", func(o *owner) bool { return len(w.reportsOf(id)) == 1 && keptBy(o) == 0 })
+	n.deliver(w.launch(0, 2, id, ran))
+	w.await("the answer to the second launch", func() bool { return find(w.reports[1:], sched.Report, id) != nil })
+	if again := w.reportsOf(id)[1]; again.Msg.Outcome != sched.Yielded {
+		t.Errorf("the second launch was answered %s", sched.Describe(&again.Msg))
+	}
+	if data, err := os.ReadFile(folder + "/ran"); err != nil || string(data) != "\n" {
+		t.Errorf("it ran %q, %v", data, err)
+	}
+	if got := metric(t, n, "launches_refused_total"); got["repeated"] != 1 {
+		t.Errorf("the metrics count the refusals as %v", got)
+	}
+	next := id
+	next.Attempt++
+	n.deliver(w.launch(0, 4, next, ran))
+	w.await("the next attempt runs", func() bool { return find(w.reports, sched.Report, next) != nil })
+}
+
+// reportsOf returns the reports of an attempt by Thrift.
+func (w *world) reportsOf(id sched.AttemptID) (list []wire.Item) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.reports {
+		if w.reports[i].Msg.AttemptID() == id {
+			list = append(list, w.reports[i])
+		}
+	}
+	return list
 }
 
 // metric returns the values of a metric by its label reason.

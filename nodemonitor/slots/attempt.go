@@ -28,7 +28,7 @@ type attempt struct {
 	worker     *worker
 	phase      phase
 	backend    backend.Backend // once it has started; nil for a duplicate
-	duplicate  bool            // it runs in another slot, or its result is kept: nothing was started
+	duplicate  bool            // it was started before: nothing was started
 	killed     bool            // Kill of its backend was called
 }
 

@@ -11,6 +11,7 @@
 //	workerList  the workers by number, with their cores
 //	attempts    the attempts at all of them, and which have started
 //	stepper     steps a core and carries out its actions
+//	fence       which attempts were started here: none is started twice
 //	runner      starts and ends attempts in backends
 //	requests    requests to frontends for tasks, until they are answered
 //	admission   launches that the shell denies, and slots that are withheld

@@ -47,6 +47,7 @@ const (
 	refusedOutdated
 	refusedReserved
 	refusedByNode
+	refusedRepeated
 )
 
 // NewMetrics registers the metrics; unpublished counts the notices that NATS did not accept.
@@ -55,8 +56,8 @@ func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
 		workers: m.GaugeMatrix("workers", "Slots, by kind and state.",
 			telemetry.Label{Name: "kind", Values: []string{"general", "reserved"}}, telemetry.Label{Name: "state", Values: []string{"idle", "busy"}}),
 		launches: m.Counter("launches_total", "Launches accepted."),
-		refusals: m.Counters("launches_refused_total", "Launches refused, by reason: the slot is busy, the master's epoch is over, its knowledge of the slot is outdated, a long task met a reserved slot, or the node denied the launch.",
-			"reason", "busy", "epoch", "outdated", "reserved", "node"),
+		refusals: m.Counters("launches_refused_total", "Launches refused, by reason: the slot is busy, the master's epoch is over, its knowledge of the slot is outdated, a long task met a reserved slot, the node denied the launch, or it has started the attempt before.",
+			"reason", "busy", "epoch", "outdated", "reserved", "node", "repeated"),
 		ended: m.Counters("attempts_ended_total", "Attempts that ended, by outcome.", "outcome",
 			sched.Unfinished.String(), sched.Done.String(), sched.Failed.String(), sched.Killed.String(), sched.Lost.String(), sched.Yielded.String()),
 		ran:           m.Latencies("run_seconds", "How long attempts ran.", "class", sched.Short.String(), sched.Long.String()),

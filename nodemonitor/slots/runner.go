@@ -13,6 +13,7 @@ import (
 type runner struct {
 	cfg      *Config
 	attempts *attempts
+	fence    *fence
 	spans    spans
 }
 
@@ -24,11 +25,11 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 	}
 	r.cfg.Results.Reached(a.owner, a.OwnerAddress)
 	r.attempts.enter(a, running)
-	if r.hasStarted(id) {
-		// The attempt runs in another slot, or its result is kept, and the master did
-		// not know that yet. It is not run twice.
+	if !r.fence.pass(id) {
+		// Whoever sent it did not know that. It is not run twice.
 		a.duplicate = true
-		w.done(backend.Result{ID: id, Outcome: sched.Done})
+		r.cfg.Metrics.refusals[refusedRepeated].Inc()
+		w.done(backend.Result{ID: id, Outcome: r.repeated(id)})
 		return
 	}
 	r.attempts.started[id] = a
@@ -42,13 +43,15 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 	b.Start(t, w.done)
 }
 
-// hasStarted reports whether the attempt runs here, or its result is kept.
-func (r *runner) hasStarted(id sched.AttemptID) bool {
-	if r.cfg.Kept.Keeps(id) {
-		return true
+// repeated returns the outcome of a second start of an attempt: Done while it runs in
+// another slot or its result is kept, because that is its result; Yielded when it has ended
+// and its result was acknowledged, or nobody wanted it. A frontend that still waits for
+// the task then gives it another number.
+func (r *runner) repeated(id sched.AttemptID) sched.Outcome {
+	if _, runs := r.attempts.started[id]; runs || r.cfg.Kept.Keeps(id) {
+		return sched.Done
 	}
-	_, runs := r.attempts.started[id]
-	return runs
+	return sched.Yielded
 }
 
 func (r *runner) noBackend(t *backend.Task) string {
@@ -89,7 +92,11 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 		return // launches that name no frontend are not accepted
 	}
 	if a.duplicate {
-		r.cfg.Results.Resend(a.id)
+		if w.ended == nil || w.ended.Outcome != sched.Yielded {
+			r.cfg.Results.Resend(a.id)
+			return
+		}
+		r.cfg.Results.Keep(to, results.Result{ID: a.id, Outcome: sched.Yielded, Slot: w.number, Reason: "the node has started it before"})
 		return
 	}
 	end := w.ended

@@ -97,7 +97,7 @@ func New(cfg Config) *Workers {
 	w.requests = &requests{cfg: &w.cfg, out: w.out, workers: w.workers}
 	w.cores = &stepper{
 		cfg: &w.cfg, timers: runloop.NewTimers(cfg.Clock, cfg.Timer), admission: w.admission, requests: w.requests, out: w.out,
-		run: &runner{cfg: &w.cfg, attempts: w.attempts, spans: spans{cfg.Tracing}},
+		run: &runner{cfg: &w.cfg, attempts: w.attempts, fence: newFence(), spans: spans{cfg.Tracing}},
 	}
 	w.cores.steps = runloop.NewStepper(w.cores.act, cfg.Recorder)
 	return w
