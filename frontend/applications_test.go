@@ -78,7 +78,7 @@ func TestApplication(t *testing.T) {
 	if n := d.Declined(); n > 10 { // a node that passed for lost for a moment is no fault here
 		t.Errorf("%d grants were declined", n)
 	}
-	if list, err := f.List(t.Context(), 0); err != nil || len(list) != 1 {
+	if list, err := f.List(t.Context(), 0, ""); err != nil || len(list) != 1 {
 		t.Errorf("jobs of grants are listed: %+v, %v", list, err)
 	}
 	e, err := f.Explain(t.Context(), "app-1")

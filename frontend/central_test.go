@@ -162,7 +162,7 @@ func TestFrontendsShareTheirLoad(t *testing.T) {
 // tasks returns how many tasks of all jobs are unfinished.
 func (f *frontOf) tasks(t *testing.T) (n int64) {
 	t.Helper()
-	list, err := f.List(t.Context(), 10_000)
+	list, err := f.List(t.Context(), 10_000, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,4 +100,14 @@ func (f *Frontend) Metric(t testing.TB, name, label string) (float64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// CountPosts counts the questions to the owner goroutine from now on.
+func (f *Frontend) CountPosts() *atomic.Int64 {
+	n, post := new(atomic.Int64), f.service.mailbox.Post
+	f.service.mailbox.Post = func(do func()) error {
+		n.Add(1)
+		return post(do)
+	}
+	return n
 }

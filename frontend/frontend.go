@@ -66,7 +66,7 @@ func New(cfg Config, log *slog.Logger) (*Frontend, error) {
 
 // assemble makes the parts in the order in which they need each other.
 func (f *Frontend) assemble() error {
-	o := &owner{log: f.log, fail: f.life.Fail}
+	o := &owner{frontend: f.cfg.ID, log: f.log, fail: f.life.Fail}
 	f.owner, f.loop = o, runloop.New(f.cfg.InboxLimit, o.handle)
 	o.outbox.Post, o.outbox.Release = f.postUnbounded, o.release
 	f.listeners = listeners.New(f.log, listeners.Patience)

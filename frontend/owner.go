@@ -16,6 +16,7 @@ import (
 //	submissions ──▶ jobs ──▶ dispatch (the core) ──records──▶ jobs, outbox ──fsynced──▶ effects
 //	messages, reports ───────▶
 type owner struct {
+	frontend    string // its name
 	log         *slog.Logger
 	jobs        *jobs.Table
 	dispatch    *dispatch.Dispatcher

@@ -173,7 +173,7 @@ func TestMasterLost(t *testing.T) {
 		return gone.state(t).QueuedShort >= 6
 	})
 	gone.process.Stop()
-	list, err := f.List(t.Context(), 0)
+	list, err := f.List(t.Context(), 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func (f *Frontend) listen() (err error) {
 		return err
 	}
 	f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, nil, func(s *telemetry.Server) {
-		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) { return f.service.List(ctx, 0) }))
+		s.Handle("GET /status", telemetry.JSON(func(ctx context.Context) (any, error) { return f.service.List(ctx, 0, "") }))
 	})
 	return err
 }

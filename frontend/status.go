@@ -4,28 +4,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Jobs in a list: without a limit of the caller, and at most.
-const (
-	listDefault = 100
-	listLimit   = 10_000
-)
-
-// listQueries is for how many jobs of a list the masters are queried at a time.
-const listQueries = 16
+// listDefault is how many jobs a list without a limit of the caller has.
+const listDefault = 100
 
 // jobSummary is the state of a job from which its status is shown.
 type jobSummary struct {
+	id     sched.JobID
 	status api.Status
 	app    string // the application whose backends its tasks need, "" for none
 	bound  int    // tasks that this frontend launched without a master and that have no result yet
@@ -38,7 +29,7 @@ func (o *owner) summary(id sched.JobID) jobSummary {
 	if j == nil {
 		return jobSummary{}
 	}
-	s := jobSummary{status: j.Status, app: j.App(), known: true}
+	s := jobSummary{id: id, status: j.Status, app: j.App(), known: true}
 	if v, _ := o.dispatch.JobView(id, 0); v.Late {
 		s.bound = v.Bound
 	}
@@ -75,53 +66,79 @@ func (srv *schedulerService) running(ctx context.Context, s *jobSummary) []wire.
 	for i := range views {
 		s.status.Running += views[i].Share.Running
 	}
-	if s.status.Running > 0 || s.status.Completed+s.status.Failed > 0 {
-		s.status.State = api.StateRunning
-	}
+	s.started()
 	return views
 }
 
-// List returns the jobs, newest first. The queries of all masters together take no longer
-// than dispatch.QueryTimeout; tasks of a master that does not answer in time are shown as
-// not running.
-func (srv *schedulerService) List(ctx context.Context, limit int) ([]api.Status, error) {
-	if limit <= 0 {
-		limit = listDefault
+// started sets the state of an unfinished job of which a task runs or has ended.
+func (s *jobSummary) started() {
+	if s.status.Running > 0 || s.status.Completed+s.status.Failed > 0 {
+		s.status.State = api.StateRunning
 	}
-	list, err := ask(ctx, srv, "listing jobs", (*owner).summaries)
-	if err != nil {
-		return nil, err
+}
+
+// List returns a page of the jobs, newest first. It takes one step of the owner goroutine
+// and one call to each master, whatever the number of jobs. The masters are given
+// dispatch.QueryTimeout; tasks of a master that does not answer in time are shown as not
+// running.
+func (srv *schedulerService) List(ctx context.Context, limit int, after string) ([]api.Status, error) {
+	limit = min(cmp.Or(max(limit, 0), listDefault), wire.MaxPage)
+	type page struct {
+		jobs  []jobSummary
+		known bool
 	}
-	slices.SortFunc(list, func(a, b jobSummary) int {
-		return cmp.Or(cmp.Compare(b.status.Submitted, a.status.Submitted), strings.Compare(a.status.Job, b.status.Job))
+	p, err := ask(ctx, srv, "listing jobs", func(o *owner) (p page) {
+		p.jobs, p.known = o.page(after, limit)
+		return p
 	})
-	list = list[:min(limit, listLimit, len(list))]
-	ctx, cancel := context.WithTimeout(ctx, dispatch.QueryTimeout)
-	defer cancel()
-	places := make(chan struct{}, listQueries)
-	var all sync.WaitGroup
-	for i := range list {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			srv.running(ctx, &list[i])
-		})
+	switch {
+	case err != nil:
+		return nil, err
+	case !p.known:
+		return nil, &api.Error{Problem: api.NotFound, What: "the list cannot be continued after a job that is not known any more", Subject: fmt.Sprintf("job %q", after),
+			Tried: "listing older jobs at frontend " + srv.cfg.ID, Next: "list again from the newest job"}
 	}
-	all.Wait()
-	statuses := make([]api.Status, len(list))
-	for i := range list {
-		statuses[i] = list[i].status
+	srv.runningAll(ctx, p.jobs)
+	statuses := make([]api.Status, len(p.jobs))
+	for i := range p.jobs {
+		statuses[i] = p.jobs[i].status
 	}
 	return statuses, nil
 }
 
-func (o *owner) summaries() []jobSummary {
-	all := o.jobs.All()
-	list := make([]jobSummary, len(all))
-	for i, j := range all {
-		list[i] = o.summary(j.ID)
+// page returns the summaries of a page of jobs, and whether the job after which it begins
+// is known.
+func (o *owner) page(after string, limit int) ([]jobSummary, bool) {
+	var last sched.JobID
+	if after != "" {
+		last = sched.NewJobID(o.frontend, after)
 	}
-	return list
+	list, known := o.jobs.Page(last, limit)
+	page := make([]jobSummary, len(list))
+	for i, j := range list {
+		page[i] = o.summary(j.ID)
+	}
+	return page, known
+}
+
+// runningAll adds the running tasks to the statuses of those jobs that are unfinished.
+func (srv *schedulerService) runningAll(ctx context.Context, list []jobSummary) {
+	var unfinished []*jobSummary
+	var ids []sched.JobID
+	for i := range list {
+		if s := &list[i]; !s.status.State.Ended() {
+			s.status.Running = s.bound
+			unfinished, ids = append(unfinished, s), append(ids, s.id)
+		}
+	}
+	for _, running := range srv.owner.dispatch.RunningTasks(ctx, ids) {
+		for i, n := range running {
+			unfinished[i].status.Running += int(n)
+		}
+	}
+	for _, s := range unfinished {
+		s.started()
+	}
 }
 
 // Wait returns the status of a job when the job has ended or the timeout has passed.

@@ -81,14 +81,14 @@ func TestList(t *testing.T) {
 		w.submit(f, sleeps(fmt.Sprintf("job-%02d", i), 1, 0))
 	}
 	m.process.Stop()
-	list, err := f.List(t.Context(), 20)
+	list, err := f.List(t.Context(), 20, "")
 	if err != nil || len(list) != 20 {
 		t.Fatalf("%d jobs: %v", len(list), err)
 	}
 	if !slices.IsSortedFunc(list, func(a, b api.Status) int { return strings.Compare(b.Job, a.Job) }) || list[0].Job != "job-29" {
 		t.Errorf("%+v", list)
 	}
-	if list, err = f.List(t.Context(), 0); err != nil || len(list) != 30 {
+	if list, err = f.List(t.Context(), 0, ""); err != nil || len(list) != 30 {
 		t.Errorf("%d jobs: %v", len(list), err)
 	}
 }

@@ -44,7 +44,7 @@ func TestConcurrentSubmitters(t *testing.T) {
 	}
 	all.Wait()
 	for _, f := range fronts {
-		list, err := f.List(t.Context(), 1000)
+		list, err := f.List(t.Context(), 1000, "")
 		if err != nil || len(list) != 120 {
 			t.Errorf("%d jobs are listed: %v", len(list), err)
 		}
@@ -141,7 +141,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, err)
 		}
 	}
-	if list, err := f.List(t.Context(), 0); err != nil || len(list) != 1 {
+	if list, err := f.List(t.Context(), 0, ""); err != nil || len(list) != 1 {
 		t.Errorf("refused jobs are listed: %v, %v", list, err)
 	}
 }

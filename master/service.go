@@ -59,6 +59,17 @@ func (m *Master) MasterState(ctx context.Context) (api.MasterState, error) {
 	return daemon.Ask(ctx, m.mailbox, "reading the state of the group", m.owner.state)
 }
 
+// RunningTasks returns how many tasks of each of the jobs run in the group.
+func (m *Master) RunningTasks(ctx context.Context, list []sched.JobID) ([]int32, error) {
+	return daemon.Ask(ctx, m.mailbox, "counting the running tasks of jobs", func() []int32 {
+		n := make([]int32, len(list))
+		for i, job := range list {
+			n[i] = int32(m.owner.core.view.Share(job, 0).Running) //nolint:gosec // the slots of a group
+		}
+		return n
+	})
+}
+
 // JobView returns what the group holds of a job.
 func (m *Master) JobView(ctx context.Context, job sched.JobID, app string) (wire.JobView, error) {
 	return daemon.Ask(ctx, m.mailbox, "reading the state of a job", func() wire.JobView { return m.owner.jobView(job, app) })

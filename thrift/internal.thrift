@@ -464,6 +464,8 @@ service PeerService {
   TRoll roll(1: i64 incarnation, 2: i64 version, 3: i32 waitMillis) throws (1: published.TPigeonException e)
   // Frontend to master.
   TJobView jobView(1: TJobId job, 2: string app) throws (1: published.TPigeonException e)
+  // How many tasks of each of the jobs run in the group, in their order; 1,000 jobs at most.
+  list<i32> runningTasks(1: list<TJobId> jobs) throws (1: published.TPigeonException e)
   published.TMasterState masterState() throws (1: published.TPigeonException e)
   // Frontend to node.
   published.TLogChunk taskLog(1: TAttempt attempt, 2: string stream, 3: i64 offset, 4: i32 limit) throws (1: published.TPigeonException e)

@@ -241,8 +241,9 @@ service SchedulerService {
   // Ours.
   TSubmitReply submit(1: TSchedulingRequest req) throws (1: TPigeonException e)
   TJobStatus jobStatus(1: string jobId) throws (1: TPigeonException e)
-  // The newest jobs first; limit 0 is the server's own.
-  list<TJobStatus> listJobs(1: i32 limit) throws (1: TPigeonException e)
+  // The newest jobs first; limit 0 is the server's own, and 1,000 are the most of one call.
+  // after: the last job of the page before, "" for the newest.
+  list<TJobStatus> listJobs(1: i32 limit, 2: string after) throws (1: TPigeonException e)
   // Answers when the job ended or the time is up, whichever is first.
   TJobStatus waitJob(1: string jobId, 2: i64 timeoutMillis) throws (1: TPigeonException e)
   TJobStatus cancelJob(1: string jobId) throws (1: TPigeonException e)

@@ -249,7 +249,7 @@ func completeJobs(cmd *cobra.Command, _ []string, typed string) ([]cobra.Complet
 	defer func() { _ = c.close() }() // the shell shows no errors
 	var found []cobra.Completion
 	for _, f := range c.frontends {
-		jobs, _ := f.List(ctx, 50) // one that does not answer has nothing to offer
+		jobs, _ := f.List(ctx, 50, "") // one that does not answer has nothing to offer
 		for i := range jobs {
 			if strings.HasPrefix(jobs[i].Job, typed) {
 				found = append(found, cobra.CompletionWithDesc(jobs[i].Job, string(jobs[i].State)))

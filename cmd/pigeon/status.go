@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +28,7 @@ are. The exit status is 0 when they could be looked up, also if they failed.`,
 		ValidArgsFunction: completeJobs,
 	}
 	output := addOutput(cmd)
-	limit := cmd.Flags().Int("limit", 20, "without a job: how many of the newest, of each frontend 10000 at most")
+	limit := cmd.Flags().Int("limit", 20, "without a job: how many of the newest")
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, jobs []string) error {
 		if *limit < 1 {
@@ -75,15 +76,30 @@ func statusOf(ctx context.Context, c *clusterClient, jobs []string, limit int) (
 		return list, err
 	}
 	for _, f := range c.frontends {
-		call, cancel := c.withTimeout(ctx)
-		some, failed := f.List(call, limit)
-		cancel()
+		some, failed := listOf(ctx, c, f, limit)
 		list, err = append(list, some...), errors.Join(err, failed)
 	}
 	slices.SortStableFunc(list, func(a, b api.Status) int {
 		return cmp.Or(cmp.Compare(b.Submitted, a.Submitted), strings.Compare(a.Job, b.Job)) // the newest first
 	})
 	return list[:min(limit, len(list))], err
+}
+
+// listOf returns the newest jobs of a frontend, page by page.
+func listOf(ctx context.Context, c *clusterClient, f frontendAt, limit int) (list []api.Status, err error) {
+	for after := ""; len(list) < limit; after = list[len(list)-1].Job {
+		call, cancel := c.withTimeout(ctx)
+		page, err := f.List(call, min(limit-len(list), wire.MaxPage), after)
+		cancel()
+		if err != nil || len(page) == 0 {
+			return list, err
+		}
+		list = append(list, page...)
+		if len(page) < wire.MaxPage {
+			break
+		}
+	}
+	return list, nil
 }
 
 func printStatus(out io.Writer, s *api.Status) error {

@@ -35,6 +35,21 @@ func (q *queries) JobViews(ctx context.Context, job sched.JobID, app string) []w
 	})
 }
 
+// RunningTasks returns how many tasks of each of the jobs run in every group, by group; nil
+// for a group whose master does not answer, and none at all under a policy without masters.
+func (q *queries) RunningTasks(ctx context.Context, jobs []sched.JobID) [][]int32 {
+	if q.masters.opts.Policy.NewMaster == nil || len(jobs) == 0 {
+		return nil
+	}
+	return query(ctx, q.masters, func(ctx context.Context, m *master) []int32 {
+		n, err := m.peer.RunningTasks(ctx, jobs)
+		if err != nil {
+			return nil
+		}
+		return n
+	})
+}
+
 // MasterStates returns every group with its nodes; one whose master does not answer
 // is empty.
 func (q *queries) MasterStates(ctx context.Context) []api.MasterState {

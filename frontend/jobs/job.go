@@ -31,6 +31,8 @@ type Job struct {
 	holder    string            // likewise; "" when it is not counted
 	print     string            // the fingerprint of its request; "" for none
 	trace     jobTrace
+
+	older, newer *Job // among the jobs that were submitted
 }
 
 // Grant identifies the level of an application that a job of grants belongs to. Such a

@@ -16,6 +16,7 @@ func (t *Table) Restore(sub *journal.Submission) *Job {
 	j.Durable, j.arrived = true, t.opts.Clock.Now()-sched.Time(age)
 	t.jobs[j.ID] = j
 	t.held.add(j)
+	t.order.add(j)
 	t.spans.began(j)
 	return j
 }

@@ -39,7 +39,11 @@ func (e *endedJobs) pop() *Job {
 // forget drops ended jobs from memory that are too many or too old.
 func (t *Table) forget() {
 	for t.ended.due(t.opts.Retention, t.opts.MaxEnded) {
-		delete(t.jobs, t.ended.pop().ID)
+		j := t.ended.pop()
+		t.order.remove(j)
+		if t.jobs[j.ID] == j { // and no later job under its key
+			delete(t.jobs, j.ID)
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ type Table struct {
 	jobs  map[sched.JobID]*Job
 	ended endedJobs
 	held  held
+	order order
 }
 
 // New returns an empty table.
@@ -51,6 +52,7 @@ func (t *Table) Start(sub *journal.Submission) *Job {
 func (t *Table) Add(j *Job) {
 	t.jobs[j.ID] = j
 	t.held.add(j)
+	t.order.add(j)
 	j.arrived = t.opts.Clock.Now()
 	t.opts.Metrics.accepted[j.Submission.Class].Inc()
 }

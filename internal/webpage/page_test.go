@@ -23,7 +23,7 @@ type fakeSource struct {
 
 func (f *fakeSource) Nodes(context.Context) ([]api.MasterState, error) { return f.groups, f.err }
 
-func (f *fakeSource) List(context.Context, int) ([]api.Status, error) {
+func (f *fakeSource) List(context.Context, int, string) ([]api.Status, error) {
 	f.requests.Add(1)
 	return f.jobs, f.err
 }

@@ -15,7 +15,7 @@ type Source interface {
 	// Nodes returns every group with its nodes.
 	Nodes(ctx context.Context) ([]api.MasterState, error)
 	// List returns the newest jobs first, at most limit.
-	List(ctx context.Context, limit int) ([]api.Status, error)
+	List(ctx context.Context, limit int, after string) ([]api.Status, error)
 }
 
 // State is what the page shows.
@@ -66,7 +66,7 @@ func ask(ctx context.Context, sources []Source) (State, error) {
 			problems = append(problems, err)
 			s.Groups = append(s.Groups, groups...)
 		}
-		jobs, err := source.List(ctx, maxJobs)
+		jobs, err := source.List(ctx, maxJobs, "")
 		problems = append(problems, err)
 		s.Jobs = append(s.Jobs, jobs...)
 	}

@@ -70,8 +70,8 @@ func (s *fakeScheduler) Status(_ context.Context, job string) (api.Status, error
 	return filled[api.Status](), s.note("status %s", job)
 }
 
-func (s *fakeScheduler) List(_ context.Context, limit int) ([]api.Status, error) {
-	return filled[[]api.Status](), s.note("list %d", limit)
+func (s *fakeScheduler) List(_ context.Context, limit int, after string) ([]api.Status, error) {
+	return filled[[]api.Status](), s.note("list %d after %q", limit, after)
 }
 
 func (s *fakeScheduler) Wait(_ context.Context, job string, timeout time.Duration) (api.Status, error) {
@@ -139,6 +139,10 @@ func (p *fakePeer) Hello(_ context.Context, h *wire.Hello) (wire.HelloReply, err
 func (p *fakePeer) Snapshot(_ context.Context, s *wire.Snapshot) (wire.SnapshotReply, error) {
 	p.snapshot = s
 	return filled[wire.SnapshotReply](), p.note("snapshot")
+}
+
+func (p *fakePeer) RunningTasks(_ context.Context, jobs []sched.JobID) ([]int32, error) {
+	return make([]int32, len(jobs)), p.note("running %v", jobs)
 }
 
 func (p *fakePeer) JobView(_ context.Context, job sched.JobID, app string) (wire.JobView, error) {

@@ -48,8 +48,14 @@ type GroupViewer interface {
 	// JobView returns what the group holds of a job; app is the job's application,
 	// for a job of which it holds nothing.
 	JobView(ctx context.Context, job sched.JobID, app string) (JobView, error)
+	// RunningTasks returns how many tasks of each of the jobs run in the group, in their
+	// order.
+	RunningTasks(ctx context.Context, jobs []sched.JobID) ([]int32, error)
 	MasterState(ctx context.Context) (api.MasterState, error)
 }
+
+// MaxPage bounds the jobs of one page of a list, and those of one call of RunningTasks.
+const MaxPage = 1000
 
 // JobView is a master's state of one job.
 type JobView struct {
@@ -142,6 +148,18 @@ func (h peerHandler) JobView(ctx context.Context, job *peer.TJobId, app string) 
 	}
 	v, err := h.ports.Group.JobView(ctx, jobIDFrom(job), app)
 	return jobViewTo(v), refusal(err)
+}
+
+func (h peerHandler) RunningTasks(ctx context.Context, jobs []*peer.TJobId) ([]int32, error) {
+	switch {
+	case h.ports.Group == nil:
+		return nil, refusal(notHere("master"))
+	case len(jobs) > MaxPage:
+		return nil, refusal(&api.Error{Problem: api.Invalid, What: fmt.Sprintf("%d jobs were asked for, more than the limit of %d a call", len(jobs), MaxPage),
+			Subject: "call between daemons", Tried: "counting their running tasks", Next: "ask for fewer at a time"})
+	}
+	n, err := h.ports.Group.RunningTasks(ctx, mapped(jobs, jobIDFrom))
+	return n, refusal(err)
 }
 
 func (h peerHandler) MasterState(ctx context.Context) (*published.TMasterState, error) {

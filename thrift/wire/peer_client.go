@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
@@ -78,6 +79,17 @@ func (p *PeerClient) JobView(ctx context.Context, job sched.JobID, app string) (
 		return peer.NewPeerServiceClient(c).JobView(ctx, jobIDTo(job), app)
 	})
 	return jobViewFrom(v), err
+}
+
+// RunningTasks returns how many tasks of each of the jobs run in a master's group.
+func (p *PeerClient) RunningTasks(ctx context.Context, jobs []sched.JobID) ([]int32, error) {
+	n, err := invoke(ctx, p.caller, "asking a master for the running tasks of jobs", func(ctx context.Context, c thrift.TClient) ([]int32, error) {
+		return peer.NewPeerServiceClient(c).RunningTasks(ctx, mapped(jobs, jobIDTo))
+	})
+	if err == nil && len(n) != len(jobs) {
+		err = &api.Error{Problem: api.Internal, What: fmt.Sprintf("the master answered for %d of %d jobs", len(n), len(jobs)), Subject: "call between daemons", Next: "check that both sides run the same version"}
+	}
+	return n, err
 }
 
 // MasterState returns a master's view of its group.

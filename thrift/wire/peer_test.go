@@ -101,6 +101,7 @@ func TestPortsNotServed(t *testing.T) {
 		"reports":  func() error { _, err := c.Reports(ctx, oneItem(sched.Message{Kind: sched.Report})); return err },
 		"hello":    func() error { _, err := c.Hello(ctx, &wire.Hello{Sender: node}); return err },
 		"snapshot": func() error { _, err := c.Snapshot(ctx, &wire.Snapshot{Sender: node}); return err },
+		"running":  func() error { _, err := c.RunningTasks(ctx, []sched.JobID{{}}); return err },
 		"view":     func() error { _, err := c.JobView(ctx, sched.JobID{}, ""); return err },
 		"state":    func() error { _, err := c.MasterState(ctx); return err },
 		"roll":     func() error { _, err := c.Membership(ctx, 0, 0, 0); return err },

@@ -21,9 +21,10 @@ type Submission interface {
 // Jobs is the port that reads the state of jobs.
 type Jobs interface {
 	Status(ctx context.Context, job string) (api.Status, error)
-	// List returns the newest jobs first, at most limit, or a number of
-	// the frontend's own when limit is 0.
-	List(ctx context.Context, limit int) ([]api.Status, error)
+	// List returns a page of the jobs, the newest first: at most limit and at most
+	// MaxPage, or a number of the frontend's own when limit is 0. after is the last job
+	// of the page before, "" for the newest.
+	List(ctx context.Context, limit int, after string) ([]api.Status, error)
 	// Wait answers when the job has ended or the time is up.
 	Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error)
 	Explain(ctx context.Context, job string) (*api.Explanation, error)
@@ -118,8 +119,8 @@ func (h schedulerHandler) JobStatus(ctx context.Context, job string) (*published
 	return statusTo(s), refusal(err)
 }
 
-func (h schedulerHandler) ListJobs(ctx context.Context, limit int32) ([]*published.TJobStatus, error) {
-	list, err := h.List(ctx, int(max(limit, 0)))
+func (h schedulerHandler) ListJobs(ctx context.Context, limit int32, after string) ([]*published.TJobStatus, error) {
+	list, err := h.List(ctx, int(max(limit, 0)), after)
 	return mapped(list, statusTo), refusal(err)
 }
 

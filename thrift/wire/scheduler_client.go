@@ -48,10 +48,10 @@ func (s *SchedulerClient) Status(ctx context.Context, job string) (api.Status, e
 	return statusFrom(t), err
 }
 
-// List returns the newest jobs first.
-func (s *SchedulerClient) List(ctx context.Context, limit int) ([]api.Status, error) {
+// List returns a page of the jobs, the newest first.
+func (s *SchedulerClient) List(ctx context.Context, limit int, after string) ([]api.Status, error) {
 	t, err := invoke(ctx, s.caller, "listing jobs", func(ctx context.Context, c thrift.TClient) ([]*published.TJobStatus, error) {
-		return published.NewSchedulerServiceClient(c).ListJobs(ctx, n32(limit))
+		return published.NewSchedulerServiceClient(c).ListJobs(ctx, n32(limit), after)
 	})
 	return mapped(t, statusFrom), err
 }

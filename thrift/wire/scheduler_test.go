@@ -45,7 +45,7 @@ func TestSchedulerClient(t *testing.T) {
 	status, err = c.Wait(ctx, "j3", 1500*time.Microsecond)
 	must(t, err)
 	equal(t, "wait", status, filled[api.Status]())
-	list, err := c.List(ctx, 7)
+	list, err := c.List(ctx, 7, "")
 	must(t, err)
 	equal(t, "list", list, filled[[]api.Status]())
 	why, err := c.Explain(ctx, "j4")
@@ -59,7 +59,7 @@ func TestSchedulerClient(t *testing.T) {
 	equal(t, "log", chunk, filled[wire.LogChunk]())
 	must(t, c.RegisterFrontend(ctx, "app", "h/127.0.0.1:9"), c.FrontendMessage(ctx, "app", pigeonRef, 4, []byte("m")), c.Ping(ctx))
 	equal(t, "calls", fake.calls(), []string{
-		"status j1", "cancel j2", "wait j3 2ms", "list 7", "explain j4", "nodes",
+		"status j1", "cancel j2", "wait j3 2ms", `list 7 after ""`, "explain j4", "nodes",
 		fmt.Sprintf("log %+v", filled[wire.LogRequest]()), "register app at 127.0.0.1:9",
 		fmt.Sprintf(`message app="app" %+v status=4 "m"`, pigeonRef),
 	})
@@ -132,7 +132,7 @@ func TestErrorsComeBack(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"submit":  func() error { _, _, err := c.Submit(ctx, &api.Request{}); return err },
 		"cancel":  func() error { _, err := c.Cancel(ctx, ""); return err },
-		"list":    func() error { _, err := c.List(ctx, 1); return err },
+		"list":    func() error { _, err := c.List(ctx, 1, ""); return err },
 		"wait":    func() error { _, err := c.Wait(ctx, "", 0); return err },
 		"explain": func() error { _, err := c.Explain(ctx, ""); return err },
 		"nodes":   func() error { _, err := c.Nodes(ctx); return err },

@@ -6747,7 +6747,8 @@ type SchedulerService interface {
 	JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error)
 	// Parameters:
 	//  - Limit
-	ListJobs(ctx context.Context, limit int32) (_r []*TJobStatus, _err error)
+	//  - After
+	ListJobs(ctx context.Context, limit int32, after string) (_r []*TJobStatus, _err error)
 	// Parameters:
 	//  - JobId
 	//  - TimeoutMillis
@@ -6910,9 +6911,11 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 
 // Parameters:
 //   - Limit
-func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32) (_r []*TJobStatus, _err error) {
+//   - After
+func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string) (_r []*TJobStatus, _err error) {
 	var _args37 SchedulerServiceListJobsArgs
 	_args37.Limit = limit
+	_args37.After = after
 	var _result39 SchedulerServiceListJobsResult
 	var _meta38 thrift.ResponseMeta
 	_meta38, _err = p.Client_().Call(ctx, "listJobs", &_args37, &_result39)
@@ -7609,7 +7612,7 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 
 	result := SchedulerServiceListJobsResult{}
-	if retval, err2 := p.handler.ListJobs(ctx, args.Limit); err2 != nil {
+	if retval, err2 := p.handler.ListJobs(ctx, args.Limit, args.After); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -9415,8 +9418,10 @@ func (p *SchedulerServiceJobStatusResult) String() string {
 
 // Attributes:
 //   - Limit
+//   - After
 type SchedulerServiceListJobsArgs struct {
-	Limit int32 `thrift:"limit,1" db:"limit" json:"limit"`
+	Limit int32  `thrift:"limit,1" db:"limit" json:"limit"`
+	After string `thrift:"after,2" db:"after" json:"after"`
 }
 
 func NewSchedulerServiceListJobsArgs() *SchedulerServiceListJobsArgs {
@@ -9425,6 +9430,10 @@ func NewSchedulerServiceListJobsArgs() *SchedulerServiceListJobsArgs {
 
 func (p *SchedulerServiceListJobsArgs) GetLimit() int32 {
 	return p.Limit
+}
+
+func (p *SchedulerServiceListJobsArgs) GetAfter() string {
+	return p.After
 }
 func (p *SchedulerServiceListJobsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
@@ -9443,6 +9452,16 @@ func (p *SchedulerServiceListJobsArgs) Read(ctx context.Context, iprot thrift.TP
 		case 1:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9474,12 +9493,24 @@ func (p *SchedulerServiceListJobsArgs) ReadField1(ctx context.Context, iprot thr
 	return nil
 }
 
+func (p *SchedulerServiceListJobsArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.After = v
+	}
+	return nil
+}
+
 func (p *SchedulerServiceListJobsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "listJobs_args"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
 		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9501,6 +9532,19 @@ func (p *SchedulerServiceListJobsArgs) writeField1(ctx context.Context, oprot th
 	}
 	if err := oprot.WriteFieldEnd(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:limit: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceListJobsArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "after", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:after: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.After)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.after (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:after: ", p), err)
 	}
 	return err
 }
