@@ -201,6 +201,9 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 		return nil, fmt.Errorf("the run was ended early: %w", err)
 	}
 	run.Done = watch.last(ctx, idleWithin)
+	if err := keepPages(ctx, w.cluster, filepath.Join(w.o.Dir, "pages")); err != nil {
+		return nil, err
+	}
 	run.Stall, run.Slots, run.Groups, run.Footprints = watch.stall, watch.slots, watch.groups, watch.footprints
 	run.Faults, run.Ends = w.injector.faults, w.injector.ends
 	r.Stall = run.Stall.Seconds()

@@ -1,0 +1,38 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/pigeon-sched/pigeon/internal/cluster"
+)
+
+// keepPages writes what every daemon says of itself to a folder: a run that found something
+// is read by it.
+func keepPages(ctx context.Context, c *cluster.Cluster, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var failed error
+	for _, v := range daemons(c.Count(cluster.Master)) {
+		for _, name := range []string{"status", "metrics"} {
+			at := c.HTTP(v.role, v.number)
+			if at == "" {
+				continue
+			}
+			file := filepath.Join(dir, c.Name(v.role, v.number)+"."+name)
+			err := get(ctx, fmt.Sprintf("http://%s/%s", at, name), func(r io.Reader) error {
+				text, err := io.ReadAll(r)
+				return errors.Join(err, os.WriteFile(file, text, 0o644))
+			})
+			if err != nil { // it is what there is to say
+				failed = errors.Join(failed, os.WriteFile(file, []byte(err.Error()), 0o644))
+			}
+		}
+	}
+	return failed
+}
