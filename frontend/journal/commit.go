@@ -16,6 +16,7 @@ type committer struct {
 	store   backing
 	noSync  bool
 	now     func() time.Time
+	after   func(time.Duration) <-chan time.Time
 	stopped chan struct{} // closed when the goroutine has ended
 	number  uint64        // of the newest batch
 	witness *witness
@@ -42,7 +43,16 @@ func (c *committer) run() {
 			c.queue.fail(errStoreEnded) // no effect if the store has reported the cause
 		}
 	}()
-	for range c.queue.wake {
+	var settle <-chan time.Time // set while the witness is not durable
+	for {
+		select {
+		case <-c.queue.wake:
+		case <-settle:
+			settle = nil
+			if err := c.witness.settle(); err != nil {
+				c.queue.fail(err)
+			}
+		}
 		for tickets := c.queue.next(); len(tickets) > 0; tickets = c.queue.next() {
 			if err := c.write(tickets); err != nil {
 				c.queue.fail(err)
@@ -53,6 +63,9 @@ func (c *committer) run() {
 		if c.queue.finished() {
 			orderly = true
 			return
+		}
+		if settle == nil && c.witness.unsynced {
+			settle = c.after(witnessEvery)
 		}
 	}
 }

@@ -16,8 +16,9 @@ import (
 // witnessFile holds the numbers of the newest batches, outside of the store.
 const witnessFile = "ACKNOWLEDGED"
 
-// witnessEvery is the least time between two fsyncs of the witness. The end of the
-// process loses nothing of it; the fsync bounds what a power cut loses.
+// witnessEvery is how old the witness is at most after a power failure: it is synced with
+// the first acknowledgement after this time, or by itself when none comes. The end of the
+// process loses nothing of it.
 const witnessEvery = time.Second
 
 // progress is the content of the witness.
@@ -31,10 +32,11 @@ type progress struct {
 // overwritten in place and within one sector of the disk, without waiting for the
 // disk, so recording costs a system call and no fsync.
 type witness struct {
-	file   store.File
-	now    progress
-	synced time.Time
-	line   []byte
+	file     store.File
+	now      progress
+	synced   time.Time
+	unsynced bool // something was acknowledged since
+	line     []byte
 }
 
 // readWitness returns what the witness of a folder holds.
@@ -93,12 +95,22 @@ func (w *witness) begin(n uint64) error {
 // acknowledge records that a batch and all before it are on the disk.
 func (w *witness) acknowledge(n uint64, at time.Time) error {
 	w.now.acknowledged = n
+	w.unsynced = true
 	err := w.write()
 	if err == nil && at.Sub(w.synced).Abs() >= witnessEvery {
 		w.synced = at
-		err = w.file.Sync()
+		err = w.settle()
 	}
 	return err
+}
+
+// settle makes the witness durable.
+func (w *witness) settle() error {
+	if !w.unsynced {
+		return nil
+	}
+	w.unsynced = false
+	return w.file.Sync()
 }
 
 func (w *witness) write() error {
