@@ -2,9 +2,11 @@ package frontend
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -30,6 +32,7 @@ type Config struct {
 	TraceRatio       float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
 	History          string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
 	InboxLimit       int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
+	JournalFaults    string        `mapstructure:"journal_faults" doc:"a disk that fails, for tests of Pigeon itself: slow=DURATION, write-error-after=N, fsync-error-after=N, enospc-after=BYTES, separated by commas; refused unless PIGEON_CHAOS=1 is in the environment; empty: none"`
 }
 
 // Default returns the settings of a frontend on one machine.
@@ -58,6 +61,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("loss_window", c.LossWindow <= 0, "use a duration above zero"),
 		daemon.Refuse("application_lease", c.ApplicationLease < time.Second, "use 1s or more"),
 		daemon.Refuse("trace_ratio", !(c.TraceRatio >= 0 && c.TraceRatio <= 1), "use a share from 0 to 1"),
+		daemon.Refuse("journal_faults", c.journalFaultsFault() != "", c.journalFaultsFault()),
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),
 	)...)
 }
@@ -93,4 +97,28 @@ func (c Config) defaultClass() sched.Class {
 		return sched.Long
 	}
 	return sched.Short
+}
+
+// chaosVariable is the variable without which no disk fails on purpose.
+const chaosVariable = "PIGEON_CHAOS"
+
+// journalFaultsFault returns why the faults of the journal's disk are refused, "" when they
+// are not.
+func (c Config) journalFaultsFault() string {
+	if c.JournalFaults == "" {
+		return ""
+	}
+	if os.Getenv(chaosVariable) != "1" {
+		return "leave it empty: it makes the disk fail, for tests of Pigeon itself, which set " + chaosVariable + "=1 in the environment"
+	}
+	if _, err := store.ParseFaults(c.JournalFaults); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// journalDisk returns the disk of the journal.
+func (c Config) journalDisk() store.FS {
+	faults, _ := store.ParseFaults(c.JournalFaults) // they were validated
+	return faults.On(store.HostFS())
 }

@@ -152,7 +152,7 @@ func incarnation(rep *journal.Report) int64 {
 // into the core, and makes the parts that depend on the incarnation of this process.
 func (f *Frontend) resume(begin func(life uint64) error) error {
 	o := f.owner
-	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, Life: begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Logger: f.log}, f.restore)
+	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID, FS: f.cfg.journalDisk(), Life: begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Logger: f.log}, f.restore)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ const fileVariable = config.EnvPrefix + "CONFIG"
 // role, and those of every role, since variables of one role may be set while another
 // one starts.
 func knownVariables(roles []role) ([]string, error) {
-	names := []string{fileVariable, config.EnvPrefix + "FRONTEND", config.EnvPrefix + "TRACES", sparkhome.JarVariable}
+	names := []string{fileVariable, config.EnvPrefix + "FRONTEND", config.EnvPrefix + "TRACES", config.EnvPrefix + "CHAOS", sparkhome.JarVariable}
 	for _, r := range roles {
 		keys, err := r.keys()
 		if err != nil {
