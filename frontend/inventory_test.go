@@ -21,13 +21,15 @@ import (
 // master core, with both, and with a central one.
 var restartPolicies = []string{"pigeon", "sparrow", "hawk", "kairos:cores=2,q=2,quantum=50ms"}
 
-// clusterOf returns a world of one master and a node of so many slots under a policy, and
-// a frontend.
-func clusterOf(t *testing.T, spec string, slots int) (*world, *masterOf, *frontOf) {
+// clusterOf returns a world of one master and so many nodes of two slots under a policy,
+// and a frontend.
+func clusterOf(t *testing.T, spec string, nodes int) (*world, *masterOf, *frontOf) {
 	t.Helper()
 	w := newWorld(t)
 	m := w.master(func(c *master.Config) { c.Policy = spec })
-	w.node(0, slots, func(c *nodemonitor.Config) { c.Policy, c.Grace = spec, 0 })
+	for range nodes {
+		w.node(0, 2, func(c *nodemonitor.Config) { c.Policy, c.Grace = spec, 0 })
+	}
 	return w, m, w.frontend(func(c *frontend.Config) { c.Policy = spec })
 }
 
@@ -38,7 +40,7 @@ func TestOrphansAreStopped(t *testing.T) {
 	for _, spec := range restartPolicies {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
-			w, _, f := clusterOf(t, spec, 2)
+			w, _, f := clusterOf(t, spec, 1)
 			saved, ran := w.saved(f), t.TempDir()
 			w.submit(f, script("orphan", `echo $$ > "$1/.pid"; mv "$1/.pid" "$1/pid"; sleep 1000`, ran))
 			w.awaitFiles(ran, 1)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -270,5 +271,40 @@ func TestRecordingIsRepeated(t *testing.T) {
 	})
 	if err != nil || steps < 40 {
 		t.Errorf("%d inputs: %v", steps, err)
+	}
+}
+
+// A new process of a frontend is stepped into the core before any of its messages, once;
+// its further hellos are not.
+func TestNewProcessOfAFrontend(t *testing.T) {
+	c := settings()
+	c.Record = t.TempDir()
+	r := start(t, c)
+	first := daemontest.Frontend(t, "f1", r.Addr())
+	first.Register(wire.Hello{})
+	first.Register(wire.Hello{})
+	first.Send(daemontest.Tasks(1, 1))
+	first.Close()
+	daemontest.Await(t, "the next process is accepted", func() bool { return daemontest.Frontend(t, "f1", r.Addr()).Hello(wire.Hello{}).Accepted })
+	r.process.Stop()
+	recording, err := os.ReadFile(filepath.Join(c.Record, "master-0.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []sched.Kind
+	for line := range strings.Lines(string(recording)) {
+		var input runloop.Recorded
+		if err := json.Unmarshal([]byte(line), &input); err != nil {
+			t.Fatal(err)
+		}
+		if k := input.Message.Kind; k == sched.OwnerUp || k == sched.Tasks {
+			got = append(got, k)
+		}
+		if k := input.Message.Kind; k == sched.OwnerUp && (input.Message.Owner != sched.Addr{Role: sched.Distributor} || input.From != sched.Addr{}) {
+			t.Errorf("from %v: %s", input.From, sched.Describe(&input.Message))
+		}
+	}
+	if want := []sched.Kind{sched.OwnerUp, sched.Tasks, sched.OwnerUp}; !slices.Equal(got, want) {
+		t.Errorf("the core got %v, want %v", got, want)
 	}
 }
