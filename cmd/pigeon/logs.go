@@ -90,7 +90,7 @@ its end (settings of the node monitor).`,
 	t := &taskOutput{}
 	fs := cmd.Flags()
 	fs.IntVar(&t.task, "task", 0, "number of the task, from 0")
-	fs.IntVar(&t.attempt, "attempt", 0, "number of the attempt, from 1 (0 = the latest)")
+	fs.IntVar(&t.attempt, "attempt", 0, "number of the attempt, as explain shows it (0 = the latest)")
 	stderr := fs.Bool("stderr", false, "standard error instead of standard output")
 	wait := fs.BoolP("follow", "f", false, "continue until the job has ended")
 	addClientFlags(cmd)
