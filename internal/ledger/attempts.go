@@ -40,7 +40,7 @@ func (t *Task) catchUp(attempt int32) { t.Attempt = max(t.Attempt, attempt) }
 // false when that is not the attempt that counts.
 func (l *Ledger) Confirm(j *Job, task, attempt int32) bool {
 	t := &j.Tasks[task]
-	if t.Outcome != sched.Unfinished || attempt < t.Attempt || !l.possible(j, attempt) {
+	if t.Outcome != sched.Unfinished || t.Waits || attempt < t.Attempt || !l.possible(j, attempt) {
 		return false
 	}
 	t.catchUp(attempt)

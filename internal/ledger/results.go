@@ -74,13 +74,22 @@ func (l *Ledger) Lost(now sched.Time, m *sched.Message, out *sched.Actions) (*Jo
 // Return takes back a task that its group never launched (Returned): it is
 // unplaced. It returns false for one that is held elsewhere or has a later attempt.
 func (l *Ledger) Return(j *Job, task, attempt int32, master int16) bool {
+	if !l.Recall(j, task, attempt, master) {
+		return false
+	}
+	j.Unplace(task)
+	return true
+}
+
+// Recall reports whether the group holds the task with this attempt, which then counts,
+// and leaves it there.
+func (l *Ledger) Recall(j *Job, task, attempt int32, master int16) bool {
 	t := &j.Tasks[task]
 	if t.Outcome != sched.Unfinished || t.Place != master || attempt < t.Attempt || t.Waits || !l.possible(j, attempt) {
 		return false
 	}
 	t.catchUp(attempt)
 	t.Unconfirmed = false
-	j.Unplace(task)
 	return true
 }
 

@@ -127,7 +127,7 @@ func TestValid(t *testing.T) {
 
 // A refusal is known by its words; all other words are those of a node.
 func TestRefusals(t *testing.T) {
-	for r := sched.RefusedByNode; r <= sched.RefusedLate; r++ {
+	for r := sched.RefusedByNode; r <= sched.RefusedAgain; r++ {
 		if got := sched.RefusalOf(&sched.Message{Kind: sched.Refused, Reason: r.String()}); got != r {
 			t.Errorf("%q is refusal %d, want %d", r, got, r)
 		}

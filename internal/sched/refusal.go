@@ -16,6 +16,7 @@ const (
 	RefusedReserved                     // a long task at a slot for short ones
 	RefusedUnasked                      // it answers no open request for a task
 	RefusedLate                         // the same, in Peacock
+	RefusedAgain                        // this attempt ran here before
 	numRefusals
 )
 
@@ -30,6 +31,7 @@ var refusals = [numRefusals]string{
 	RefusedReserved:      "the slot is reserved for short tasks",
 	RefusedUnasked:       "the slot did not wait for it",
 	RefusedLate:          "the slot did not ask for it, or does no more",
+	RefusedAgain:         "it ran here before",
 }
 
 // String returns the words that a user reads.

@@ -17,6 +17,7 @@ type Check struct {
 const (
 	checkJobs = iota
 	checkResults
+	checkOnce
 	checkRoom
 	checkGone
 	checkReserved
@@ -31,6 +32,7 @@ const (
 var checkNames = [numChecks]string{
 	checkJobs:     "every accepted job ends, once",
 	checkResults:  "every task has one accepted result, of an attempt that ran to its end",
+	checkOnce:     "an attempt number of a task starts once at most, whatever restarts",
 	checkRoom:     "a worker starts only tasks that it has room for, and suspends and resumes only tasks that it holds",
 	checkGone:     "a master launches nothing at a lost worker, and no task of a job that it has forgotten",
 	checkReserved: "reserved workers run no long task",
@@ -45,6 +47,7 @@ var checkNames = [numChecks]string{
 type job struct {
 	id       sched.JobID
 	owner    int
+	submit   sched.Message
 	marks    sched.Marks
 	accepted bool
 	results  []int // number of accepted results, per task
@@ -57,13 +60,14 @@ type checker struct {
 	jobs   []*job
 	byID   map[sched.JobID]*job
 	ran    map[sched.AttemptID]bool
+	began  map[sched.AttemptID]daemonID
 	checks [numChecks]Check
 	err    error // the first violation
 	faults *Faults
 }
 
 func newChecker(f *Faults) *checker {
-	c := &checker{faults: f, byID: map[sched.JobID]*job{}, ran: map[sched.AttemptID]bool{}}
+	c := &checker{faults: f, byID: map[sched.JobID]*job{}, ran: map[sched.AttemptID]bool{}, began: map[sched.AttemptID]daemonID{}}
 	for i := range c.checks {
 		c.checks[i].Name = checkNames[i]
 	}
@@ -71,7 +75,10 @@ func newChecker(f *Faults) *checker {
 }
 
 func (c *checker) newJob(m *sched.Message, owner int) *job {
-	j := &job{id: m.Job, owner: owner, marks: m.Marks, results: make([]int, m.Count)}
+	if j := c.byID[m.Job]; j != nil { // submitted again, because it was not accepted
+		return j
+	}
+	j := &job{id: m.Job, owner: owner, submit: *m, marks: m.Marks, results: make([]int, m.Count)}
 	c.byID[m.Job] = j
 	c.jobs = append(c.jobs, j)
 	return j
@@ -198,6 +205,9 @@ func (c *checker) yield(x *worker, m *sched.Message) {
 // that it runs. It reports whether there is room.
 func (c *checker) start(x *worker, m *sched.Message, running, slots int) bool {
 	node := x.node.daemonID
+	first, again := c.began[m.AttemptID()]
+	c.mustf(checkOnce, !again, "%s starts %s, which %s has started before", node, m.AttemptID(), first)
+	c.began[m.AttemptID()] = node
 	c.mustf(checkRoom, running < slots, "%s starts %s at a worker that runs %d tasks", node, m.AttemptID(), running)
 	if in := x.input; in != nil && in.AttemptID() == m.AttemptID() {
 		c.mustf(checkReserved, !x.core.Slot().Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", node, sched.Describe(in))

@@ -20,15 +20,6 @@ func DefaultKinds(p *sched.Policy) Kinds {
 	return AllKinds
 }
 
-// A successor among pigeon masters records for one second which results the nodes keep,
-// and does not launch those tasks again. It does not discard that record when the node
-// is lost within the second. A frontend that is down at that moment does not learn of
-// the loss, and the task is never run again. Such a master therefore loses no node for
-// two seconds.
-func (sh *masterShells) recoveryDefect(m *daemon) bool {
-	return !sh.manual && !sh.faults.Defects && m.life > 1 && sh.now < m.started+2*sched.Second
-}
-
 // Under hawk and eagle a master may keep the payload of a job for ever:
 //   - of a late-bound task, when the node that runs it registers: the core ignores the
 //     task, and never forgets it;

@@ -26,7 +26,9 @@ func (sh *frontendShells) start(i int) {
 	if f.lost == nil {
 		f.lost = map[int]bool{}
 	}
-	cfg := sched.DistributorConfig{Self: sched.Addr{Role: sched.Distributor, ID: int32(i)}, Seed: sh.cfg.Seed, Params: sh.cfg.Params} //nolint:gosec // frontends are few
+	cfg := sched.DistributorConfig{
+		Self: sched.Addr{Role: sched.Distributor, ID: int32(i)}, Seed: sh.cfg.Seed, Params: sh.cfg.Params, FirstAttempt: f.firstAttempt(), //nolint:gosec // frontends are few
+	}
 	f.host = sh.hosts.addHost(sched.Distributor, &f.process, func() validCore { return sh.cfg.Policy.NewDistributor(cfg) })
 	f.host.daemon = f
 	sh.restore(f)
@@ -42,6 +44,7 @@ func (sh *frontendShells) start(i int) {
 		}
 	}
 	sh.nodeShells.announceFrontend(f)
+	sh.submitAgain(f)
 	sh.heartbeats.start(&f.process, func() { sh.heartbeat(f) })
 }
 
@@ -109,6 +112,7 @@ func (sh *frontendShells) restore(f *daemon) {
 // on the disk; its tasks are sent to masters without waiting for that.
 func (sh *frontendShells) acceptJob(i int, m sched.Message) {
 	f := sh.frontends[i]
+	m.Attempt = f.firstAttempt()
 	j := sh.check.newJob(&m, i)
 	f.journal.append(&m)
 	f.journal.onDisk(func() { j.accepted = true })
@@ -136,6 +140,17 @@ func (sh *frontendShells) jobArrives(i int, m sched.Message) {
 		m.Marks = [...]sched.Marks{both, both, sched.Stoppable, sched.Restartable, 0}[r.IntN(5)]
 	}
 	sh.acceptJob(i, m)
+}
+
+// submitAgain has the applications of a restarted frontend submit the jobs again, under
+// the same keys, whose acceptance they were never told and did not reach the disk.
+func (sh *frontendShells) submitAgain(f *daemon) {
+	for _, j := range sh.check.jobs {
+		if j.owner != f.id || j.accepted {
+			continue
+		}
+		sh.after(&f.process, sh.draws.drawDelay(), func() { sh.acceptJob(f.id, j.submit) })
+	}
 }
 
 // cancel informs a job's frontend that the job is cancelled.

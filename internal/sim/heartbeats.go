@@ -58,6 +58,9 @@ func (b *heartbeats) announceMaster(m, to *daemon) {
 	if m.alive && to.alive && m.host != nil {
 		up := sched.Message{Kind: sched.MasterUp, Peer: sched.Addr{Role: sched.Master, ID: int32(m.id)}, Serves: m.serves} //nolint:gosec // groups are few
 		b.net.sendOnLink(b.net.newEnvelope(m.daemonID, to.daemonID, &up))
+		if to.role == sched.Distributor {
+			b.registerOwner(to, m)
+		}
 	}
 }
 

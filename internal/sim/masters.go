@@ -108,6 +108,8 @@ func (sh *masterShells) deliver(m *daemon, e *envelope, msg *sched.Message) {
 	switch msg.Kind {
 	case sched.Tasks:
 		m.payloads[msg.Job] = true
+	case sched.OwnerUp:
+		from = sched.Addr{}
 	case sched.MasterUp:
 		from = sched.Addr{}
 		m.lost[e.from.id] = false

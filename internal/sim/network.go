@@ -44,7 +44,7 @@ type envelope struct {
 	fromLife, toLife int
 	by               *worker // the sender, nil if the daemon itself sends
 	slot             int     // of the receiving worker in its node
-	due              sched.Time
+	due, arrived     sched.Time
 	sent             sched.Time // by the sender's clock
 	msg              sched.Message
 	slots            []slotState // set in a snapshot
@@ -160,15 +160,20 @@ func (n *network) idle() bool {
 func (n *network) deliverHead(l *link) {
 	e := l.queue[0]
 	l.queue = l.queue[1:]
+	e.arrived = n.now
 	l.last = append(l.last, e)
 	l.last = l.last[max(0, len(l.last)-maxRepeated):]
 	n.receive(e)
 }
 
-// repeat delivers the latest messages of a link a second time.
+// repeat delivers the latest messages of a link a second time. With faults that is at
+// the same instant, and not for Tasks: real links drop what arrives again, and a master
+// cannot tell such tasks from new ones when they have left it.
 func (n *network) repeat(l *link, count int) {
 	for _, e := range l.last[max(0, len(l.last)-count):] {
-		n.receive(e)
+		if n.manual || (e.arrived == n.now && e.msg.Kind != sched.Tasks) {
+			n.receive(e)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ type node struct {
 	group   int
 	spec    Node
 	workers []*worker
+	beats   int
 }
 
 // worker is one worker core of a node, with what the node monitor stores beside it.
@@ -23,9 +24,15 @@ type worker struct {
 	core     sched.WorkerCore
 	number   int32           // assigned by its master; under a single master all daemons use it
 	launched []sched.Message // launches of the attempts that it holds
-	kept     []sched.Message // unacknowledged reports
+	kept     []keptReport    // not acknowledged
 	pending  taskRequest
 	input    *sched.Message // of the current step
+}
+
+// keptReport is a report that a node keeps until it is acknowledged.
+type keptReport struct {
+	sched.Message
+	since sched.Time
 }
 
 // noNumber is the number of a worker that has not been assigned one.
@@ -39,6 +46,7 @@ type slotState struct {
 	running  *sched.Message // its launch
 	held     []heldAttempt
 	kept     []sched.AttemptID
+	keptLong []sched.AttemptID // of these, since keptAfter at least
 }
 
 // heldAttempt is an attempt that a worker holds in addition to the running one.
@@ -124,7 +132,7 @@ func (sh *nodeShells) sendSnapshot(n *node) {
 	sh.net.sendNotice(sh.snapshotOf(n))
 	for _, x := range n.workers {
 		for j := range x.kept {
-			sh.net.sendOnLink(sh.net.workerEnvelope(x, daemonID{sched.Distributor, int(x.kept[j].Owner.ID)}, &x.kept[j]))
+			sh.net.sendOnLink(sh.net.workerEnvelope(x, daemonID{sched.Distributor, int(x.kept[j].Owner.ID)}, &x.kept[j].Message))
 		}
 	}
 }
@@ -158,7 +166,11 @@ func (sh *nodeShells) state(x *worker) slotState {
 		}
 	}
 	for i := range x.kept {
-		s.kept = append(s.kept, x.kept[i].AttemptID())
+		id := x.kept[i].AttemptID()
+		s.kept = append(s.kept, id)
+		if sh.now-x.kept[i].since >= keptAfter {
+			s.keptLong = append(s.keptLong, id)
+		}
 	}
 	return s
 }
@@ -205,7 +217,7 @@ func (sh *nodeShells) send(x *worker, a *sched.Action) {
 	e := sh.net.workerEnvelope(x, daemonID{a.To.Role, int(a.To.ID)}, &m)
 	switch {
 	case m.Kind == sched.Report:
-		kept := m
+		kept := keptReport{m, sh.now}
 		kept.Owner = a.To
 		x.kept = append(x.kept, kept)
 		sh.net.sendNotice(e)
@@ -266,6 +278,6 @@ func (sh *nodeShells) reportEnded(at sched.Addr, m *sched.Message) {
 // dropKept drops a report that its frontend has on its disk.
 func (n *node) dropKept(id sched.AttemptID) {
 	for _, x := range n.workers {
-		x.kept = slices.DeleteFunc(x.kept, func(m sched.Message) bool { return m.AttemptID() == id })
+		x.kept = slices.DeleteFunc(x.kept, func(m keptReport) bool { return m.AttemptID() == id })
 	}
 }

@@ -41,6 +41,7 @@ func (sh *masterShells) receiveSnapshot(m *daemon, e *envelope) {
 		m.registered[n.id] = registration{e.fromLife, sh.now}
 		for k := range e.slots {
 			sh.reportIdle(m, &e.slots[k])
+			sh.reportKept(m, &e.slots[k])
 		}
 	case known.life < e.fromLife:
 		if sh.loseNode(n.id); m.registered[n.id].life == 0 {
@@ -61,6 +62,15 @@ func (sh *masterShells) reportIdle(m *daemon, s *slotState) {
 		}
 	}
 	sh.hosts.stepCore(m.host, sched.Addr{Role: sched.Worker, ID: s.worker.number}, &free)
+}
+
+// reportKept informs the core of results that a node has kept for long.
+func (sh *masterShells) reportKept(m *daemon, s *slotState) {
+	if len(s.keptLong) > 0 && m.hasWorker(s.worker) {
+		sh.hosts.stepCore(m.host, sched.Addr{}, &sched.Message{
+			Kind: sched.ResultsKept, Peer: sched.Addr{Role: sched.Worker, ID: s.worker.number}, Kept: s.keptLong,
+		})
+	}
 }
 
 // register adds a node's workers to the master's. Each gets a new number from the master
@@ -116,10 +126,6 @@ func (r *registrations) hasWorker(x *worker) bool {
 func (sh *masterShells) loseNode(i int) {
 	m := sh.masters[sh.nodes[i].group]
 	if _, known := m.registered[i]; !known || !m.alive {
-		return
-	}
-	if sh.recoveryDefect(m) {
-		sh.after(&m.process, sched.Second, func() { sh.loseNode(i) })
 		return
 	}
 	delete(m.registered, i)

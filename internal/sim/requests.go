@@ -18,6 +18,11 @@ func (q *taskRequest) answeredBy(from sched.Addr, m *sched.Message) bool {
 func (sh *nodeShells) heartbeat(n *node) {
 	sh.sendSnapshot(n)
 	sh.publisher.read(&n.process)
+	if n.beats++; n.beats%inventoryEvery == 0 {
+		for _, f := range sh.frontends {
+			sh.sendInventory(n, f)
+		}
+	}
 	for _, x := range n.workers {
 		if q := &x.pending; q.to != (sched.Addr{}) && sh.now-q.since >= max(q.timeout, requestRetry) {
 			q.since, q.timeout = sh.now, min(2*max(q.timeout, requestRetry), maxRequestRetry)
@@ -29,10 +34,20 @@ func (sh *nodeShells) heartbeat(n *node) {
 // announceFrontend informs every node, within readWithin, that a frontend has been
 // started.
 func (sh *nodeShells) announceFrontend(f *daemon) {
-	if sh.cfg.Policy.SingleMaster() {
-		for _, n := range sh.nodes {
-			sh.after(&n.process, drawSpan(sh.draws.random, readWithin), func() { sh.denyRequests(n, f) })
+	if f.life == 1 {
+		return
+	}
+	for _, n := range sh.nodes {
+		if sh.manual {
+			sh.sendInventory(n, f)
+			continue
 		}
+		sh.after(&n.process, drawSpan(sh.draws.random, readWithin), func() {
+			if sh.cfg.Policy.SingleMaster() {
+				sh.denyRequests(n, f)
+			}
+			sh.sendInventory(n, f)
+		})
 	}
 }
 

@@ -98,7 +98,7 @@ func refusalLabel(m *sched.Message) int {
 		return refusedBusy
 	case sched.RefusedEpoch:
 		return refusedEpoch
-	case sched.RefusedChanged, sched.RefusedWorkerChanged, sched.RefusedUnasked, sched.RefusedLate:
+	case sched.RefusedChanged, sched.RefusedWorkerChanged, sched.RefusedUnasked, sched.RefusedLate, sched.RefusedAgain:
 		return refusedOutdated
 	case sched.RefusedReserved:
 		return refusedReserved

@@ -44,6 +44,31 @@ func (l *List) trim(now sched.Time) {
 	l.list = slices.Delete(l.list, 0, drop)
 }
 
+// Keep records that results of these attempts are still kept there: they count as ended
+// now. One that is not in the list was of an owner that is not known.
+func (l *List) Keep(now sched.Time, kept []sched.AttemptID) {
+	if len(kept) == 0 {
+		return
+	}
+	owners := make(map[sched.AttemptID]sched.Addr, len(kept))
+	for _, id := range kept {
+		owners[id] = sched.Addr{Role: sched.Distributor, ID: sched.Everyone}
+	}
+	l.list = slices.DeleteFunc(l.list, func(e attempt) bool {
+		_, again := owners[e.id]
+		if again {
+			owners[e.id] = e.owner
+		}
+		return again
+	})
+	for _, id := range kept {
+		if owner, once := owners[id]; once {
+			delete(owners, id)
+			l.Add(now, id, owner)
+		}
+	}
+}
+
 // Remove removes an attempt and returns its owner; false when it is not in the list.
 func (l *List) Remove(id sched.AttemptID) (sched.Addr, bool) {
 	for i, e := range slices.Backward(l.list) {

@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"github.com/pigeon-sched/pigeon/internal/policy/ended"
 	"github.com/pigeon-sched/pigeon/internal/policy/recovery"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -22,6 +23,7 @@ type Master struct {
 	round    []*node // scratch of place
 	epoch    uint64
 	recovery recovery.Recovery
+	lately   ended.Index
 
 	launches, lost, refusals uint64 // so far, for status and metrics
 }
@@ -78,9 +80,15 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerLost(now, m, out)
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
+	case sched.OwnerUp:
+		s.ownerUp(m.Owner, out)
+	case sched.ResultsKept:
+		if n := s.node(m.Peer); n != nil {
+			n.ended.Keep(now, m.Kept)
+		}
 	case sched.Timeout:
 		for _, waited := range s.recovery.End() {
-			s.tasks(now, &waited, out)
+			s.sentAgain(now, &waited, out)
 		}
 	default:
 		return
@@ -94,11 +102,13 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 	full := s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.Tasks()+int(m.Count) > s.cfg.MaxTasks
 	switch {
 	case m.Attempt < 1 || m.Count < 1:
-	case full || s.service == nil || m.App != "":
-		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, full)
-		s.forget(s.jobs[m.Job], m.Job, out)
-	case m.Resent && !s.recovery.Over():
+	case m.Resent && s.recovery.Over():
+		s.sentAgain(now, m, out)
+	case m.Resent && !full:
 		s.recovery.Add(m)
+	case full || s.service == nil || m.App != "":
+		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, full).Resent = m.Resent
+		s.forget(s.jobs[m.Job], m.Job, out)
 	default:
 		s.enqueue(now, m, out)
 	}

@@ -187,15 +187,14 @@ func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
 // removeQueued removes a task from the queue because a node holds, or has ended, this
 // attempt of it.
 func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
-	waited := s.recovery.Has(id.Job)
-	s.recovery.Exclude(id)
 	j := s.jobs[id.Job]
-	if j != nil && j.Waiting(id.Task) <= id.Attempt {
+	if j == nil {
+		return
+	}
+	if j.Waiting(id.Task) <= id.Attempt {
 		s.index.Remove(&j.Job, id.Task, 1)
 	}
-	if j != nil || waited {
-		s.forget(j, id.Job, out)
-	}
+	s.forget(j, id.Job, out)
 }
 
 // workerLost removes a node. The tasks it held are lost, and so may be the reports of
@@ -206,6 +205,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 		return
 	}
 	s.ranking.remove(n)
+	s.lately = ended.Index{}
 	s.nodes[m.Peer.ID] = nil
 	s.alive--
 	for len(n.tasks) > 0 {

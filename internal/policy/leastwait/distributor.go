@@ -23,7 +23,7 @@ func NewDistributor(cfg sched.DistributorConfig, short owner) *Distributor {
 }
 
 // Step implements [sched.Core]. A message about a job is for the distributor that
-// has it, or, when none has it any more, for the one of its class. One about no
+// has it, or, when none has it any more, for the one of its class; masters have long ones. One about no
 // job is for both, which ignore what does not concern them.
 func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	switch {
@@ -33,15 +33,18 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 			o.Step(now, from, m, out)
 		}
 	default:
-		d.of(m).Step(now, from, m, out)
+		d.of(from, m).Step(now, from, m, out)
 	}
 }
 
-func (d *Distributor) of(m *sched.Message) owner {
+func (d *Distributor) of(from sched.Addr, m *sched.Message) owner {
 	for _, o := range d.by {
 		if o.Ledger().Job(m.Job) != nil {
 			return o
 		}
+	}
+	if from.Role == sched.Master {
+		return d.by[sched.Long]
 	}
 	return d.by[m.Class]
 }

@@ -22,6 +22,7 @@ type Master struct {
 	view    bitmap              // of the workers with long work
 
 	recovery recovery.Recovery
+	lately   ended.Index
 
 	launches, lost uint64 // so far, for status and metrics
 }
@@ -75,10 +76,15 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerUp(now, m, out)
 	case sched.WorkerLost:
 		s.workerLost(now, m, out)
+	case sched.OwnerUp:
+		s.ownerUp(m.Owner, out)
+	case sched.ResultsKept:
+		if w := s.worker(m.Peer.ID); w != nil && m.Peer.Role == sched.Worker {
+			w.ended.Keep(now, m.Kept)
+		}
 	case sched.Timeout:
 		for _, waited := range s.recovery.End() {
-			s.accept(now, &waited, out)
-			s.forgetJob(waited.Job, out)
+			s.sentAgain(now, &waited, out)
 		}
 	}
 }
@@ -87,10 +93,12 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 func (s *Master) tasksReceived(now sched.Time, m *sched.Message, out *sched.Actions) {
 	switch full := s.cfg.MaxTasks > 0 && len(s.tasks)+s.recovery.Tasks()+int(m.Count) > s.cfg.MaxTasks; {
 	case m.Attempt < 1 || m.Count < 1:
+	case m.Resent && s.recovery.Over():
+		s.sentAgain(now, m, out)
 	case full:
-		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true)
+		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true).Resent = m.Resent
 		s.forgetJob(m.Job, out)
-	case m.Resent && !s.recovery.Over():
+	case m.Resent:
 		s.recovery.Add(m)
 	default:
 		s.accept(now, m, out)

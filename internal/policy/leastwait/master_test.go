@@ -165,13 +165,16 @@ func TestWorkerLost(t *testing.T) {
 		switch a.Msg.Kind {
 		case sched.AttemptLost:
 			lost = append(lost, a.Msg.First)
-		case sched.Launch:
-			moved = append(moved, a.Msg.First, a.To.ID)
+		case sched.Returned:
+			if a.Msg.Resent {
+				moved = append(moved, a.Msg.First)
+			}
 		}
 	}
-	// The report of task 0 may be lost with the worker: its owner decides.
-	if !slices.Equal(lost, []int32{0, 2}) || !slices.Equal(moved, []int32{4, 1}) {
-		t.Errorf("lost %v, moved %v", lost, moved)
+	// The report of task 0 may be lost with the worker, and task 4 may have started there
+	// meanwhile: their owner decides.
+	if !slices.Equal(lost, []int32{0, 2}) || !slices.Equal(moved, []int32{4}) {
+		t.Errorf("lost %v, returned %v", lost, moved)
 	}
 	got := m.step(sched.Addr{}, sched.Message{Kind: sched.WorkerLost, Peer: worker(1)})
 	returned := 0
@@ -180,7 +183,7 @@ func TestWorkerLost(t *testing.T) {
 			returned++
 		}
 	}
-	if got[0].Msg.Kind != sched.Serves || len(got[0].Msg.Serves) != 0 || returned != 4 {
+	if got[0].Msg.Kind != sched.Serves || len(got[0].Msg.Serves) != 0 || returned != 3 {
 		t.Errorf("without a worker it did %v", got)
 	}
 }

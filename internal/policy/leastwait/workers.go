@@ -3,6 +3,7 @@ package leastwait
 import (
 	"slices"
 
+	"github.com/pigeon-sched/pigeon/internal/policy/ended"
 	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -21,7 +22,6 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	}
 	for _, id := range m.Kept {
 		w.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
-		s.removeWaiting(id, out)
 	}
 	if m.Attempt > 0 && m.Class == sched.Long { // short ones are their distributors'
 		s.adopt(now, w, m, fresh, out)
@@ -71,7 +71,6 @@ func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, o
 	}
 	s.ranking.update(now, w)
 	s.mark(w)
-	s.removeWaiting(m.AttemptID(), out)
 	out.SendHolding(m.Owner, m.AttemptID())
 }
 
@@ -84,23 +83,16 @@ func attained(m *sched.Message) sched.Time {
 	return m.More.Slots[0].Service
 }
 
-// removeWaiting removes a task that was sent again from the recovery, because a node
-// holds, or has ended, this attempt.
-func (s *Master) removeWaiting(id sched.AttemptID, out *sched.Actions) {
-	if s.recovery.Has(id.Job) {
-		s.recovery.Exclude(id)
-		s.forgetJob(id.Job, out)
-	}
-}
-
 // workerLost removes a slot: its running task is lost, and perhaps the reports of the
-// tasks that ended there last; tasks that did not start are placed again.
+// tasks that ended there last. The tasks of which it is not known that they started are
+// returned for new attempts, because they may have.
 func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions) {
 	w := s.worker(m.Peer.ID)
 	if m.Peer.Role != sched.Worker || w == nil {
 		return
 	}
 	s.ranking.remove(w)
+	s.lately = ended.Index{}
 	s.workers[m.Peer.ID] = nil
 	s.alive--
 	s.divided = false
@@ -116,9 +108,9 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	assigned := w.assigned
 	w.running, w.assigned = nil, nil
 	s.mark(w)
-	more := s.snapshot(now)
 	for _, t := range assigned {
-		s.place(now, t, more, out)
+		out.SendReturned(t.msg.Owner, t.msg.Job, t.msg.First, 1, t.msg.Attempt, false).Resent = true
+		s.forget(t, out)
 	}
 }
 

@@ -141,17 +141,27 @@ func (w *Worker) enter(p phase, now sched.Time) {
 // launch starts the task that the worker requested. Any other launch is refused: its
 // distributor was restarted, or took this worker for lost.
 func (w *Worker) launch(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
-	switch {
+	switch answers, again := w.answers(from, m), w.current == m.AttemptID(); {
 	case m.Attempt < 1:
-	case w.answers(from, m):
+	case answers && again:
+		// Its frontend has given the number twice. The task needs a new one.
+		w.recordState(m)
+		w.refuse(from, m, sched.RefusedAgain, out)
+		w.enter(idle, now)
+		w.serve(now, out)
+	case answers:
 		w.recordState(m)
 		w.enter(running, now)
 		w.current = m.AttemptID()
 		w.act(sched.Start, out)
-	case w.current != m.AttemptID(): // else it came again
-		r := out.Send(from, sched.Refused)
-		r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, sched.RefusedLate.String()
+	case !again: // else it came twice
+		w.refuse(from, m, sched.RefusedLate, out)
 	}
+}
+
+func (w *Worker) refuse(to sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
+	r := out.Send(to, sched.Refused)
+	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, why.String()
 }
 
 // answers reports whether a message is the answer to the request that is open.

@@ -245,3 +245,22 @@ func TestManyMove(t *testing.T) {
 		t.Errorf("%d move, then %d", len(first), len(rest))
 	}
 }
+
+// The attempt that ran last does not start a second time, and the slot does not wait for
+// ever for another answer.
+func TestLaunchOfTheAttemptThatRanLast(t *testing.T) {
+	s := newSlot(t)
+	probe := func(n uint64) *sched.Message {
+		return &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: n}, Owner: owner, Estimate: second, Count: 1, Attempt: 1, More: &sched.More{}}
+	}
+	launch := func(seq uint64) *sched.Message {
+		return &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 1}, Attempt: 1, Owner: owner, Seq: seq}
+	}
+	s.does(owner, probe(1), "Send to distributor 4: GetTask")
+	s.does(owner, launch(s.w.seq), "Start")
+	s.does(owner, probe(1))
+	s.does(owner, probe(2), "Timer")
+	s.does(sched.Addr{}, &sched.Message{Kind: sched.Ended, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: sched.Done},
+		"Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000001")
+	s.does(owner, launch(s.w.seq), "Send to distributor 4: Refused", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
+}

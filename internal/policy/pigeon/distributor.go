@@ -22,11 +22,14 @@ type Distributor struct {
 	retrying bool // a timer for held tasks is running
 	canary   bool // tasks 0 of long jobs are tried as short ones
 	totals   bool // Tasks messages carry the number of tasks of the job
+
+	confirmation confirmation // of tasks of an earlier life
 }
 
 type group struct {
 	up, lost bool // neither: no message has named it yet
 	serves   []string
+	answer   answer
 }
 
 // NewDistributor returns a new distributor without masters.
@@ -75,11 +78,13 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	case sched.Returned:
 		d.returned(now, from, m, out)
 	case sched.Holding:
-		d.holding(from, m, out)
+		d.holding(now, from, m, out)
+	case sched.Held:
+		d.heldAtWorker(m)
 	case sched.Cancel:
 		d.cancel(m, out)
 	case sched.MasterUp:
-		d.masterUp(m, out)
+		d.masterUp(now, m, out)
 	case sched.MasterLost:
 		d.masterLost(m, out)
 	case sched.Serves:
@@ -91,7 +96,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	case sched.Reclass:
 		d.reclass(now, from, m, out)
 	case sched.Restored:
-		d.restore(out)
+		d.restore(now, out)
 	}
 }
 
@@ -115,7 +120,8 @@ func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Action
 		return
 	}
 	if m.Resent {
-		d.restored = false
+		d.restored, d.confirmation.open = false, true
+		j.Unconfirm()
 		return
 	}
 	d.place(j, out)
@@ -135,23 +141,11 @@ func (d *Distributor) applyVerdict(j *ledger.Job, m *sched.Message, v ledger.Ver
 	}
 }
 
-// timeout places the tasks that were held or whose wait is over.
-func (d *Distributor) timeout(now sched.Time, token uint64, out *sched.Actions) {
-	if token != ledger.NextDue {
-		d.retrying = false
-		d.placeHeld(out)
-		return
-	}
-	for j, task := d.led.Due(now, out); j != nil; j, task = d.led.Due(now, out) {
-		d.tryAgain(j, task, true, out)
-	}
-}
-
 // tryAgain sends a new attempt to the queue of the one before, normally to its head;
 // without a live master there the task is placed again.
 func (d *Distributor) tryAgain(j *ledger.Job, task int32, head bool, out *sched.Actions) {
 	t := &j.Tasks[task]
-	if t.Place != ledger.Nowhere && d.group(master(t.Place)).accepts(j.App) {
+	if t.Place >= 0 && d.group(master(t.Place)).accepts(j.App) {
 		d.sendTasks(j, task, 1, t.Place, out).Head = head
 		return
 	}
@@ -178,14 +172,14 @@ func (d *Distributor) marks(j *ledger.Job, first int32) sched.Marks {
 	if t.Moved {
 		marks |= sched.Moved
 	}
-	if d.canary && first == 0 && t.Attempt == 1 && j.Class == sched.Long && j.AsDeclared() {
+	if d.canary && first == 0 && t.Attempt == j.First && j.Class == sched.Long && j.AsDeclared() {
 		marks |= sched.Canary
 	}
 	return marks
 }
 
 func (d *Distributor) drop(j *ledger.Job, first, count int32, place int16, out *sched.Actions) {
-	if place == ledger.Nowhere {
+	if place < 0 {
 		return
 	}
 	m := out.Send(master(place), sched.Drop)
@@ -231,7 +225,7 @@ func (d *Distributor) shrink(j *ledger.Job, m *sched.Message, out *sched.Actions
 // places lists the groups to which tasks of a job were sent, in order of the tasks.
 func places(j *ledger.Job, which func(*ledger.Task) bool) (list []int16) {
 	for i := range j.Tasks {
-		if t := &j.Tasks[i]; t.Place != ledger.Nowhere && which(t) && !slices.Contains(list, t.Place) {
+		if t := &j.Tasks[i]; t.Place >= 0 && which(t) && !slices.Contains(list, t.Place) {
 			list = append(list, t.Place)
 		}
 	}
@@ -243,6 +237,10 @@ func places(j *ledger.Job, which func(*ledger.Task) bool) (list []int16) {
 func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	j := d.led.Job(m.Job)
 	if j == nil || d.group(from) == nil {
+		return
+	}
+	if m.Resent {
+		d.returnedInDoubt(now, j, from, m, out)
 		return
 	}
 	moves, refused := m.Peer.Role == sched.Master, false
@@ -272,27 +270,15 @@ func (d *Distributor) handOver(j *ledger.Job, task int32, from, to sched.Addr, o
 		return false
 	}
 	j.Place(task, int16(to.ID))
-	d.placed(j, task, 1, int16(to.ID), out).Peer = from
+	t := d.placed(j, task, 1, int16(to.ID), out)
+	t.Peer = from
+	t.Resent = t.Attempt > j.First // for masters of earlier versions
 	return true
 }
 
 func (d *Distributor) retryLater(now sched.Time, out *sched.Actions) {
 	if !d.retrying {
 		d.retrying = true
-		out.Timer(now+retryReturned, 0)
+		out.Timer(now+retryReturned, retryToken)
 	}
-}
-
-// holding answers a master that found an attempt running: the attempt is dropped when
-// it is no longer wanted.
-func (d *Distributor) holding(from sched.Addr, m *sched.Message, out *sched.Actions) {
-	if d.restored && m.Count == 0 {
-		d.led.Alive(m, out)
-	}
-	j := d.led.Job(m.Job)
-	if !d.restored || (j != nil && j.Has(m.First) && j.Tasks[m.First].Outcome == sched.Unfinished) {
-		return
-	}
-	drop := out.Send(from, sched.Drop)
-	drop.Job, drop.First, drop.Count = m.Job, m.First, 1
 }

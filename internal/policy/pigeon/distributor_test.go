@@ -14,10 +14,11 @@ import (
 
 // frontend is a distributor with the actions of its last step.
 type frontend struct {
-	t    tester
-	core *pigeon.Distributor
-	out  sched.Actions
-	now  sched.Time
+	t      tester
+	core   *pigeon.Distributor
+	out    sched.Actions
+	now    sched.Time
+	timers []sched.Action // that were requested
 }
 
 // due steps the timeout for tasks that wait for their next attempt.
@@ -44,10 +45,31 @@ func (f *frontend) step(from sched.Addr, m *sched.Message) []sched.Action {
 	f.t.Helper()
 	f.out.Reset()
 	f.core.Step(f.now, from, m, &f.out)
+	for _, a := range f.out.List() {
+		if a.Kind == sched.Timer {
+			f.timers = append(f.timers, a)
+		}
+	}
 	if err := f.core.Valid(); err != nil {
 		f.t.Fatalf("after %s: %v", sched.Describe(m), err)
 	}
 	return f.out.List()
+}
+
+// pass lets time pass and returns what the timers that are due did, in their order.
+func (f *frontend) pass(d sched.Time) (did []sched.Action) {
+	f.t.Helper()
+	f.now += d
+	due := f.timers
+	f.timers = nil
+	for _, a := range due {
+		if a.At > f.now {
+			f.timers = append(f.timers, a)
+			continue
+		}
+		did = append(did, f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: a.Token})...)
+	}
+	return did
 }
 
 // sent returns the Tasks messages among actions, with their receivers.
@@ -210,7 +232,7 @@ func TestMasterLost(t *testing.T) {
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 2})
 	f.up(1, "")
 	got := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: group(0)}))
-	if len(got) != 1 || got[0].To != group(1) || got[0].Msg.Count != 2 || got[0].Msg.Attempt != 2 || !got[0].Msg.Resent {
+	if len(got) != 1 || got[0].To != group(1) || got[0].Msg.Count != 2 || got[0].Msg.Attempt != 2 || got[0].Msg.Resent {
 		t.Fatalf("sent %v", got)
 	}
 	if got = sent(f.up(0, "")); len(got) != 0 {
@@ -235,8 +257,12 @@ func TestRestoredBeforeItsMasters(t *testing.T) {
 	if got := f.up(5, ""); len(got) != 0 {
 		t.Fatalf("a master got %v while the journal was read", got)
 	}
-	got := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Restored}))
-	if len(got) != 2 || got[0].Msg.First != 0 || got[1].Msg.First != 2 || !got[0].Msg.Resent {
+	if got := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.Restored})); len(got) != 0 {
+		t.Fatalf("a restarted distributor sent %v before anybody reported", got)
+	}
+	f.step(group(5), &sched.Message{Kind: sched.Holding})
+	got := sent(f.pass(2 * sched.Second))
+	if len(got) != 2 || got[0].Msg.First != 0 || got[1].Msg.First != 2 || got[0].Msg.Resent || got[0].Msg.Attempt != 2 {
 		t.Fatalf("sent %v", got)
 	}
 	f = newFrontend(t, 0)

@@ -2,6 +2,7 @@ package pigeon
 
 import (
 	"github.com/pigeon-sched/pigeon/internal/policy/ended"
+	"github.com/pigeon-sched/pigeon/internal/policy/recovery"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -26,7 +27,8 @@ type Master struct {
 	weight    weight
 	epoch     uint64
 	kindsSent uint64 // SetReserved messages sent
-	recovery  recovery
+	recovery  recovering
+	lately    ended.Index
 	counts    Counts
 	hooks     hooks // of a variant
 }
@@ -77,7 +79,7 @@ func (w *worker) kind() sched.WorkerKind {
 func NewMaster(cfg sched.MasterConfig) *Master {
 	return &Master{
 		cfg: cfg, index: queue.NewIndex(), jobs: make(map[sched.JobID]*queue.Job), slots: slots{share: cfg.Params.Reserved},
-		weight: weight{every: cfg.Params.Weight}, recovery: recovery{over: !cfg.Recover}, hooks: noHooks{},
+		weight: weight{every: cfg.Params.Weight}, recovery: recovering{over: !cfg.Recover}, hooks: noHooks{},
 	}
 }
 
@@ -117,6 +119,10 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerLost(now, m, out)
 	case sched.WorkerServes:
 		s.workerServes(m, out)
+	case sched.OwnerUp:
+		s.ownerUp(m.Owner, out)
+	case sched.ResultsKept:
+		s.resultsKept(now, m)
 	case sched.Spare:
 		s.hooks.spareElsewhere(from, m.Serves, m.Reserved, out)
 	case sched.MasterUp, sched.MasterLost:
@@ -150,12 +156,16 @@ func (s *Master) sender(from sched.Addr) *worker {
 // tasks accepts tasks, or returns them when there is no room for them.
 func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 	accepted := false
+	again := m.Resent && m.Peer.Role != sched.Master // a task that moves was launched nowhere
 	switch {
 	case m.Attempt < 1 || m.Count < 1:
-	case s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks+int(m.Count) > s.cfg.MaxTasks:
-		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true)
+	case again && s.recovery.over:
+		s.sentAgain(now, m, out)
 		s.forget(m.Job, out)
-	case m.Resent && !s.recovery.over:
+	case s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks+int(m.Count) > s.cfg.MaxTasks:
+		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true).Resent = again
+		s.forget(m.Job, out)
+	case again:
 		s.recovery.add(m)
 	default:
 		s.accept(now, m, out)
@@ -194,47 +204,30 @@ func (s *Master) newJob(m *sched.Message) *queue.Job {
 // lasting returns those of the marks that concern the whole job.
 func lasting(m sched.Marks) sched.Marks { return m & (sched.Stoppable | sched.Restartable) }
 
-// acceptMore accepts tasks of a job that is known here. The message may be a
-// repetition, or repeat tasks that an earlier master launched: a task that is held with
-// this attempt or a later one is left alone. An earlier attempt that waits is
-// replaced; one that runs continues, because the attempt that ends first counts.
-func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
+// repeated records what a message says about a job that is known here.
+func (s *Master) repeated(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
 	if j.Class != m.Class { // a registering worker may have reported another one
 		s.reclass(now, j, m.Class, out)
 	}
 	s.hooks.jobRepeated(j, m.Arrival, m.Total, m.Marks)
-	latest := make([]int32, m.Count) // attempt of each task held here
-	j.EachRun(func(r *queue.Run) {
-		for i := max(r.First, m.First); i < min(r.First+r.Count, m.First+m.Count); i++ {
-			latest[i-m.First] = max(latest[i-m.First], r.Attempt)
-		}
-	})
-	for w := s.workers.running(j); w != nil; w = w.next {
-		if i := w.task - m.First; i >= 0 && i < m.Count {
-			latest[i] = max(latest[i], w.attempt)
-		}
-	}
-	s.hooks.eachSuspended(j, func(task, attempt int32) {
-		if i := task - m.First; i >= 0 && i < m.Count {
-			latest[i] = max(latest[i], attempt)
-		}
-	})
-	for i := int32(0); i < m.Count; {
-		first := i
-		for i < m.Count && latest[i] < m.Attempt {
-			i++
-		}
-		if i == first {
-			i++
-			continue
-		}
-		s.index.Remove(j, m.First+first, i-first)
+}
+
+// acceptMore accepts tasks of a job that is known here. The message may be a
+// repetition: a task that is held with this attempt or a later one is left alone. An
+// earlier attempt that waits is replaced; one that runs continues, because the attempt
+// that ends first counts.
+func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
+	s.repeated(now, j, m, out)
+	known := recovery.NewKnown(m)
+	s.eachHeld(j, known.KnowAll)
+	known.EachEarlier(m.Attempt, func(first, count int32) {
+		s.index.Remove(j, first, count)
 		if j.App.Workers == 0 {
-			out.SendReturned(m.Owner, j.ID, m.First+first, i-first, m.Attempt, false)
-			continue
+			out.SendReturned(m.Owner, j.ID, first, count, m.Attempt, false)
+			return
 		}
-		s.admit(now, j, m.First+first, i-first, m, out)
-	}
+		s.admit(now, j, first, count, m, out)
+	})
 	s.forget(j.ID, out)
 }
 

@@ -101,8 +101,10 @@ func TestMoveIsJournaled(t *testing.T) {
 	} {
 		f.step(sched.Addr{}, &m)
 	}
-	got := sent(f.up(1, ""))
-	if len(got) != 1 || got[0].Msg.First != 1 || got[0].Msg.Marks != sched.Moved || got[0].Msg.Class != sched.Long {
+	f.up(1, "")
+	f.step(group(1), &sched.Message{Kind: sched.Holding})
+	got := sent(f.pass(2 * sched.Second))
+	if len(got) < 1 || got[0].To != group(1) || got[0].Msg.First != 1 || got[0].Msg.Marks != sched.Moved || got[0].Msg.Class != sched.Long {
 		t.Errorf("sent %v", got)
 	}
 }
@@ -169,29 +171,6 @@ func TestReclass(t *testing.T) {
 		}
 		if fmt.Sprint(does) != fmt.Sprint(want) {
 			t.Errorf("%d, %s: does %q, want %q", i, c.class, does, want)
-		}
-	}
-}
-
-// Tasks of one job that waited apart after a restart may leave one by one; the job is
-// forgotten when the last has left, and not before another comes in.
-func TestRecoveredTasksThatMove(t *testing.T) {
-	r := &rig{t: t, seq: map[int32]uint64{}}
-	r.master = pigeon.NewMasterWith(sched.MasterConfig{Recover: true, Self: group(1), Params: sched.Params{Cutoff: 1000}}, pigeon.DefaultOptions())
-	r.up(general(1))
-	r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterUp, Peer: group(2)})
-	r.step(owner, &sched.Message{Kind: sched.Tasks, Job: jobTwo, Count: 1, Attempt: 1, Owner: owner})
-	r.step(group(2), spare(false))
-	for task := range int32(2) {
-		r.step(owner, &sched.Message{Kind: sched.Tasks, Job: jobOne, First: task, Count: 1, Attempt: task + 1, Owner: owner, Resent: true})
-	}
-	out := r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})
-	if got := fmt.Sprint(moves(out)); got != "[2:1/0]" || r.master.Queued() != 1 {
-		t.Errorf("moved %s, %d queued", got, r.master.Queued())
-	}
-	for _, a := range out {
-		if a.Kind == sched.Forget {
-			t.Errorf("forgets %s, of which a task waits", a.Msg.Job)
 		}
 	}
 }

@@ -57,16 +57,14 @@ func (d *Distributor) placeBlock(j *ledger.Job, place int16, next, share int32, 
 	return next
 }
 
-// placed journals and sends one block. What is placed for a second time may
-// still run where it was before.
+// placed journals and sends one block. Nothing of it was launched before: what may have
+// been has a new number.
 func (d *Distributor) placed(j *ledger.Job, first, count int32, place int16, out *sched.Actions) *sched.Message {
 	attempt := j.Tasks[first].Attempt
 	r := out.Do(sched.Persist)
 	r.Kind, r.Job, r.First, r.Count, r.Attempt, r.Peer = sched.Placed, j.ID, first, count, attempt, master(place)
 	r.Marks = d.marks(j, first) & sched.Moved
-	m := d.sendTasks(j, first, count, place, out)
-	m.Resent = attempt > 1
-	return m
+	return d.sendTasks(j, first, count, place, out)
 }
 
 func waits(t *ledger.Task) bool {
@@ -126,33 +124,46 @@ func (d *Distributor) serves(from sched.Addr, m *sched.Message, out *sched.Actio
 }
 
 // masterUp records a master. Tasks placed with an earlier incarnation of it
-// are sent again, marked so that it does not launch those that run already.
-func (d *Distributor) masterUp(m *sched.Message, out *sched.Actions) {
+// are sent again, marked so that it launches none of them. A master that is reached for
+// the first time after a restart of this distributor reports what it holds instead.
+func (d *Distributor) masterUp(now sched.Time, m *sched.Message, out *sched.Actions) {
 	g := d.group(m.Peer)
 	if g == nil {
 		return
 	}
 	g.up, g.lost, g.serves = true, false, slices.Clone(m.Serves)
-	if d.restored {
-		d.resend(int16(m.Peer.ID), out)
-		d.placeHeld(out)
+	if !d.restored {
+		return
+	}
+	d.reached(now, g, int16(m.Peer.ID), out)
+	d.placeHeld(out)
+}
+
+// reached is called when a master was reached while nothing is being read.
+func (d *Distributor) reached(now sched.Time, g *group, place int16, out *sched.Actions) {
+	switch first := !g.answer.met; {
+	case !d.confirmation.open || !first:
+		d.resend(place, false, out)
+	case g.answer.early:
+		d.resend(place, true, out) // perhaps an earlier incarnation reported them
+	}
+	g.answer.met = true
+	if d.confirmation.open && g.answer.token == 0 {
+		d.await(now, g, out)
 	}
 }
 
-// resend sends a master all tasks that are placed with it.
-func (d *Distributor) resend(place int16, out *sched.Actions) {
+// resend sends a master all tasks that are placed with it, or all of those that it has
+// confirmed. It answers for them then.
+func (d *Distributor) resend(place int16, confirmed bool, out *sched.Actions) {
 	d.led.Each(func(j *ledger.Job) {
-		for i := int32(0); j.Has(i); {
-			first := i
-			for j.Has(i) && at(&j.Tasks[i], place) && alike(&j.Tasks[i], &j.Tasks[first]) {
-				i++
+		wanted := func(i int32) bool { t := &j.Tasks[i]; return at(t, place) && !(confirmed && t.Unconfirmed) }
+		eachAlike(j, 0, sched.MaxTasks, wanted, alike, func(first, count int32) {
+			d.sendTasks(j, first, count, place, out).Resent = true
+			for i := first; i < first+count; i++ {
+				j.Tasks[i].Unconfirmed = false
 			}
-			if i > first {
-				d.sendTasks(j, first, i-first, place, out).Resent = true
-			} else {
-				i++
-			}
-		}
+		})
 	})
 }
 
@@ -167,7 +178,7 @@ func (d *Distributor) masterLost(m *sched.Message, out *sched.Actions) {
 	if g == nil {
 		return
 	}
-	g.up, g.lost, g.serves = false, true, nil
+	g.up, g.lost, g.serves, g.answer.token = false, true, nil, 0
 	if d.restored {
 		d.reclaim(int16(m.Peer.ID), out)
 	}
@@ -191,13 +202,14 @@ func (d *Distributor) reclaim(place int16, out *sched.Actions) {
 
 // restore ends the reading of the journal: messages of masters that arrived
 // meanwhile take effect now.
-func (d *Distributor) restore(out *sched.Actions) {
+func (d *Distributor) restore(now sched.Time, out *sched.Actions) {
 	d.restored = true
 	d.led.CloseRestored(out)
+	d.confirmation.open = d.led.Jobs() > 0
 	for id := range d.groups {
 		switch g := &d.groups[id]; {
 		case g.up:
-			d.resend(int16(id), out)
+			d.reached(now, g, int16(id), out)
 		case g.lost:
 			d.reclaim(int16(id), out)
 		}

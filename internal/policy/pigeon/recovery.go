@@ -1,8 +1,11 @@
 package pigeon
 
 import (
-	"math"
+	"iter"
 
+	"github.com/pigeon-sched/pigeon/internal/policy/ended"
+	"github.com/pigeon-sched/pigeon/internal/policy/recovery"
+	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -10,10 +13,11 @@ import (
 // waiting, so that its nodes can report what runs (docs/design.md, section 2, rule 5).
 const recoverWait = sched.Second
 
-// recovery is the first second of a master that follows another one: tasks that
+// recovering is the first second of a master that follows another one: tasks that
 // were sent to its predecessor wait here, while nodes report which of them run or
-// have ended.
-type recovery struct {
+// have ended. The others are returned then, because the predecessor may have launched
+// them on a node that does not report in time.
+type recovering struct {
 	started bool        // the wait has begun
 	over    bool        // it is over, or there was none
 	waiting []sentAgain // in order of arrival
@@ -44,18 +48,18 @@ func (w *sentAgain) message(first, count int32) sched.Message {
 	}
 }
 
-// removal is a range of tasks that must not be launched when the wait is over: attempts
-// up to the given one, in the waiting messages before the given place.
+// removal is a range of tasks that are unwanted, in the waiting messages before the given
+// place.
 type removal struct {
-	first, count, attempt int32
-	before                int
+	first, count int32
+	before       int
 }
 
-func (g *removal) covers(task, attempt int32, at int) bool {
-	return at < g.before && attempt <= g.attempt && task >= g.first && task-g.first < g.count
+func (g *removal) covers(task int32, at int) bool {
+	return at < g.before && task >= g.first && task-g.first < g.count
 }
 
-func (r *recovery) add(m *sched.Message) {
+func (r *recovering) add(m *sched.Message) {
 	r.waiting = append(r.waiting, sentAgain{
 		job: m.Job, app: m.App, estimate: m.Estimate, arrival: m.Arrival, owner: m.Owner.ID,
 		first: m.First, count: m.Count, attempt: m.Attempt, total: m.Total, class: m.Class, marks: m.Marks, head: m.Head,
@@ -64,7 +68,7 @@ func (r *recovery) add(m *sched.Message) {
 }
 
 // reclass records that a job is of another class.
-func (r *recovery) reclass(job sched.JobID, c sched.Class) {
+func (r *recovering) reclass(job sched.JobID, c sched.Class) {
 	for i := range r.waiting {
 		if w := &r.waiting[i]; w.job == job {
 			w.class, w.marks = c, w.marks&^sched.Canary
@@ -72,37 +76,26 @@ func (r *recovery) reclass(job sched.JobID, c sched.Class) {
 	}
 }
 
-// exclude records that a node runs, or has run, this attempt.
-func (r *recovery) exclude(id sched.AttemptID) {
-	r.remove(id.Job, removal{id.Task, 1, id.Attempt, math.MaxInt})
-}
-
 // drop records that these tasks are unwanted. Tasks of the job that arrive later are
 // wanted again.
-func (r *recovery) drop(job sched.JobID, first, count int32) {
-	if len(r.waiting) > 0 {
-		r.remove(job, removal{first, count, math.MaxInt32, len(r.waiting)})
-	}
-}
-
-func (r *recovery) remove(job sched.JobID, g removal) {
-	if r.over {
+func (r *recovering) drop(job sched.JobID, first, count int32) {
+	if len(r.waiting) == 0 {
 		return
 	}
 	if r.removed == nil {
 		r.removed = make(map[sched.JobID][]removal)
 	}
-	r.removed[job] = append(r.removed[job], g)
+	r.removed[job] = append(r.removed[job], removal{first, count, len(r.waiting)})
 }
 
-// each calls f with every waiting message, cut to the tasks that must still run.
-func (r *recovery) each(f func(sched.Message)) {
+// each calls f with every waiting message, cut to the tasks that are wanted.
+func (r *recovering) each(f func(sched.Message)) {
 	for i := range r.waiting {
 		w := &r.waiting[i]
 		removed := r.removed[w.job]
 		isRemoved := func(task int32) bool {
 			for k := range removed {
-				if removed[k].covers(task, w.attempt, i) {
+				if removed[k].covers(task, i) {
 					return true
 				}
 			}
@@ -123,22 +116,74 @@ func (r *recovery) each(f func(sched.Message)) {
 	}
 }
 
-// recovered ends the wait and accepts the waiting tasks that were not removed. Jobs are
-// forgotten only afterwards: a later message may belong to a job whose tasks have all
-// left again.
+// recovered ends the wait. Jobs are forgotten only afterwards: a later message may belong
+// to a job whose tasks have all left again.
 func (s *Master) recovered(now sched.Time, out *sched.Actions) {
 	if s.recovery.over {
 		return
 	}
 	r := s.recovery
-	s.recovery = recovery{started: true}
-	r.each(func(m sched.Message) { s.accept(now, &m, out) })
-	forgot := append(r.forgot, s.recovery.forgot...)
-	s.recovery = recovery{over: true}
+	s.recovery = recovering{over: true}
+	r.each(func(m sched.Message) { s.sentAgain(now, &m, out) })
 	for i := range r.waiting {
 		s.forget(r.waiting[i].job, out)
 	}
-	for _, id := range forgot {
+	for _, id := range r.forgot {
 		s.forget(id, out)
+	}
+}
+
+// sentAgain processes tasks that an earlier master may have launched. Those that are held
+// here, or have ended here lately, are left alone: their results will come. The others
+// are returned.
+func (s *Master) sentAgain(now sched.Time, m *sched.Message, out *sched.Actions) {
+	known := recovery.NewKnown(m)
+	if j := s.jobs[m.Job]; j != nil {
+		s.repeated(now, j, m, out)
+		s.eachHeld(j, known.KnowAll)
+	}
+	for _, id := range s.lately.Of(now, m.Job, s.endedLists()) {
+		known.Know(id.Task, id.Attempt)
+	}
+	recovery.Return(m, &known, out)
+}
+
+// endedLists returns what ended at each worker.
+func (s *Master) endedLists() iter.Seq[*ended.List] {
+	return func(yield func(*ended.List) bool) {
+		for _, w := range s.workers {
+			if w != nil && !yield(&w.ended) {
+				return
+			}
+		}
+	}
+}
+
+// eachHeld calls f for the tasks of the job that are queued, running or suspended here.
+func (s *Master) eachHeld(j *queue.Job, f func(first, count, attempt int32)) {
+	j.EachRun(func(r *queue.Run) { f(r.First, r.Count, r.Attempt) })
+	for w := s.workers.running(j); w != nil; w = w.next {
+		f(w.task, 1, w.attempt)
+	}
+	s.hooks.eachSuspended(j, func(task, attempt int32) { f(task, 1, attempt) })
+}
+
+// ownerUp answers a distributor that was started again with what is held here for it.
+func (s *Master) ownerUp(owner sched.Addr, out *sched.Actions) {
+	if owner.Role != sched.Distributor {
+		return
+	}
+	var held recovery.Holdings
+	for _, id := range recovery.Sorted(s.jobs, func(j *queue.Job) bool { return j.OwnerID == owner.ID }) {
+		s.eachHeld(s.jobs[id], held.Add)
+		held.Send(owner, id, out)
+	}
+	recovery.Answered(owner, out)
+}
+
+// resultsKept records that results of a slot are not acknowledged yet.
+func (s *Master) resultsKept(now sched.Time, m *sched.Message) {
+	if w := s.sender(m.Peer); w != nil {
+		w.ended.Keep(now, m.Kept)
 	}
 }

@@ -1,6 +1,7 @@
 package pigeon_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
@@ -42,9 +43,20 @@ func lost(id int32) *sched.Message {
 	return &sched.Message{Kind: sched.WorkerLost, Peer: worker(id), Reason: "gone"}
 }
 
-// docs/design.md, section 2, rule 5: "After its start, tasks that were already sent to
-// that group wait until its nodes have registered again, at most 1 s; new tasks launch
-// at once."
+// inDoubt lists the tasks that a master returned because an earlier one may have launched
+// them: first+count#attempt.
+func inDoubt(actions []sched.Action) (list []string) {
+	for _, a := range actions {
+		if m := &a.Msg; m.Kind == sched.Returned && m.Resent {
+			list = append(list, fmt.Sprintf("%d+%d#%d", m.First, m.Count, m.Attempt))
+		}
+	}
+	return list
+}
+
+// A master that follows another waits a second for the reports of its nodes; new tasks
+// launch at once. Then it returns the tasks that it was sent again and that no node
+// holds: only their owner may number another attempt.
 func TestResentTasksWaitForTheNodes(t *testing.T) {
 	r := &rig{t: t, seq: map[int32]uint64{}, master: pigeon.NewMaster(sched.MasterConfig{Recover: true})}
 	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: 4}), "Timer at 1000000001 token=0")
@@ -55,36 +67,43 @@ func TestResentTasksWaitForTheNodes(t *testing.T) {
 		t.Errorf("%d tasks wait, want 2", queued)
 	}
 	r.step(sched.Addr{}, up(1))
-	want(t, "the end of the wait", launches(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})), "1:1/0")
-	want(t, "a timer that comes twice", launches(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})))
-	want(t, "tasks sent again later", launches(r.step(owner, resent(0, 2, 1))))
+	want(t, "the end of the wait", inDoubt(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})), "0+2#1")
+	want(t, "a timer that comes twice", inDoubt(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})))
+	want(t, "tasks sent again later", inDoubt(r.step(owner, resent(0, 2, 1))), "0+2#1")
+	again := resent(0, 2, 2)
+	again.Resent = false
+	want(t, "as new attempts", launches(r.step(owner, again)), "1:1/0")
 	want(t, "an end", r.ends(0), "0:1/1")
 }
 
-// What a node runs, or has run and keeps the result of, is not launched again;
+// What a node runs, or has run and keeps the result of, is not returned;
 // whichever of the two comes first, the node's word or the frontend's. A later
-// attempt is: it was created because the earlier one had been given up.
+// attempt is: it was created because the earlier one had been given up. A node that is
+// lost within the second speaks for nothing any more.
 func TestResentTasksThatRunOrHaveEnded(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		first []*sched.Message
 		want  []string
 	}{
-		{"sent, then found running", []*sched.Message{resent(0, 3, 1), running(0, 1, 1)}, []string{"1:1/0", "2:1/2"}},
-		{"found running, then sent", []*sched.Message{running(0, 1, 1), resent(0, 3, 1)}, []string{"1:1/0", "2:1/2"}},
-		{"sent, then found kept", []*sched.Message{resent(0, 3, 1), kept(0, 1, 1)}, []string{"0:1/0", "1:1/2"}},
-		{"found kept, then sent", []*sched.Message{kept(0, 1, 1), resent(0, 3, 1)}, []string{"0:1/0", "1:1/2"}},
-		{"an earlier attempt runs", []*sched.Message{resent(1, 1, 2), running(0, 1, 1)}, []string{"1:1/1"}},
-		{"an earlier attempt is kept", []*sched.Message{resent(1, 1, 2), kept(0, 1, 1)}, []string{"0:1/1"}},
-		{"dropped", []*sched.Message{resent(0, 3, 1), {Kind: sched.Drop, Job: jobOne, First: 0, Count: 2}}, []string{"1:1/2"}},
+		{"sent, then found running", []*sched.Message{resent(0, 3, 1), running(0, 1, 1)}, []string{"0+1#1", "2+1#1"}},
+		{"found running, then sent", []*sched.Message{running(0, 1, 1), resent(0, 3, 1)}, []string{"0+1#1", "2+1#1"}},
+		{"sent, then found kept", []*sched.Message{resent(0, 3, 1), kept(0, 1, 1)}, []string{"0+1#1", "2+1#1"}},
+		{"found kept, then sent", []*sched.Message{kept(0, 1, 1), resent(0, 3, 1)}, []string{"0+1#1", "2+1#1"}},
+		{"found kept, and its node lost", []*sched.Message{resent(0, 3, 1), kept(0, 1, 1), lost(0)}, []string{"0+3#1"}},
+		{"an earlier attempt runs", []*sched.Message{resent(1, 1, 2), running(0, 1, 1)}, []string{"1+1#2"}},
+		{"an earlier attempt is kept", []*sched.Message{resent(1, 1, 2), kept(0, 1, 1)}, []string{"1+1#2"}},
+		{"dropped", []*sched.Message{resent(0, 3, 1), {Kind: sched.Drop, Job: jobOne, First: 0, Count: 2}}, []string{"2+1#1"}},
 		{"cancelled", []*sched.Message{resent(0, 3, 1), {Kind: sched.Drop, Job: jobOne}}, nil},
-		{"dropped, and asked for again", []*sched.Message{resent(0, 3, 1), {Kind: sched.Drop, Job: jobOne}, resent(2, 1, 2)}, []string{"1:1/2"}},
+		{"dropped, and asked for again", []*sched.Message{resent(0, 3, 1), {Kind: sched.Drop, Job: jobOne}, resent(2, 1, 2)}, []string{"2+1#2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := follower(t, c.first...)
 			r.step(sched.Addr{}, up(1))
 			r.step(sched.Addr{}, up(2))
-			want(t, "the end of the wait", launches(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})), c.want...)
+			out := r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})
+			want(t, "the end of the wait", inDoubt(out), c.want...)
+			want(t, "launched at the end of the wait", launches(out))
 		})
 	}
 }
@@ -100,8 +119,7 @@ func TestNothingIsForgottenThatWaits(t *testing.T) {
 	back := &sched.Message{Kind: sched.Tasks, Job: jobOne, First: 5, Count: 1, Attempt: 1, Owner: owner, App: "nobody's"}
 	describe(t, r.step(owner, back), "Send to distributor 0: Returned job="+idOne+" tasks=5+1#1")
 	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout}),
-		"Send to worker 0: Launch job="+idOne+" tasks=1+0#1 owner=distributor 0")
-	describe(t, r.step(worker(0), &sched.Message{Kind: sched.Idle, Seq: 2}), "Forget job="+idOne)
+		"Send to distributor 0: Returned job="+idOne+" tasks=1+1#1 resent", "Forget job="+idOne, "Forget job="+idOne)
 }
 
 // A slot is sent its kind when it registers, whatever an earlier master sent it:

@@ -3,6 +3,7 @@ package pigeon
 import (
 	"slices"
 
+	"github.com/pigeon-sched/pigeon/internal/policy/ended"
 	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -77,7 +78,6 @@ func (s *Master) sendHolding(m *sched.Message, out *sched.Actions) {
 // attempt of it. A later attempt stays: it was created because this one was believed
 // lost.
 func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
-	s.recovery.exclude(id)
 	if j := s.jobs[id.Job]; j != nil && j.Waiting(id.Task) <= id.Attempt {
 		s.index.Remove(j, id.Task, 1)
 		s.forget(id.Job, out)
@@ -92,6 +92,7 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	if w == nil {
 		return
 	}
+	s.lately = ended.Index{}
 	s.index.RemoveIdle(&w.Idler)
 	if j := w.job; j != nil {
 		s.counts.Lost++

@@ -26,6 +26,8 @@ type Distributor struct {
 	members  []sched.Member // ascending
 	scratch  scratch
 	restored bool // false while the journal is being read
+	doubt    bool // tasks of an earlier life may be at workers that have not reported them
+	awaiting bool // the timer that ends the wait for their reports runs
 }
 
 // NewDistributor returns a new distributor without workers.
@@ -61,14 +63,19 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 		d.cancel(m, out)
 	case sched.Members:
 		d.membersChanged(now, m, out)
+		d.awaitReports(now, out)
+	case sched.Held:
+		d.held(from, m)
 	case sched.Timeout:
 		d.timeout(now, m.Token, out)
+		d.settle(now, m.Token, out)
 	case sched.NewAttempt, sched.NotLost, sched.TaskEnded:
 		if !d.restored {
 			d.led.Restore(now, m)
 		}
 	case sched.Restored:
 		d.restore(out)
+		d.awaitReports(now, out)
 	}
 }
 
@@ -84,6 +91,7 @@ func (d *Distributor) submit(now sched.Time, m *sched.Message, out *sched.Action
 	d.jobs[entry.ID] = j
 	if m.Resent {
 		d.restored = false
+		entry.Unconfirm()
 		return
 	}
 	d.probe(j, out)
@@ -189,7 +197,7 @@ func (d *Distributor) timeout(now sched.Time, token uint64, out *sched.Actions) 
 
 // kill stops a task where it runs.
 func (d *Distributor) kill(j *Job, task int32, out *sched.Actions) {
-	if j.bound[task] != noWorker {
+	if j.bound[task] >= 0 {
 		k := out.Send(sched.Addr{Role: sched.Worker, ID: j.bound[task]}, sched.Kill)
 		k.Job, k.First, k.Attempt = j.ID, task, j.Tasks[task].Attempt
 	}

@@ -40,10 +40,11 @@ type tester interface {
 }
 
 type frontend struct {
-	t    tester
-	core *probing.Distributor
-	out  sched.Actions
-	now  sched.Time
+	t     tester
+	core  *probing.Distributor
+	out   sched.Actions
+	now   sched.Time
+	timer uint64 // token of the last timer
 }
 
 func newFrontend(t tester, o probing.Options, workers int) *frontend {
@@ -61,6 +62,11 @@ func (f *frontend) step(from sched.Addr, m *sched.Message) []sched.Action {
 	f.core.Step(f.now, from, m, &f.out)
 	if err := f.core.Valid(); err != nil {
 		f.t.Fatalf("after %s: %v", sched.Describe(m), err)
+	}
+	for _, a := range f.out.List() {
+		if a.Kind == sched.Timer {
+			f.timer = a.Token
+		}
 	}
 	return slices.Clone(f.out.List())
 }
@@ -267,7 +273,8 @@ func TestCancelledJob(t *testing.T) {
 }
 
 // A frontend that was started again does not know where its tasks run: each
-// unfinished one has a new attempt, and the results of both are one.
+// unfinished one that no worker reports within two seconds has a new attempt, and the
+// results of both are one. New jobs do not wait.
 func TestRestored(t *testing.T) {
 	f := newFrontend(t, probing.Options{Ratio: 2}, 4)
 	for _, m := range []sched.Message{
@@ -284,7 +291,14 @@ func TestRestored(t *testing.T) {
 	if m := f.ask(0); m.Kind != sched.NoTask {
 		t.Fatalf("answered %s while the journal was read", sched.Describe(&m))
 	}
-	if got := of(sched.Probe, f.step(sched.Addr{}, &sched.Message{Kind: sched.Restored})); len(got) != 4 {
+	if got := f.step(sched.Addr{}, &sched.Message{Kind: sched.Restored}); len(of(sched.Probe, got)) != 0 || got[len(got)-1].Kind != sched.Timer || got[len(got)-1].At != 2*sched.Second {
+		t.Fatalf("did %v before the workers have reported", got)
+	}
+	if got := of(sched.Probe, f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: sched.JobID{Lo: 3}, Count: 1})); len(got) != 2 {
+		t.Fatalf("sent %v for a new job", got)
+	}
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.Cancel, Job: sched.JobID{Lo: 3}})
+	if got := of(sched.Probe, f.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: f.timer})); len(got) != 4 {
 		t.Fatalf("sent %v for two unfinished tasks", got)
 	}
 	if m := f.ask(0); m.First != 0 || m.Attempt != 2 {

@@ -8,14 +8,17 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// noWorker is the worker of an unbound task.
-const noWorker = -1
+// The workers of tasks that are bound to none that is known.
+const (
+	noWorker = -1 // the task is unbound
+	inDoubt  = -2 // it is of an earlier life, and a worker may have it
+)
 
 // Job is a job in the ledger and where its tasks are.
 type Job struct {
 	*ledger.Job
 	rand    *rand.Rand // its draws
-	bound   []int32    // the worker of each task, or noWorker
+	bound   []int32    // the worker of each task, noWorker or inDoubt
 	next    int32      // no task below is unbound
 	unbound int32      // unfinished tasks that are bound to no worker and do not wait for their time
 	waiting bool       // to be probed for when there are workers

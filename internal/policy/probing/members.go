@@ -50,7 +50,7 @@ func (d *Distributor) workersBack(old []sched.Member, out *sched.Actions) {
 // loseTasks unbinds the tasks that are bound to workers that have left.
 func (d *Distributor) loseTasks(now sched.Time, j *Job, old []sched.Member, out *sched.Actions) {
 	for i := range j.bound {
-		if b := j.bound[i]; b == noWorker || d.alive(b) {
+		if b := j.bound[i]; b < 0 || d.alive(b) {
 			continue
 		}
 		m := sched.Message{
@@ -86,12 +86,12 @@ func (d *Distributor) restore(out *sched.Actions) {
 	d.led.Each(func(entry *ledger.Job) {
 		j := newJob(entry, d.jobs[entry.ID].rand)
 		d.jobs[entry.ID] = j
-		for i := range j.Tasks {
-			if j.isUnbound(int32(i)) {
-				d.led.Retry(entry, int32(i), "its frontend was started again", out)
-			}
+		if j.restored() {
+			j.adopt()
+			d.doubt = true
+			return
 		}
-		d.probe(j, out)
+		d.probe(j, out) // it came while the journal was read
 	})
 }
 

@@ -17,7 +17,7 @@ func (d *Distributor) JobView(id sched.JobID, most int) (v sched.JobView, ok boo
 		if len(v.Tasks) >= most {
 			break
 		}
-		if worker != noWorker && j.Tasks[task].Outcome == sched.Unfinished {
+		if worker >= 0 && j.Tasks[task].Outcome == sched.Unfinished {
 			v.Tasks = append(v.Tasks, sched.TaskView{
 				Task: int32(task), Attempt: j.Tasks[task].Attempt, Worker: sched.Addr{Role: sched.Worker, ID: worker},
 			})

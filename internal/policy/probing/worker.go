@@ -132,14 +132,24 @@ func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
 // launch accepts a task: the answer to a request, or an
 // assignment of the central scheduler, which waits its turn.
 func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
-	switch {
-	case m.Attempt < 1 || m.AttemptID() == w.current:
-		return // came again: it was accepted
+	answers := w.asking && m.Seq == w.seq && w.queue.At(w.at).Job == m.Job
+	switch again := m.AttemptID() == w.current; {
+	case m.Attempt < 1:
+		return
 	case from.Role == sched.Master:
-		w.assign(m, out)
-	case !w.asking || m.Seq != w.seq || w.queue.At(w.at).Job != m.Job:
-		r := out.Send(from, sched.Refused)
-		r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, sched.RefusedUnasked.String()
+		if !again { // else it came twice
+			w.assign(m, out)
+		}
+	case !answers && again:
+		return // came twice: it was accepted
+	case !answers:
+		w.refuse(from, m, sched.RefusedUnasked, out)
+	case again:
+		// Its frontend has given the number twice. The task needs a new one.
+		w.asking = false
+		w.queue.Remove(w.at, w.at+1)
+		w.refuse(from, m, sched.RefusedAgain, out)
+		w.next(out)
 	default:
 		w.asking, w.central = false, false
 		w.rules.Started(&w.queue, w.at)
@@ -150,6 +160,11 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 		}
 		w.start(m.AttemptID(), m.Class, m.Owner, out)
 	}
+}
+
+func (w *Worker) refuse(to sched.Addr, m *sched.Message, why sched.Refusal, out *sched.Actions) {
+	r := out.Send(to, sched.Refused)
+	r.Job, r.First, r.Attempt, r.Seq, r.Reason = m.Job, m.First, m.Attempt, w.seq, why.String()
 }
 
 // assign queues a task of the central scheduler, unless it waits already.

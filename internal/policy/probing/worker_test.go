@@ -193,3 +193,21 @@ func TestQueueIsASlice(t *testing.T) {
 		}
 	})
 }
+
+// A frontend that died after a launch and before its record was on the disk may give the
+// same number again. The answer must neither start it a second time nor leave the slot
+// waiting: the request is over, the launch is refused, and the next entry is served.
+func TestLaunchOfTheAttemptThatRanLast(t *testing.T) {
+	for _, sticky := range []bool{false, true} {
+		s := newSlot(t, probing.Rules{Sticky: sticky})
+		s.expect(self, probe(1), asks(1, 1))
+		s.expect(self, launched(1, 1, 0), starts(1))
+		s.expect(self, probe(1))
+		s.expect(self, probe(2))
+		s.expect(sched.Addr{}, ended(1), reports(1), asks(1, 2))
+		s.expect(self, launched(1, 1, 0)) // the first answer repeated
+		s.expect(self, launched(1, 2, 0),
+			"Send to distributor 7: Refused job="+job(1).String()+` tasks=0+0#1 seq=2 reason="it ran here before"`, asks(2, 3))
+		s.expect(self, launched(2, 3, 0), starts(2))
+	}
+}

@@ -1,9 +1,13 @@
 // Package recovery is the first second of a central master that follows another one:
 // tasks that are sent again wait until the nodes have reported what they hold (docs/design.md,
-// section 2, rule 5), so that no task of theirs is launched a second time.
+// section 2, rule 5). The tasks of which no node has reported an attempt are returned
+// then: only the distributor numbers attempts, and an earlier master may have launched
+// them.
 //
-//	begun ──Tasks, sent again──▶ they wait ──a second later──▶ over: they are accepted
-//	    attempts that a node holds or has ended are removed ▲
+//	begun ──Tasks, sent again──▶ they wait ──a second later──▶ over: what no node holds
+//	                                                           is returned
+//
+// The package also collects what a master holds for a distributor that was started again.
 package recovery
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
@@ -64,16 +68,10 @@ func (r *Recovery) Has(id sched.JobID) bool { return r.Of(id) > 0 }
 
 // Cut removes tasks of a job.
 func (r *Recovery) Cut(id sched.JobID, first, count int32) {
-	r.filter(id, func(task, _ int32) bool { return task >= first && task-first < count })
+	r.filter(id, func(task int32) bool { return task >= first && task-first < count })
 }
 
-// Exclude removes a task because a node holds, or has ended, this attempt of it. A later
-// attempt stays: it was created because this one was believed lost.
-func (r *Recovery) Exclude(id sched.AttemptID) {
-	r.filter(id.Job, func(task, attempt int32) bool { return task == id.Task && attempt <= id.Attempt })
-}
-
-func (r *Recovery) filter(id sched.JobID, drop func(task, attempt int32) bool) {
+func (r *Recovery) filter(id sched.JobID, drop func(task int32) bool) {
 	var left []sched.Message
 	for _, m := range r.waiting {
 		if m.Job != id {
@@ -83,7 +81,7 @@ func (r *Recovery) filter(id sched.JobID, drop func(task, attempt int32) bool) {
 		end := m.First + m.Count
 		for i := m.First; i < end; {
 			first := i
-			for i < end && !drop(i, m.Attempt) {
+			for i < end && !drop(i) {
 				i++
 			}
 			if i > first {

@@ -64,11 +64,6 @@ func TestAgainstASet(t *testing.T) {
 				r.Cut(job(id), first, count)
 				keep(func(x task) bool { return x.job != id || x.task < first || x.task >= first+count })
 			},
-			"exclude": func(t *rapid.T) {
-				a := task{rapid.Uint64Range(1, 3).Draw(t, "job"), rapid.Int32Range(0, 9).Draw(t, "task"), rapid.Int32Range(1, 3).Draw(t, "attempt")}
-				r.Exclude(sched.AttemptID{Job: job(a.job), Task: a.task, Attempt: a.attempt})
-				keep(func(x task) bool { return x.job != a.job || x.task != a.task || x.attempt > a.attempt })
-			},
 			"": func(t *rapid.T) {
 				if r.Tasks() != len(want) {
 					t.Fatalf("%d tasks wait, want %d", r.Tasks(), len(want))

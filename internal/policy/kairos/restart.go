@@ -1,0 +1,66 @@
+package kairos
+
+import (
+	"iter"
+
+	"github.com/pigeon-sched/pigeon/internal/policy/ended"
+	"github.com/pigeon-sched/pigeon/internal/policy/recovery"
+	"github.com/pigeon-sched/pigeon/internal/queue"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// sentAgain processes tasks that an earlier master may have launched: those that neither
+// wait, nor are at a node, nor ended there lately are returned.
+func (s *Master) sentAgain(now sched.Time, m *sched.Message, out *sched.Actions) {
+	known := recovery.NewKnown(m)
+	j := s.jobs[m.Job]
+	if j != nil {
+		s.eachHeld(j, known.KnowAll)
+	}
+	for _, id := range s.lately.Of(now, m.Job, s.endedLists()) {
+		known.Know(id.Task, id.Attempt)
+	}
+	recovery.Return(m, &known, out)
+	s.forget(j, m.Job, out)
+}
+
+// eachHeld calls f for the tasks of the job that wait or are at nodes.
+func (s *Master) eachHeld(j *job, f func(first, count, attempt int32)) {
+	j.EachRun(func(r *queue.Run) { f(r.First, r.Count, r.Attempt) })
+	if j.Running == 0 {
+		return
+	}
+	for _, n := range s.nodes {
+		if n == nil {
+			continue
+		}
+		for _, p := range n.tasks {
+			if p.job == j {
+				f(p.task, 1, p.attempt)
+			}
+		}
+	}
+}
+
+func (s *Master) endedLists() iter.Seq[*ended.List] {
+	return func(yield func(*ended.List) bool) {
+		for _, n := range s.nodes {
+			if n != nil && !yield(&n.ended) {
+				return
+			}
+		}
+	}
+}
+
+// ownerUp answers a distributor that was started again with what is held here for it.
+func (s *Master) ownerUp(owner sched.Addr, out *sched.Actions) {
+	if owner.Role != sched.Distributor {
+		return
+	}
+	var held recovery.Holdings
+	for _, id := range recovery.Sorted(s.jobs, func(j *job) bool { return j.OwnerID == owner.ID }) {
+		s.eachHeld(s.jobs[id], held.Add)
+		held.Send(owner, id, out)
+	}
+	recovery.Answered(owner, out)
+}

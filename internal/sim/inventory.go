@@ -1,0 +1,53 @@
+package sim
+
+import "github.com/pigeon-sched/pigeon/internal/sched"
+
+// After a restart each side says what it holds: masters answer a frontend that is a new
+// process, and nodes report to it at once and every few seconds.
+const (
+	inventoryEvery = 5                // heartbeats
+	keptAfter      = 5 * sched.Second // a result that is kept for so long is reported to the master
+)
+
+// firstAttempt returns the first number of the attempts of a frontend's present life; 0
+// is 1.
+func (f *daemon) firstAttempt() int32 {
+	if f.life == 1 {
+		return 0
+	}
+	return int32(f.life-1)*sched.AttemptsPerLife + 1 //nolint:gosec // lives are few
+}
+
+// registerOwner registers a frontend with a master, as a new process if it was started
+// again.
+func (b *heartbeats) registerOwner(f, m *daemon) {
+	if f.life > 1 {
+		up := sched.Message{Kind: sched.OwnerUp, Owner: sched.Addr{Role: sched.Distributor, ID: int32(f.id)}} //nolint:gosec // frontends are few
+		b.net.sendOnLink(b.net.newEnvelope(f.daemonID, m.daemonID, &up))
+	}
+}
+
+// sendInventory reports to a frontend what a node has of it, a message for each worker
+// that has something.
+func (sh *nodeShells) sendInventory(n *node, f *daemon) {
+	if !n.alive {
+		return
+	}
+	for _, x := range n.workers {
+		sh.state(x) // forgets the launches that have ended
+		m := sched.Message{Kind: sched.Held}
+		for i := range x.launched {
+			if int(x.launched[i].Owner.ID) == f.id {
+				m.Kept = append(m.Kept, x.launched[i].AttemptID())
+			}
+		}
+		for i := range x.kept {
+			if int(x.kept[i].Owner.ID) == f.id {
+				m.Kept = append(m.Kept, x.kept[i].AttemptID())
+			}
+		}
+		if len(m.Kept) > 0 {
+			sh.net.sendOnLink(sh.net.workerEnvelope(x, f.daemonID, &m))
+		}
+	}
+}
