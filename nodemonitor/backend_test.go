@@ -240,3 +240,69 @@ func TestRelay(t *testing.T) {
 		}
 	}
 }
+
+// TestBackendNamesItselfOtherwise: a backend that registered its name and reports under its
+// address frees its slot, and one that reports another's task learns that it was refused.
+func TestBackendNamesItselfOtherwise(t *testing.T) {
+	w := newWorld(t, true)
+	n := w.start(nil)
+	p := startProcess(t, n)
+	var port int32
+	fmt.Sscanf(p.address, "127.0.0.1:%d", &port)
+	p.address = fmt.Sprintf("localhost:%d", port)
+	if err := p.call(func(ctx context.Context, c *published.MasterServiceClient) error {
+		_, err := c.RegisterBackend(ctx, "spark", p.address, 0)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s := w.slotsReported(3, "").Slots[2]
+	id := attemptOf(1, 3)
+	n.deliver(w.launchApp(2, s.Seq, id, "127.0.0.1:1"))
+	task := receive(t, p.tasks)
+	finished := func(port int32) error {
+		return p.call(func(ctx context.Context, c *published.MasterServiceClient) error {
+			return c.TaskFinished(ctx, []*published.TFullTaskId{task}, &published.THostPort{Host: "127.0.0.1", Port: port})
+		})
+	}
+	if err := finished(port + 1); err == nil || !strings.Contains(err.Error(), "it runs in the backend at "+p.address) {
+		t.Errorf("a report by another worker: %v", err)
+	}
+	if err := finished(port); err != nil {
+		t.Fatal(err)
+	}
+	w.await("the report", func() bool { r := find(w.noticed, sched.Report, id); return r != nil && r.Msg.Outcome == sched.Done })
+}
+
+// throwingProcess is a backend in Java: its server closes the connection of a call that
+// throws, without an answer, and goes on.
+type throwingProcess struct{ launches chan struct{} }
+
+func (p throwingProcess) LaunchTask(context.Context, []byte, *published.TFullTaskId, *published.TUserGroupInfo) error {
+	p.launches <- struct{}{}
+	return thrift.ErrAbandonRequest // closes the connection
+}
+
+// TestBackendThatThrows: launches that throw do not cost a backend its place for ever.
+func TestBackendThatThrows(t *testing.T) {
+	w := newWorld(t, true)
+	n := w.start(nil)
+	throwing := throwingProcess{make(chan struct{}, 10)}
+	s := servertest.Start(t, published.NewBackendServiceProcessor(throwing), server.Options{Name: "backend"})
+	p := startProcess(t, n) // for its calls
+	p.address = s.Addr().String()
+	p.register("spark", 2)
+	w.slotsReported(2, "+spark")
+	for i := range 3 {
+		id := sched.AttemptID{Job: attemptOf(1, 1).Job, Task: 1, Attempt: int32(i + 1)}
+		n.deliver(w.launchApp(1, uint64(2*i), id, "127.0.0.1:1"))
+		receive(t, throwing.launches)
+		want := sched.Lost
+		if i == 2 {
+			want = sched.Failed
+		}
+		w.await("the end of the attempt", func() bool { r := find(w.noticed, sched.Report, id); return r != nil && r.Msg.Outcome == want })
+	}
+	w.slotsReported(2, "")
+	w.slotsReported(2, "+spark") // it came back by itself
+}

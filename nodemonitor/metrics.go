@@ -92,6 +92,7 @@ func (m *metrics) watchBackends(stats func() app.Stats) {
 		return float64(s.Registered - s.Gone)
 	})
 	m.CounterFunc("backend_launches_total", "Tasks launched in backend processes.", func() float64 { return float64(stats().Launches) })
+	m.CounterFunc("backend_rests_total", "How often a backend that did not answer was offered no tasks for a while.", func() float64 { return float64(stats().Rested) })
 	m.CounterFunc("backend_reports_ignored_total", "Ends that backends reported of tasks they did not run, or reported twice.", func() float64 {
 		s := stats()
 		return float64(s.Unknown + s.Repeated)

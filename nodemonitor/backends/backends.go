@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -151,8 +153,16 @@ func (s *Set) launch(ctx context.Context, address string, t *backend.Task) error
 	ref := wire.TaskRef{Task: t.TaskName, Job: t.JobName, App: t.App, Scheduler: t.Owner, HT: t.HT}
 	err = wire.NewBackendClient(pool).LaunchTask(ctx, t.Payload.Message, ref, wire.User{Name: t.User, Group: t.Group, Priority: t.Priority})
 	var unanswered *client.CallError
-	if err == nil || errors.As(err, &unanswered) || errors.Is(err, context.Canceled) {
+	switch {
+	case errors.As(err, &unanswered) && unanswered.Sent && closedByPeer(unanswered.Cause):
+		return fmt.Errorf("%w: %w", app.ErrClosed, err)
+	case err == nil || unanswered != nil || errors.Is(err, context.Canceled):
 		return err
 	}
 	return fmt.Errorf("%w: %w", app.ErrRefused, err)
+}
+
+// closedByPeer reports whether a connection was closed by the other side.
+func closedByPeer(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

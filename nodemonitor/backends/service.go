@@ -33,11 +33,10 @@ func (b Service) Register(_ context.Context, application, address string, kind w
 }
 
 // TasksFinished ends tasks that ran in a backend process.
-func (b Service) TasksFinished(_ context.Context, tasks []wire.TaskRef, worker string) error {
+func (b Service) TasksFinished(ctx context.Context, tasks []wire.TaskRef, worker string) error {
 	refs := make([]app.TaskRef, len(tasks))
 	for i, t := range tasks {
 		refs[i] = app.TaskRef{Job: t.Job, Task: t.Task, App: t.App, Owner: t.Scheduler}
 	}
-	b.set.registry.Finished(worker, refs)
-	return nil
+	return b.set.registry.Finished(ctx, worker, refs)
 }

@@ -35,7 +35,7 @@ func TestClassic(t *testing.T) {
 		r.Start(task(1, "spark", 5), w.done)
 		synctest.Wait()
 		w.expect(t, "launch 1 at h:2")
-		r.Finished("h:2", []TaskRef{ref(1)})
+		r.Finished(context.Background(), "h:2", []TaskRef{ref(1)})
 		w.expect(t, "1 done reason=false")
 		r.Start(task(2, "other", 5), w.done) // a slot serves its own application only
 		r.Start(task(3, "spark", 9), w.done) // no such slot
@@ -143,7 +143,7 @@ func TestReportOvertakesTheLaunch(t *testing.T) {
 	bubble(func(t *testing.T, w *world, r *Registry) {
 		register(t, r, "spark", "h:1", General)
 		w.launch["h:1"] = func(ctx context.Context) error {
-			r.Finished("h:1", []TaskRef{ref(1)})
+			r.Finished(context.Background(), "h:1", []TaskRef{ref(1)})
 			return errors.New("and then the reply was lost")
 		}
 		r.Start(task(1, "spark", 4), w.done)
@@ -161,11 +161,11 @@ func TestReportsOfOthersTasks(t *testing.T) {
 		r.Start(task(1, "spark", 4), w.done)
 		synctest.Wait()
 		w.said = nil
-		r.Finished("h:1", []TaskRef{ref(7), {}})
-		r.Finished("h:2", []TaskRef{ref(1)}) // it runs at the other one
+		r.Finished(context.Background(), "h:1", []TaskRef{ref(7), {}})
+		r.Finished(context.Background(), "h:2", []TaskRef{ref(1)}) // it runs at the other one
 		w.expect(t)
-		r.Finished("", []TaskRef{ref(1), ref(1)}) // as Sparrow's, and twice
-		r.Finished("h:1", []TaskRef{ref(1)})
+		r.Finished(context.Background(), "", []TaskRef{ref(1), ref(1)}) // as Sparrow's, and twice
+		r.Finished(context.Background(), "h:1", []TaskRef{ref(1)})
 		w.expect(t, "1 done reason=false")
 		if s := r.Stats(); s.Unknown != 3 || s.Repeated != 2 {
 			t.Errorf("counted %+v", s)
@@ -174,7 +174,7 @@ func TestReportsOfOthersTasks(t *testing.T) {
 			t.Errorf("%d lines logged within a second, want 1: %s", n, &log)
 		}
 		time.Sleep(time.Second)
-		r.Finished("h:1", []TaskRef{ref(8)})
+		r.Finished(context.Background(), "h:1", []TaskRef{ref(8)})
 		if n := strings.Count(log.String(), "\n"); n != 2 {
 			t.Errorf("%d lines logged, want 2", n)
 		}
@@ -193,9 +193,9 @@ func TestEqualNames(t *testing.T) {
 		}
 		synctest.Wait()
 		w.said = nil
-		r.Finished("", []TaskRef{{Job: "job", Task: "same", App: "b", Owner: "f:1"}})
+		r.Finished(context.Background(), "", []TaskRef{{Job: "job", Task: "same", App: "b", Owner: "f:1"}})
 		w.expect(t, "98 done reason=false")
-		r.Finished("h:a", []TaskRef{{Job: "job", Task: "same"}})
+		r.Finished(context.Background(), "h:a", []TaskRef{{Job: "job", Task: "same"}})
 		w.expect(t, "97 done reason=false")
 	})(t)
 }
@@ -208,7 +208,7 @@ func TestKillWaitsForTheBackend(t *testing.T) {
 		r.Kill(task(1, "spark", 4).ID)
 		r.Kill(task(2, "spark", 4).ID) // unknown
 		w.expect(t, "+slot 4 spark reserved=false", "launch 1 at h:1")
-		r.Finished("h:1", []TaskRef{ref(1)})
+		r.Finished(context.Background(), "h:1", []TaskRef{ref(1)})
 		w.expect(t, "1 killed reason=false")
 	})(t)
 }

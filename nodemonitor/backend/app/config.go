@@ -42,6 +42,10 @@ type Launcher func(ctx context.Context, address string, t *backend.Task) error
 // of its own: the process is alive, the task has failed.
 var ErrRefused = errors.New("the backend refused the task")
 
+// ErrClosed is wrapped by a Launcher's error when the backend read the call and closed the
+// connection instead of answering, as Java's servers do when launchTask throws.
+var ErrClosed = errors.New("the backend closed the connection instead of answering")
+
 // Slot is what a classic backend brings. Numbers are not used twice.
 type Slot struct {
 	Number   int32
@@ -73,19 +77,23 @@ type TaskRef struct {
 type Config struct {
 	Launch        Launcher
 	Events        Events
-	Node          string                                          // for reasons
-	FirstSlot     int32                                           // number of the first slot that a backend brings
-	Probe         func(ctx context.Context, address string) error // default: TCP connect
-	LaunchTimeout time.Duration                                   // default 2 s
-	ProbeEvery    time.Duration                                   // default 1 s; also a probe's timeout
-	MaxBackends   int                                             // default 1024
-	MaxRunning    int                                             // tasks at once; default 16,384
+	Node          string                                                   // for reasons
+	FirstSlot     int32                                                    // number of the first slot that a backend brings
+	Probe         func(ctx context.Context, address string) error          // default: TCP connect
+	Lookup        func(ctx context.Context, host string) ([]string, error) // default: the system's resolver
+	LaunchTimeout time.Duration                                            // default 2 s
+	ProbeEvery    time.Duration                                            // default 1 s; also a probe's timeout
+	MaxBackends   int                                                      // default 1024
+	MaxRunning    int                                                      // tasks at once; default 16,384
 	Logger        *slog.Logger
 }
 
 func (c *Config) fill() {
 	if c.Probe == nil {
 		c.Probe = connect
+	}
+	if c.Lookup == nil {
+		c.Lookup = net.DefaultResolver.LookupHost
 	}
 	if c.LaunchTimeout == 0 {
 		c.LaunchTimeout = 2 * time.Second
@@ -122,4 +130,5 @@ type Stats struct {
 	Launches   uint64 // launchTask calls
 	Unknown    uint64 // reports of tasks that were never here
 	Repeated   uint64 // reports of tasks that had ended already
+	Rested     uint64 // how often a backend was offered no tasks for a while
 }

@@ -20,9 +20,16 @@
 //
 // # The life of a backend process
 //
-//	unknown ── register ──▶ live ── connection refused, or 3 failures in a row ──▶ gone
+//	unknown ── register ──▶ live ── connection refused ──▶ gone
 //	                        │  ▲
-//	                        └──┘ register again
+//	 3 probes, or launches, │  │ the rest is over and a probe answered,
+//	 in a row without answer▼  │ or register again
+//	                       resting ── connection refused, or an hour unreachable ──▶ gone
+//
+// A resting backend is offered no task: its slot is withdrawn, and offered again under a new
+// number. It rests for a second, and twice as long each time, up to a minute, until a launch
+// is answered. An exception is an answer. A backend that could not be probed loses what ran
+// in it; one that did not answer launches goes on with the rest.
 //
 // Registering the same socket again keeps the slot, when application and kind are
 // the same, and voids what ran there: a process registers when it starts, so one
@@ -34,7 +41,8 @@
 // A task is in the table before its launch call leaves, so that a report that overtakes
 // the call's reply finds it. A launch that fails ends its attempt as
 // Lost; one that the backend answered with an error ([ErrRefused]) ends it as
-// Failed. A report for a task that is not in the table is ignored and counted, as
+// Failed, and so does the third launch of a task that the backend answered by closing the
+// connection ([ErrClosed]). A report for a task that is not in the table is ignored and counted, as
 // a repetition when the task has just ended and as unknown otherwise.
 //
 // The published service cannot stop a task. Kill marks it: the end still comes

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (r *Registry) choose(t *backend.Task) *process {
 	}
 	var best *process
 	for _, p := range r.known {
-		if p.kind != Resident || p.app != t.App {
+		if p.kind != Resident || p.app != t.App || p.contact.resting {
 			continue
 		}
 		if best == nil || len(p.running) < len(best.running) || len(p.running) == len(best.running) && p.order < best.order {
@@ -75,17 +76,31 @@ func (r *Registry) launch(u *run) {
 	defer cancel()
 	err := r.cfg.Launch(ctx, u.home.address, &u.task)
 	if err == nil || errors.Is(err, ErrRefused) {
-		r.recordContact(u.home, nil, "")
+		r.record(u.home, nil, r.launched)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return
-	}
-	if errors.Is(err, ErrRefused) {
+	case errors.Is(err, ErrRefused):
 		r.end(u, sched.Failed, fmt.Sprintf("the backend at %s refused it: %v", u.home.address, err), "see the backend's own log")
 		return
+	case errors.Is(err, ErrClosed) && r.closings(u) >= maxClosings:
+		r.end(u, sched.Failed, fmt.Sprintf("the backend at %s closed the connection at %d of its launches: its launchTask seems to fail on it", u.home.address, maxClosings), "see the backend's own log")
+	default:
+		r.end(u, sched.Lost, fmt.Sprintf("the launch call to the backend at %s failed: %v", u.home.address, err), "nothing; the task is tried again")
 	}
-	r.end(u, sched.Lost, fmt.Sprintf("the launch call to the backend at %s failed: %v", u.home.address, err), "nothing; the task is tried again")
-	r.recordContact(u.home, err, "a launch call failed")
+	r.record(u.home, err, r.launched)
+}
+
+// maxClosings is how many launches of a task on this node may end with a closed connection.
+const maxClosings = 3
+
+// closings counts a launch that ended with a closed connection, and returns how many of the
+// task did.
+func (r *Registry) closings(u *run) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.table.closedAgain(u.names())
 }
 
 // end ends a run that may have ended meanwhile.
@@ -133,9 +148,12 @@ func (r *Registry) Kill(id sched.AttemptID) {
 	}
 }
 
-// Finished handles a report of ended tasks. The worker is the address that the
-// backend registered, "" when the report names none, as Sparrow's does not.
-func (r *Registry) Finished(worker string, tasks []TaskRef) {
+// Finished handles a report of ended tasks. The worker is the address that the backend
+// registered or another one of its host with the same port; "" when the report names none,
+// as Sparrow's does not. The error names the first task that runs in another backend; the
+// others are ended all the same.
+func (r *Registry) Finished(ctx context.Context, worker string, tasks []TaskRef) (err error) {
+	worker = r.registeredAs(ctx, worker)
 	defer r.callbacks.flush()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,13 +163,25 @@ func (r *Registry) Finished(worker string, tasks []TaskRef) {
 			continue
 		}
 		what := "it never got"
-		if r.table.ended(ref) {
+		if other := r.table.find(ref, ""); other != nil {
+			r.stats.Unknown++
+			what = "that runs in another backend"
+			err = cmp.Or(err, r.elsewhere(&other.task, worker, other.home.address))
+		} else if r.table.ended(ref) {
 			r.stats.Repeated++
 			what = "that had ended already"
 		} else {
 			r.stats.Unknown++
 		}
 		r.warn(worker, ref, what)
+	}
+	return err
+}
+
+func (r *Registry) elsewhere(t *backend.Task, worker, home string) error {
+	return &api.Error{
+		Problem: api.Invalid, What: fmt.Sprintf("it runs in the backend at %s, and the report is by a worker at %s", home, worker), Subject: t.Subject(),
+		Tried: fmt.Sprintf("ending it on node %q; it runs on", r.cfg.Node), Next: "send as worker the address that the backend registered as its listenSocket",
 	}
 }
 

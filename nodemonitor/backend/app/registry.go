@@ -2,32 +2,26 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// maxFailures is how many failures in a row make a backend gone; one refused connection
-// is enough.
-const maxFailures = 3
-
 // process is one registered backend. The registry's lock guards it; watch runs
 // from its registration until ctx ends.
 type process struct {
-	address  string
-	app      string
-	kind     Kind
-	slot     Slot // of a classic one
-	order    uint64
-	running  map[*run]struct{}
-	failures int // in a row
-	ctx      context.Context
-	end      context.CancelFunc
+	address string
+	app     string
+	kind    Kind
+	slot    Slot // of a classic one
+	order   uint64
+	running map[*run]struct{}
+	contact contact
+	ctx     context.Context
+	end     context.CancelFunc
 }
 
 // Registry has the backend processes of a node and runs tasks in them. It is the
@@ -46,7 +40,8 @@ type Registry struct {
 	nextSlot int32
 	order    uint64
 	stats    Stats
-	logged   time.Time // last warning about reports
+	logged   time.Time         // last warning about reports
+	aliases  map[string]string // other addresses of registered ones, as reports name them
 	closed   bool
 }
 
@@ -56,7 +51,7 @@ func New(cfg Config) *Registry {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Registry{
 		cfg: cfg, ctx: ctx, stop: stop, nextSlot: cfg.FirstSlot,
-		known: make(map[string]*process), bySlot: make(map[int32]*process), table: newTable(),
+		known: make(map[string]*process), bySlot: make(map[int32]*process), table: newTable(), aliases: map[string]string{},
 	}
 }
 
@@ -74,7 +69,8 @@ func (r *Registry) Register(app, address string, kind Kind) error {
 		r.stats.Again++
 		if old.app == app && old.kind == kind {
 			r.void(old, "its backend at "+address+" registered again, so the process that ran it is gone")
-			old.failures = 0
+			r.resume(old)
+			old.contact = contact{}
 			return nil
 		}
 		r.drop(old, "another backend registered at "+address)
@@ -111,15 +107,31 @@ func (r *Registry) admit(app, address string, kind Kind) {
 	p.ctx, p.end = context.WithCancel(r.ctx)
 	r.known[address] = p
 	r.stats.Registered++
-	if kind == Resident {
-		r.queueServes()
-	} else {
-		p.slot = Slot{Number: r.nextSlot, App: app, Reserved: kind == Reserved, Address: address}
-		r.nextSlot++
-		r.bySlot[p.slot.Number] = p
-		r.callbacks.put(func() { r.cfg.Events.SlotAdded(p.slot) })
-	}
+	r.offer(p)
 	r.work.Go(func() { r.watch(p) })
+}
+
+// offer offers the slots of a backend. It needs the lock.
+func (r *Registry) offer(p *process) {
+	if p.kind == Resident {
+		r.queueServes()
+		return
+	}
+	s := Slot{Number: r.nextSlot, App: p.app, Reserved: p.kind == Reserved, Address: p.address}
+	r.nextSlot++
+	p.slot, r.bySlot[s.Number] = s, p
+	r.callbacks.put(func() { r.cfg.Events.SlotAdded(s) })
+}
+
+// withdraw undoes offer. It needs the lock.
+func (r *Registry) withdraw(p *process, reason string) {
+	if p.kind == Resident {
+		r.queueServes()
+		return
+	}
+	s := p.slot
+	delete(r.bySlot, s.Number)
+	r.callbacks.put(func() { r.cfg.Events.SlotGone(s, reason) })
 }
 
 // drop removes a backend. It needs the lock.
@@ -128,12 +140,9 @@ func (r *Registry) drop(p *process, reason string) {
 	delete(r.known, p.address)
 	r.stats.Gone++
 	r.void(p, reason)
-	if p.kind == Resident {
-		r.queueServes()
-		return
+	if !p.contact.resting {
+		r.withdraw(p, reason)
 	}
-	delete(r.bySlot, p.slot.Number)
-	r.callbacks.put(func() { r.cfg.Events.SlotGone(p.slot, reason) })
 }
 
 // queueServes queues the event ServesChanged. It needs the lock.
@@ -146,7 +155,7 @@ func (r *Registry) queueServes() {
 func (r *Registry) serves() []string {
 	apps := []string{}
 	for _, p := range r.known {
-		if p.kind == Resident {
+		if p.kind == Resident && !p.contact.resting {
 			apps = append(apps, p.app)
 		}
 	}
@@ -166,43 +175,6 @@ func (r *Registry) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stats
-}
-
-// watch probes a backend until it is gone.
-func (r *Registry) watch(p *process) {
-	tick := time.NewTicker(r.cfg.ProbeEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-p.ctx.Done():
-			return
-		case <-tick.C:
-		}
-		ctx, cancel := context.WithTimeout(p.ctx, r.cfg.ProbeEvery)
-		err := r.cfg.Probe(ctx, p.address)
-		cancel()
-		r.recordContact(p, err, "it could not be reached")
-	}
-}
-
-// recordContact records that a backend was reached, or why it was not: a backend with
-// too many failures in a row is removed.
-func (r *Registry) recordContact(p *process, err error, what string) {
-	defer r.callbacks.flush()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known[p.address] != p {
-		return // gone already
-	}
-	if err == nil {
-		p.failures = 0
-		return
-	}
-	p.failures++
-	if p.failures >= maxFailures || errors.Is(err, syscall.ECONNREFUSED) {
-		r.cfg.Logger.Warn("a backend is gone; start it again to have its slot back", "application", p.app, "address", p.address, "kind", p.kind.String(), "error", err)
-		r.drop(p, fmt.Sprintf("the backend of application %q at %s is gone: %s: %v", p.app, p.address, what, err))
-	}
 }
 
 // Close ends every task as Killed and forgets every backend, whose slots are gone

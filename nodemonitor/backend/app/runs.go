@@ -27,6 +27,7 @@ type table struct {
 	recent map[names]int    // how often in last
 	last   []names          // ring of the last ends
 	next   int
+	closed map[names]int // launches that ended with a closed connection
 }
 
 // remembered bounds the ended runs whose repeated report is recognised as such.
@@ -35,7 +36,7 @@ const remembered = 4096
 func newTable() *table {
 	return &table{
 		byID: make(map[sched.AttemptID]*run), byName: make(map[names][]*run),
-		recent: make(map[names]int), last: make([]names, 0, remembered),
+		recent: make(map[names]int), last: make([]names, 0, remembered), closed: map[names]int{},
 	}
 }
 
@@ -97,6 +98,15 @@ func (t *table) find(ref TaskRef, worker string) *run {
 		}
 	}
 	return best
+}
+
+// closedAgain counts a launch of a task that ended with a closed connection.
+func (t *table) closedAgain(n names) int {
+	if len(t.closed) >= remembered {
+		clear(t.closed)
+	}
+	t.closed[n]++
+	return t.closed[n]
 }
 
 func (t *table) ended(ref TaskRef) bool { return t.recent[names{ref.Job, ref.Task}] > 0 }

@@ -47,7 +47,7 @@ func TestEveryStartEndsOnce(t *testing.T) {
 					defer mu.Unlock()
 					ends[res.ID]++
 				})
-				r.Finished("", []TaskRef{ref(rand.N(n + 1)), ref(n)})
+				r.Finished(context.Background(), "", []TaskRef{ref(rand.N(n + 1)), ref(n)})
 				r.Kill(k.ID)
 			}
 		})
