@@ -29,6 +29,7 @@ type Config struct {
 	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks at a time; a task beyond it fails with that reason"`
 	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
 	MaxResultBytes   int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
+	FrontendForget   time.Duration `mapstructure:"frontend_forget" doc:"silence of a frontend after which its results, and its tasks that wait here, are forgotten; it tries them again if it comes back"`
 	MaxBackends      int           `mapstructure:"max_backends" doc:"backend processes registered at a time; one beyond it is refused"`
 	Memory           int64         `mapstructure:"memory" doc:"MB of this machine for the processes of applications; 0: half of what it has"`
 	Host             string        `mapstructure:"host" doc:"name of this machine as applications know it, for placement preferences; empty: the host of advertise or internal_listen"`
@@ -44,7 +45,7 @@ func Default() Config {
 		ID: "node", Settings: daemon.DefaultSettings(), Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501",
 		InternalListen: "127.0.0.1:0", Heartbeat: time.Second, Grace: 2 * time.Second,
 		OutputLimit: 1 << 20, LogRetention: time.Hour, LogLimit: 1 << 30, MaxProcesses: 4096,
-		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, MaxBackends: 4096, MaxMessages: 10_000,
+		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, FrontendForget: time.Hour, MaxBackends: 4096, MaxMessages: 10_000,
 		ApplicationLease: 30 * time.Second, GrantLease: 5 * time.Second,
 	}
 }
@@ -69,6 +70,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("max_processes", c.MaxProcesses < 1, "use 1 or more"),
 		daemon.Refuse("max_results", c.MaxResults < 1 || c.MaxResults > 1<<30, "use 1 to 1073741824"),
 		daemon.Refuse("max_result_bytes", c.MaxResultBytes < 1, "use 1 byte or more"),
+		daemon.Refuse("frontend_forget", c.FrontendForget < time.Minute, "use 1m or more; its results are lost then"),
 		daemon.Refuse("max_backends", c.MaxBackends < 0 || c.MaxBackends > maxSlots, fmt.Sprintf("use 0 (none) to %d", maxSlots)),
 		daemon.Refuse("memory", c.Memory < 0, "use MB, or 0 for half of what the machine has"),
 		daemon.Refuse("runtimes", c.runtimesFault() != "", c.runtimesFault()),

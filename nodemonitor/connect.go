@@ -87,8 +87,8 @@ func (n *NodeMonitor) connectPeers() {
 		Now: o.clock.Now, Post: n.do, Log: n.log,
 	})
 	n.deliveries.sessions, n.deliveries.refreshNow = o.members.Sessions(), n.follower.RefreshNow
-	n.deliveries.fullness = func() string {
-		if o.full.Load() {
+	n.deliveries.fullness = func(owner sched.Addr, byMaster bool) string {
+		if o.full.Load().Refuses(owner, byMaster) {
 			return fmt.Sprintf("it keeps as many attempts or results as it may (%d attempts; max_results %d, max_result_bytes %d)", slots.MaxAttempts, n.cfg.MaxResults, n.cfg.MaxResultBytes)
 		}
 		return ""

@@ -29,7 +29,8 @@ type deliveries struct {
 	// Where workers exchange messages with frontends and other nodes.
 	sessions   *membership.Sessions // nil: only the master's messages are accepted
 	refreshNow func()               // has the membership refreshed
-	fullness   func() string        // why no launch is accepted now, "" when one is
+	// fullness returns why no launch for a frontend is accepted now, "" when one is.
+	fullness func(owner sched.Addr, byMaster bool) string
 }
 
 var _ wire.BatchReceiver = (*deliveries)(nil)
@@ -43,10 +44,8 @@ func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply,
 			return r, err
 		}
 	}
-	if d.sessions != nil && bringsWork(b) {
-		if why := d.fullness(); why != "" {
-			return wire.BatchReply{}, d.busy(why)
-		}
+	if why := d.noRoom(b); why != "" {
+		return wire.BatchReply{}, d.busy(why)
 	}
 	at := time.Now()
 	return d.inbox.Accept(b, func(b *wire.Batch) (string, error) { return "", d.enter(event{kind: delivered, batch: b, at: at}) })
@@ -70,14 +69,19 @@ func (d *deliveries) answerOther(b *wire.Batch) (r wire.BatchReply, answered boo
 	}
 }
 
-// bringsWork reports whether the batch has a launch.
-func bringsWork(b *wire.Batch) bool {
+// noRoom returns why the work that a batch brings is not accepted now, "" when it is.
+func (d *deliveries) noRoom(b *wire.Batch) string {
+	if d.sessions == nil {
+		return "" // the workers refuse launches one by one
+	}
 	for i := range b.Items {
-		if b.Items[i].Msg.Kind == sched.Launch {
-			return true
+		if m := &b.Items[i].Msg; m.Kind == sched.Launch {
+			if why := d.fullness(m.Owner, b.Sender.Role == sched.Master); why != "" {
+				return why
+			}
 		}
 	}
-	return false
+	return ""
 }
 
 // busy returns an error that has the sender try again in a moment.

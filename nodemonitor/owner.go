@@ -46,9 +46,9 @@ type owner struct {
 	workers        *slots.Workers
 	results        *results.Reporter
 	inventories    *inventory.Inventories
-	members        *members.Members // of the cluster; nil where workers send to their master alone
-	registeredWith int64            // the process of the master that accepted this node last
-	full           atomic.Bool      // no room for more work; read when batches come in
+	members        *members.Members            // of the cluster; nil where workers send to their master alone
+	registeredWith int64                       // the process of the master that accepted this node last
+	full           atomic.Pointer[slots.Limit] // nil: there is room for all; read when batches come in
 }
 
 // firstNumbers masks the part of a node's incarnation from which its results are numbered.
@@ -84,6 +84,8 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		Node: n.self.ref, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: heartbeat, Names: o.addrs, Calls: n.reports,
 		Envelope: n.self.envelope, Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.results,
 		UnknownJob:  func(frontend sched.Addr, job sched.JobID, called time.Time) { o.workers.KillJob(frontend, job, called) },
+		Forget:      sched.Time(n.cfg.FrontendForget),
+		Forgotten:   func(frontend sched.Addr) { o.workers.ForgetWaiting(frontend) },
 		FirstNumber: n.self.incarnation & firstNumbers,
 		Answered:    o.frontendAnswered,
 	})
@@ -154,7 +156,7 @@ func (o *owner) handle(batch []event) {
 	}
 	o.workers.Flush(o.results.Flush)
 	o.inventories.Flush()
-	o.full.Store(o.workers.IsFull())
+	o.full.Store(o.workers.Limit())
 }
 
 // repeat sends, every heartbeat, the results that were not acknowledged within one, and

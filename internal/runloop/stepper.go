@@ -67,6 +67,12 @@ func NewClock() Clock {
 // Now returns the instant.
 func (c Clock) Now() sched.Time { return c.before + sched.Time(time.Since(c.start)) }
 
+// Ahead returns the clock set ahead, for tests of what happens after a long time.
+func (c Clock) Ahead(by sched.Time) Clock {
+	c.before += by
+	return c
+}
+
 // Timers turn Timer actions into Timeouts that are posted when they are due.
 type Timers struct {
 	clock Clock

@@ -98,14 +98,14 @@ func (r *Reporter) answered(f *frontend, c *call, reply wire.ReportsReply, err e
 		f.failures++
 		f.notBefore = r.cfg.Now() + sched.Time(connections.PauseAfter(f.failures))
 		if f.failures == 1 {
-			r.cfg.Log.Warn("results could not be reported; they are kept and sent again", "frontend", f.ref.Name, "address", f.address, "kept", f.fresh.n+f.sent.n, "error", err)
+			r.cfg.Log.Warn("results could not be reported; they are kept and sent again", "frontend", f.ref.Name, "address", f.address, "kept", f.kept(), "error", err)
 		}
 		return
 	}
 	if r.cfg.Answered != nil {
 		r.cfg.Answered(f.addr, reply.Incarnation, f.failures > 0)
 	}
-	f.failures, f.notBefore = 0, 0
+	f.failures, f.notBefore, f.heardAt = 0, 0, r.cfg.Now()
 	r.acknowledge(f, reply.Acknowledged, func(i int) int64 { return c.sent[reply.Acknowledged[i]] })
 	if reply.Sender != "" { // a frontend of an earlier version may be another one
 		r.forgetUnknown(f, c, reply.Unknown)

@@ -17,6 +17,7 @@
 // whose numbers it repeats, and either only to results of the frontend that answers: a later
 // result of the same attempt stays, whenever an answer comes.
 //
-// The number of kept results is limited. At the limit [Reporter.HasRoom] reports false, and
-// the node refuses launches rather than losing a result.
+// The number of kept results is limited, in all and, when that limit is reached, for each
+// frontend ([Reporter.HasRoom]). Without room the node refuses launches rather than losing a
+// result. Only results of a frontend that was not reached for a long time are forgotten.
 package results

@@ -8,12 +8,15 @@ import (
 // frontend is a receiver of results. Number i of the directory is entry i of the
 // reporter's list.
 type frontend struct {
-	ref     wire.Ref
-	addr    sched.Addr
-	address string // where it serves other daemons, by its last message
-	fresh   list   // not sent yet
-	sent    list   // the longest ago first
-	dirty   bool   // in the reporter's list of those with fresh results
+	ref       wire.Ref
+	addr      sched.Addr
+	address   string     // where it serves other daemons, by its last message
+	fresh     list       // not sent yet
+	sent      list       // the longest ago first
+	dirty     bool       // in the reporter's list of those with fresh results
+	bytes     int64      // of the texts of its results
+	heardAt   sched.Time // when it answered last, or when the first of its results was kept
+	forgotten uint64     // results, because it was not reached for too long
 
 	calling   bool // a Reports call is under way
 	failures  int  // calls without an answer since the last good one
@@ -26,7 +29,14 @@ type Frontend struct {
 	Address  string `json:"address"`
 	Kept     int    `json:"kept_results"`
 	Failures int    `json:"failures,omitempty"` // calls without an answer since the last good one
+	// Silent is for how long it has not answered while results were kept, and Forgotten how
+	// many results were forgotten because that lasted too long.
+	Silent    sched.Time `json:"silent_ns,omitempty"`
+	Forgotten uint64     `json:"forgotten_results,omitempty"`
 }
+
+// kept returns how many results are kept for the frontend.
+func (f *frontend) kept() int { return f.fresh.n + f.sent.n }
 
 // Directory names the frontends by their numbers.
 type Directory interface {
@@ -58,7 +68,11 @@ func (r *Reporter) Frontend(a sched.Addr) wire.Ref { return r.frontends[a.ID].re
 // Frontends returns the receivers of results for the status page.
 func (r *Reporter) Frontends() (list []Frontend) {
 	for _, f := range r.frontends {
-		list = append(list, Frontend{f.ref.Name, f.address, f.fresh.n + f.sent.n, f.failures})
+		s := Frontend{Frontend: f.ref.Name, Address: f.address, Kept: f.kept(), Failures: f.failures, Forgotten: f.forgotten}
+		if f.failures > 0 && s.Kept > 0 {
+			s.Silent = r.cfg.Now() - f.heardAt
+		}
+		list = append(list, s)
 	}
 	return list
 }

@@ -18,7 +18,7 @@ func (r *Reporter) Renew(a sched.Addr) {
 	if f == nil {
 		return
 	}
-	f.failures, f.notBefore = 0, 0
+	f.failures, f.notBefore, f.heardAt = 0, 0, r.cfg.Now()
 	for f.sent.n > 0 {
 		r.store.move(f.sent.first, &f.fresh)
 	}

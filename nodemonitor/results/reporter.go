@@ -24,8 +24,9 @@ type Caller interface {
 // Config is what a Reporter needs.
 type Config struct {
 	Node      wire.Ref
-	Limit     int   // results kept and attempts running
-	MaxBytes  int64 // of reasons and tails
+	Limit     int        // results kept and attempts running
+	MaxBytes  int64      // of reasons and tails
+	Forget    sched.Time // results of a frontend that was not reached for so long are forgotten
 	Heartbeat sched.Time
 	Names     Directory
 	Calls     Caller
@@ -37,6 +38,9 @@ type Config struct {
 	// UnknownJob is called when a frontend did not know a job in its answer to a call that
 	// was made at the instant; the results that the call sent are forgotten by then.
 	UnknownJob func(frontend sched.Addr, job sched.JobID, called time.Time)
+	// Forgotten is called when the results of a frontend that was not reached for too long
+	// were forgotten.
+	Forgotten func(frontend sched.Addr)
 	// FirstNumber is one less than the number of the first result. No other process of
 	// this node numbers a result alike.
 	FirstNumber int64
@@ -73,6 +77,12 @@ func (r *Reporter) UseNotices(n Notifier) { r.notices = n }
 // once more.
 func (r *Reporter) Keep(to sched.Addr, result Result) {
 	f := r.frontend(to)
+	if !r.maySave(f) {
+		return
+	}
+	if f.kept() == 0 {
+		f.heardAt = max(f.heardAt, r.cfg.Now())
+	}
 	if !r.store.keep(result, r.cfg.Now(), f, &f.fresh) {
 		r.Resend(result.ID)
 		return
@@ -125,12 +135,6 @@ func (r *Reporter) EachOld(age sched.Time, visit func(*Result) bool) {
 	}
 }
 
-// HasRoom reports whether one more attempt may start beside those that run.
-func (r *Reporter) HasRoom(running int) bool { return r.store.hasRoom(running) }
-
-// Fullness returns why HasRoom is false, in words.
-func (r *Reporter) Fullness() string { return r.store.fullness(r.cfg.Node.Name) }
-
 // Acknowledge forgets results that a frontend has journaled. numbers are those of the
 // results in the same order, none from a frontend of an earlier version.
 func (r *Reporter) Acknowledge(from sched.Addr, ids []sched.AttemptID, numbers []int64) {
@@ -139,6 +143,7 @@ func (r *Reporter) Acknowledge(from sched.Addr, ids []sched.AttemptID, numbers [
 		r.cfg.Metrics.ignored[byAnother].Add(float64(len(ids)))
 		return
 	}
+	f.heardAt = r.cfg.Now()
 	repeats := len(numbers) == len(ids)
 	r.acknowledge(f, ids, func(i int) int64 {
 		if repeats {
@@ -197,9 +202,11 @@ func (r *Reporter) Flush() {
 
 // Repeat sends, every heartbeat, the results that were not acknowledged within one. A
 // frontend that does not answer at its last address may have come back at another,
-// which its answer to a notice carries.
+// which its answer to a notice carries. The results of one that was not reached for too
+// long are forgotten.
 func (r *Reporter) Repeat() {
 	for _, f := range r.frontends {
+		r.forgetAbsent(f)
 		switch {
 		case f.dirty: // Flush sends its results
 		case f.fresh.n == 0 && !r.isDue(f):

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -63,18 +62,6 @@ func newStore(limit int, maxBytes, number int64) *store {
 	return &store{limit: limit, maxBytes: maxBytes, number: number, index: map[sched.AttemptID]int32{}}
 }
 
-// hasRoom reports whether one more attempt may start beside those that run: its
-// result must find a place.
-func (s *store) hasRoom(running int) bool {
-	return len(s.index)+running < s.limit && s.bytes < s.maxBytes
-}
-
-// fullness returns why there is no room.
-func (s *store) fullness(node string) string {
-	return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes)",
-		node, len(s.index), s.bytes)
-}
-
 // keep adds a result of a frontend's to the list; false when the attempt has one
 // already, which stays.
 func (s *store) keep(r Result, now sched.Time, owner *frontend, l *list) bool {
@@ -96,6 +83,9 @@ func (s *store) keep(r Result, now sched.Time, owner *frontend, l *list) bool {
 	}
 	s.index[r.ID] = place
 	s.bytes += r.bytes()
+	if owner != nil {
+		owner.bytes += r.bytes()
+	}
 	s.push(place, l)
 	return true
 }
@@ -107,8 +97,12 @@ func (s *store) drop(id sched.AttemptID) bool {
 		return false
 	}
 	s.unlink(place)
-	s.bytes -= s.table[place].bytes()
-	s.table[place] = entry{}
+	e := &s.table[place]
+	s.bytes -= e.bytes()
+	if e.owner != nil {
+		e.owner.bytes -= e.bytes()
+	}
+	*e = entry{}
 	s.free = append(s.free, place)
 	delete(s.index, id)
 	return true

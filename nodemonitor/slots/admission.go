@@ -22,24 +22,45 @@ type admission struct {
 	stopping bool
 }
 
-// IsFull reports whether the node has no room for more work.
-func (s *Workers) IsFull() bool {
-	return !s.admission.hasRoom() || s.attempts.n >= MaxAttempts
+// Limit is what a node has no room for. It does not change.
+type Limit struct {
+	attempts bool                // there are as many as there may be
+	silent   map[sched.Addr]bool // by frontend whose results are at their limit
 }
 
-// hasRoom reports whether there is room for the result of one more attempt.
-func (d *admission) hasRoom() bool { return d.cfg.Kept.HasRoom(d.attempts.n) }
+// Refuses reports whether a launch for a frontend is refused. One by the master is not if
+// the frontend is silent: what is behind it must not wait. It then ends unstarted.
+func (f *Limit) Refuses(owner sched.Addr, byMaster bool) bool {
+	if f == nil || f.attempts {
+		return f != nil
+	}
+	silent, full := f.silent[owner]
+	return full && !(silent && byMaster)
+}
+
+// Limit returns what the node has no room for, nil when it has room for all.
+func (s *Workers) Limit() *Limit {
+	f := Limit{s.attempts.n >= MaxAttempts, s.cfg.Kept.FullFor(s.attempts)}
+	if !f.attempts && len(f.silent) == 0 {
+		return nil
+	}
+	return &f
+}
+
+// hasRoom reports whether there is room for the result of one more attempt of a frontend.
+func (d *admission) hasRoom(owner sched.Addr) bool { return d.cfg.Kept.HasRoom(owner, d.attempts) }
 
 // denial returns the shell's reason to deny a launch, "" for none.
 func (d *admission) denial(it *wire.Item) string {
+	owner := it.Msg.Owner
 	switch {
 	case d.stopping:
 		return "the node monitor is stopping"
-	case !d.cfg.Results.CanReport(it.Msg.Owner):
+	case !d.cfg.Results.CanReport(owner):
 		return fmt.Sprintf("node %q has no frontend to report to", d.cfg.Node.Name)
-	case !d.hasRoom():
+	case !d.hasRoom(owner):
 		d.full = true
-		return d.cfg.Kept.Fullness()
+		return d.cfg.Kept.Fullness(owner)
 	}
 	return ""
 }
@@ -49,7 +70,9 @@ func (d *admission) denial(it *wire.Item) string {
 func (d *admission) examine(w *worker, it *wire.Item) {
 	slot := w.core.Slot()
 	if it.Msg.Reason = ""; slot.Running != it.Msg.AttemptID() {
-		w.denial = d.denial(it)
+		if w.denial = d.denial(it); w.denial != "" {
+			w.deniedTo = it.Msg.Owner
+		}
 	}
 	it.Msg.Deny(w.denial)
 	if !w.withheld {
@@ -57,16 +80,22 @@ func (d *admission) examine(w *worker, it *wire.Item) {
 	}
 }
 
-// release reports to the master the slots that were withheld, once there is room.
-func (d *admission) release() {
-	if d.stopping || !d.hasRoom() {
+// release reports to the master the slots that were withheld, once there is room for the
+// frontend whose launch was denied. In turn, once in a heartbeat, it also does so when that
+// frontend is silent: there is room for others, of which the master may have a task.
+func (d *admission) release(inTurn bool) {
+	if d.stopping || !d.full && !inTurn {
 		return
 	}
 	d.full = false
 	for _, w := range d.workers.live() {
-		if w.withheld {
+		switch {
+		case !w.withheld:
+		case d.hasRoom(w.deniedTo), inTurn && d.cfg.Kept.IsSilent(w.deniedTo):
 			w.withheld = false
 			d.out.toMaster(w, &sched.Message{Kind: sched.Idle, Seq: w.core.Slot().Seq})
+		default:
+			d.full = true
 		}
 	}
 }

@@ -10,10 +10,34 @@ import (
 // attempts counts the attempts at all workers and reuses their records.
 type attempts struct {
 	n       int
+	byOwner []int                        // by distributor number
 	started map[sched.AttemptID]*attempt // by their workers' cores
 	unused  []*attempt                   // so that a task costs no allocation
 	workers *workerList
 	metrics *Metrics
+}
+
+// count counts an attempt of a frontend.
+func (s *attempts) count(owner sched.Addr, by int) {
+	s.n += by
+	if owner.ID < 0 {
+		return
+	}
+	for int(owner.ID) >= len(s.byOwner) {
+		s.byOwner = append(s.byOwner, 0)
+	}
+	s.byOwner[owner.ID] += by
+}
+
+// All implements results.Running.
+func (s *attempts) All() int { return s.n }
+
+// Of implements results.Running.
+func (s *attempts) Of(frontend sched.Addr) int {
+	if frontend.ID < 0 || int(frontend.ID) >= len(s.byOwner) {
+		return 0
+	}
+	return s.byOwner[frontend.ID]
 }
 
 // admit makes an attempt for the launch that is being stepped.
@@ -31,7 +55,7 @@ func (s *attempts) admit(w *worker) *attempt {
 		received: w.at, worker: w,
 	}
 	w.attempts.add(a)
-	s.n++
+	s.count(a.owner, 1)
 	s.metrics.launches.Inc()
 	return a
 }
@@ -44,7 +68,7 @@ func (s *attempts) drop(a *attempt) {
 		delete(s.started, a.id)
 	}
 	a.worker.attempts.remove(a)
-	s.n--
+	s.count(a.owner, -1)
 	*a = attempt{}
 	if len(s.unused) < len(s.workers.all) {
 		s.unused = append(s.unused, a)

@@ -22,7 +22,7 @@ func (s *Workers) SetMembers(members []sched.Member) {
 // Repeat is called every heartbeat. It sends again the requests that were not answered in
 // time, and reports withheld slots when there is room.
 func (s *Workers) Repeat() {
-	s.admission.release()
+	s.admission.release(true)
 	if !s.admission.stopping {
 		s.requests.repeat()
 	}
@@ -37,9 +37,7 @@ func (s *Workers) FrontendGone(frontend sched.Addr) { s.requests.frontendGone(fr
 // requested work.
 func (s *Workers) Flush(flushResults func()) {
 	s.deliverLocal()
-	if s.admission.full {
-		s.admission.release()
-	}
+	s.admission.release(false)
 	flushResults()
 	s.out.flush()
 	s.cfg.Metrics.publish()

@@ -41,5 +41,5 @@
 // A core cannot see that the node is stopping, that it keeps as many results as it may, or
 // that a launch names no frontend. The shell denies such a launch, and the core refuses it
 // for that reason. A slot that refused for lack of room is withheld: it is reported idle to
-// the master only when there is room.
+// the master only when there is room, or in turn when the frontend that has none is silent.
 package slots

@@ -68,3 +68,17 @@ func (s *Workers) killUnknown(w *worker, a *attempt) {
 		s.out.toMaster(w, &sched.Message{Kind: sched.Idle, Job: id.Job, First: id.Task, Attempt: id.Attempt})
 	}
 }
+
+// ForgetWaiting drops the attempts of a frontend that have not started: nobody is there to
+// take their results. The central scheduler that queued them here is told that they ended.
+func (s *Workers) ForgetWaiting(frontend sched.Addr) (forgotten int) {
+	for _, w := range s.workers.live() {
+		for _, a := range slices.Clone(w.attempts.list) {
+			if a.owner == frontend && a.phase == waiting {
+				s.killUnknown(w, a)
+				forgotten++
+			}
+		}
+	}
+	return forgotten
+}

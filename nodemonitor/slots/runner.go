@@ -33,6 +33,12 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 		return
 	}
 	r.attempts.started[id] = a
+	if r.cfg.Kept.IsSilent(a.owner) && !r.cfg.Kept.HasRoom(a.owner, r.attempts) {
+		// Only where launches are not denied. The attempt counts for nothing, and the next
+		// one is its frontend's to make.
+		w.done(backend.Result{ID: id, Outcome: sched.Yielded, Reason: r.cfg.Kept.Fullness(a.owner)})
+		return
+	}
 	t := a.task()
 	b := r.cfg.Backends[t.Payload.Backend]
 	if b == nil {

@@ -34,6 +34,7 @@ type worker struct {
 	// While an Idle is withheld, snapshots report the sequence number before it, which
 	// the master has already.
 	withheld    bool
+	deniedTo    sched.Addr // the frontend whose launch was denied last
 	reportedSeq uint64
 
 	stepped

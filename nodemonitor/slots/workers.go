@@ -27,8 +27,10 @@ type Kept interface {
 	Keeps(id sched.AttemptID) bool
 	EachKept(visit func(*results.Result) bool)
 	EachOld(age sched.Time, visit func(*results.Result) bool)
-	HasRoom(running int) bool
-	Fullness() string
+	HasRoom(owner sched.Addr, running results.Running) bool
+	FullFor(running results.Running) (silent map[sched.Addr]bool)
+	Fullness(owner sched.Addr) string
+	IsSilent(owner sched.Addr) bool
 }
 
 // Directory maps the numbers of cores to their names and back.

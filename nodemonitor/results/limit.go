@@ -1,0 +1,64 @@
+package results
+
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
+
+// Running counts the attempts at the node.
+type Running interface {
+	All() int
+	Of(frontend sched.Addr) int
+}
+
+// HasRoom reports whether one more attempt of a frontend may start: its result must find a
+// place. All results and running attempts together have the limit. When that is reached, a
+// frontend still has a part of it for itself: the limit over the number of frontends that
+// have a result or an attempt here. So a frontend that is away never blocks the node for
+// others, however many results are kept for it; and n frontends have at most
+// 1 + 1/2 + ... + 1/n times the limit together.
+func (r *Reporter) HasRoom(owner sched.Addr, running Running) bool {
+	s := r.store
+	if len(s.index)+running.All() < s.limit && s.bytes < s.maxBytes {
+		return true
+	}
+	f := r.frontend(owner)
+	if f == nil {
+		return false
+	}
+	n := r.sharing(f, running)
+	return f.kept()+running.Of(owner) < max(1, s.limit/n) && f.bytes < max(1, s.maxBytes/int64(n))
+}
+
+// sharing counts the frontends of which a result is kept or an attempt runs, and f.
+func (r *Reporter) sharing(f *frontend, running Running) (n int) {
+	for _, other := range r.frontends {
+		if other == f || other.kept() > 0 || running.Of(other.addr) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Fullness returns why HasRoom is false, in words.
+func (r *Reporter) Fullness(owner sched.Addr) string {
+	s, f := r.store, r.frontends[owner.ID]
+	return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes); %d (%d bytes) of them are of frontend %q, its part or more",
+		r.cfg.Node.Name, len(s.index), s.bytes, f.kept(), f.bytes, f.ref.Name)
+}
+
+// FullFor returns the frontends without room, and of each whether it is silent; nil when
+// there is room for all.
+func (r *Reporter) FullFor(running Running) (silent map[sched.Addr]bool) {
+	if len(r.store.index)+running.All() < r.store.limit && r.store.bytes < r.store.maxBytes {
+		return nil
+	}
+	silent = map[sched.Addr]bool{}
+	for _, f := range r.frontends {
+		if !r.HasRoom(f.addr, running) {
+			silent[f.addr] = r.IsSilent(f.addr)
+		}
+	}
+	return silent
+}

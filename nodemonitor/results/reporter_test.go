@@ -1,0 +1,237 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"pgregory.net/rapid"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// network is everything around a reporter: two frontends, calls under way and notices, whose
+// answers come late, repeatedly, by another frontend, or never.
+type network struct {
+	r       *Reporter
+	now     sched.Time
+	calls   []underway
+	notices []notice
+	refuses bool // NATS does
+}
+
+// underway is a Reports call without an answer yet.
+type underway struct {
+	batch *wire.Batch
+	back  func(wire.ReportsReply, error)
+}
+
+// notice is one that a frontend received; it may acknowledge it at any time, and repeatedly.
+type notice struct {
+	from    sched.Addr
+	ids     []sched.AttemptID
+	numbers []int64
+}
+
+const forgetAfter = sched.Time(time.Hour)
+
+func newNetwork() *network {
+	w := &network{}
+	m := telemetry.NewMetrics("nodemonitor")
+	w.r = New(Config{
+		Node: wire.Ref{Role: sched.Worker, Name: "n"}, Limit: 1000, MaxBytes: 1 << 20, Heartbeat: sched.Second, Forget: forgetAfter, FirstNumber: 100,
+		Names: w, Calls: w, Now: func() sched.Time { return w.now }, Post: func(do func()) { do() }, UnknownJob: func(sched.Addr, sched.JobID, time.Time) {},
+		Forgotten: func(sched.Addr) {},
+		Envelope:  func(to wire.Ref, items []wire.Item) *wire.Batch { return &wire.Batch{Receiver: to, Items: items} },
+		Log:       slog.New(slog.DiscardHandler), Metrics: NewMetrics(m, prometheus.NewCounter(prometheus.CounterOpts{Name: "unpublished"})),
+	})
+	return w
+}
+
+// Ref implements Directory.
+func (w *network) Ref(a sched.Addr) (wire.Ref, bool) {
+	return wire.Ref{Role: sched.Distributor, Name: fmt.Sprint("f", a.ID)}, a.ID < 2
+}
+
+// Report implements Caller and Notifier.
+func (c caller) Report(b *wire.Batch) error {
+	if c.w.refuses {
+		return errors.New("no NATS")
+	}
+	n := notice{from: addrOf(b.Receiver)}
+	for i := range b.Items {
+		n.ids, n.numbers = append(n.ids, b.Items[i].Msg.AttemptID()), append(n.numbers, b.Items[i].ResultNumber)
+	}
+	c.w.notices = append(c.w.notices, n)
+	return nil
+}
+
+type caller struct{ w *network }
+
+func (w *network) Report(_ string, b *wire.Batch, back func(wire.ReportsReply, error)) {
+	w.calls = append(w.calls, underway{b, back})
+}
+
+func addrOf(ref wire.Ref) sched.Addr {
+	return sched.Addr{Role: sched.Distributor, ID: int32(ref.Name[1] - '0')}
+}
+
+// TestForgottenOnlyForAReason: whatever the order of answers, losses, repetitions and runs of
+// the same attempt, a result is forgotten only after its frontend has acknowledged that very
+// result or has said that it does not know its job, or after the time for absent frontends;
+// and then it is forgotten.
+func TestForgottenOnlyForAReason(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newNetwork()
+		w.r.UseNotices(caller{w})
+		type kept struct {
+			owner  sched.Addr
+			number int64
+		}
+		model := map[sched.AttemptID]kept{} // what must be kept
+		heard := map[sched.Addr]sched.Time{}
+		drop := func(from sched.Addr, id sched.AttemptID, number int64) {
+			if k, is := model[id]; is && k == (kept{from, number}) {
+				delete(model, id)
+			}
+		}
+		frontend := func(t *rapid.T) sched.Addr {
+			return sched.Addr{Role: sched.Distributor, ID: rapid.Int32Range(0, 1).Draw(t, "frontend")}
+		}
+		w.r.Reached(sched.Addr{Role: sched.Distributor, ID: 0}, "h:0")
+		w.r.Reached(sched.Addr{Role: sched.Distributor, ID: 1}, "h:1")
+		owns := func(at sched.Addr) bool {
+			for _, k := range model {
+				if k.owner == at {
+					return true
+				}
+			}
+			return false
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"an attempt ends": func(t *rapid.T) {
+				id, owner := attemptOf(uint64(rapid.IntRange(0, 1).Draw(t, "job")), rapid.Int32Range(0, 2).Draw(t, "task")), frontend(t)
+				if _, is := model[id]; is {
+					owner = model[id].owner // an attempt has one owner
+				} else {
+					if !owns(owner) {
+						heard[owner] = max(heard[owner], w.now)
+					}
+					model[id] = kept{owner, w.r.store.number + 1}
+				}
+				w.r.Keep(owner, Result{ID: id})
+				w.r.Flush()
+			},
+			"a heartbeat": func(t *rapid.T) {
+				w.refuses = rapid.Bool().Draw(t, "without NATS")
+				w.now += sched.Second
+				w.r.Repeat()
+			},
+			"a long time": func(t *rapid.T) {
+				w.now += sched.Time(rapid.IntRange(1, 40).Draw(t, "minutes")) * sched.Time(time.Minute)
+				for id, k := range model {
+					if w.now-heard[k.owner] >= forgetAfter {
+						delete(model, id)
+					}
+				}
+				w.r.Repeat()
+			},
+			"an acknowledgement": func(t *rapid.T) {
+				if len(w.notices) == 0 {
+					t.Skip("no notice")
+				}
+				n := w.notices[rapid.IntRange(0, len(w.notices)-1).Draw(t, "notice")]
+				if rapid.IntRange(0, 4).Draw(t, "by the other") == 0 {
+					n.from.ID = 1 - n.from.ID
+				}
+				w.r.Acknowledge(n.from, n.ids, n.numbers)
+				for i := range n.ids {
+					drop(n.from, n.ids[i], n.numbers[i])
+				}
+				heard[n.from] = w.now
+			},
+			"an answer": func(t *rapid.T) {
+				if len(w.calls) == 0 {
+					t.Skip("no call")
+				}
+				at := rapid.IntRange(0, len(w.calls)-1).Draw(t, "call")
+				c := w.calls[at]
+				w.calls = append(w.calls[:at:at], w.calls[at+1:]...)
+				to := addrOf(c.batch.Receiver)
+				reply := wire.ReportsReply{Sender: c.batch.Receiver.Name}
+				how := rapid.SampledFrom([]string{"lost", "another", "unknown", "acknowledged", "none"}).Draw(t, "how")
+				for i := range c.batch.Items {
+					id, number := c.batch.Items[i].Msg.AttemptID(), c.batch.Items[i].ResultNumber
+					switch how {
+					case "another":
+						reply.Sender, reply.Unknown, reply.Acknowledged = "f9", append(reply.Unknown, id.Job), append(reply.Acknowledged, id)
+					case "unknown":
+						reply.Unknown = append(reply.Unknown, id.Job)
+						drop(to, id, number)
+					case "acknowledged":
+						reply.Acknowledged = append(reply.Acknowledged, id)
+						drop(to, id, number)
+					}
+				}
+				if how == "lost" {
+					c.back(wire.ReportsReply{}, errors.New("lost"))
+					return
+				}
+				if how != "another" {
+					heard[to] = w.now
+				}
+				c.back(reply, nil)
+			},
+			"": func(t *rapid.T) {
+				if n, _ := w.r.Kept(); n != len(model) {
+					t.Fatalf("%d results are kept, want %d", n, len(model))
+				}
+				for id, k := range model {
+					if place, ok := w.r.store.index[id]; !ok || w.r.store.table[place].number != k.number || w.r.store.table[place].owner.addr != k.owner {
+						t.Fatalf("the result of %v with number %d is not kept", id, k.number)
+					}
+				}
+				bytes := int64(0)
+				for _, f := range w.r.frontends {
+					bytes += f.bytes
+				}
+				if bytes != w.r.store.bytes {
+					t.Fatalf("the frontends' results have %d bytes, all have %d", bytes, w.r.store.bytes)
+				}
+			},
+		})
+	})
+}
+
+// BenchmarkReporter is a result that is kept, sent by a notice with 99 others, and
+// acknowledged.
+func BenchmarkReporter(b *testing.B) {
+	w := newNetwork()
+	w.r.UseNotices(quiet{})
+	owner := sched.Addr{Role: sched.Distributor, ID: 0}
+	ids, numbers := make([]sched.AttemptID, 100), make([]int64, 100)
+	number := w.r.store.number
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range ids {
+			number++
+			ids[i], numbers[i] = attemptOf(1, int32(i)), number
+			w.r.Keep(owner, Result{ID: ids[i], Reason: "why"})
+		}
+		w.r.Flush()
+		w.r.Acknowledge(owner, ids, numbers)
+	}
+	if n, _ := w.r.Kept(); n != 0 {
+		b.Fatalf("%d are kept", n)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(ids)), "ns/result")
+}
+
+type quiet struct{}
+
+func (quiet) Report(*wire.Batch) error { return nil }
