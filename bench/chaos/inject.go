@@ -39,12 +39,9 @@ func newInjector(c *cluster.Cluster, h *hosts, d *disk, began int64, log func(st
 	return &injector{c: c, hosts: h, disk: d, began: began, log: log, down: map[victim]bool{}, recoveries: map[string][]time.Duration{}}
 }
 
-// run carries out the programme, and returns when the last fault is over and every daemon
-// runs.
+// run carries out the programme, and returns when the last fault is over.
 func (in *injector) run(ctx context.Context, programme []planned) {
-	supervised, stop := context.WithCancel(ctx)
-	var supervisor, faults sync.WaitGroup
-	supervisor.Go(func() { in.supervise(supervised) })
+	var faults sync.WaitGroup
 	for _, p := range programme {
 		if !sleepUntil(ctx, in.began+p.at.Nanoseconds()) {
 			break
@@ -52,14 +49,6 @@ func (in *injector) run(ctx context.Context, programme []planned) {
 		faults.Go(func() { in.inject(ctx, p) })
 	}
 	faults.Wait()
-	stop()
-	supervisor.Wait()
-	for _, v := range daemons(in.c.Count(cluster.Master)) { // also after an early end
-		if in.c.Pid(v.role, v.number) == 0 {
-			in.restart(v)
-		}
-	}
-	in.recovering.Wait()
 }
 
 // inject carries out one fault from its begin to its end.
@@ -192,7 +181,7 @@ func (in *injector) restart(v victim) {
 	}
 }
 
-// supervise starts daemons again that ended by themselves.
+// supervise starts daemons again that ended by themselves, until ctx ends.
 func (in *injector) supervise(ctx context.Context) {
 	for sleep(ctx, superviseEvery) {
 		for _, v := range daemons(in.c.Count(cluster.Master)) {

@@ -13,17 +13,19 @@ import (
 
 // Options describe a run.
 type Options struct {
-	Seed     uint64
-	Policy   string
-	Lasts    time.Duration // of the faults; the run ends when all is healed and done
-	Rate     float64       // faults a second
-	Kinds    []string      // of faults; nil: all that can be injected here
-	Faults   int           // no more than so many; 0: no limit
-	Jobs     float64       // a second
-	Binary   string        // the program of the daemons; "": this one
-	Beside   string        // the program of every second daemon of a role, where they have hosts of their own; "": the same
-	Dir      string        // keeps logs, journals and histories
-	Progress func(string)
+	Seed   uint64
+	Policy string
+	Lasts  time.Duration // of the faults; the run ends when all is healed and done
+	Rate   float64       // faults a second
+	Kinds  []string      // of faults; nil: all that can be injected here
+	Faults int           // no more than so many; 0: no limit
+	Jobs   float64       // a second
+	Binary string        // the program of the daemons; "": this one
+	Beside string        // the program of every second daemon of a role, where they have hosts of their own; "": the same
+	// JournalFaults are those of the disk of frontend 0 (its setting journal_faults); "": none.
+	JournalFaults string
+	Dir           string // keeps logs, journals and histories
+	Progress      func(string)
 }
 
 // Size of the cluster, that of the run in which losses were found first.
@@ -43,6 +45,9 @@ var kinds = []string{
 
 // needNetwork are the kinds of faults that need hosts and mounts of the daemons' own.
 var needNetwork = kinds[5:]
+
+// withFailingDisk is the frontend whose journal's disk fails as the options say.
+const withFailingDisk = 0
 
 // withSmallDisk is the frontend whose journal is on a small disk.
 const withSmallDisk = 1

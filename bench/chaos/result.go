@@ -127,6 +127,9 @@ func (o *Options) command(kinds []string) string {
 	if o.Binary != "" {
 		text += " --binary " + o.Binary
 	}
+	if o.JournalFaults != "" {
+		text += " --journal-faults " + o.JournalFaults
+	}
 	if o.Beside != "" {
 		text += " --beside " + o.Beside
 	}

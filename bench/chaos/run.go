@@ -103,8 +103,11 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 			err = errors.Join(err, w.close())
 		}
 	}()
-	if err := os.MkdirAll(w.histories, 0o755); err != nil {
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
+	}
+	if err := os.Mkdir(w.histories, 0o755); err != nil { // of one run only
+		return nil, fmt.Errorf("the folder for the tasks' histories could not be made: %w; name a folder without another run", err)
 	}
 	// The daemons' working folder is another one.
 	if w.histories, err = filepath.Abs(w.histories); err != nil {
@@ -126,6 +129,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 		Groups: slices.Repeat([]int{nodesPerGroup}, groups), Slots: slotsPerNode, Frontends: frontends, Policy: o.Policy, Reserved: reservedShare, Seed: max(1, o.Seed),
 		Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), History: true, HTTP: true, Command: []string{cmp.Or(o.Binary, self)},
 	}
+	spec.Env, spec.Configure = []string{"PIGEON_CHAOS=1"}, w.configure
 	if network.Entered() {
 		if w.hosts, err = newHosts(w.masters); err != nil {
 			return nil, err
@@ -135,11 +139,6 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 		if w.disk, err = newDisk(filepath.Join(spec.Dir, "small-disk")); err != nil {
 			return nil, err
 		}
-		spec.Configure = func(config any) {
-			if c, ok := config.(*frontend.Config); ok && c.ID == fmt.Sprintf("%s-%d", cluster.Frontend, withSmallDisk) {
-				c.Data = filepath.Join(w.disk.dir, "journal")
-			}
-		}
 	}
 	if w.cluster, err = cluster.Start(ctx, spec); err != nil {
 		return nil, err
@@ -147,6 +146,20 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 	w.clients, err = newClients(w.cluster.Frontends(), []string{self, TaskVerb, w.histories})
 	return w, err
 }
+
+// configure gives frontends their disks.
+func (w *world) configure(config any) {
+	c, ok := config.(*frontend.Config)
+	switch {
+	case !ok:
+	case c.ID == frontendName(withFailingDisk):
+		c.JournalFaults = w.o.JournalFaults
+	case c.ID == frontendName(withSmallDisk) && w.disk != nil:
+		c.Data = filepath.Join(w.disk.dir, "journal")
+	}
+}
+
+func frontendName(i int) string { return fmt.Sprintf("%s-%d", cluster.Frontend, i) }
 
 func (w *world) close() (err error) {
 	if w.clients != nil {
@@ -167,6 +180,9 @@ func (w *world) close() (err error) {
 // run is the programme: load under faults, load without, the end of all jobs.
 func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	run := &history.Run{Suspends: w.suspends, LostAfter: lostAfter, Began: now()}
+	if w.o.JournalFaults != "" {
+		run.FailingDisk = frontendName(withFailingDisk)
+	}
 	w.injector = newInjector(w.cluster, w.hosts, w.disk, run.Began, w.o.Progress)
 	watch := &observer{c: w.cluster, frontends: w.clients.frontends}
 
@@ -177,6 +193,8 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	defer endObserved()
 	seen := make(chan struct{})
 	go func() { defer close(seen); watch.run(observed) }()
+	supervised := make(chan struct{})
+	go func() { defer close(supervised); w.injector.supervise(observed) }()
 	submitted := make(chan struct{})
 	go func() { defer close(submitted); w.clients.submitAll(jobs, load, w.o) }()
 
@@ -197,6 +215,8 @@ func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
 	w.clients.running.Wait()
 	endObserved()
 	<-seen
+	<-supervised
+	w.injector.recovering.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("the run was ended early: %w", err)
 	}

@@ -173,6 +173,9 @@ func TestReasonsCount(t *testing.T) {
 			r.Faults = append(r.Faults, Fault{Number: 2, Kind: Isolation, Victim: "node-1", Peer: "*", From: at(1.9), To: at(7)})
 			r.Events = append(r.Events, ran("long-1", 0, 2, "node-1", 0, 11.9, 12)[:1]...)
 		},
+		"a frontend whose disk fails": func(r *Run) {
+			r.FailingDisk, r.Ends = "frontend-0", []ProcessEnd{{Time: at(7), Daemon: "frontend-0", What: "it ended by itself"}}
+		},
 		"a frontend whose disk was full": func(r *Run) {
 			r.Faults = append(r.Faults, Fault{Number: 2, Kind: FullDisk, Victim: "frontend-0", From: at(6), To: at(7.9)})
 			r.Ends = []ProcessEnd{{Time: at(7), Daemon: "frontend-0", What: "it ended by itself"}}

@@ -40,8 +40,8 @@ const backWithin = 5 * time.Second
 // short of what is still running.
 func throughput(r *Run) []Finding {
 	from := r.Healed + Time(backWithin+r.Stall)
-	if r.Until <= from+Time(backWithin) {
-		return nil // no load that long after healing
+	if r.Until <= from+Time(backWithin) || r.FailingDisk != "" {
+		return nil // no load that long after healing, or never healed
 	}
 	arrived, ended := 0, 0
 	for _, j := range r.Jobs {
@@ -111,7 +111,7 @@ func median(list []Footprint, of func(Footprint) float64) float64 {
 // processes: a daemon ends when it is asked to, and only then.
 func processes(r *Run) (list []Finding) {
 	for _, e := range r.Ends {
-		if r.diskWasFull(e) {
+		if e.Daemon == r.FailingDisk || r.diskWasFull(e) {
 			continue // a frontend ends when its journal cannot be written
 		}
 		list = append(list, Finding{What: e.Daemon + ": " + e.What, At: e.Time})

@@ -14,6 +14,9 @@ type Run struct {
 	// Began is the begin of the load, Healed the end of the last fault, when every daemon
 	// ran again, Until the end of the load, Done the end of the last job, or of patience.
 	Began, Healed, Until, Done Time
+	// FailingDisk is a frontend whose journal cannot always be written, "" for none: it may
+	// end by itself.
+	FailingDisk string
 	// Stall is the longest time by which the program that injected the faults was late
 	// itself after Healed. The bounds in time are longer by it.
 	Stall time.Duration

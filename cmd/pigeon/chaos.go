@@ -63,6 +63,7 @@ and histories is kept then.`,
 	fs.Float64Var(&f.Jobs, "jobs", 2.2, "submitted a second")
 	fs.StringVar(&f.Binary, "binary", "", "program of the daemons (default: this one)")
 	fs.StringVar(&f.Beside, "beside", "", "program of every second daemon of each role, such as another version's (default: none)")
+	fs.StringVar(&f.JournalFaults, "journal-faults", "", "setting journal_faults of frontend 0: slow=5ms, fsync-error-after=500 and others (default: none)")
 	fs.StringVar(&f.Dir, "data", "", "folder that is kept (default: a temporary one, removed at the end unless something was found)")
 	report := fs.StringSlice("report", nil, "instead of a run, print the page of results: files with what -o json printed")
 	bugs := fs.String("bugs", "", "with --report: Markdown that ends the page")
