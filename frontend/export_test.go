@@ -42,11 +42,11 @@ func (f *Frontend) MembershipOf() int64 {
 }
 
 // SetReprobe shortens the wait for a worker to ask for a task of a stale job, for the
-// frontends that a test makes after it.
+// frontends that a test makes after it; the jobs that they accept are in no doubt.
 func SetReprobe(t testing.TB, d time.Duration) {
-	before := reprobeAfter
-	t.Cleanup(func() { reprobeAfter = before })
-	reprobeAfter = d
+	before, doubt := reprobeAfter, doubtFor
+	t.Cleanup(func() { reprobeAfter, doubtFor = before, doubt })
+	reprobeAfter, doubtFor = d, 0
 }
 
 // StaleJob reports whether the reservations of a job may be stale.

@@ -46,8 +46,8 @@ type Frontend struct {
 	web             *telemetry.Server // nil when off
 }
 
-// reprobeAfter is shortened by tests.
-var reprobeAfter = dispatch.ReprobeAfter
+// reprobeAfter and doubtFor are shortened by tests.
+var reprobeAfter, doubtFor = dispatch.ReprobeAfter, dispatch.DoubtFor
 
 // New returns a frontend that listens but does not serve yet. The error names the
 // setting, the address or the journal at fault. The caller must call Run or Close.
@@ -129,7 +129,7 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 	self := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	f.owner.dispatch, err = dispatch.New(dispatch.Options{
 		Self: self, Policy: f.policy, Core: f.policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params, FirstAttempt: first, LossWindow: sched.Time(f.cfg.LossWindow)}),
-		Masters: f.cfg.Masters, MasterLost: f.cfg.MasterLost, ReprobeAfter: reprobeAfter,
+		Masters: f.cfg.Masters, MasterLost: f.cfg.MasterLost, ReprobeAfter: reprobeAfter, DoubtFor: doubtFor,
 		Addrs: names, Clock: clock, Codec: f.codec, Recorder: record, Log: f.log, Metrics: f.metrics.dispatch,
 		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady,
 	})

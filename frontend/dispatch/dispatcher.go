@@ -40,6 +40,9 @@ type Options struct {
 	// ReprobeAfter is how long a worker may take to ask for a task of a stale job, the
 	// first time: ReprobeAfter, shorter in tests.
 	ReprobeAfter time.Duration
+	// DoubtFor is how long after a change of the membership the reservations of new jobs
+	// count as stale: DoubtFor, none in some tests.
+	DoubtFor time.Duration
 
 	Addrs    *addrmap.Map
 	Clock    runloop.Clock

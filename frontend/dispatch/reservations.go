@@ -12,7 +12,9 @@ import (
 // Only the worker that holds a reservation has a record of it. While daemons come and go, a
 // worker that reads an older membership may drop reservations on which a frontend with a
 // newer one still counts. Usually one side notices and repairs it. As a last resort, the
-// reservations of a job with unbound tasks count as stale once the membership has changed:
+// reservations of a job with unbound tasks count as stale once the membership has changed,
+// and those of a job that is submitted shortly after a change do from the beginning, because
+// a worker may still read the membership before it:
 //
 //	fresh ──the membership changes, tasks are unbound──▶ stale ──all its tasks are bound──▶ fresh
 //	                                                     │   ▲
@@ -23,6 +25,10 @@ import (
 const (
 	ReprobeAfter = 15 * time.Second // the wait before the first reprobe; it doubles
 	reprobeMost  = 5 * time.Minute
+
+	// DoubtFor is how long after a change of the membership other daemons may still have
+	// an older one: a frontend that is silent for as long is taken off it.
+	DoubtFor = 10 * time.Second
 )
 
 // reservations counts the messages that this process has exchanged with workers about
@@ -30,7 +36,8 @@ const (
 type reservations struct {
 	*core
 	jobs      map[sched.JobID]*Reservations
-	scheduled bool // reprobeOverdue is scheduled
+	scheduled bool      // reprobeOverdue is scheduled
+	changed   time.Time // when the membership has changed last
 }
 
 // Reservations counts the messages about the reservations of one job.
@@ -54,6 +61,10 @@ func (r *reservations) sent(job sched.JobID) {
 	if j == nil {
 		j = &Reservations{}
 		r.jobs[job] = j
+		if !r.changed.IsZero() && time.Since(r.changed) < r.opts.DoubtFor {
+			j.patience = r.opts.ReprobeAfter
+			r.schedule()
+		}
 	}
 	j.Sent++
 	j.last = time.Now()
@@ -82,6 +93,7 @@ func (r *reservations) remove(job sched.JobID) { delete(r.jobs, job) }
 // markStale marks the jobs with unbound tasks as stale.
 func (r *reservations) markStale() {
 	found := false
+	r.changed = time.Now()
 	for id, j := range r.jobs { // nothing is sent
 		if v, _ := r.JobView(id, 0); v.Unbound > 0 {
 			j.patience, found = cmp.Or(j.patience, r.opts.ReprobeAfter), true
