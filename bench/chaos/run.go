@@ -88,6 +88,7 @@ type world struct {
 	masters   int
 	histories string // folder of what tasks write
 	suspends  bool
+	binds     bool
 	hosts     *hosts
 	disk      *disk
 	cluster   *cluster.Cluster
@@ -121,6 +122,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 		w.masters = 1
 	}
 	w.suspends = p.Name == "kairos" || p.Name == "pigeon-x"
+	w.binds = slices.Contains([]string{"sparrow", "hawk", "eagle", "peacock", "kairos", "random"}, p.Name)
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -179,7 +181,7 @@ func (w *world) close() (err error) {
 
 // run is the programme: load under faults, load without, the end of all jobs.
 func (w *world) run(ctx context.Context, r *Result) (*history.Run, error) {
-	run := &history.Run{Suspends: w.suspends, LostAfter: lostAfter, Began: now()}
+	run := &history.Run{Suspends: w.suspends, Binds: w.binds, LostAfter: lostAfter, Began: now()}
 	if w.o.JournalFaults != "" {
 		run.FailingDisk = frontendName(withFailingDisk)
 	}
@@ -254,6 +256,26 @@ func acceptedResults(files []string) (list []history.Result, err error) {
 		}
 	}
 	return list, nil
+}
+
+// Again checks a run again whose folder was kept.
+func Again(dir string) (*Result, error) {
+	r, run := &Result{}, &history.Run{}
+	for name, v := range map[string]any{"result.json": r, "run.json": run} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			err = json.Unmarshal(text, v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("this is no folder of a run that was kept: %w", err)
+		}
+	}
+	*r = Result{
+		Policy: r.Policy, Seed: r.Seed, Binary: r.Binary, Seconds: r.Seconds, Rate: r.Rate, Command: r.Command, LeftOut: r.LeftOut, Recovery: r.Recovery,
+		Stall: r.Stall, Packets: r.Packets, Dir: dir,
+	}
+	r.summarize(run)
+	return r, nil
 }
 
 // keep writes the result and what is known of the run beside the logs.

@@ -105,17 +105,27 @@ func slotsHoldOne(r *Run) (list []Finding) {
 // ranTwice: a task runs to its end twice only when the node of one of these attempts was
 // lost, or out of reach of another daemon, at that time.
 func ranTwice(r *Run) (list []Finding) {
+	submitted := map[string]Time{}
+	for _, j := range r.Jobs {
+		submitted[j.Key] = j.Submitted
+	}
 	for _, runs := range r.endedTwice() {
 		for k := 1; k < len(runs); k++ {
-			if !r.unreachable(&runs[k-1], runs[k].began) {
-				list = append(list, Finding{What: fmt.Sprintf("task %d of job %s ran to its end twice, and %s was neither lost nor out of reach: %v; %v after its begin: %v", runs[k].task.task, runs[k].job, runs[k-1].node, &runs[k-1], time.Duration(runs[k].began-runs[k-1].began), &runs[k]), At: runs[k].began})
+			before, after := &runs[k-1], &runs[k]
+			from, to := before.began, after.began
+			if from > to { // the launch of the earlier attempt was still on its way
+				from, to = submitted[before.job], from
+			}
+			if !r.unreachable(before.node, from, to) {
+				list = append(list, Finding{What: fmt.Sprintf("task %d of job %s ran to its end twice, and %s was neither lost nor out of reach: %v; %v after its begin: %v", after.task.task, after.job, before.node, before, time.Duration(after.began-before.began), after), At: max(before.began, after.began)})
 			}
 		}
 	}
 	return list
 }
 
-// endedTwice returns the attempts that ended, of tasks with more than one of them.
+// endedTwice returns the attempts that ended, of tasks with more than one of them, by
+// number.
 func (r *Run) endedTwice() (list [][]attempt) {
 	by := map[task][]attempt{}
 	for _, a := range r.attempts() {
@@ -125,6 +135,7 @@ func (r *Run) endedTwice() (list [][]attempt) {
 	}
 	for _, runs := range by {
 		if len(runs) > 1 {
+			slices.SortStableFunc(runs, func(a, b attempt) int { return cmp.Compare(a.number, b.number) })
 			list = append(list, runs)
 		}
 	}
@@ -132,22 +143,22 @@ func (r *Run) endedTwice() (list [][]attempt) {
 	return list
 }
 
-// unreachable reports whether the node of an attempt was lost, paused for as long as a
-// lost node, or out of another daemon's reach between the begin of the attempt and that of
-// the next.
-func (r *Run) unreachable(a *attempt, next Time) bool {
+// unreachable reports whether a node was lost, paused for as long as a lost node, or out of
+// another daemon's reach in the time given. Who could not reach it may act on that a moment
+// after the fault is over.
+func (r *Run) unreachable(node string, from, to Time) bool {
 	for _, f := range r.Faults {
-		if f.Void || f.From > next || f.To < a.began || f.Victim != a.node && f.Peer != a.node && f.Peer != everyone {
+		if f.Void || f.From > to || f.To+Time(r.LostAfter+heartbeat) < from || f.Victim != node && f.Peer != node && f.Peer != everyone {
 			continue
 		}
 		switch f.Kind {
 		case Kill, Stop, HalfOpen, GuardKill:
-			if f.Victim == a.node {
+			if f.Victim == node {
 				return true
 			}
 		case Pause:
 			// The signal of the end comes after the last heartbeat that was missed.
-			if f.Victim == a.node && time.Duration(f.To-f.From) > r.LostAfter-heartbeat {
+			if f.Victim == node && time.Duration(f.To-f.From) > r.LostAfter-heartbeat {
 				return true
 			}
 		case Partition, OneWay, Isolation, Delay, Loss:

@@ -153,6 +153,21 @@ func TestEachCheckFinds(t *testing.T) {
 // TestReasonsCount: what looks like a contradiction has a reason.
 func TestReasonsCount(t *testing.T) {
 	for name, harm := range map[string]func(*Run){
+		"a policy that binds tasks to workers": func(r *Run) {
+			r.Binds = true
+			for i := range 60 {
+				r.Groups[i].QueuedLong = 1
+			}
+		},
+		"a launch that arrives late": func(r *Run) {
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: Partition, Victim: "master-0", Peer: "node-2", From: at(7.1), To: at(7.9)})
+			for i := range r.Events {
+				if e := &r.Events[i]; e.Job == "short-2" && e.Attempt == 2 {
+					e.Attempt = 3
+				}
+			}
+			r.Events = append(r.Events, ran("short-2", 0, 2, "node-2", 0, 8, 8.5)...)
+		},
 		"a policy that suspends tasks": func(r *Run) {
 			r.Suspends = true
 			r.Events = append(r.Events, ran("short-9", 0, 1, "node-1", 1, 10, 10.2)...)

@@ -14,6 +14,9 @@ const idleWithin = 2 * time.Second
 // worker and a waiting task that it may take. The tasks of the queue may be others at each
 // look, so that the account of a group is taken for idle only while every look shows it.
 func workConservation(r *Run) (list []Finding) {
+	if r.Binds {
+		return nil
+	}
 	type view struct{ frontend, group int }
 	since := map[view]Time{}
 	from := r.Healed + Time(backWithin)

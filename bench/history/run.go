@@ -9,6 +9,8 @@ type Time = int64
 type Run struct {
 	// Suspends reports whether the policy may stop a task in its slot for another one.
 	Suspends bool
+	// Binds reports whether tasks wait at workers, so that an idle one may not take them.
+	Binds bool
 	// LostAfter is the silence after which a node is taken for lost.
 	LostAfter time.Duration
 	// Began is the begin of the load, Healed the end of the last fault, when every daemon

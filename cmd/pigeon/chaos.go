@@ -66,10 +66,18 @@ and histories is kept then.`,
 	fs.StringVar(&f.JournalFaults, "journal-faults", "", "setting journal_faults of frontend 0: slow=5ms, fsync-error-after=500 and others (default: none)")
 	fs.StringVar(&f.Dir, "data", "", "folder that is kept (default: a temporary one, removed at the end unless something was found)")
 	report := fs.StringSlice("report", nil, "instead of a run, print the page of results: files with what -o json printed")
+	again := fs.String("again", "", "instead of a run, check one again whose folder was kept")
 	bugs := fs.String("bugs", "", "with --report: Markdown that ends the page")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if len(*report) > 0 {
 			return chaos.Report(cmd.OutOrStdout(), *report, *bugs)
+		}
+		if *again != "" {
+			r, err := chaos.Again(*again)
+			if err != nil {
+				return wrongUse(err)
+			}
+			return f.print(cmd.OutOrStdout(), *output, r)
 		}
 		f.Lasts = time.Duration(f.minutes * float64(time.Minute))
 		if err := f.Check(); err != nil {
@@ -131,6 +139,11 @@ func (f *chaosFlags) here(ctx context.Context, out, log io.Writer, output output
 			return err
 		}
 	}
+	return f.print(out, output, r)
+}
+
+// print prints a result; findings are a failure.
+func (f *chaosFlags) print(out io.Writer, output outputFormat, r *chaos.Result) (err error) {
 	if output == outputJSON {
 		err = writeJSON(out, r)
 	} else {
