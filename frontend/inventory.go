@@ -42,7 +42,8 @@ func (s *inventories) answer(v *wire.Inventory) (r wire.InventoryReply) {
 	before := s.digests[v.Node]
 	if v.Digest {
 		d.whole = true
-		r.SendAll = before != d
+		// The core may know from nothing but these lists where the tasks of the journal are.
+		r.SendAll = before != d || s.jobs.Restored() > 0
 		return r
 	}
 	for i := range v.Slots {

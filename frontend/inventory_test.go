@@ -3,6 +3,7 @@ package frontend_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/notice"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -101,6 +103,105 @@ func TestAnnouncement(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("nothing was announced")
+	}
+}
+
+// held is an inventory of a node's first slot.
+func held(f *frontOf, attempts ...sched.AttemptID) *wire.Inventory {
+	return &wire.Inventory{Node: "n", Incarnation: 1, Frontend: f.cfg.ID, Count: len(attempts), Slots: []wire.SlotInventory{{Attempts: attempts}}}
+}
+
+// Not wanted are attempts of jobs that the frontend does not know, of tasks that have
+// ended, and of an earlier job under the same key. An earlier attempt of a task that has not
+// ended may still be the first to end.
+func TestWhatIsNotWanted(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.restartFrontend(w.frontend()) // numbers from 10001
+	w.submit(f, sleeps("job", 3, time.Hour))
+	job := sched.NewJobID(f.cfg.ID, "job")
+	n := nodeOfFrontend(t, f, "n")
+	sendReport(t, n, f, "job", 1, 10_001, sched.Done)
+	sendReport(t, n, f, "job", 2, 10_001, sched.Yielded)
+	at := func(job sched.JobID, task, attempt int32) sched.AttemptID {
+		return sched.AttemptID{Job: job, Task: task, Attempt: attempt}
+	}
+	unwanted := []sched.AttemptID{at(sched.JobID{Lo: 1}, 0, 10_001), at(job, 1, 10_001), at(job, 0, 1), at(job, 3, 10_001)}
+	wanted := []sched.AttemptID{at(job, 0, 10_001), at(job, 2, 10_001), at(job, 2, 10_002)}
+	r, err := w.peer(f.InternalAddr()).Inventory(t.Context(), held(f, slices.Concat(unwanted, wanted)...))
+	if err != nil || r.Frontend != f.cfg.ID || r.Incarnation == 0 || !slices.Equal(r.Unwanted, unwanted) {
+		t.Errorf("answered %+v, %v", r, err)
+	}
+}
+
+// An inventory that is meant for another frontend, or is too long, is refused with what to
+// do, and changes nothing.
+func TestInventoryIsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	other := held(f, sched.AttemptID{Attempt: 1})
+	other.Frontend = "another"
+	many := held(f, make([]sched.AttemptID, wire.MaxInventory+1)...)
+	for i := range many.Slots[0].Attempts {
+		many.Slots[0].Attempts[i].Attempt = 1
+	}
+	for _, c := range map[string]struct {
+		v    *wire.Inventory
+		says string
+	}{
+		"another's": {other, `about frontend "another"`}, "too long": {many, "1000 at most"},
+		"nobody's": {&wire.Inventory{Frontend: f.cfg.ID}, "does not name its node"}, "attempt 0": {held(f, sched.AttemptID{}), "attempt 0"},
+	} {
+		_, err := w.peer(f.InternalAddr()).Inventory(t.Context(), c.v)
+		refused(t, err, c.says, "nothing")
+	}
+}
+
+// A digest is confirmed as long as the node listed the same to this process and no task has
+// ended since.
+func TestDigestIsConfirmed(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	w.submit(f, sleeps("job", 2000, time.Hour))
+	p := w.peer(f.InternalAddr())
+	ask := func(v *wire.Inventory) wire.InventoryReply {
+		t.Helper()
+		r, err := p.Inventory(t.Context(), v)
+		if err != nil || len(r.Unwanted) > 0 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r
+	}
+	digest := &wire.Inventory{Node: "n", Incarnation: 1, Frontend: f.cfg.ID, Count: 1100, Hash: 5, Digest: true}
+	list := func() {
+		t.Helper()
+		for first := 0; first < 1100; first += 550 {
+			part := held(f)
+			part.Count, part.Hash, part.More = 1100, 5, first == 0
+			for i := range 550 {
+				part.Slots[0].Attempts = append(part.Slots[0].Attempts, sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Task: int32(first + i), Attempt: 1}) //nolint:gosec // small
+			}
+			ask(part)
+		}
+	}
+	if !ask(digest).SendAll {
+		t.Error("a digest of nothing that was listed was confirmed")
+	}
+	list()
+	if ask(digest).SendAll {
+		t.Error("the digest of what was listed was not confirmed")
+	}
+	sendReport(t, nodeOfFrontend(t, f, "n"), f, "job", 1999, 1, sched.Done)
+	if !ask(digest).SendAll {
+		t.Error("a digest was confirmed although a task has ended")
+	}
+	list()
+	again := *digest
+	again.Incarnation = 2
+	if ask(digest).SendAll || !ask(&again).SendAll {
+		t.Error("the digest of another process was confirmed, or that of this one was not")
 	}
 }
 

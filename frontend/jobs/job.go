@@ -20,6 +20,7 @@ type Job struct {
 	Grant      *Grant              // of an application's level; nil for a job that was submitted
 	Durable    bool                // its acceptance is on the disk
 	Ended      bool                // its end is on the disk
+	restored   bool                // from the journal
 
 	arrived   sched.Time  // at the core, for completion times
 	final     *api.Status // its final status, from when its end is decided

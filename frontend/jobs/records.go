@@ -154,6 +154,9 @@ func (t *Table) Release(e *Effects) {
 
 // retire drops the submission of an ended job and answers the callers that wait for it.
 func (t *Table) retire(j *Job) {
+	if j.restored {
+		t.restored--
+	}
 	j.Ended, j.Status, j.endedAt = true, *j.final, time.Now()
 	j.Submission = nil
 	t.held.remove(j)

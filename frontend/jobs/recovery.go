@@ -13,7 +13,8 @@ func (t *Table) Restore(sub *journal.Submission) *Job {
 	sub.Bytes = sub.Request.Share()
 	j := newJob(sub)
 	age := max(0, time.Since(time.Unix(0, sub.Submitted)))
-	j.Durable, j.arrived = true, t.opts.Clock.Now()-sched.Time(age)
+	t.restored++
+	j.restored, j.Durable, j.arrived = true, true, t.opts.Clock.Now()-sched.Time(age)
 	t.jobs[j.ID] = j
 	t.held.add(j)
 	t.order.add(j)

@@ -33,6 +33,8 @@ type Table struct {
 	ended endedJobs
 	held  held
 	order order
+
+	restored int // jobs of the journal that have not ended
 }
 
 // New returns an empty table.
@@ -93,6 +95,9 @@ func (t *Table) Wants(id sched.AttemptID) bool {
 	j := t.jobs[id.Job]
 	return j != nil && j.final == nil && id.Task >= 0 && int(id.Task) < len(j.reports) && !j.reports[id.Task].ended && id.Attempt >= j.firstAttempt()
 }
+
+// Restored returns how many jobs of the journal have not ended.
+func (t *Table) Restored() int { return t.restored }
 
 // Remove removes a job of an application's level.
 func (t *Table) Remove(id sched.JobID) {
