@@ -64,10 +64,7 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 // assemble makes the parts in the order of their dependencies.
 func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	clock := runloop.NewClock()
-	names := addrmap.New()
-	if p.SingleMaster() {
-		names = addrmap.NewNumbered()
-	}
+	names := addrmap.NewNumbered() // this master numbers the workers, under every policy
 	m.codec = wire.NewCodec(names, clock.Now)
 	m.inbox = link.NewInbox(m.self, m.incarnation)
 	m.loop = runloop.New(m.cfg.InboxLimit, m.handle)

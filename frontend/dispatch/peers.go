@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/linkset"
@@ -39,8 +38,8 @@ type peers struct {
 	doubtful   bool            // workers may have dropped its reservations
 	nodes      map[string]*node
 	others     map[string]wire.MemberFrontend
-	members    []sched.Member // the last that were stepped, nil before the first
-	highest    *atomic.Int32  // highest worker number of any membership, plus one; for hellos
+	members    []sched.Member      // the last that were stepped, nil before the first
+	highest    *membership.Highest // worker number of the memberships; for hellos
 }
 
 // node is a node monitor on the membership.
@@ -52,7 +51,7 @@ type node struct {
 func newPeers(c *core) *peers {
 	return &peers{
 		core: c, sessions: membership.NewSessions(protocol.Patience{NewMaster: sched.Time(registerWithin)}),
-		nodes: map[string]*node{}, others: map[string]wire.MemberFrontend{}, highest: new(atomic.Int32),
+		nodes: map[string]*node{}, others: map[string]wire.MemberFrontend{}, highest: new(membership.Highest),
 	}
 }
 
@@ -65,6 +64,7 @@ func (p *peers) apply(m wire.Membership) (newMaster bool) {
 	newMaster = p.sessions.NewMaster(m.Incarnation, now)
 	p.doubtful = p.doubtful || newMaster
 	p.membership = m
+	p.highest.Observe(&m, now)
 	left := p.sessions.Retain(named(&m), now)
 	p.applyFrontends(left)
 	if p.removeNodes(left) {
@@ -151,7 +151,6 @@ func (p *peers) addNodes() {
 			if number == n.Numbers[slot] {
 				continue
 			}
-			p.highest.Store(max(number, p.highest.Load()))
 			if !p.opts.Addrs.Set(slotRef(n.Name, slot), number-1) {
 				p.opts.Log.Error("a worker has a number that another worker has; it is not used here", "node", n.Name, "slot", slot, "number", number-1)
 				continue

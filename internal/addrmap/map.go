@@ -108,8 +108,7 @@ func (m *Map) Set(ref wire.Ref, id int32) bool {
 }
 
 // Drop withdraws the number that Set assigned to the name, so that the number can
-// be assigned to another name: a master does not know all numbers that its predecessor
-// assigned.
+// be assigned to another name: its slot has left, or the process is another one.
 func (m *Map) Drop(ref wire.Ref) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

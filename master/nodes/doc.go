@@ -6,7 +6,7 @@
 //	                             └── no snapshot and no delivery for 2 s ──▶ lost
 //
 //	number: none ──hello──▶ assigned ──hello to a later master──▶ claimed
-//	                          └── never reused for another slot, nor for the next process of the node
+//	                          └── slot has left ──▶ resting (30 s, of a lost process 2 min) ──▶ none
 //
 // The slots of a lost node are lost workers to the core. When a node registers with a new
 // incarnation, its old slots are lost first. Of two nodes with one name the one that is alive

@@ -45,7 +45,7 @@ func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
 		return Answer{Reason: RefusedReplaced, Problem: fmt.Sprintf("a later process of node %q is registered in group %d, at %s, so the hello of its earlier process was refused; if both run, give one of them another id",
 			name, t.cfg.Group, old.address)}, nil
 	case protocol.Restarted:
-		t.lose(old, "its node monitor was restarted")
+		t.lose(old, old.incarnation != h.Incarnation, "its node monitor was restarted")
 	}
 	a, err := t.number(h)
 	if err != nil || a.Problem != "" {
@@ -64,18 +64,22 @@ func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
 
 // register enters a process that is not registered.
 func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
+	t.numbers.Ended(h.Sender.Name, h.Incarnation)
+	t.lives++
 	n := &node{
-		ref: wire.Ref{Role: sched.Worker, Name: h.Sender.Name}, incarnation: h.Incarnation, address: h.Address, memory: h.Memory, host: h.Host,
+		life: t.lives, ref: wire.Ref{Role: sched.Worker, Name: h.Sender.Name}, incarnation: h.Incarnation, address: h.Address, memory: h.Memory, host: h.Host,
 		slots: map[int32]*slot{},
 	}
 	// The link is opened before anything is sent, to find out whether the node can be
 	// reached: messages may pass in the other direction only.
 	t.cfg.Links.Add(n.ref, n.address, n.incarnation)
 	if err := t.cfg.Links.Open(n.ref); err != nil {
+		t.numbers.ReleaseAll(n.ref.Name, n.incarnation, false, t.cfg.Now())
 		return Answer{Reason: RefusedAddress, Problem: err.Error()}, nil //nolint:nilerr // a refusal: another try would not help
 	}
 	n.up = t.cfg.Links.Up(n.ref)
 	if t.cfg.Policy.SingleMaster() && !n.up {
+		t.numbers.ReleaseAll(n.ref.Name, n.incarnation, false, t.cfg.Now())
 		return Answer{}, &api.Error{
 			Problem: api.NotReady, What: "messages do not reach the node, so that nothing could be launched there", Subject: fmt.Sprintf("node %s at %s", n.ref.Name, n.address),
 			Tried: "calling it back", Next: "set its internal_listen, or advertise, to an address that this master can reach",

@@ -54,6 +54,7 @@ type Nodes struct {
 	numbers  *protocol.Numbers
 	byName   map[string]*node
 	byWorker map[int32]*node
+	lives    int64 // registrations so far
 }
 
 // node is a registered node monitor.
@@ -64,14 +65,15 @@ type node struct {
 	memory      int64  // MB for the processes of applications
 	host        string // as applications know it
 	slots       map[int32]*slot
-	up          bool // messages reach it
+	up          bool  // messages reach it
+	life        int64 // tells the registrations of nodes apart
 }
 
 // New returns an empty table.
 func New(c Config) *Nodes {
 	limit := sched.Time(c.LostAfter)
 	return &Nodes{
-		cfg: c, registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, limit), numbers: protocol.NewNumbers(addrmap.Limit),
+		cfg: c, registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, limit), numbers: protocol.NewNumbers(addrmap.Limit, protocol.DefaultRest),
 		byName: map[string]*node{}, byWorker: map[int32]*node{},
 	}
 }
@@ -83,7 +85,11 @@ func (t *Nodes) Len() int { return len(t.byName) }
 func (t *Nodes) Has(worker sched.Addr) bool { return t.byWorker[worker.ID] != nil }
 
 // FollowsAnother records that there was a master before this one.
-func (t *Nodes) FollowsAnother() { t.numbers.FollowsAnother(t.cfg.Now()) }
+func (t *Nodes) FollowsAnother() {
+	if t.cfg.Policy.SingleMaster() { // otherwise nobody has a number from that master
+		t.numbers.FollowsAnother(t.cfg.Now())
+	}
+}
 
 // ReserveNumbers records the highest worker number, plus one, that a peer reports.
 func (t *Nodes) ReserveNumbers(highest int32) { t.numbers.Reserve(highest, t.cfg.Now()) }
@@ -140,14 +146,15 @@ func (t *Nodes) sorted() []*node {
 // sorted returns the numbers of the node's slots.
 func (n *node) sorted() []int32 { return slices.Sorted(maps.Keys(n.slots)) }
 
-// lose removes a lost node with all its slots.
-func (t *Nodes) lose(n *node, reason string) {
+// lose removes a lost node with all its slots. ended means that its process is known to have
+// ended.
+func (t *Nodes) lose(n *node, ended bool, reason string) {
 	t.cfg.Log.Warn("node lost", "node", n.ref.Name, "address", n.address, "reason", reason)
 	if more := n.unlisted(); more > 0 {
 		t.cfg.Log.Warn("a lost node kept more results than it lists; their tasks are tried again when their frontends miss them", "node", n.ref.Name, "results", more)
 	}
 	for _, slot := range n.sorted() {
-		t.removeSlot(n, slot, reason)
+		t.removeSlot(n, slot, ended, reason)
 	}
 	delete(t.byName, n.ref.Name)
 	t.registry.Remove(n.ref.Name, t.cfg.Now())
@@ -158,6 +165,6 @@ func (t *Nodes) lose(n *node, reason string) {
 // Sweep removes the nodes that have been silent for too long.
 func (t *Nodes) Sweep() {
 	for _, name := range t.registry.Sweep(t.cfg.Now()) {
-		t.lose(t.byName[name], fmt.Sprintf("it was silent for %v", t.cfg.LostAfter))
+		t.lose(t.byName[name], false, fmt.Sprintf("it was silent for %v", t.cfg.LostAfter))
 	}
 }

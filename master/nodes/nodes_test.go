@@ -2,6 +2,7 @@ package nodes_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -34,12 +35,8 @@ type group struct {
 
 func newGroup(p sched.Policy) *group {
 	g := &group{unreachable: map[string]bool{}}
-	names := addrmap.New()
-	if p.SingleMaster() {
-		names = addrmap.NewNumbered()
-	}
 	g.Nodes = nodes.New(nodes.Config{
-		Policy: p, LostAfter: 2 * time.Second, Addrs: names, Core: g, Links: g, Jobs: g,
+		Policy: p, LostAfter: 2 * time.Second, Addrs: addrmap.NewNumbered(), Core: g, Links: g, Jobs: g,
 		Changed: func() { g.changes++ }, Now: func() sched.Time { return g.now }, Log: slog.New(slog.DiscardHandler),
 	})
 	return g
@@ -215,6 +212,37 @@ func TestKeptResults(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("snapshot %d: the core received lists of %v, want %v", i, got, c.want)
+		}
+	}
+}
+
+// Restarts of nodes do not use the numbers of workers up, and no number is that of two
+// workers at a time, under policies with one master and with groups.
+func TestNumbersAreReused(t *testing.T) {
+	for _, p := range []sched.Policy{pigeon.Policy(), sparrow.Policy(sparrow.Defaults())} {
+		g := newGroup(p)
+		live, highest := map[int32]bool{}, int32(0)
+		for restart := range int64(3000) {
+			g.now += sched.Second
+			if a, err := g.Hello(hello(fmt.Sprint("n", restart%100), restart+1, "h:1", 0, 0)); err != nil || a.Problem != "" {
+				t.Fatalf("%s: restart %d: %+v, %v", p.Name, restart, a, err)
+			}
+			for i := range g.steps {
+				m := &g.steps[i]
+				switch m.Kind {
+				case sched.WorkerUp:
+					if highest = max(highest, m.Peer.ID); live[m.Peer.ID] {
+						t.Fatalf("%s: restart %d: number %d is that of two workers", p.Name, restart, m.Peer.ID)
+					}
+					live[m.Peer.ID] = true
+				case sched.WorkerLost:
+					delete(live, m.Peer.ID)
+				}
+			}
+			g.steps = nil
+		}
+		if len(live) != 200 || highest >= 400 {
+			t.Errorf("%s: %d workers have numbers up to %d", p.Name, len(live), highest)
 		}
 	}
 }

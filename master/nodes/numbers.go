@@ -21,22 +21,25 @@ func numberless(h *wire.Hello, a *protocol.Assignment) error {
 		}
 	case a.Exhausted:
 		return &api.Error{
-			Problem: api.Busy, What: fmt.Sprintf("too many slots have come and gone: there are %d numbers", addrmap.Limit),
-			Subject: h.Sender.String(), Tried: "numbering its workers", Next: "restart the master", RetryAfter: time.Minute,
+			Problem: api.Busy, What: fmt.Sprintf("each of the %d numbers is that of a worker, or rests after its worker has left", addrmap.Limit),
+			Subject: h.Sender.String(), Tried: fmt.Sprintf("numbering %d workers", a.New), Next: "wait, numbers are free again after half a minute to two minutes; the node tries again by itself", RetryAfter: 5 * time.Second,
 		}
 	}
 	return nil
 }
 
 // address returns the address of a new slot, the zero address when it has none yet. number
-// is that of its worker plus one, under policies that number workers.
-func (t *Nodes) address(ref wire.Ref, number int32) sched.Addr {
-	switch {
-	case !t.cfg.Policy.SingleMaster():
-		return t.cfg.Addrs.Renew(ref)
-	case number > 0 && t.cfg.Addrs.Set(ref, number-1):
-		return sched.Addr{Role: sched.Worker, ID: number - 1}
-	default:
+// is that of its worker plus one, under policies in which all daemons know it; under others
+// each registration of a node gives its slots numbers that only this master uses.
+func (t *Nodes) address(n *node, slot, number int32) sched.Addr {
+	if !t.cfg.Policy.SingleMaster() {
+		a := t.numbers.Assign(n.ref.Name, n.life, []protocol.Claim{{Slot: slot}}, t.cfg.Now())
+		if a.Numbers != nil {
+			number = a.Numbers[0]
+		}
+	}
+	if number < 1 || !t.cfg.Addrs.Set(wire.Ref{Role: sched.Worker, Name: n.ref.Name, Slot: slot}, number-1) {
 		return sched.Addr{}
 	}
+	return sched.Addr{Role: sched.Worker, ID: number - 1}
 }

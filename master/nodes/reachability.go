@@ -21,7 +21,7 @@ func (t *Nodes) LinkState(peer wire.Ref, s link.State) {
 		t.cfg.Log.Warn("node cannot be reached; nothing is launched there meanwhile", "node", n.ref.Name, "error", s.Err)
 		t.setUp(n, false)
 	case link.Lost:
-		t.lose(n, fmt.Sprintf("it could not be reached for %v", t.cfg.LostAfter))
+		t.lose(n, false, fmt.Sprintf("it could not be reached for %v", t.cfg.LostAfter))
 	}
 }
 
@@ -36,7 +36,7 @@ func (t *Nodes) setUp(n *node, up bool) {
 // and its tasks are tried elsewhere.
 func (t *Nodes) RefusedMessages(peer wire.Ref, why error) {
 	if n := t.byName[peer.Name]; peer.Role == sched.Worker && n != nil {
-		t.lose(n, "it refused the master's messages: "+why.Error())
+		t.lose(n, false, "it refused the master's messages: "+why.Error())
 	}
 }
 
@@ -44,6 +44,6 @@ func (t *Nodes) RefusedMessages(peer wire.Ref, why error) {
 // the next hello of the name is that of its successor.
 func (t *Nodes) Restarted(peer wire.Ref, incarnation int64) {
 	if n := t.byName[peer.Name]; peer.Role == sched.Worker && n != nil && n.incarnation == incarnation {
-		t.lose(n, "its node monitor was restarted")
+		t.lose(n, true, "its node monitor was restarted")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -38,9 +39,9 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 		t.cfg.Log.Error("a node names a slot twice; the first counts", "node", n.ref.Name, "slot", s.Slot)
 		return
 	}
-	w := t.address(wire.Ref{Role: sched.Worker, Name: n.ref.Name, Slot: s.Slot}, number)
+	w := t.address(n, s.Slot, number)
 	if w == (sched.Addr{}) {
-		t.cfg.Log.Error("a slot was not registered: too many slots have come and gone; restart this master", "node", n.ref.Name, "slot", s.Slot)
+		t.cfg.Log.Error("a slot was not registered: every number is that of a slot or rests after one has left; it is tried again with the node's next snapshot", "node", n.ref.Name, "slot", s.Slot, "numbers", addrmap.Limit)
 		return
 	}
 	n.slots[s.Slot] = &slot{worker: w, serves: serves(s, nodeServes), busy: busy(s)}
@@ -78,7 +79,9 @@ func (t *Nodes) announceHeld(up sched.Message, h *wire.Held) {
 // withdrawn is why a slot leaves that its node gave back in order.
 const withdrawn = "the slot was withdrawn"
 
-func (t *Nodes) removeSlot(n *node, slot int32, reason string) {
+// removeSlot removes a slot and takes its number back. ended means that nothing can come of
+// the slot any more.
+func (t *Nodes) removeSlot(n *node, slot int32, ended bool, reason string) {
 	w := n.slots[slot].worker
 	delete(n.slots, slot)
 	t.slotsChanged()
@@ -88,6 +91,8 @@ func (t *Nodes) removeSlot(n *node, slot int32, reason string) {
 	}
 	t.cfg.Core.StepShell(&lost)
 	delete(t.byWorker, w.ID)
+	t.cfg.Addrs.Drop(wire.Ref{Role: sched.Worker, Name: n.ref.Name, Slot: slot})
+	t.numbers.Release(w.ID, ended, t.cfg.Now())
 }
 
 // slotsChanged is called when the slots of a node have changed: the membership lists their

@@ -26,7 +26,7 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 	}
 	for _, slot := range n.sorted() {
 		if !seen[slot] {
-			t.removeSlot(n, slot, withdrawn)
+			t.removeSlot(n, slot, true, withdrawn)
 		}
 	}
 	return problem

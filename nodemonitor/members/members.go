@@ -70,11 +70,18 @@ type Config struct {
 type Members struct {
 	cfg      Config
 	sessions *membership.Sessions
-	expiring bool              // Expire is scheduled
-	listed   []sched.Member    // the live workers, in the order of their numbers
-	excluded map[wire.Ref]bool // nodes that refused messages a moment ago
-	known    []sched.Member    // the listed without the excluded, as last reported to the workers
-	highest  int32             // number of a worker of any membership, plus one
+	expiring bool               // Expire is scheduled
+	listed   []sched.Member     // the live workers, in the order of their numbers
+	excluded map[wire.Ref]bool  // nodes that refused messages a moment ago
+	known    []sched.Member     // the listed without the excluded, as last reported to the workers
+	numbered map[int32]numbered // by the number of a worker
+	highest  membership.Highest
+}
+
+// numbered is the slot of the node's process that has a number.
+type numbered struct {
+	ref         wire.Ref
+	incarnation int64
 }
 
 // New returns no members yet.
@@ -88,8 +95,8 @@ func New(c Config) *Members {
 // concurrent use.
 func (m *Members) Sessions() *membership.Sessions { return m.sessions }
 
-// Highest returns the highest number, plus one, that any worker has had.
-func (m *Members) Highest() int32 { return m.highest }
+// Highest returns the highest number, plus one, of the memberships of the last minute.
+func (m *Members) Highest() int32 { return m.highest.At(m.cfg.Now()) }
 
 // Known returns the live workers as last reported to this node's workers.
 func (m *Members) Known() []sched.Member { return m.known }
@@ -97,6 +104,8 @@ func (m *Members) Known() []sched.Member { return m.known }
 // Apply applies a membership. A process is entered into addresses and links before its
 // messages are accepted, and before it is reported to the workers.
 func (m *Members) Apply(list *wire.Membership) {
+	m.highest.Observe(list, m.cfg.Now())
+	m.renumber(list)
 	named := make(map[wire.Ref]bool, len(list.Nodes)+len(list.Frontends))
 	var workers []sched.Member
 	for i := range list.Nodes {
@@ -135,7 +144,6 @@ func (m *Members) appendWorkers(list []sched.Member, n *wire.MemberNode) []sched
 			continue // the slot was withdrawn
 		}
 		ref := wire.Ref{Role: sched.Worker, Name: n.Name, Slot: int32(slot)} //nolint:gosec // few
-		m.highest = max(m.highest, number)
 		if !m.cfg.Addrs.Set(ref, number-1) {
 			m.cfg.Log.Error("a number on the membership belongs to another worker; it is left out", "worker", ref.String(), "number", number-1)
 			continue
@@ -147,6 +155,38 @@ func (m *Members) appendWorkers(list []sched.Member, n *wire.MemberNode) []sched
 		list = append(list, w)
 	}
 	return list
+}
+
+// renumber withdraws the numbers that no longer stand for the slot that had them. Where one
+// stands for another slot now, the workers are told first that it has left: a number is
+// assigned again, and this node may not have read the memberships in between.
+func (m *Members) renumber(list *wire.Membership) {
+	now := map[int32]numbered{}
+	for i := range list.Nodes {
+		n := &list.Nodes[i]
+		for slot, number := range n.Numbers {
+			if number > 0 {
+				now[number-1] = numbered{wire.Ref{Role: sched.Worker, Name: n.Name, Slot: int32(slot)}, n.Incarnation} //nolint:gosec // few
+			}
+		}
+	}
+	left := map[int32]bool{}
+	for id, was := range m.numbered {
+		is, listed := now[id]
+		if is == was {
+			continue
+		}
+		left[id] = listed
+		if was.ref.Daemon() != m.cfg.Node {
+			m.cfg.Addrs.Drop(was.ref)
+		}
+	}
+	m.numbered = now
+	others := slices.DeleteFunc(slices.Clone(m.listed), func(w sched.Member) bool { return left[w.Worker.ID] })
+	if len(others) < len(m.listed) {
+		m.listed = others
+		m.update()
+	}
 }
 
 // remove removes peers that have left.

@@ -27,6 +27,8 @@ type world struct {
 	linked  map[string]int64
 	gone    []sched.Addr
 	workers []int32
+	addrs   *addrmap.Map
+	told    []int // workers on each list
 }
 
 func (w *world) Add(peer wire.Ref, _ string, incarnation int64) { w.linked[peer.Name] = incarnation }
@@ -35,6 +37,7 @@ func (w *world) FrontendGone(frontend sched.Addr)               { w.gone = appen
 
 func (w *world) SetMembers(list []sched.Member) {
 	w.workers = nil
+	w.told = append(w.told, len(list))
 	for _, m := range list {
 		w.workers = append(w.workers, m.Worker.ID)
 	}
@@ -42,11 +45,11 @@ func (w *world) SetMembers(list []sched.Member) {
 
 // newWorld returns the members as node "self" has them, with a heartbeat of 100 ms.
 func newWorld() *world {
-	w := &world{linked: map[string]int64{}}
+	w := &world{linked: map[string]int64{}, addrs: addrmap.NewNumbered()}
 	start := time.Now()
 	w.Members = members.New(members.Config{
 		Node: wire.Ref{Role: sched.Worker, Name: "self"}, Policy: hawk.Policy(hawk.Defaults()), Heartbeat: sched.Second / 10,
-		Addrs: addrmap.NewNumbered(), Links: w, Workers: w, Now: func() sched.Time { return sched.Time(time.Since(start)) },
+		Addrs: w.addrs, Links: w, Workers: w, Now: func() sched.Time { return sched.Time(time.Since(start)) },
 		Post: func(do func()) { w.mu.Lock(); defer w.mu.Unlock(); do() }, Log: slog.New(slog.DiscardHandler),
 	})
 	return w
@@ -82,8 +85,8 @@ func TestWorkers(t *testing.T) {
 		highest int32
 	}{
 		{list(0, node("self", 1, 3), node("b", 1, 0, 2)), []int32{1, 2}, 3},
-		{list(0, node("self", 1, 3), node("b", 2, 4), node("c", 1, 3)), []int32{2, 3}, 4},
-		{list(0, node("self", 1, 3)), []int32{2}, 4},
+		{list(0, node("self", 1, 3), node("b", 2, 4), node("c", 1, 5)), []int32{2, 3, 4}, 5},
+		{list(0, node("self", 1, 3)), []int32{2}, 5},
 	} {
 		w.Apply(c.list)
 		if !slices.Equal(w.workers, c.workers) || w.Highest() != c.highest {
@@ -92,6 +95,23 @@ func TestWorkers(t *testing.T) {
 	}
 	if len(w.linked) != 0 {
 		t.Errorf("there are links to %v", w.linked)
+	}
+}
+
+// A number that stands for another slot now, or for another process of its node, has left
+// first, although no membership without it was read.
+func TestNumberIsUsedAgain(t *testing.T) {
+	for name, next := range map[string]wire.MemberNode{"another node": node("c", 1, 4), "another process": node("b", 2, 4)} {
+		w := newWorld()
+		w.Apply(list(0, node("self", 1, 3), node("b", 1, 4)))
+		w.told = nil
+		w.Apply(list(0, node("self", 1, 3), next))
+		if !slices.Equal(w.told, []int{1, 2}) || !slices.Equal(w.workers, []int32{2, 3}) {
+			t.Errorf("%s: the workers were told of %v workers, and are %v", name, w.told, w.workers)
+		}
+		if ref, _ := w.addrs.Ref(sched.Addr{Role: sched.Worker, ID: 3}); ref.Name != next.Name {
+			t.Errorf("%s: number 3 stands for %v", name, ref)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // number makes the cores. numbers are those that the master has assigned to the workers,
@@ -17,10 +18,19 @@ func (l *workerList) number(numbers []int32) error {
 		if w.core != nil {
 			continue
 		}
-		l.cfg.Names.Set(w.ref, numbers[i]-1)
+		l.enter(w.ref, numbers[i]-1)
 		l.makeCore(w, numbers[i]-1)
 	}
 	return nil
+}
+
+// enter enters the number of a worker. The master may assign a number again that this node
+// last knew as that of a slot that has left.
+func (l *workerList) enter(ref wire.Ref, id int32) {
+	if former, taken := l.cfg.Names.Ref(sched.Addr{Role: sched.Worker, ID: id}); taken && former != ref {
+		l.cfg.Names.Drop(former)
+	}
+	l.cfg.Names.Set(ref, id)
 }
 
 // checkNumbers returns what is wrong with numbers, nil for nothing.
@@ -35,14 +45,11 @@ func (l *workerList) checkNumbers(numbers []int32) error {
 			break
 		}
 		w := l.all[i]
-		at, taken := l.cfg.Names.Ref(sched.Addr{Role: sched.Worker, ID: n - 1})
 		switch {
 		case n < 1 || n > sched.MaxID || seen[n]:
 			what = fmt.Sprintf("the master assigned worker %d the number %d, which cannot be", i, n-1)
 		case w.core != nil && w.self.ID != n-1:
 			what = fmt.Sprintf("the master assigned worker %d the number %d, and it has %d", i, n-1, w.self.ID)
-		case taken && at != w.ref:
-			what = fmt.Sprintf("the master assigned worker %d the number %d, which was that of %v", i, n-1, at)
 		}
 		seen[n] = true
 	}

@@ -38,6 +38,7 @@ type Directory interface {
 	Ref(a sched.Addr) (ref wire.Ref, known bool)
 	Find(ref wire.Ref) (a sched.Addr, known bool)
 	Set(ref wire.Ref, id int32) bool
+	Drop(ref wire.Ref)
 }
 
 // Config is what Workers need.

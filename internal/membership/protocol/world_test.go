@@ -75,6 +75,7 @@ type nodeProcess struct {
 	registration Registration
 	epoch        Epoch
 	numbers      []int32 // of its slots, plus one; 0 before the first registration
+	hellos       int     // sent so far, and snapshots
 	ended        bool    // others have its numbers: it is started again
 }
 
@@ -85,7 +86,7 @@ type reader struct {
 	follower    Follower
 	sessions    *Sessions
 	list        membership // the last
-	highest     int32
+	highest     Highest
 	seen        []Position
 	entered     map[Peer]int64 // each peer's last process
 }
@@ -107,7 +108,7 @@ func (w *world) incarnation() int64 { w.born++; return w.born }
 func (w *world) startMaster() {
 	i := w.incarnation()
 	w.master = &masterProcess{
-		incarnation: i, numbers: NewNumbers(limit), nodes: NewRegistry(lostAfter/SweepsToLoss, lostAfter),
+		incarnation: i, numbers: NewNumbers(limit, rest), nodes: NewRegistry(lostAfter/SweepsToLoss, lostAfter),
 		frontends: NewRegistry(lostAfter/SweepsToLoss, 5*lostAfter), now: newMembership(), published: newMembership(),
 		publication: NewPublication(i, lostAfter, w.now),
 	}
@@ -138,6 +139,8 @@ func (w *world) beat(n *nodeProcess) {
 	}
 	snapshot := n.registration.Registered()
 	list, epoch := claims(n.numbers...), n.epoch
+	n.hellos++
+	number := n.hellos
 	w.send(func() {
 		m := w.master
 		if snapshot {
@@ -153,7 +156,11 @@ func (w *world) beat(n *nodeProcess) {
 			m.numbers.FollowsAnother(w.now)
 		}
 		accepted, a := m.hello(n, list, w.now)
-		w.send(func() { n.answered(m, accepted, a) })
+		w.send(func() {
+			if n.hellos == number { // a node waits for the answer to one, or has given it up
+				n.answered(m, accepted, a)
+			}
+		})
 	})
 }
 
@@ -162,7 +169,7 @@ func (m *masterProcess) hello(n *nodeProcess, list []Claim, now sched.Time) (boo
 	verdict := m.nodes.Classify(n.name, n.incarnation, n.name, lostAfter, now, true)
 	switch verdict {
 	case Restarted:
-		m.lose(n.name, now)
+		m.lose(n.name, true, now)
 	case Replaced:
 		return false, Assignment{}
 	}
@@ -170,6 +177,7 @@ func (m *masterProcess) hello(n *nodeProcess, list []Claim, now sched.Time) (boo
 	if a.Numbers == nil {
 		return false, a
 	}
+	m.numbers.Ended(n.name, n.incarnation)
 	m.nodes.Enter(n.name, n.incarnation, n.name, now)
 	if verdict != Renewed {
 		m.now.nodes[n.name] = memberNode{n.incarnation, a.Numbers}
@@ -178,7 +186,10 @@ func (m *masterProcess) hello(n *nodeProcess, list []Claim, now sched.Time) (boo
 	return true, a
 }
 
-func (m *masterProcess) lose(name string, now sched.Time) {
+func (m *masterProcess) lose(name string, ended bool, now sched.Time) {
+	if n, is := m.now.nodes[name]; is {
+		m.numbers.ReleaseAll(name, n.incarnation, ended, now)
+	}
 	m.nodes.Remove(name, now)
 	delete(m.now.nodes, name)
 	m.pace.Changed()
@@ -212,7 +223,7 @@ func (w *world) read(r *reader) {
 	if r == nil {
 		return // it is down
 	}
-	highest, have := r.highest, r.follower.Position()
+	highest, have := r.highest.At(w.now), r.follower.Position()
 	w.send(func() {
 		m := w.master
 		m.helloFrontend(r, w.now)
@@ -231,11 +242,12 @@ func (r *reader) take(w *world, asked, at Position, list membership) {
 	}
 	r.seen, r.list = append(r.seen, at), list
 	r.sessions.NewMaster(at.Incarnation, w.now)
-	members := map[Peer]int64{}
+	members, highest := map[Peer]int64{}, int32(0)
 	for name, n := range list.nodes {
 		members[Peer{sched.Worker, name}] = n.incarnation
-		r.highest = max(r.highest, slices.Max(n.numbers))
+		highest = max(highest, slices.Max(n.numbers))
 	}
+	r.highest.Observe(highest, w.now)
 	for name, incarnation := range list.frontends {
 		members[Peer{sched.Distributor, name}] = incarnation
 	}
@@ -255,7 +267,7 @@ func (w *world) pass(d sched.Time) {
 	w.now += d
 	w.probe()
 	for _, name := range w.master.nodes.Sweep(w.now) {
-		w.master.lose(name, w.now)
+		w.master.lose(name, false, w.now)
 	}
 	for _, name := range w.master.frontends.Sweep(w.now) {
 		delete(w.master.now.frontends, name)
@@ -276,7 +288,7 @@ func (w *world) pass(d sched.Time) {
 func (w *world) probe() {
 	for name, n := range w.nodes {
 		if member, is := w.master.now.nodes[name]; is && member.incarnation != n.incarnation {
-			w.master.lose(name, w.now)
+			w.master.lose(name, true, w.now)
 		}
 	}
 	for name, r := range w.readers {
@@ -309,6 +321,32 @@ func (w *world) check() {
 	}
 	for _, r := range w.readers {
 		r.check(w.t)
+		w.checkView(r)
+	}
+}
+
+// checkView checks that no number names two live workers in a frontend's view: those on its
+// membership, by that and by the numbers that they have themselves from the same master. A
+// master that nobody told of its predecessor in time may assign a number that a node has:
+// that node is refused, and started again.
+func (w *world) checkView(r *reader) {
+	holders := map[int32]string{}
+	enter := func(name string, incarnation int64, numbers []int32) {
+		for slot, number := range numbers {
+			h := fmt.Sprintf("%s/%d of process %d", name, slot, incarnation)
+			if other, taken := holders[number]; taken && other != h && number > 0 {
+				w.t.Fatalf("to frontend %s number %d is that of %s and of %s", r.name, number-1, h, other)
+			}
+			holders[number] = h
+		}
+	}
+	for name, n := range r.list.nodes {
+		enter(name, n.incarnation, n.numbers)
+	}
+	for name, n := range w.nodes {
+		if listed, is := r.list.nodes[name]; is && listed.incarnation == n.incarnation && n.registration.master == r.follower.Position().Incarnation {
+			enter(name, n.incarnation, n.numbers)
+		}
 	}
 }
 
