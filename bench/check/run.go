@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Seed     uint64        // the first
 	Policies []string      // each runs with every seed
-	Kinds    sim.Kinds     // 0: those under which a policy is known to lose nothing
+	Kinds    sim.Kinds     // 0: all
 	Time     time.Duration // during which faults happen in a run, in virtual time
 	Defects  bool          // include faults that expose known defects
 	For      time.Duration // no run begins later; 0 for no limit
@@ -102,7 +102,7 @@ func (c *campaign) run(ctx context.Context, spec string, seed uint64) {
 	}
 	f := sim.Faults{Seed: seed, Kinds: c.o.Kinds, Until: s.until(c.o.Time), Defects: c.o.Defects}
 	if f.Kinds == 0 {
-		f.Kinds = sim.DefaultKinds(&s.run.Cores)
+		f.Kinds = sim.AllKinds
 	}
 	report, smaller, jobs, err := c.o.simulate(s.run, ctx, s.workload, delay, f)
 	switch {

@@ -34,7 +34,7 @@ that repeats it, and the exit status is then 1.`,
 	fs := cmd.Flags()
 	fs.Uint64Var(&o.Seed, "seed", 1, "the first seed; the others follow it")
 	fs.StringArrayVar(&o.Policies, "policy", policy.Names(), "NAME[:key=value,...]; repeatable; each runs with every seed")
-	fs.StringVar(&kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: those that each policy is known to stand)")
+	fs.StringVar(&kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: all)")
 	fs.BoolVar(&o.Defects, "known-defects", false, "cause also what finds defects that are known and not mended yet")
 	fs.DurationVar(&o.Time, "fault-time", 20*time.Second, "how long faults happen in a run, in virtual time")
 	fs.DurationVar(&o.For, "for", time.Minute, "no run begins later than this; 0 for no limit")

@@ -32,7 +32,7 @@ const faultJobs = 30
 func addFaultFlags(fs *pflag.FlagSet) *faultFlags {
 	var f faultFlags
 	fs.StringVar(&f.seed, "faults", "", "seed of faults that happen to the cluster; shows them, and checks that nothing is lost (see docs/simulator.md)")
-	fs.StringVar(&f.kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: those that the policy is known to stand)")
+	fs.StringVar(&f.kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: all)")
 	fs.IntSliceVar(&f.only, "only-faults", nil, "numbers of the faults that happen, of those that are planned")
 	fs.DurationVar(&f.time, "fault-time", 20*time.Second, "how long faults happen, in virtual time; then everything heals")
 	fs.BoolVar(&f.defects, "known-defects", false, "cause also what finds defects that are known and not mended yet")
@@ -75,9 +75,9 @@ func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) error {
 }
 
 // faults returns the settings of a run.
-func (f *faultFlags) faults(run *experiment.Run, log io.Writer) sim.Faults {
+func (f *faultFlags) faults(log io.Writer) sim.Faults {
 	seed, _ := strconv.ParseUint(f.seed, 10, 64) // checked
-	kinds := sim.DefaultKinds(&run.Cores)
+	kinds := sim.AllKinds
 	if f.kinds != "" {
 		kinds, _ = sim.ParseKinds(f.kinds) // checked
 	}
@@ -95,7 +95,7 @@ func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Durati
 		if err != nil {
 			return err
 		}
-		f := flags.faults(run, out)
+		f := flags.faults(out)
 		fmt.Fprintf(out, "%s, faults of seed %d: %s\n", run.Policy, f.Seed, f.Kinds)
 		report, smaller, jobs, err := run.SimulateFaults(cmd.Context(), w, delay, f)
 		if err != nil {

@@ -50,7 +50,7 @@ func TestNothingIsLost(t *testing.T) {
 			}
 			for seed := *first; seed < *first+uint64(*rounds); seed++ { //nolint:gosec // a count
 				cfg := sim.Config{Policy: p, Params: params, Groups: []int{4, 4}, Frontends: 2, Delay: sched.Millisecond / 2, Seed: seed}
-				faults := sim.Faults{Seed: seed, Kinds: sim.DefaultKinds(&p), Until: 15 * sched.Second}
+				faults := sim.Faults{Seed: seed, Kinds: sim.AllKinds, Until: 15 * sched.Second}
 				r, err := sim.RunWithFaults(context.Background(), work(seed), cfg, faults)
 				if err != nil {
 					t.Fatal(err)

@@ -6,20 +6,6 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // [Faults.Defects] is set, the runs avoid each as narrowly as possible. A fix removes its
 // lines here.
 
-// DefaultKinds returns the kinds of faults under which the policy loses nothing.
-//
-// A kairos master counts the launches that each node has received. When it declares a
-// live node lost, or succeeds another master, launches that were in flight make the
-// node's count differ from its own. The node then mistakes the next launch for a
-// repetition, or refuses it with a number that the master considers old, and the task is
-// never run again.
-func DefaultKinds(p *sched.Policy) Kinds {
-	if p.Central && p.Suspending {
-		return AllKinds &^ (CrashMaster | Suspect)
-	}
-	return AllKinds
-}
-
 // Under hawk and eagle a master may keep the payload of a job for ever:
 //   - of a late-bound task, when the node that runs it registers: the core ignores the
 //     task, and never forgets it;

@@ -46,7 +46,9 @@
 //
 // The master numbers its launches to a node, and a heartbeat carries the number of
 // the last that came: a task that was launched before and is not in it has ended,
-// though the notice of that was lost. A node that refuses because it is full gets no
+// though the notice of that was lost. The numbers go on when a live node was taken for
+// lost, and each epoch has numbers of its own: of launches under way at that moment none is
+// taken for a later one. A node that refuses because it is full gets no
 // task until it reports that it has room. Tasks at a lost node are lost, and their
 // distributors send them to the head of the queue again. Only tasks of the built-in
 // backends are taken: those of an application cannot be suspended.

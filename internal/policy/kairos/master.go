@@ -17,7 +17,8 @@ type Master struct {
 	index    *queue.Index
 	service  *queue.Service // what every node serves, nil without nodes
 	jobs     map[sched.JobID]*job
-	nodes    []*node // by id; nil when lost
+	nodes    []*node  // by id; nil when lost
+	launched []uint64 // by id: number of the last launch there, also to one that was lost
 	alive    int
 	ranking  ranking // nodes that may get tasks
 	round    []*node // scratch of place
@@ -181,7 +182,8 @@ func (s *Master) launch(n *node, out *sched.Actions) {
 	r := s.index.First(s.service, sched.Short)
 	j, attempt := s.jobs[r.Job.ID], r.Attempt
 	task := s.index.Take(r)
-	n.launched++
+	n.launched = s.nextNumber(n)
+	s.launched[n.addr.ID] = n.launched
 	s.launches++
 	s.attach(n, &placed{job: j, task: task, attempt: attempt, number: n.launched})
 	m := out.Send(n.addr, sched.Launch)

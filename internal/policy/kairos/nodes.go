@@ -17,7 +17,7 @@ type node struct {
 	tasks    []*placed // in order of launch
 	spread   spread
 	place    int    // in the ranking
-	launched uint64 // launches so far
+	launched uint64 // number of the last launch, at least as high as the node knows
 	ended    ended.List
 }
 
@@ -158,10 +158,12 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 }
 
 func (s *Master) join(m *sched.Message, out *sched.Actions) *node {
-	n := &node{addr: m.Peer, name: m.Node, place: unranked, launched: m.Seq}
+	n := &node{addr: m.Peer, name: m.Node, place: unranked}
 	if grow := int(m.Peer.ID) + 1 - len(s.nodes); grow > 0 {
 		s.nodes = append(s.nodes, make([]*node, grow)...)
+		s.launched = append(s.launched, make([]uint64, grow)...)
 	}
+	n.launched = max(m.Seq, s.launched[m.Peer.ID])
 	s.nodes[m.Peer.ID] = n
 	s.alive++
 	s.ranking.push(n)
@@ -172,6 +174,18 @@ func (s *Master) join(m *sched.Message, out *sched.Actions) *node {
 	return n
 }
 
+// epochNumbers is how many numbers of launches each epoch has for itself.
+const epochNumbers = 1 << 32
+
+// nextNumber returns the number of the next launch at a node. It is above that of every
+// launch that may be under way there, from before the node was lost or from an earlier
+// master: the node would take the launch for a repetition, or its account of its tasks
+// would show the launch as received and ended.
+func (s *Master) nextNumber(n *node) uint64 {
+	earlier := min(max(s.epoch, 1)-1, 1<<30) * epochNumbers
+	return max(n.launched, earlier) + 1
+}
+
 // adopt records a task that a registering node holds, and asks its owner whether
 // it is still wanted.
 func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
@@ -179,7 +193,7 @@ func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
 	if j == nil {
 		j = s.enter(m)
 	}
-	s.attach(n, &placed{job: j, task: m.First, attempt: m.Attempt, number: n.launched})
+	s.attach(n, &placed{job: j, task: m.First, attempt: m.Attempt, number: m.Seq})
 	s.removeQueued(m.AttemptID(), out)
 	out.SendHolding(m.Owner, m.AttemptID())
 }
