@@ -61,7 +61,7 @@ func TestJournalOfAnotherPolicy(t *testing.T) {
 		spec    string
 		tasks   bool // the central master is sent them again
 		attempt int32
-	}{{"hawk", true, 1}, {"sparrow", false, 20_001}, {"kairos", true, 20_001}, {"priority", true, 20_001}, {"peacock", false, 50_001}, {"eagle", true, 50_001}} {
+	}{{"hawk", true, 10_001}, {"sparrow", false, 20_001}, {"kairos", true, 30_001}, {"priority", true, 40_001}, {"peacock", false, 50_001}, {"eagle", true, 60_001}} {
 		probes := len(n.Got(sched.Probe))
 		k.mu.Lock()
 		k.got = nil
@@ -70,6 +70,7 @@ func TestJournalOfAnotherPolicy(t *testing.T) {
 		f.cfg.Policy = next.spec
 		f = w.runFrontend(f.cfg)
 		if next.tasks {
+			k.send(f, 1, sched.Message{Kind: sched.Holding}) // it has nothing of them
 			if m := k.awaitGot(sched.Tasks, 1)[0].Msg; m.Count != 4 || m.Attempt != next.attempt {
 				t.Errorf("%s: %s", next.spec, sched.Describe(&m))
 			}

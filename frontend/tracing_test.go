@@ -281,12 +281,12 @@ func TestTraceRatio(t *testing.T) {
 	}
 	for id, tr := range jobs {
 		// The restart began a second span "job" below the first, and all stages
-		// are below that.
-		if tr.spans != 2+3*4 {
-			t.Errorf("%s has %d spans, want 14", id, tr.spans)
+		// are below that, also that the first attempts were given up.
+		if tr.spans != 2+3*5 {
+			t.Errorf("%s has %d spans, want 17", id, tr.spans)
 		}
 		again := tr.children[string(tr.root.SpanId)]
-		if len(again) != 1 || again[0].Name != "job" || len(tr.children[string(again[0].SpanId)]) != 3 {
+		if len(again) != 1 || again[0].Name != "job" || len(tr.children[string(again[0].SpanId)]) != 6 {
 			t.Errorf("%s: %v", id, again)
 		}
 	}
