@@ -94,6 +94,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		Clock: o.clock, Now: o.instant, Backends: n.backends.ByKind(), Results: o.results, Kept: o.results, Names: o.addrs, Envelope: n.self.envelope,
 		Ended:   func(e slots.End) { o.post(event{kind: ended, end: e}) },
 		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
+		Contact: func() (time.Time, int) { c := n.registration.Contact(); return c.Since, c.Lapses },
 		Changed: func() { n.registration.SendSnapshot() }, Recorder: recorder, Tracing: tracing, Log: n.log, Metrics: n.metrics.slots,
 	})
 	o.inventories = n.newInventories()
@@ -162,6 +163,7 @@ func (o *owner) handle(batch []event) {
 // repeat sends, every heartbeat, the results that were not acknowledged within one, and
 // after some heartbeats the workers' unanswered requests for tasks.
 func (o *owner) repeat() {
+	o.workers.StopCutOff()
 	o.workers.Repeat()
 	o.results.Repeat()
 }

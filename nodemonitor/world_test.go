@@ -47,6 +47,8 @@ type world struct {
 	incarnation int64
 	epoch       uint64
 	sequence    uint64
+	silent      bool   // it answers no snapshots
+	forgot      bool   // it does not know the node, until that says hello
 	refuse      string // the problem hellos are answered with
 	hellos      []*wire.Hello
 	snapshots   []*wire.Snapshot
@@ -204,7 +206,7 @@ func kinds(items []wire.Item) (out []string) {
 // Hello, Snapshot and Deliver make world a master.
 func (w *world) Hello(_ context.Context, h *wire.Hello) (r wire.HelloReply, _ error) {
 	w.update(func() {
-		w.hellos = append(w.hellos, h)
+		w.hellos, w.forgot = append(w.hellos, h), false
 		r = wire.HelloReply{Sender: w.master, Incarnation: w.incarnation, Epoch: w.epoch, Group: w.group, Accepted: w.refuse == "", Problem: w.refuse}
 		if w.numbering && r.Accepted {
 			w.register(h, &r)
@@ -213,12 +215,15 @@ func (w *world) Hello(_ context.Context, h *wire.Hello) (r wire.HelloReply, _ er
 	return r, nil
 }
 
-func (w *world) Snapshot(_ context.Context, s *wire.Snapshot) (r wire.SnapshotReply, _ error) {
+func (w *world) Snapshot(_ context.Context, s *wire.Snapshot) (r wire.SnapshotReply, err error) {
 	w.update(func() {
+		if w.silent {
+			err = &api.Error{Problem: api.NotReady, What: "it does not answer"}
+		}
 		w.snapshots = append(w.snapshots, s)
-		r = wire.SnapshotReply{Incarnation: w.incarnation, Epoch: w.epoch, Known: true}
+		r = wire.SnapshotReply{Incarnation: w.incarnation, Epoch: w.epoch, Known: !w.forgot}
 	})
-	return r, nil
+	return r, err
 }
 
 func (w *world) Deliver(_ context.Context, b *wire.Batch) (r wire.BatchReply, _ error) {

@@ -165,6 +165,8 @@ struct TMessage {
   // Tasks, Launch: how long the node may be cut off from its master before it stops
   // the attempt; 0 for no limit.
   70: optional i64 maxDisconnectNanos = 0
+  // Submit (in recordings): the same, for the core.
+  71: optional i64 coreDisconnectNanos = 0
   // Of the user, as the application gave them; passed to backends.
   64: optional string userGroup = ""
   65: optional i32 userPriority = 0

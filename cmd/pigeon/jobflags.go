@@ -24,6 +24,7 @@ type jobFlags struct {
 	key         string
 	retries     int
 	restartable bool
+	disconnect  time.Duration
 	env         []string
 	dir         string
 }
@@ -37,6 +38,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	fs.StringVar(&j.key, "key", "", "idempotency key, which becomes the job's id: the same job again under its key is the same job, another one is refused (default: a new one)")
 	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how often a task that fails is tried again, 0 to %d", api.MaxRetries))
 	fs.BoolVar(&j.restartable, "restartable", false, "a task may be stopped and run again from the beginning: pigeon-x does so with the first one of a job that turns out to be long")
+	fs.DurationVar(&j.disconnect, "max-disconnect", 0, fmt.Sprintf("at most one live copy of each task: a node that is cut off from its master for so long stops the job's tasks, and only then are they started elsewhere, %v to %v (default: no limit)", api.MinDisconnect, api.MaxDisconnect))
 	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours; repeatable")
 	fs.StringVar(&j.dir, "dir", "", "working folder on the node (default: a folder of the attempt's own)")
 	// It fails only for a flag that does not exist.
@@ -50,7 +52,8 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Request, ownKey bool, err error) {
 	r = &api.Request{
 		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries, Restartable: j.restartable,
-		Backend: api.BackendSleep, User: userName(),
+		MaxDisconnect: j.disconnect,
+		Backend:       api.BackendSleep, User: userName(),
 	}
 	payload := api.Payload{Backend: api.BackendSleep, Sleep: sleep}
 	if len(argv) > 0 {

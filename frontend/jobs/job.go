@@ -115,7 +115,7 @@ func (j *Job) Submit() sched.Message {
 	return sched.Message{
 		Kind: sched.Submit, Job: j.ID, Key: sched.DrawKey(r.Key), App: Needs(r), Class: j.Submission.Class,
 		Estimate: sched.Time(r.Mean()), Count: int32(len(r.Tasks)), Retries: uint8(r.Retries), //nolint:gosec // validated
-		Marks: marks(r), Attempt: j.Submission.Attempt,
+		MaxDisconnect: sched.Time(r.MaxDisconnect), Marks: marks(r), Attempt: j.Submission.Attempt,
 	}
 }
 

@@ -90,10 +90,17 @@ func (t *Table) Known(id sched.JobID) *Job {
 }
 
 // Wants reports whether an attempt may still count: its task has no result yet, and its
-// number is not that of an earlier job of the same id.
+// number is not that of an earlier job of the same id. Of a job that asks for at most one
+// live copy only the last attempt is wanted.
 func (t *Table) Wants(id sched.AttemptID) bool {
 	j := t.jobs[id.Job]
-	return j != nil && j.final == nil && id.Task >= 0 && int(id.Task) < len(j.reports) && !j.reports[id.Task].ended && id.Attempt >= j.firstAttempt()
+	if j == nil || j.final != nil || id.Task < 0 || int(id.Task) >= len(j.reports) || j.reports[id.Task].ended {
+		return false
+	}
+	if j.Submission != nil && j.Submission.Request.MaxDisconnect > 0 {
+		return id.Attempt >= j.attempt(id.Task)
+	}
+	return id.Attempt >= j.firstAttempt()
 }
 
 // Restored returns how many jobs of the journal have not ended.
@@ -151,6 +158,7 @@ func (t *Table) Payloads(m *sched.Message, count int32) (x wire.Extra) {
 	r := &j.Submission.Request
 	x.JobName, x.Trace = j.Status.Job, j.trace.carrier
 	x.User, x.UserGroup, x.UserPriority = r.User, r.UserGroup, r.Priority
+	x.MaxDisconnect = r.MaxDisconnect
 	x.Payloads, x.TaskIDs = j.payloads(m.First, count)
 	return x
 }

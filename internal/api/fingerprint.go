@@ -18,7 +18,7 @@ var uncounted = map[string]bool{"Key": true, "Trace": true, "Tasks": true}
 // words are the names of the settings in a refusal, where they differ from those of the
 // fields in small letters.
 var words = map[string]string{
-	"App": "application", "UserGroup": "user's group", "EstimateSet": "setting of an estimate", "AvgMillis": "avgTasksExecDuration", "HT": "isHT",
+	"App": "application", "UserGroup": "user's group", "EstimateSet": "setting of an estimate", "AvgMillis": "avgTasksExecDuration", "HT": "isHT", "MaxDisconnect": "max_disconnect",
 }
 
 // setting is one field of a request other than its tasks.

@@ -55,8 +55,11 @@ type Request struct {
 	HT          bool          // some task carries the published isHT
 	Retries     int           // of a task that fails by itself
 	Restartable bool          // BackendExec: a task may be stopped and run again from the beginning
-	Trace       Trace
-	Tasks       []Task
+	// MaxDisconnect is for how long a node may be cut off from its master before it stops
+	// the job's tasks; only then are they started elsewhere. 0 sets no limit.
+	MaxDisconnect time.Duration
+	Trace         Trace
+	Tasks         []Task
 }
 
 // Trace is a span's context as it travels: the two W3C headers.

@@ -5,6 +5,13 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
+)
+
+// MinDisconnect and MaxDisconnect bound Request.MaxDisconnect, unless it is 0.
+const (
+	MinDisconnect = time.Second
+	MaxDisconnect = 24 * time.Hour
 )
 
 // Limits of one request.
@@ -33,6 +40,10 @@ func (r *Request) Validate() error {
 		return r.bad(fmt.Sprintf("its avgTasksExecDuration is %v ms", r.AvgMillis), "give a number of milliseconds of 0 or more, at most 1e12")
 	case r.Retries < 0 || r.Retries > MaxRetries:
 		return r.bad(fmt.Sprintf("it asks for %d retries", r.Retries), fmt.Sprintf("use 0 to %d", MaxRetries))
+	case r.MaxDisconnect != 0 && (r.MaxDisconnect < MinDisconnect || r.MaxDisconnect > MaxDisconnect):
+		return r.bad(fmt.Sprintf("its max_disconnect is %v", r.MaxDisconnect), fmt.Sprintf("use %v to %v, or 0 for no limit", MinDisconnect, MaxDisconnect))
+	case r.MaxDisconnect != 0 && r.Backend == BackendApp:
+		return r.bad("it has a max_disconnect, and Pigeon cannot stop what runs in a process of the application", "leave that out, or use the exec backend")
 	case r.Restartable && r.Backend == BackendApp:
 		return r.bad("it is marked restartable, and Pigeon cannot stop what runs in a process of the application", "leave that out, or use the exec backend")
 	}

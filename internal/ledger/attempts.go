@@ -62,9 +62,12 @@ func (j *Job) Unconfirm() {
 }
 
 // Retry begins a new attempt of a task that does not count as a loss: its group was lost
-// before its outcome could be known.
+// before its outcome could be known. With the verdict Later the task waits.
 func (l *Ledger) Retry(j *Job, task int32, reason string, out *sched.Actions) Verdict {
-	return l.newAttempt(j, &sched.Message{Job: j.ID, First: task, Reason: reason}, sched.Lost, out)
+	if v := l.newAttempt(j, &sched.Message{Job: j.ID, First: task, Reason: reason}, sched.Lost, out); v != Again {
+		return v
+	}
+	return l.again(l.now, j, task, j.separation(), out)
 }
 
 // Renumber begins a new attempt, with one record, of consecutive unfinished tasks of
@@ -79,14 +82,17 @@ func (l *Ledger) Renumber(j *Job, first, count int32, reason string, out *sched.
 		}
 		return Accepted
 	}
-	r := l.record(j, first, number, sched.Lost, reason, out)
+	v, r := Again, l.record(j, first, number, sched.Lost, reason, out)
 	if count > 1 {
 		r.Count = count
 	}
 	for i := first; i < first+count; i++ {
 		j.Tasks[i].Attempt, j.Tasks[i].Unconfirmed = number, false
 	}
-	return Again
+	for i := first; i < first+count && j.MaxDisconnect > 0; i++ {
+		v = l.again(l.now, j, i, j.separation(), out)
+	}
+	return v
 }
 
 // Alike reports whether one record, and one message, can carry new attempts of both

@@ -29,19 +29,20 @@ type Task struct {
 
 // Job is an accepted job that has not ended.
 type Job struct {
-	ID       sched.JobID
-	Key      uint64
-	App      string
-	Class    sched.Class // as declared, or as a task showed since
-	Marks    sched.Marks // Stoppable and Restartable count
-	Retries  uint8
-	Estimate sched.Time
-	Arrival  sched.Time
-	First    int32 // number of the first attempts; a lower one is of an earlier submission
-	Tasks    []Task
-	Unplaced int32 // unfinished tasks that no group holds and that do not wait for their time
-	Waiting  int32 // unfinished tasks that wait for the time of their next attempt
-	Held     bool  // the distributor keeps it for when a group comes
+	ID            sched.JobID
+	Key           uint64
+	App           string
+	Class         sched.Class // as declared, or as a task showed since
+	Marks         sched.Marks // Stoppable and Restartable count
+	Retries       uint8
+	Estimate      sched.Time
+	Arrival       sched.Time
+	MaxDisconnect sched.Time // nodes that are cut off for so long stop its tasks; 0: never
+	First         int32      // number of the first attempts; a lower one is of an earlier submission
+	Tasks         []Task
+	Unplaced      int32 // unfinished tasks that no group holds and that do not wait for their time
+	Waiting       int32 // unfinished tasks that wait for the time of their next attempt
+	Held          bool  // the distributor keeps it for when a group comes
 
 	unfinished int32
 	failed     int32
@@ -70,6 +71,7 @@ type Ledger struct {
 	repeated    uint64 // results that came again or too late
 	lossWindow  sched.Time
 	waits       waits
+	now         sched.Time // of the step
 }
 
 // New returns an empty ledger of a first life.
@@ -119,7 +121,7 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 		return nil
 	}
 	j := &Job{
-		ID: m.Job, Key: m.Key, App: m.App, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, Arrival: now,
+		ID: m.Job, Key: m.Key, App: m.App, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, MaxDisconnect: m.MaxDisconnect, Arrival: now,
 		First: max(1, m.Attempt), Tasks: make([]Task, m.Count), Unplaced: m.Count, unfinished: m.Count, prev: l.last,
 	}
 	for i := range j.Tasks {

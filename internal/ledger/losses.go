@@ -39,7 +39,11 @@ func (l *Ledger) lose(now sched.Time, j *Job, m *sched.Message, out *sched.Actio
 		if v := l.newAttempt(j, m, sched.Lost, out); v != Again {
 			return v
 		}
-		return l.again(now, j, m.First, afterLoss(t.Losses), out)
+		pause := afterLoss(t.Losses)
+		if m.Kind == sched.AttemptLost { // otherwise the node itself reports that it has ended
+			pause = max(pause, j.separation())
+		}
+		return l.again(now, j, m.First, pause, out)
 	}
 	l.end(j, m.First, m.Attempt, sched.Failed, poisonReason(m, lost, l.lossWindow), out)
 	return Accepted
@@ -91,23 +95,28 @@ func poisonReason(m *sched.Message, lost []loss, window sched.Time) string {
 
 // Alive records that the node of an attempt reported it after it had been counted lost:
 // the loss is taken back.
-func (l *Ledger) Alive(m *sched.Message, out *sched.Actions) {
-	if j := l.jobs[m.Job]; j != nil && j.Has(m.First) {
-		for _, x := range j.takeBack(m.First, func(x *loss) bool { return x.attempt == m.Attempt }) {
-			notLost(j, m.First, x.node, out)
+func (l *Ledger) Alive(id sched.AttemptID, out *sched.Actions) {
+	if j := l.jobs[id.Job]; j != nil && j.Has(id.Task) {
+		for _, x := range j.takeBack(id.Task, func(x *loss) bool { return x.attempt == id.Attempt }) {
+			notLost(j, id.Task, x.node, out)
 		}
 	}
 }
 
-// WorkersBack records that workers that were lost are here again, as the same processes:
-// the losses at them are taken back.
+// sameProcess is how long after a loss a worker of the same number is surely the same
+// process: numbers rest longer before they are used again.
+const sameProcess = 30 * sched.Second
+
+// WorkersBack records that workers that were lost are here again: the losses at them are
+// taken back, if that was a short while ago. A node that comes back later lists its attempts
+// (see Alive).
 func (l *Ledger) WorkersBack(back func(sched.Addr) bool, out *sched.Actions) {
 	l.Each(func(j *Job) {
 		if len(j.losses) == 0 {
 			return
 		}
 		for i := range int32(len(j.Tasks)) { //nolint:gosec // at most sched.MaxTasks; a map has no order
-			for _, x := range j.takeBack(i, func(x *loss) bool { return x.worker != (sched.Addr{}) && back(x.worker) }) {
+			for _, x := range j.takeBack(i, func(x *loss) bool { return x.worker != (sched.Addr{}) && l.now-x.at < sameProcess && back(x.worker) }) {
 				notLost(j, i, x.node, out)
 			}
 		}

@@ -200,7 +200,7 @@ func (b *checked) comeBack(t *rapid.T) {
 		m.Attempt = rapid.Int32Range(1, task.Attempt).Draw(t, "earlier")
 		a.alive(&m)
 	}
-	b.led.Alive(&m, &b.out)
+	b.led.Alive(m.AttemptID(), &b.out)
 }
 
 // wake has the ledger return the tasks whose wait is over.

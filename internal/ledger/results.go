@@ -31,7 +31,7 @@ func (l *Ledger) Report(now sched.Time, m *sched.Message, out *sched.Actions) (*
 		l.end(j, m.First, m.Attempt, sched.Done, m.Reason, out)
 		return j, Accepted
 	case t.Attempt != m.Attempt || t.Waits:
-		l.Alive(m, out)
+		l.Alive(m.AttemptID(), out)
 		l.repeated++
 		return j, Ignored
 	case m.Outcome == sched.Yielded:
@@ -66,7 +66,10 @@ func (l *Ledger) Lost(now sched.Time, m *sched.Message, out *sched.Actions) (*Jo
 		return j, Ignored
 	}
 	if m.Outcome == sched.Yielded {
-		return j, l.newAttempt(j, m, sched.Yielded, out)
+		if v := l.newAttempt(j, m, sched.Yielded, out); v != Again {
+			return j, v
+		}
+		return j, l.again(now, j, m.First, j.separation(), out)
 	}
 	return j, l.lose(now, j, m, out)
 }

@@ -14,6 +14,11 @@ const (
 	longestLossWait  = 30 * sched.Second
 	firstRetryWait   = 100 * sched.Millisecond
 	longestRetryWait = 10 * sched.Second
+
+	// disconnectMargin is added to the time for which nodes may be cut off: the node looks
+	// once a heartbeat, killing takes a moment, and one that is alive asks every 5 s which of
+	// its attempts are wanted.
+	disconnectMargin = 10 * sched.Second
 )
 
 func afterLoss(losses uint8) sched.Time {
@@ -77,6 +82,20 @@ func (l *Ledger) again(now sched.Time, j *Job, task int32, delay sched.Time, out
 	l.waits.push(wait{now + delay, j.ID, task})
 	l.waits.arm(out)
 	return Later
+}
+
+// At sets the instant of the step that follows, for new attempts that are not due to a
+// message about the one before.
+func (l *Ledger) At(now sched.Time) { l.now = now }
+
+// separation is how long a new attempt of a task waits when the one before may still run
+// on a node that is cut off: until that has stopped it, for jobs that ask for at most one
+// live copy.
+func (j *Job) separation() sched.Time {
+	if j.MaxDisconnect <= 0 {
+		return 0
+	}
+	return j.MaxDisconnect + disconnectMargin
 }
 
 // Due returns the next task whose wait is over, nil when there is none. Its attempt must

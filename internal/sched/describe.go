@@ -47,6 +47,7 @@ func Describe(m *Message) string {
 	field(m.Token != 0, "token=%d", m.Token)
 	field(m.Estimate != 0, "estimate=%d", m.Estimate)
 	field(m.Arrival != 0, "arrival=%d", m.Arrival)
+	field(m.MaxDisconnect != 0, "maxdisconnect=%d", m.MaxDisconnect)
 	field(m.App != "", "app=%q", m.App)
 	field(m.Node != "", "node=%q", m.Node)
 	field(m.Serves != nil, "serves=%q", m.Serves)

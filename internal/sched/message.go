@@ -10,7 +10,7 @@ const (
 
 	// Shell to distributor.
 
-	// Submit: a job arrived. Job, Key, App, Class, Estimate, Count, Retries, Marks,
+	// Submit: a job arrived. Job, Key, App, Class, Estimate, Count, Retries, MaxDisconnect, Marks,
 	// Attempt (the number of its tasks' first attempts, 0: 1). Resent marks a job read
 	// back from the journal: it is placed only after the Restored that ends the reading.
 	Submit
@@ -256,6 +256,8 @@ type Message struct {
 	Reason string      // in words a user can read
 	Serves []string    // applications served, "" for the built-in backends; sorted
 	Kept   []AttemptID // WorkerUp, ResultsKept: ended there; Idle: suspended there; Preempt: to be suspended; Held: held there
+
+	MaxDisconnect Time // Submit: nodes that are cut off for so long stop its tasks; 0: never
 
 	More *More // sent by some policies only, else nil; shared and never changed
 }

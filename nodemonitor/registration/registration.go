@@ -58,7 +58,8 @@ type Status struct {
 type Registration struct {
 	cfg       Config
 	heartbeat *membership.Heartbeat
-	requested atomic.Bool   // RegisterAgain was called
+	requested atomic.Bool // RegisterAgain was called
+	contact   atomic.Pointer[Contact]
 	ready     chan struct{} // closed at the first registration
 	status    atomic.Pointer[Status]
 
@@ -69,6 +70,21 @@ type Registration struct {
 	sequence uint64
 }
 
+// Contact is when this node and its master last agreed that it is registered.
+type Contact struct {
+	// Since is when the last hello or snapshot was sent that the master has accepted.
+	Since time.Time
+	// Lapses is how often the node has learnt that it is not registered any more.
+	Lapses int
+}
+
+// Contact returns the last contact. It may be called from anywhere.
+func (r *Registration) Contact() Contact { return *r.contact.Load() }
+
+func (r *Registration) accepted(sent time.Time) {
+	r.contact.Store(&Contact{Since: sent, Lapses: r.Contact().Lapses})
+}
+
 // New returns a registration that Run begins.
 func New(c Config) *Registration {
 	if c.Refused == nil {
@@ -77,6 +93,7 @@ func New(c Config) *Registration {
 	r := &Registration{cfg: c, ready: make(chan struct{}), fresh: true}
 	r.heartbeat = membership.NewHeartbeat(c.Heartbeat, c.Retry, r.beat)
 	r.status.Store(&Status{Problem: "it has not registered with its master yet"})
+	r.contact.Store(&Contact{Since: time.Now()})
 	return r
 }
 
@@ -130,6 +147,7 @@ func (r *Registration) sendHello(ctx context.Context) error {
 	}
 	call, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 	defer cancel()
+	sent := time.Now()
 	reply, err := r.cfg.Master.Hello(call, hello)
 	if err == nil && !reply.Accepted {
 		r.cfg.Refused()
@@ -150,12 +168,13 @@ func (r *Registration) sendHello(ctx context.Context) error {
 		return membership.ErrStop
 	}
 	if err == nil {
-		r.accepted(&reply)
+		r.accepted(sent)
+		r.registered(&reply)
 	}
 	return err
 }
 
-func (r *Registration) accepted(reply *wire.HelloReply) {
+func (r *Registration) registered(reply *wire.HelloReply) {
 	if !r.state.Ever() {
 		close(r.ready)
 	}
@@ -175,6 +194,7 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 	s.Sequence = r.sequence
 	call, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 	defer cancel()
+	sent := time.Now()
 	reply, err := r.cfg.Master.Snapshot(call, s)
 	if err != nil {
 		if ctx.Err() == nil && r.state.Unanswered() {
@@ -184,9 +204,12 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 		return nil // the next snapshot has everything that this one had
 	}
 	if !r.state.Answered(reply.Incarnation, reply.Known) {
+		last := r.Contact()
+		r.contact.Store(&Contact{Since: last.Since, Lapses: last.Lapses + 1})
 		r.cfg.Log.Info("registering again", "error", reply.Problem)
 		return nil
 	}
+	r.accepted(sent)
 	if now := r.Status(); !now.Registered || now.Epoch != reply.Epoch {
 		r.status.Store(&Status{Registered: true, Epoch: reply.Epoch})
 	}

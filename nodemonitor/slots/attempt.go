@@ -30,6 +30,8 @@ type attempt struct {
 	backend    backend.Backend // once it has started; nil for a duplicate
 	duplicate  bool            // it was started before: nothing was started
 	killed     bool            // Kill of its backend was called
+	lapses     int             // of the registration, when it arrived
+	cut        string          // why it was stopped while the node was cut off, "" if it was not
 }
 
 // phase is the state of an attempt at its worker.

@@ -15,6 +15,8 @@ type attempts struct {
 	unused  []*attempt                   // so that a task costs no allocation
 	workers *workerList
 	metrics *Metrics
+	node    string
+	contact Contact
 }
 
 // count counts an attempt of a frontend.
@@ -53,6 +55,9 @@ func (s *attempts) admit(w *worker) *attempt {
 	*a = attempt{
 		Extra: it.Extra, id: it.Msg.AttemptID(), class: it.Msg.Class, app: it.Msg.App, owner: it.Msg.Owner, estimate: it.Msg.Estimate,
 		received: w.at, worker: w,
+	}
+	if a.MaxDisconnect > 0 {
+		_, a.lapses = s.contact()
 	}
 	w.attempts.add(a)
 	s.count(a.owner, 1)

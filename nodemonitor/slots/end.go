@@ -1,7 +1,6 @@
 package slots
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -23,9 +22,7 @@ func (s *Workers) Ended(e *End) {
 		s.cfg.Metrics.ignored.Inc()
 		return
 	}
-	if s.admission.stopping && r.Outcome == sched.Killed && !a.killed {
-		r.Outcome, r.Reason = sched.Yielded, fmt.Sprintf("node %s stopped", s.cfg.Node.Name) // it is tried elsewhere, and nothing is held against it
-	}
+	s.withdrawn(a, r)
 	w.ended = r
 	s.message = sched.Message{
 		Kind: sched.Ended, Job: r.ID.Job, First: r.ID.Task, Attempt: r.ID.Attempt, Outcome: r.Outcome, Reason: r.Reason,

@@ -45,6 +45,10 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 		w.done(backend.Result{ID: id, Outcome: sched.Failed, Reason: r.noBackend(&t)})
 		return
 	}
+	if a.cut = r.attempts.cutOff(a); a.cut != "" {
+		w.done(backend.Result{ID: id, Outcome: sched.Killed})
+		return
+	}
 	a.backend = b
 	b.Start(t, w.done)
 }

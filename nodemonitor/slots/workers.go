@@ -51,6 +51,7 @@ type Config struct {
 	MasterRef wire.Ref
 	Heartbeat sched.Time
 	Clock     runloop.Clock
+	Contact   Contact
 	Now       func() sched.Time // returns the instant of the batch that is being handled
 	Backends  map[api.Backend]backend.Backend
 	Results   Results
@@ -94,7 +95,7 @@ type Workers struct {
 func New(cfg Config) *Workers {
 	w := &Workers{cfg: cfg, serves: []string{""}}
 	w.workers = &workerList{cfg: &w.cfg, bySelf: map[sched.Addr]*worker{}}
-	w.attempts = &attempts{started: map[sched.AttemptID]*attempt{}, workers: w.workers, metrics: cfg.Metrics}
+	w.attempts = &attempts{started: map[sched.AttemptID]*attempt{}, workers: w.workers, metrics: cfg.Metrics, node: cfg.Node.Name, contact: cfg.Contact}
 	w.out = newOutbox(&w.cfg)
 	w.admission = &admission{cfg: &w.cfg, attempts: w.attempts, workers: w.workers, out: w.out}
 	w.requests = &requests{cfg: &w.cfg, out: w.out, workers: w.workers}

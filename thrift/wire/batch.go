@@ -56,6 +56,9 @@ type Extra struct {
 	// Contended marks a launch while tasks of other applications wait that are as
 	// urgent: its slot must not be kept from one piece of work to the next.
 	Contended bool
+	// MaxDisconnect is for how long the node may be cut off from its master before it
+	// stops the attempt; 0 for no limit.
+	MaxDisconnect time.Duration
 
 	// Of a report.
 	Elapsed  time.Duration // by the node's monotonic clock

@@ -33,7 +33,7 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	t.Key, t.Seq, t.Epoch, t.Token = bits(m.Key), bits(m.Seq), bits(m.Epoch), bits(m.Token)
 	t.EstimateNanos, t.AgeNanos = int64(m.Estimate), ageTo(m.Arrival, now)
 	t.App, t.Node, t.Reason, t.Serves = m.App, m.Node, m.Reason, m.Serves
-	t.Kept = attemptsTo(m.Kept)
+	t.Kept, t.CoreDisconnectNanos = attemptsTo(m.Kept), int64(m.MaxDisconnect)
 	t.More, err = c.moreTo(m.More, now)
 	return err
 }
@@ -59,7 +59,7 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	m.Estimate = sched.Time(t.EstimateNanos)
 	m.Arrival = ageFrom(t.AgeNanos, now)
 	m.App, m.Node, m.Reason, m.Serves = t.App, t.Node, t.Reason, t.Serves
-	m.Kept = attemptsFrom(t.Kept)
+	m.Kept, m.MaxDisconnect = attemptsFrom(t.Kept), sched.Time(t.CoreDisconnectNanos)
 	m.More, err = c.moreFrom(t.More, now)
 	return err
 }

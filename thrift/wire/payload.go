@@ -20,6 +20,7 @@ func extraTo(e *Extra, t *peer.TMessage) (err error) {
 	t.Contended, t.UserGroup, t.UserPriority = e.Contended, e.UserGroup, e.UserPriority
 	t.ElapsedNanos, t.ExitStatus, t.ResultNumber = int64(e.Elapsed), n32(e.Exit), e.ResultNumber
 	t.StartedNanos, t.FinishedNanos = unixNanos(e.Started), unixNanos(e.Finished)
+	t.MaxDisconnectNanos = int64(e.MaxDisconnect)
 	t.Payloads, err = payloadsTo(e.Payloads)
 	return err
 }
@@ -30,6 +31,7 @@ func extraFrom(t *peer.TMessage, e *Extra) (err error) {
 	e.Contended, e.UserGroup, e.UserPriority = t.Contended, t.UserGroup, t.UserPriority
 	e.Elapsed, e.Exit, e.ResultNumber = time.Duration(t.ElapsedNanos), int(t.ExitStatus), t.ResultNumber
 	e.Started, e.Finished = fromUnixNanos(t.StartedNanos), fromUnixNanos(t.FinishedNanos)
+	e.MaxDisconnect = time.Duration(t.MaxDisconnectNanos)
 	e.Payloads, err = payloadsFrom(t.Payloads)
 	return err
 }

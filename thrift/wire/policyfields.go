@@ -136,7 +136,7 @@ func moreSize(m *sched.More) int {
 	if m == nil {
 		return 0
 	}
-	n := messageBytes + 8*len(m.Bits) + len(m.Slots)*2*elementBytes + len(m.Members)*2*(elementBytes+api.MaxKeyBytes)
+	n := messageBytes + 8*len(m.Bits) + len(m.Slots)*2*elementBytes + len(m.Members)*3*(elementBytes+api.MaxKeyBytes)
 	for i := range m.Probes {
 		n += 4*elementBytes + api.MaxKeyBytes + len(m.Probes[i].App)
 	}

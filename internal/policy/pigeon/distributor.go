@@ -66,6 +66,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	if !m.Valid() {
 		return
 	}
+	d.led.At(now)
 	switch m.Kind {
 	case sched.Submit:
 		d.submit(now, m, out)
@@ -80,7 +81,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	case sched.Holding:
 		d.holding(now, from, m, out)
 	case sched.Held:
-		d.heldAtWorker(m)
+		d.heldAtWorker(m, out)
 	case sched.Cancel:
 		d.cancel(m, out)
 	case sched.MasterUp:

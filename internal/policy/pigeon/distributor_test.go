@@ -225,6 +225,44 @@ func TestLossesThatDoNotCount(t *testing.T) {
 	lost(9, "n6")
 }
 
+// Of a job that asks for at most one live copy a task waits after a loss until its node,
+// cut off, has stopped the attempt. What the node itself reports needs no such wait.
+func TestAtMostOneLiveCopy(t *testing.T) {
+	const limit = 20 * sched.Second
+	loss := sched.Message{Kind: sched.AttemptLost, Job: jobOne, Attempt: 1, Node: "n1", Reason: "it was silent"}
+	withdrawn := loss
+	withdrawn.Outcome = sched.Yielded
+	for name, c := range map[string]struct {
+		m    sched.Message
+		wait bool
+	}{
+		"lost":               {loss, true},
+		"withdrawn":          {withdrawn, true},
+		"group lost":         {sched.Message{Kind: sched.MasterLost, Peer: group(0)}, true},
+		"reported lost":      {sched.Message{Kind: sched.Report, Job: jobOne, Attempt: 1, Node: "n1", Outcome: sched.Lost}, false},
+		"reported withdrawn": {sched.Message{Kind: sched.Report, Job: jobOne, Attempt: 1, Node: "n1", Outcome: sched.Yielded}, false},
+	} {
+		f := newFrontend(t, 1)
+		f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1, MaxDisconnect: limit})
+		got := sent(slices.Clone(f.step(group(0), &c.m)))
+		if c.wait {
+			if len(got) > 0 {
+				t.Errorf("%s: sent %v at once", name, got)
+			}
+			got = sent(slices.Clone(f.up(0, "")))
+			f.now = limit + 10*sched.Second - 1
+			if got = append(got, sent(f.due())...); len(got) > 0 {
+				t.Errorf("%s: sent %v too early", name, got)
+			}
+			f.now++
+			got = sent(f.due())
+		}
+		if len(got) != 1 || got[0].Msg.Attempt != 2 {
+			t.Errorf("%s: sent %v, want attempt 2", name, got)
+		}
+	}
+}
+
 // docs/design.md, section 2, rule 7: "Tasks of a group without a master for 5 s are taken
 // back and distributed again."
 func TestMasterLost(t *testing.T) {

@@ -155,7 +155,14 @@ func together(a, b *ledger.Task) bool { return ledger.Alike(a, b) && a.Place == 
 // behind what waits there, if that accepts them; else they are unplaced.
 func (d *Distributor) renumber(j *ledger.Job, first, count int32, send bool, reason string, out *sched.Actions) {
 	place := j.Tasks[first].Place
-	if d.led.Renumber(j, first, count, reason, out) != ledger.Again {
+	switch d.led.Renumber(j, first, count, reason, out) {
+	case ledger.Again:
+	case ledger.Later:
+		send = false // what is placed stays there until its time
+		if place >= 0 {
+			return
+		}
+	default:
 		return
 	}
 	if send && place >= 0 && d.group(master(place)).accepts(j.App) {
@@ -196,7 +203,7 @@ func (d *Distributor) holding(now sched.Time, from sched.Addr, m *sched.Message,
 		return
 	}
 	if g.answer.early = g.answer.early || !g.up; m.Count == 0 {
-		d.led.Alive(m, out)
+		d.led.Alive(m.AttemptID(), out)
 	}
 	j, end := d.led.Job(m.Job), m.First+max(1, m.Count)
 	for i := m.First; i < end; i++ {
@@ -225,11 +232,12 @@ func (d *Distributor) confirm(j *ledger.Job, task, attempt int32, place int16) {
 }
 
 // heldAtWorker processes a worker's report of the attempts that are there.
-func (d *Distributor) heldAtWorker(m *sched.Message) {
+func (d *Distributor) heldAtWorker(m *sched.Message, out *sched.Actions) {
 	if !d.restored {
 		return
 	}
 	for _, id := range m.Kept {
+		d.led.Alive(id, out)
 		if j := d.led.Job(id.Job); j != nil && j.Has(id.Task) {
 			d.confirm(j, id.Task, id.Attempt, ledger.Unknown)
 		}

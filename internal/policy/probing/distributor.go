@@ -49,6 +49,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	if !m.Valid() {
 		return
 	}
+	d.led.At(now)
 	switch m.Kind {
 	case sched.Submit:
 		d.submit(now, m, out)
@@ -65,7 +66,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 		d.membersChanged(now, m, out)
 		d.awaitReports(now, out)
 	case sched.Held:
-		d.held(from, m)
+		d.held(from, m, out)
 	case sched.Timeout:
 		d.timeout(now, m.Token, out)
 		d.settle(now, m.Token, out)

@@ -38,8 +38,7 @@ func (d *Distributor) membersChanged(now sched.Time, m *sched.Message, out *sche
 	})
 }
 
-// workersBack takes back the losses at workers that were missing for a while. The number
-// of a worker is never that of another process.
+// workersBack takes back the losses at workers that were missing for a while.
 func (d *Distributor) workersBack(old []sched.Member, out *sched.Actions) {
 	some := slices.ContainsFunc(d.members, func(m sched.Member) bool { return !isMember(old, m.Worker.ID) })
 	if some {

@@ -49,7 +49,12 @@ func (d *Distributor) awaitReports(now sched.Time, out *sched.Actions) {
 }
 
 // held processes the report of what a worker has.
-func (d *Distributor) held(from sched.Addr, m *sched.Message) {
+func (d *Distributor) held(from sched.Addr, m *sched.Message, out *sched.Actions) {
+	if d.restored {
+		for _, id := range m.Kept {
+			d.led.Alive(id, out)
+		}
+	}
 	if !d.restored || !d.doubt {
 		return
 	}

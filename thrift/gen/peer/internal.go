@@ -2709,6 +2709,7 @@ func (p *TMore) String() string {
 //   - Contended
 //   - ResultNumber
 //   - MaxDisconnectNanos
+//   - CoreDisconnectNanos
 //   - UserGroup
 //   - UserPriority
 type TMessage struct {
@@ -2766,7 +2767,8 @@ type TMessage struct {
 	UserGroup        string                   `thrift:"userGroup,64" db:"userGroup" json:"userGroup"`
 	UserPriority     int32                    `thrift:"userPriority,65" db:"userPriority" json:"userPriority"`
 	// unused fields # 66 to 69
-	MaxDisconnectNanos int64 `thrift:"maxDisconnectNanos,70" db:"maxDisconnectNanos" json:"maxDisconnectNanos"`
+	MaxDisconnectNanos  int64 `thrift:"maxDisconnectNanos,70" db:"maxDisconnectNanos" json:"maxDisconnectNanos"`
+	CoreDisconnectNanos int64 `thrift:"coreDisconnectNanos,71" db:"coreDisconnectNanos" json:"coreDisconnectNanos"`
 }
 
 func NewTMessage() *TMessage {
@@ -3091,6 +3093,12 @@ func (p *TMessage) GetMaxDisconnectNanos() int64 {
 	return p.MaxDisconnectNanos
 }
 
+var TMessage_CoreDisconnectNanos_DEFAULT int64 = 0
+
+func (p *TMessage) GetCoreDisconnectNanos() int64 {
+	return p.CoreDisconnectNanos
+}
+
 var TMessage_UserGroup_DEFAULT string = ""
 
 func (p *TMessage) GetUserGroup() string {
@@ -3300,6 +3308,10 @@ func (p *TMessage) IsSetResultNumber() bool {
 
 func (p *TMessage) IsSetMaxDisconnectNanos() bool {
 	return p.MaxDisconnectNanos != TMessage_MaxDisconnectNanos_DEFAULT
+}
+
+func (p *TMessage) IsSetCoreDisconnectNanos() bool {
+	return p.CoreDisconnectNanos != TMessage_CoreDisconnectNanos_DEFAULT
 }
 
 func (p *TMessage) IsSetUserGroup() bool {
@@ -3827,6 +3839,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 70:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField70(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 71:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField71(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -4375,6 +4397,15 @@ func (p *TMessage) ReadField70(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField71(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 71: ", err)
+	} else {
+		p.CoreDisconnectNanos = v
+	}
+	return nil
+}
+
 func (p *TMessage) ReadField64(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 64: ", err)
@@ -4555,6 +4586,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField70(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField71(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -5392,6 +5426,21 @@ func (p *TMessage) writeField70(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField71(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCoreDisconnectNanos() {
+		if err := oprot.WriteFieldBegin(ctx, "coreDisconnectNanos", thrift.I64, 71); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 71:coreDisconnectNanos: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.CoreDisconnectNanos)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.coreDisconnectNanos (71) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 71:coreDisconnectNanos: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -5579,6 +5628,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.MaxDisconnectNanos != other.MaxDisconnectNanos {
+		return false
+	}
+	if p.CoreDisconnectNanos != other.CoreDisconnectNanos {
 		return false
 	}
 	return true

@@ -1,0 +1,59 @@
+package slots
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
+)
+
+// Contact is when the node and its master last agreed that the node is registered, and
+// how often the node has learnt that it is not any more.
+type Contact func() (since time.Time, lapses int)
+
+// cutOff returns why an attempt must not run on: its job limits for how long its node may
+// be cut off from the master (max_disconnect), and the node has been so for longer, or has
+// been given up meanwhile. "" when it may. The frontend starts the next attempt
+// elsewhere only when that time is over.
+func (s *attempts) cutOff(a *attempt) string {
+	if a.MaxDisconnect <= 0 {
+		return ""
+	}
+	switch since, lapses := s.contact(); {
+	case lapses != a.lapses:
+		return fmt.Sprintf("node %s was given up by its master while it ran there, and its job limits that (max_disconnect %v)", s.node, a.MaxDisconnect)
+	case time.Since(since) >= a.MaxDisconnect:
+		return fmt.Sprintf("node %s was cut off from its master for %v (max_disconnect)", s.node, a.MaxDisconnect)
+	}
+	return ""
+}
+
+// StopCutOff stops the attempts that must not run on because the node is cut off from
+// its master. It is called once every heartbeat.
+func (s *Workers) StopCutOff() {
+	for _, w := range s.workers.live() {
+		for _, a := range slices.Clone(w.attempts.list) {
+			if a.MaxDisconnect <= 0 || a.backend == nil || a.cut != "" {
+				continue
+			}
+			if a.cut = s.attempts.cutOff(a); a.cut != "" {
+				s.cfg.Log.Warn("stopping an attempt whose job limits for how long its node is cut off", "attempt", a.id, "job", a.JobName, "reason", a.cut)
+				a.kill()
+			}
+		}
+	}
+}
+
+// withdrawn gives a killed attempt back, with the reason, when this node ended it on its own:
+// nothing is held against the task.
+func (s *Workers) withdrawn(a *attempt, r *backend.Result) {
+	switch {
+	case r.Outcome != sched.Killed:
+	case a.cut != "":
+		r.Outcome, r.Reason = sched.Yielded, a.cut
+	case s.admission.stopping && !a.killed:
+		r.Outcome, r.Reason = sched.Yielded, fmt.Sprintf("node %s stopped", s.cfg.Node.Name)
+	}
+}
