@@ -14,6 +14,7 @@ for seed in $SEEDS; do
 		result=$folder/$name.json
 		if [ -s "$result" ]; then continue; fi
 		printf '%s: %s, seed %s\n' "$(date +%T)" "$policy" "$seed"
+		rm -rf "${folder:?}/$name" # of a run that was interrupted
 		status=0
 		"$pigeon" bench chaos --policy "$policy" --seed "$seed" --minutes "$MINUTES" --rate "$RATE" --data "$folder/$name" -o json \
 			> "$result.tmp" 2> "$folder/$name.log" || status=$?

@@ -167,7 +167,11 @@ func versionOf(binary string, runs []*Result) version {
 }
 
 func failureOf(r *Result) failure {
-	f, counts := failure{Result: r}, map[string]int{}
+	shown := *r
+	if r.Binary != "" {
+		shown.Command = strings.ReplaceAll(r.Command, r.Binary, filepath.Base(r.Binary))
+	}
+	f, counts := failure{Result: &shown}, map[string]int{}
 	first := slices.MinFunc(r.Findings, func(a, b history.Finding) int { return cmp.Compare(a.Faults, b.Faults) })
 	for _, x := range r.Findings {
 		counts[x.Check]++
@@ -175,7 +179,8 @@ func failureOf(r *Result) failure {
 	for _, check := range slices.Sorted(maps.Keys(counts)) {
 		f.Counts = append(f.Counts, fmt.Sprintf("%d of %q", counts[check], check))
 	}
-	f.First = shortened(first.What)
+	text, _, _ := strings.Cut(first.What, "\n")
+	f.First = shortened(strings.ReplaceAll(text, r.Dir+"/", ""))
 	return f
 }
 
