@@ -1,6 +1,21 @@
 package master
 
-import dto "github.com/prometheus/client_model/go"
+import (
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// ForgetAfter has a master that does not run yet forget peers that are gone for so long.
+func ForgetAfter(m *Master, after time.Duration) { m.forgetAfter = after }
+
+// Known counts the peers that a master has not forgotten: links, and senders of batches.
+func Known(m *Master) (links, senders int) {
+	done := make(chan struct{})
+	m.post(func() { links, senders = m.owner.links.Len(), m.inbox.Len(); close(done) })
+	<-done
+	return links, senders
+}
 
 // RefusedHellos counts the hellos that a master has refused for a reason.
 func RefusedHellos(m *Master, reason string) float64 {

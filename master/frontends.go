@@ -100,6 +100,18 @@ func (f *frontends) sweep() {
 	}
 }
 
+// forget forgets the frontends that have been silent for so long, and returns their names.
+// Their numbers are kept: the core may hold tasks of theirs. One that returns is registered
+// anew, and sends everything again.
+func (f *frontends) forget(after time.Duration) []string {
+	names := f.registry.Forget(sched.Time(after), f.now())
+	for _, name := range names {
+		f.links.Remove(frontendRef(name))
+		delete(f.byName, name)
+	}
+	return names
+}
+
 // members lists the frontends for the membership, in the order of their names.
 func (f *frontends) members() []wire.MemberFrontend {
 	list := make([]wire.MemberFrontend, 0, len(f.byName))

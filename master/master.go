@@ -36,6 +36,7 @@ type Master struct {
 	loop        *runloop.Loop[func()]
 	owner       *owner
 	epoch       atomic.Uint64 // the owner's, for the batches it sends
+	forgetAfter time.Duration // for how long peers must be gone
 	server      *server.Server
 	web         *telemetry.Server // nil when off
 }
@@ -52,7 +53,8 @@ func New(cfg Config, log *slog.Logger) (*Master, error) {
 	}
 	log = log.With("role", "master", "group", cfg.Group)
 	m := &Master{
-		life: daemon.New("master", log), cfg: cfg, log: log, self: addrmap.MasterRef(cfg.Group), incarnation: rand.Int64N(1<<62) + 1, //nolint:gosec // a name, no secret
+		forgetAfter: linkset.ForgetAfter,
+		life:        daemon.New("master", log), cfg: cfg, log: log, self: addrmap.MasterRef(cfg.Group), incarnation: rand.Int64N(1<<62) + 1, //nolint:gosec // a name, no secret
 	}
 	m.mailbox = daemon.Mailbox{Name: cfg.name(), Post: func(do func()) error { return m.loop.Post(do) }}
 	if err := m.assemble(p, params); err != nil {
@@ -181,7 +183,7 @@ func (m *Master) sweep(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			m.post(func() { m.owner.nodes.Sweep(); m.owner.frontends.sweep() })
+			m.post(func() { m.owner.sweep(m.inbox, m.forgetAfter) })
 		case <-ctx.Done():
 			return
 		}

@@ -2,9 +2,11 @@ package master
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -121,6 +123,23 @@ func (o *owner) peerRefused(peer wire.Ref, messages int, why error) {
 func (o *owner) peerRestarted(peer wire.Ref, incarnation int64) {
 	o.nodes.Restarted(peer, incarnation)
 	o.frontends.restarted(peer, incarnation)
+}
+
+// sweep finds the lost nodes and the silent frontends, and forgets those that have been
+// gone for so long: the links to them, with goroutines and connections, what came from
+// them last, and their names.
+func (o *owner) sweep(inbox *link.Inbox, forgetAfter time.Duration) {
+	o.nodes.Sweep()
+	o.frontends.sweep()
+	for _, name := range o.nodes.Forget(forgetAfter) {
+		inbox.Forget(wire.Ref{Role: sched.Worker, Name: name})
+	}
+	for _, name := range o.frontends.forget(forgetAfter) {
+		inbox.Forget(frontendRef(name))
+	}
+	if n := o.links.Forget(forgetAfter, time.Now()); n > 0 {
+		o.log.Info("peers that have been gone for long were forgotten", "links", n, "after", forgetAfter)
+	}
 }
 
 // flush sends the messages that the batch caused.

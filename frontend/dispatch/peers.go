@@ -72,6 +72,7 @@ func (p *peers) apply(m wire.Membership) (newMaster bool) {
 	}
 	p.addNodes()
 	p.stepMembers()
+	p.links.Forget(linkset.ForgetAfter, time.Now())
 	return newMaster
 }
 

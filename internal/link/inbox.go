@@ -73,8 +73,8 @@ func (in *Inbox) Accept(b *wire.Batch, take func(*wire.Batch) (problem string, e
 	return reply, nil
 }
 
-// Forget drops the state of a sender that will never return. A batch of it
-// that is still on its way would be taken as new.
+// Forget drops the state of a sender that has been gone for so long that no batch of it is
+// on its way: such a batch would be taken as new.
 func (in *Inbox) Forget(peer wire.Ref) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -83,6 +83,13 @@ func (in *Inbox) Forget(peer wire.Ref) {
 
 // Misdirected counts the batches refused because they are meant for another daemon.
 func (in *Inbox) Misdirected() uint64 { return in.misdirected.Load() }
+
+// Len counts the senders that are not forgotten.
+func (in *Inbox) Len() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.senders)
+}
 
 // Repeated counts the batches dropped because they had been taken before.
 func (in *Inbox) Repeated() uint64 { return in.repeated.Load() }

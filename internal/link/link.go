@@ -46,7 +46,7 @@ func New(to Deliverer, o Options) (*Link, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	l := &Link{opts: o, to: to, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	l := &Link{opts: o, sequence: o.Sequence, to: to, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	l.base, l.stop = context.WithCancel(context.Background())
 	l.genCtx, l.cancelGen = newGeneration(l.base)
 	go l.run()
@@ -87,6 +87,12 @@ func (l *Link) Close() error {
 	l.mu.Unlock()
 	<-l.done
 	return nil
+}
+
+// Sequence returns the sequence number of the last batch. It may be called after Close.
+func (l *Link) Sequence() uint64 {
+	<-l.done
+	return l.sequence
 }
 
 // run is the goroutine: it waits, and sends all there is.

@@ -17,6 +17,8 @@ type Options struct {
 	Address    string
 	// Incarnation of this process.
 	Incarnation int64
+	// Sequence is that of the last batch of an earlier link of this process to the peer.
+	Sequence uint64
 	// Epoch, if set, returns the epoch of each batch; only masters set it.
 	Epoch func() uint64
 

@@ -43,6 +43,7 @@ type Options struct {
 type Set struct {
 	opts  Options
 	links map[wire.Ref]*peerLink
+	last  uint64      // highest sequence number of the links that were closed
 	dirty []*peerLink // with items to send at the next Flush
 	used  *list.List  // links that keep their connection, the last used first; empty without MaxOpen
 }
@@ -52,7 +53,8 @@ type peerLink struct {
 	peer        wire.Ref
 	address     string
 	incarnation int64
-	removed     bool // until it is added again
+	removed     bool      // until it is added again
+	since       time.Time // when it was removed
 	link        *link.Link
 	pool        *client.Pool
 	pending     []wire.Item
@@ -110,10 +112,30 @@ func (s *Set) Reset(peer wire.Ref) {
 // for it.
 func (s *Set) Remove(peer wire.Ref) {
 	if w := s.links[peer.Daemon()]; w != nil {
-		w.removed = true
+		w.removed, w.since = true, time.Now()
 		w.discard()
 	}
 }
+
+// ForgetAfter is how long a daemon keeps its link to a peer that was removed.
+const ForgetAfter = 10 * time.Minute
+
+// Forget closes the links to the peers that were removed for so long, and forgets them. The
+// link to such a peer that returns numbers its batches above those of the closed ones, since
+// the peer, if it still is the same process, drops what it takes for a repetition.
+func (s *Set) Forget(after time.Duration, now time.Time) (forgotten int) {
+	for peer, w := range s.links {
+		if w.removed && now.Sub(w.since) >= after {
+			s.close(w)
+			delete(s.links, peer)
+			forgotten++
+		}
+	}
+	return forgotten
+}
+
+// Len counts the peers, those that were removed and are not forgotten among them.
+func (s *Set) Len() int { return len(s.links) }
 
 // Up reports whether messages reach the peer, as far as is known.
 func (s *Set) Up(peer wire.Ref) bool {
@@ -177,7 +199,7 @@ func (s *Set) open(w *peerLink) error {
 	}
 	o, peer := &s.opts, w.peer
 	l, err := link.New(wire.NewPeerClient(pool, o.Codec), link.Options{
-		Self: o.Self, Peer: peer, Address: o.Address, Incarnation: o.Incarnation, Epoch: o.Epoch, LostAfter: o.LostAfter, Probe: o.Probe,
+		Self: o.Self, Peer: peer, Sequence: s.last, Address: o.Address, Incarnation: o.Incarnation, Epoch: o.Epoch, LostAfter: o.LostAfter, Probe: o.Probe,
 		OnState: func(s link.State) { o.OnState(peer, s) },
 		OnReincarnation: func(before, now int64) {
 			o.Log.Info("a peer was restarted", "peer", peer.String(), "incarnation", now)
@@ -233,8 +255,12 @@ func (s *Set) close(w *peerLink) {
 	}
 	w.pending = nil
 	s.disconnect(w)
-	if err := w.shut(); err != nil {
-		s.opts.Log.Warn("closing the link to a peer's former address", "peer", w.peer.String(), "error", err)
+	err := w.shut()
+	if w.link != nil {
+		s.last = max(s.last, w.link.Sequence())
+	}
+	if err != nil {
+		s.opts.Log.Warn("closing the link to a peer", "peer", w.peer.String(), "error", err)
 	}
 }
 

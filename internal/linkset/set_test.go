@@ -2,10 +2,13 @@ package linkset_test
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
@@ -281,5 +284,46 @@ func TestClosed(t *testing.T) {
 	}
 	if m.Queue(launchOf(p.Ref, 1)) {
 		t.Error("a closed set takes messages")
+	}
+}
+
+// 10,000 names that come and go leave no link, no goroutine and no name.
+func TestForget(t *testing.T) {
+	s, _ := newSet(t)
+	before := runtime.NumGoroutine()
+	for i := range 10_000 {
+		peer := wire.Ref{Role: sched.Worker, Name: fmt.Sprint("n", i)}
+		s.Add(peer, noMaster, 1)
+		if err := s.Open(peer); err != nil {
+			t.Fatal(err)
+		}
+		s.Remove(peer)
+		if i%100 == 99 {
+			if s.Forget(time.Hour, time.Now()) != 0 || s.Forget(0, time.Now()) != 100 || s.Len() != 0 {
+				t.Fatalf("after %d names %d are known", i+1, s.Len())
+			}
+		}
+	}
+	if now := runtime.NumGoroutine(); now > before+10 {
+		t.Errorf("%d goroutines, before %d", now, before)
+	}
+}
+
+// A peer that was forgotten and returns as the same process takes what is sent to it: the
+// new link does not number its batches from 1 again.
+func TestForgottenPeerReturns(t *testing.T) {
+	s, _ := newSet(t)
+	p := daemontest.Node(t, "n1", noMaster)
+	for round := range 3 {
+		s.Add(p.Ref, p.Address(), p.Incarnation)
+		for task := range int32(4) {
+			s.Queue(launchOf(p.Ref, task))
+			s.Flush()
+			p.AwaitGot(sched.Launch, 4*round+int(task)+1)
+		}
+		s.Remove(p.Ref)
+		if s.Forget(0, time.Now()) != 1 {
+			t.Fatal("the peer is not forgotten")
+		}
 	}
 }

@@ -168,3 +168,8 @@ func (t *Nodes) Sweep() {
 		t.lose(t.byName[name], false, fmt.Sprintf("it was silent for %v", t.cfg.LostAfter))
 	}
 }
+
+// Forget forgets the names of nodes that were lost so long ago, and returns them.
+func (t *Nodes) Forget(after time.Duration) []string {
+	return t.registry.Forget(sched.Time(after), t.cfg.Now())
+}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -40,6 +41,7 @@ const excludedFor = time.Second
 type Links interface {
 	Add(peer wire.Ref, address string, incarnation int64)
 	Remove(peer wire.Ref)
+	Forget(after time.Duration, now time.Time) (forgotten int)
 }
 
 // Workers are the workers of this node.
@@ -131,6 +133,7 @@ func (m *Members) Apply(list *wire.Membership) {
 	}
 	now := m.cfg.Now()
 	m.remove(m.sessions.Retain(named, now))
+	m.cfg.Links.Forget(linkset.ForgetAfter, time.Now())
 	m.scheduleExpiry(now)
 	slices.SortFunc(workers, func(a, b sched.Member) int { return cmp.Compare(a.Worker.ID, b.Worker.ID) })
 	m.listed = workers

@@ -33,6 +33,7 @@ type world struct {
 
 func (w *world) Add(peer wire.Ref, _ string, incarnation int64) { w.linked[peer.Name] = incarnation }
 func (w *world) Remove(peer wire.Ref)                           { delete(w.linked, peer.Name) }
+func (w *world) Forget(time.Duration, time.Time) int            { return 0 }
 func (w *world) FrontendGone(frontend sched.Addr)               { w.gone = append(w.gone, frontend) }
 
 func (w *world) SetMembers(list []sched.Member) {
