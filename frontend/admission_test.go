@@ -18,7 +18,9 @@ import (
 func messages(key string, tasks, size int) *api.Request {
 	r := &api.Request{App: "app", Key: key}
 	for i := range tasks {
-		r.Tasks = append(r.Tasks, api.Task{Payload: api.Payload{Message: append(bytes.Repeat([]byte{'x'}, size-3), byte(i), byte(i>>8), byte(i>>16))}})
+		m := make([]byte, size)
+		m[0], m[1], m[2] = byte(i), byte(i>>8), byte(i>>16)
+		r.Tasks = append(r.Tasks, api.Task{Payload: api.Payload{Message: m}})
 	}
 	return r
 }
@@ -123,14 +125,14 @@ func TestKeyOfAnotherJob(t *testing.T) {
 // the heap beside the bytes that are counted.
 func BenchmarkMemoryUntilRefusal(b *testing.B) {
 	for _, c := range []struct {
-		name        string
-		tasks, size int
-	}{{"payloads-100KiB", 10, 100 << 10}, {"payloads-64B", 1000, 64}} {
+		name               string
+		tasks, size, limit int
+	}{{"128MiB-payloads-100KiB", 10, 100 << 10, 128 << 20}, {"512MiB-payloads-100KiB", 10, 100 << 10, 512 << 20}, {"128MiB-payloads-64B", 1000, 64, 128 << 20}, {"512MiB-payloads-64B", 1000, 64, 512 << 20}} {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
 				w := newWorld(b)
 				w.master()
-				f := w.frontend(func(cfg *frontend.Config) { cfg.MaxBytes = 128 << 20 })
+				f := w.frontend(func(cfg *frontend.Config) { cfg.MaxBytes = int64(c.limit) })
 				before := heap()
 				jobs := 0
 				for ; ; jobs++ {

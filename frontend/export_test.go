@@ -111,3 +111,10 @@ func (f *Frontend) CountPosts() *atomic.Int64 {
 	}
 	return n
 }
+
+// Hold has the owner goroutine do nothing until release is closed.
+func (f *Frontend) Hold(release <-chan struct{}) {
+	held := make(chan struct{})
+	f.postUnbounded(func() { close(held); <-release })
+	<-held
+}

@@ -31,6 +31,7 @@ type Frontend struct {
 	process dispatch.Process
 	codec   *wire.Codec
 	inbox   *link.Inbox
+	waiting waiting
 	loop    *runloop.Loop[func()]
 	metrics *metrics
 
@@ -72,6 +73,8 @@ func (f *Frontend) assemble() error {
 	f.listeners = listeners.New(f.log, listeners.Patience)
 	f.life.OnClose(f.listeners.Close)
 	f.metrics.watchListeners(f.listeners.Stats)
+	f.waiting.limit, f.waiting.post = f.cfg.InboxBytes, f.post
+	f.metrics.watchWaiting(&f.waiting)
 	o.listeners = f.listeners
 	policy, params, err := f.cfg.Configure(0)
 	if err != nil {

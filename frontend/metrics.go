@@ -52,8 +52,15 @@ func Metrics() *telemetry.Metrics {
 	m.WatchMisdirected(func() uint64 { return 0 })
 	m.watchListeners(func() relay.Stats { return relay.Stats{} })
 	m.watchFiles(func() files.Stats { return files.Stats{} })
+	m.watchWaiting(&waiting{})
 	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 })
 	return m.Metrics
+}
+
+// watchWaiting exports what waits for the owner goroutine, and what had no room.
+func (m *metrics) watchWaiting(w *waiting) {
+	m.GaugeFunc("inbox_bytes", "Bytes of batches of other daemons that wait for the core.", func() float64 { return float64(w.bytes.Load()) })
+	m.CounterFunc("inbox_refused_total", "Batches of other daemons refused because inbox_bytes was reached; their senders try again.", func() float64 { return float64(w.refused.Load()) })
 }
 
 // watchJournal exports how many ended jobs are known and how many were forgotten.

@@ -25,7 +25,7 @@ func (f *Frontend) notice(data []byte) {
 		f.log.Warn("a report notice could not be read", "error", err)
 		return
 	}
-	if err := f.post(func() {
+	if err := f.waiting.accept(b, func() {
 		if reports := f.stepReports(b); len(reports.attempts) > 0 {
 			f.owner.outbox.Effects().acknowledge(b.Sender.Name, reports)
 		}

@@ -64,7 +64,7 @@ func (f *Frontend) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, e
 		if err := f.owner.dispatch.Unknown(b); err != nil {
 			return "", err
 		}
-		if err := f.post(func() { f.owner.dispatch.Deliver(b) }); err != nil {
+		if err := f.waiting.accept(b, func() { f.owner.dispatch.Deliver(b) }); err != nil {
 			return "", f.mailbox.Refusal(err, "accepting messages of "+b.Sender.String())
 		}
 		return "", nil

@@ -20,7 +20,8 @@ import (
 // Bounds of what is kept for applications.
 const (
 	MaxApplications = 10_000
-	MaxMessages     = 100_000 // queued for one application
+	MaxMessages     = 100_000  // queued for one application
+	MaxBytes        = 64 << 20 // of messages queued for one application
 	maxBytes        = 256 << 20
 	callTimeout     = 5 * time.Second
 	retryPause      = 100 * time.Millisecond
@@ -69,7 +70,7 @@ func New(log *slog.Logger, patience time.Duration) *Listeners {
 		Dropped: func(app string, m Message, why error) {
 			log.Warn("a message was not delivered to its application, or may not have been; it is not sent again", "application", app, "job", m.Task.Job, "task", m.Task.Task, "error", why)
 		},
-		Destinations: MaxApplications, Messages: MaxMessages, TotalBytes: maxBytes,
+		Destinations: MaxApplications, Messages: MaxMessages, Bytes: MaxBytes, TotalBytes: maxBytes,
 		Patience: patience, MinPause: retryPause, MaxPause: retryPause,
 	})
 	return l

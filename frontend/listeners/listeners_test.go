@@ -96,8 +96,12 @@ func TestRefusals(t *testing.T) {
 	for e == nil {
 		e = send("big", len(body))
 	}
-	if e.Problem != api.Busy || !strings.Contains(e.What, "bytes") {
+	if e.Problem != api.Busy || !strings.Contains(e.What, fmt.Sprintf("the limit is %d", listeners.MaxBytes)) {
 		t.Errorf("%+v", e)
+	}
+	register(t, l, "small", "127.0.0.1:1")
+	if e := send("small", 1<<20); e != nil {
+		t.Errorf("one application with many bytes took the room of another: %v", e)
 	}
 	_ = l.Close()
 	if e := send("big", 0); e == nil || e.Problem != api.NotReady {

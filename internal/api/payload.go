@@ -10,7 +10,7 @@ import (
 // frontend that accepted it keeps them, roughly; of each string in a list.
 const (
 	jobBytes    = 2048
-	taskBytes   = 128
+	taskBytes   = 192
 	stringBytes = 16
 )
 

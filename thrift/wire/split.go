@@ -45,6 +45,15 @@ const (
 	elementBytes  = 40
 )
 
+// Size bounds from above what the batch takes on the wire.
+func (b *Batch) Size() int {
+	n := envelopeBytes + len(b.Acknowledged)*elementBytes
+	for i := range b.Items {
+		n += b.Items[i].Size()
+	}
+	return n
+}
+
 // Size bounds from above what the item takes on the wire.
 func (it *Item) Size() int {
 	n := it.baseSize()
