@@ -142,7 +142,7 @@ func (c *checker) atEnd(all *cluster) {
 		}
 	}
 	for _, m := range all.masters {
-		c.masterAtRest(m, &all.cfg.Policy)
+		c.masterAtRest(m)
 	}
 	for _, n := range all.nodes {
 		for _, x := range n.workers {
@@ -153,14 +153,11 @@ func (c *checker) atEnd(all *cluster) {
 }
 
 // masterAtRest checks that a master at rest holds nothing.
-func (c *checker) masterAtRest(m *daemon, p *sched.Policy) {
+func (c *checker) masterAtRest(m *daemon) {
 	if m.host == nil || m.host.dead() {
 		return
 	}
 	for id := range m.payloads {
-		if c.faults.payloadDefect(p) {
-			break
-		}
 		c.mustf(checkRest, false, "%s still holds job %s", m.daemonID, id)
 	}
 	workers := 0
@@ -178,6 +175,6 @@ func (c *checker) masterAtRest(m *daemon, p *sched.Policy) {
 		registered += t.Workers[i]
 		idle += t.Idle[i]
 	}
-	c.mustf(checkRest, (queued == 0 || c.faults.payloadDefect(p)) && registered == workers, "%s at rest: %d tasks wait; it has %d workers, %d are registered", m.daemonID, queued, registered, workers)
+	c.mustf(checkRest, queued == 0 && registered == workers, "%s at rest: %d tasks wait; it has %d workers, %d are registered", m.daemonID, queued, registered, workers)
 	c.mustf(checkRest, idle == workers || t.Idle[0] == sched.Unknown, "%s at rest: %d of %d workers are idle", m.daemonID, idle, workers)
 }

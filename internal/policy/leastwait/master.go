@@ -156,6 +156,10 @@ func (s *Master) started(now sched.Time, from sched.Addr, m *sched.Message) {
 	}
 	w := t.at
 	s.unassign(w, t)
+	if before := w.running; before != nil { // it has ended, and the notice of that is late or lost
+		w.assigned = append(w.assigned, before)
+		w.waiting += before.msg.Estimate
+	}
 	w.running, w.done = t, now+t.msg.Estimate
 	s.ranking.update(now, w)
 	s.mark(w)

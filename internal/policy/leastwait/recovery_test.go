@@ -58,7 +58,7 @@ func TestRecovery(t *testing.T) {
 	expect(t, "a worker that keeps a result", m.step(sched.Addr{}, kept))
 	short := up(2, 8, 0)
 	short.Class = sched.Short
-	expect(t, "a worker that runs a short task", m.step(sched.Addr{}, short))
+	expect(t, "a worker that runs a short task", m.step(sched.Addr{}, short), "forget 8")
 	if s := m.core.Share(job(1), 9); s.Running != 1 || s.Queued != 1 {
 		t.Errorf("%+v", s)
 	}

@@ -23,8 +23,11 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 	for _, id := range m.Kept {
 		w.ended.Add(now, id, sched.Addr{Role: sched.Distributor, ID: sched.Everyone})
 	}
-	if m.Attempt > 0 && m.Class == sched.Long { // short ones are their distributors'
+	switch {
+	case m.Attempt > 0 && m.Class == sched.Long:
 		s.adopt(now, w, m, fresh, out)
+	case m.Attempt > 0: // short ones are their distributors'
+		s.forgetJob(m.Job, out)
 	}
 }
 
