@@ -20,6 +20,7 @@ type metrics struct {
 	notices  prometheus.Counter
 	stale    prometheus.Counter
 	unread   prometheus.Counter
+	away     []prometheus.Counter // by awayReason
 	unknown  *daemon.KindRefusals
 	refused  map[string]prometheus.Counter // hellos, by reason
 	snapshot atomic.Pointer[metricsSnapshot]
@@ -47,6 +48,7 @@ func newMetrics(now func() sched.Time) *metrics {
 		waits:    m.Latencies("queued_seconds", "Time from a task's arrival at the master to its launch.", class.Name, class.Values...),
 		notices:  m.Counter("idle_notices_total", "Idle notices accepted, from NATS and Thrift."),
 		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
+		away:     m.Counters("frontends_away_total", "Silent frontends to which the tasks that waited for them were returned, by reason: silent for frontend_away, or a node refused launches meanwhile.", "reason", "silent", "refused"),
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
 		unknown:  daemon.NewKindRefusals(m),
 		refused:  newRefusedHellos(m),

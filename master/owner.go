@@ -37,6 +37,7 @@ type owner struct {
 	metrics     *metrics
 	refusals    daemon.LogPace // hellos that were refused
 	spans       *spans
+	nodeRefused bool // a node has refused launches, perhaps of a silent frontend
 }
 
 // newOwner returns an owner without a core, without links, and without the parts that need
@@ -57,6 +58,7 @@ func (o *owner) addDaemons(p sched.Policy) {
 		Changed: o.publication.changed, Now: o.core.clock.Now, Log: o.log,
 	})
 	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.ownerUp, o.core.clock.Now, o.log)
+	o.frontends.returnTasks = o.ownerAway
 	o.core.view = o.nodes.View()
 	if o.core.core != nil {
 		o.core.view = o.core.core
@@ -66,6 +68,36 @@ func (o *owner) addDaemons(p sched.Policy) {
 // ownerUp has the core tell a new process of a frontend what the group holds of it.
 func (o *owner) ownerUp(frontend sched.Addr) {
 	o.core.StepShell(&sched.Message{Kind: sched.OwnerUp, Owner: frontend})
+}
+
+// ownerAway has the core return the tasks that wait for a frontend.
+func (o *owner) ownerAway(frontend sched.Addr, why awayReason) {
+	ref, _ := o.addrs.Ref(frontend)
+	o.metrics.away[why].Inc()
+	o.log.Warn("the tasks that wait for a silent frontend are returned to it; others go on", "frontend", ref.Name, "setting", "frontend_away")
+	o.core.StepShell(&sched.Message{Kind: sched.OwnerAway, Owner: frontend})
+}
+
+// seen is called with each message of a node before it is stepped. If a frontend is silent
+// when a node refuses a launch by itself, that may be for want of room for its results. Its
+// tasks would be launched and refused for as long as it is away, so they are returned before
+// the slot is idle again.
+func (o *owner) seen(m *sched.Message) {
+	o.metrics.message(m.Kind)
+	switch m.Kind {
+	case sched.Refused:
+		o.nodeRefused = o.nodeRefused || len(o.frontends.silent) > 0 && sched.RefusalOf(m) == sched.RefusedByNode
+	case sched.Idle:
+		o.returnRefused()
+	}
+}
+
+// returnRefused has the tasks of silent frontends returned if a node has refused some.
+func (o *owner) returnRefused() {
+	if o.nodeRefused {
+		o.nodeRefused = false
+		o.frontends.returnAway(awayNoRoom)
+	}
 }
 
 // deliver steps the items of a batch. A batch of a peer that is not registered is dropped:
@@ -82,7 +114,8 @@ func (o *owner) deliver(b *wire.Batch) {
 			}
 		}
 	case sched.Worker:
-		registered = o.nodes.Deliver(b, o.metrics.message)
+		registered = o.nodes.Deliver(b, o.seen)
+		o.returnRefused()
 	case sched.Master:
 		var from sched.Addr
 		if from, registered = o.siblings.sender(b); registered {

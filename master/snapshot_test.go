@@ -94,3 +94,30 @@ func TestNodeServesForItsSlots(t *testing.T) {
 		t.Errorf("the group serves %q", r.Serves)
 	}
 }
+
+// A result that does not reach its frontend is lost with its node, however long ago the
+// attempt ended: here the master has not even seen it run.
+func TestKeptResultsAreLost(t *testing.T) {
+	for _, policy := range []string{"pigeon", "hawk", "kairos"} {
+		t.Run(policy, func(t *testing.T) {
+			cfg := settings()
+			cfg.Policy, cfg.LostAfter = policy, patient()
+			m := start(t, cfg)
+			f := daemontest.Frontend(t, "f1", m.Addr())
+			f.Register(wire.Hello{})
+			n := daemontest.Node(t, "n1", m.Addr())
+			n.Register(wire.Hello{Slots: daemontest.Slots(2, 1)})
+			id := sched.AttemptID{Job: sched.JobID{Hi: 1, Lo: 1}, Task: 3, Attempt: 7}
+			slots := daemontest.Slots(2, 1)
+			slots[1].Kept = []sched.AttemptID{id}
+			s := &wire.Snapshot{Sender: n.Ref, Incarnation: n.Incarnation, Slots: slots, ListsKept: true}
+			if r, err := n.Master().Snapshot(t.Context(), s); err != nil || !r.Known {
+				t.Fatalf("answered %+v, %v", r, err)
+			}
+			n.Snapshot() // it stops
+			if lost := f.AwaitGot(sched.AttemptLost, 1)[0].Msg; lost.AttemptID() != id {
+				t.Errorf("lost %s", sched.Describe(&lost))
+			}
+		})
+	}
+}

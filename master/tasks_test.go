@@ -289,3 +289,49 @@ func TestLaunchTellsWhetherOthersWait(t *testing.T) {
 		n.Send(from(n, 0, sched.Message{Kind: sched.Idle, Seq: uint64(i) + 2})) //nolint:gosec // small
 	}
 }
+
+// A node that has no room for the results of a silent frontend refuses its tasks. They are
+// returned to that frontend, and others' run.
+func TestRefusedForSilentFrontend(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter = 200 * time.Millisecond // and a frontend is silent after five times that
+	m := start(t, cfg)
+	silent, other := daemontest.Frontend(t, "f1", m.Addr()), daemontest.Frontend(t, "f2", m.Addr())
+	silent.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	alive(t, n, func() []wire.Slot { return daemontest.Slots(1, 1) })
+	silent.Send(daemontest.Tasks(1, 3))
+	refused := 0
+	daemontest.Await(t, "the tasks are returned", func() bool {
+		if list := n.Got(sched.Launch); len(list) > refused {
+			l := list[refused].Msg
+			refused++
+			n.Send(
+				from(n, 0, sched.Message{Kind: sched.Refused, Job: l.Job, First: l.First, Attempt: l.Attempt, Seq: l.Seq + 1, Reason: "it keeps too many results"}),
+				from(n, 0, sched.Message{Kind: sched.Idle, Seq: l.Seq + 1}))
+		}
+		return len(silent.Got(sched.Returned)) > 0
+	})
+	tasks := int32(0)
+	for _, r := range silent.Got(sched.Returned) {
+		tasks += r.Msg.Count
+	}
+	if tasks < 2 || refused == 0 {
+		t.Errorf("%d tasks are returned after %d refusals", tasks, refused)
+	}
+	other.Register(wire.Hello{})
+	it := daemontest.Tasks(2, 1)
+	other.Send(it)
+	daemontest.Await(t, "the other's is launched", func() bool {
+		list := n.Got(sched.Launch)
+		last := list[len(list)-1].Msg
+		if last.Job != it.Msg.Job && len(list) > refused {
+			refused++
+			n.Send(
+				from(n, 0, sched.Message{Kind: sched.Refused, Job: last.Job, First: last.First, Attempt: last.Attempt, Seq: last.Seq + 1, Reason: "it keeps too many results"}),
+				from(n, 0, sched.Message{Kind: sched.Idle, Seq: last.Seq + 1}))
+		}
+		return last.Job == it.Msg.Job
+	})
+}

@@ -216,6 +216,10 @@ const (
 	// is alive after all or the loss is too long ago. Job, First, Node.
 	NotLost
 
+	// OwnerAway (shell to master): a frontend has been silent for long. Owner. The master
+	// returns the tasks that wait for it, and launches none of them.
+	OwnerAway
+
 	numKinds
 )
 

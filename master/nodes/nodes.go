@@ -96,7 +96,7 @@ func (t *Nodes) ReserveNumbers(highest int32) { t.numbers.Reserve(highest, t.cfg
 
 // Deliver steps the messages of a node's slots into the core, after seen was called for
 // each. It reports whether the sender is registered: a node that was lost or restarted is not.
-func (t *Nodes) Deliver(b *wire.Batch, seen func(sched.Kind)) (registered bool) {
+func (t *Nodes) Deliver(b *wire.Batch, seen func(*sched.Message)) (registered bool) {
 	if !t.registry.Registered(b.Sender.Name, b.Incarnation) {
 		return false
 	}
@@ -104,7 +104,7 @@ func (t *Nodes) Deliver(b *wire.Batch, seen func(sched.Kind)) (registered bool) 
 	for i := range b.Items {
 		it := &b.Items[i]
 		if s := n.slots[it.From.Slot]; s != nil {
-			seen(it.Msg.Kind)
+			seen(&it.Msg)
 			t.cfg.Core.Step(s.worker, &it.Msg)
 		}
 	}

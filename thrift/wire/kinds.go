@@ -58,6 +58,7 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.Held:         81,
 	sched.ResultsKept:  82,
 	sched.NotLost:      83,
+	sched.OwnerAway:    84,
 }
 
 // firstOwn is the first number that only a shell passes to its own core.

@@ -83,6 +83,8 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.epoch = max(s.epoch, m.Epoch)
 	case sched.OwnerUp:
 		s.ownerUp(m.Owner, out)
+	case sched.OwnerAway:
+		s.ownerAway(m.Owner, out)
 	case sched.ResultsKept:
 		if n := s.node(m.Peer); n != nil {
 			n.ended.Keep(now, m.Kept)

@@ -342,3 +342,20 @@ func TestRankingAgainstSort(t *testing.T) {
 		}
 	})
 }
+
+// What waits for a distributor that has been silent for long is returned to it.
+func TestOwnerAway(t *testing.T) {
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
+	d.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Count: 6, Attempt: 1, Owner: owner})
+	held, waits := d.s.nodes[0].tasks, d.s.Queued()
+	if waits == 0 {
+		t.Fatal("nothing waits")
+	}
+	got := d.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: owner})
+	if len(got) != 1 || got[0].Msg.Kind != sched.Returned || int(got[0].Msg.Count) != waits || got[0].To != owner {
+		t.Errorf("of %d that wait: %v", waits, got)
+	}
+	if d.s.Queued() != 0 || len(d.s.nodes[0].tasks) != len(held) {
+		t.Errorf("%d wait, %d are at the node, want 0 and %d", d.s.Queued(), len(d.s.nodes[0].tasks), len(held))
+	}
+}

@@ -121,6 +121,8 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerServes(m, out)
 	case sched.OwnerUp:
 		s.ownerUp(m.Owner, out)
+	case sched.OwnerAway:
+		s.ownerAway(m.Owner, out)
 	case sched.ResultsKept:
 		s.resultsKept(now, m)
 	case sched.Spare:

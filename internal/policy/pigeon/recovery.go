@@ -181,6 +181,21 @@ func (s *Master) ownerUp(owner sched.Addr, out *sched.Actions) {
 	recovery.Answered(owner, out)
 }
 
+// ownerAway returns what waits here for a distributor that has been silent for long: others
+// wait, and nobody would take the results. What runs continues.
+func (s *Master) ownerAway(owner sched.Addr, out *sched.Actions) {
+	var waiting recovery.Holdings
+	for _, id := range recovery.Sorted(s.jobs, func(j *queue.Job) bool {
+		return owner.Role == sched.Distributor && j.OwnerID == owner.ID && j.Queued > 0
+	}) {
+		j := s.jobs[id]
+		j.EachRun(func(r *queue.Run) { waiting.Add(r.First, r.Count, r.Attempt) })
+		waiting.Return(owner, id, out)
+		s.index.Remove(j, 0, sched.MaxTasks)
+		s.forget(id, out)
+	}
+}
+
 // resultsKept records that results of a slot are not acknowledged yet.
 func (s *Master) resultsKept(now sched.Time, m *sched.Message) {
 	if w := s.sender(m.Peer); w != nil {

@@ -177,3 +177,19 @@ func TestResultsKept(t *testing.T) {
 		"Send to distributor -1: AttemptLost job="+jobTwo.String()+` tasks=0+0#1 node="n000" reason="gone"`, "Send to distributor -1: Serves serves=[]")
 	r.step(sched.Addr{}, &sched.Message{Kind: sched.ResultsKept, Peer: worker(0), Kept: []sched.AttemptID{id}})
 }
+
+// What waits for a distributor that has been silent for long is returned to it, and others'
+// tasks are launched; what runs continues.
+func TestOwnerAway(t *testing.T) {
+	r := newRig(t, 0, general(1))
+	r.tasks(1, sched.Short, 4)
+	r.tasks(2, sched.Long, 2)
+	other := &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 9}, Count: 1, Attempt: 1, Owner: sched.Addr{Role: sched.Distributor, ID: 5}}
+	r.step(other.Owner, other)
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: owner}),
+		"Send to distributor 0: Returned job="+idOne+" tasks=1+3#1",
+		"Send to distributor 0: Returned job="+jobTwo.String()+" tasks=0+2#1", "Forget job="+jobTwo.String())
+	want(t, "launched next", r.ends(0), "0:9/0")
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: owner}))
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: worker(0)}))
+}

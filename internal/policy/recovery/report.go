@@ -65,6 +65,20 @@ func (h *Holdings) Add(first, count, attempt int32) {
 
 // Send sends the collected tasks to their owner, in ranges, and empties the collection.
 func (h *Holdings) Send(owner sched.Addr, job sched.JobID, out *sched.Actions) {
+	h.each(func(r holding) {
+		m := out.Send(owner, sched.Holding)
+		m.Job, m.First, m.Count, m.Attempt = job, r.first, r.count, r.attempt
+	})
+}
+
+// Return returns the collected tasks, which were not launched, to their owner, in ranges, and
+// empties the collection.
+func (h *Holdings) Return(owner sched.Addr, job sched.JobID, out *sched.Actions) {
+	h.each(func(r holding) { out.SendReturned(owner, job, r.first, r.count, r.attempt, false) })
+}
+
+// each calls f for the ranges of the collected tasks, in order, and empties the collection.
+func (h *Holdings) each(f func(holding)) {
 	slices.SortFunc(h.list, func(a, b holding) int {
 		return cmp.Or(cmp.Compare(a.attempt, b.attempt), cmp.Compare(a.first, b.first))
 	})
@@ -73,8 +87,7 @@ func (h *Holdings) Send(owner sched.Addr, job sched.JobID, out *sched.Actions) {
 		for i++; i < len(h.list) && h.list[i].attempt == r.attempt && h.list[i].first <= r.first+r.count; i++ {
 			r.count = max(r.count, h.list[i].first+h.list[i].count-r.first)
 		}
-		m := out.Send(owner, sched.Holding)
-		m.Job, m.First, m.Count, m.Attempt = job, r.first, r.count, r.attempt
+		f(r)
 	}
 	h.list = h.list[:0]
 }
