@@ -88,3 +88,10 @@ func (l *List) Each(now sched.Time, f func(sched.AttemptID, sched.Addr)) {
 		f(l.list[i].id, l.list[i].owner)
 	}
 }
+
+// All calls f for every attempt in the list, and changes nothing.
+func (l *List) All(f func(sched.AttemptID)) {
+	for i := range l.list {
+		f(l.list[i].id)
+	}
+}

@@ -68,3 +68,25 @@ func TestAgainstAList(t *testing.T) {
 		})
 	})
 }
+
+// Results that are kept count as ended just now, once each; what was not known is of an
+// unknown owner. The order by time and the bound stay.
+func TestKeep(t *testing.T) {
+	var l List
+	id := func(task int32) sched.AttemptID { return sched.AttemptID{Task: task, Attempt: 1} }
+	owner := sched.Addr{Role: sched.Distributor, ID: 3}
+	for task := range int32(4) {
+		l.Add(sched.Time(task)*sched.Second, id(task), owner)
+	}
+	l.Keep(8*sched.Second, []sched.AttemptID{id(1), id(9), id(1)})
+	l.Keep(8*sched.Second, nil)
+	type end struct {
+		task  int32
+		owner int32
+	}
+	var got []end
+	l.Each(13*sched.Second-1, func(id sched.AttemptID, o sched.Addr) { got = append(got, end{id.Task, o.ID}) })
+	if want := []end{{3, 3}, {1, 3}, {9, sched.Everyone}}; !slices.Equal(got, want) {
+		t.Errorf("the list has %v, want %v", got, want)
+	}
+}

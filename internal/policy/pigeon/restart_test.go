@@ -159,6 +159,14 @@ func TestOwnerUp(t *testing.T) {
 	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerUp, Owner: worker(0)}))
 }
 
+// While the nodes report, a job's waiting tasks are those that none has reported.
+func TestJobDuringTheWait(t *testing.T) {
+	r := follower(t, resent(0, 4, 1), running(0, 2, 1), kept(1, 0, 1))
+	if queued, running := r.master.Job(jobOne); queued != 2 || running != 1 {
+		t.Errorf("%d tasks wait and %d run, want 2 and 1", queued, running)
+	}
+}
+
 // A result that is kept for long is lost with its node, however long ago it came.
 func TestResultsKept(t *testing.T) {
 	r := newRig(t, 0, general(1))

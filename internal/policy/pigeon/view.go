@@ -1,6 +1,8 @@
 package pigeon
 
 import (
+	"github.com/pigeon-sched/pigeon/internal/policy/recovery"
+	"github.com/pigeon-sched/pigeon/internal/queue"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -13,16 +15,35 @@ func (s *Master) Queued() int {
 
 // Job returns how many tasks of the job wait, and run or are suspended here.
 func (s *Master) Job(id sched.JobID) (queued, running int) {
+	j := s.jobs[id]
 	s.recovery.each(func(m sched.Message) {
 		if m.Job == id {
-			queued += int(m.Count)
+			queued += s.unreported(j, &m)
 		}
 	})
-	if j := s.jobs[id]; j != nil {
+	if j != nil {
 		queued += int(j.Queued)
 		running = int(j.Running + s.hooks.suspended(j))
 	}
 	return queued, running
+}
+
+// unreported returns how many tasks of a message that waits for the reports of nodes
+// none has reported yet. j is their job, nil when nothing of it is here.
+func (s *Master) unreported(j *queue.Job, m *sched.Message) (count int) {
+	known := recovery.NewKnown(m)
+	if j != nil {
+		s.eachHeld(j, known.KnowAll)
+	}
+	for l := range s.endedLists() {
+		l.All(func(id sched.AttemptID) {
+			if id.Job == m.Job {
+				known.Know(id.Task, id.Attempt)
+			}
+		})
+	}
+	known.EachEarlier(m.Attempt, func(_, n int32) { count += int(n) })
+	return count
 }
 
 // Totals returns the figures of the group.
