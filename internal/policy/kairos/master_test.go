@@ -359,3 +359,25 @@ func TestOwnerAway(t *testing.T) {
 		t.Errorf("%d wait, %d are at the node, want 0 and %d", d.s.Queued(), len(d.s.nodes[0].tasks), len(held))
 	}
 }
+
+// A node may have received a launch of an earlier master that this one does not know: its
+// count of launches is then ahead, and a heartbeat makes the next launch look as if it
+// had arrived and ended. The refusal that follows brings the task back to its owner.
+func TestRefusalAfterAHeartbeat(t *testing.T) {
+	d := newFixture(t, 1, Options{Cores: 1, Extra: 5}, true)
+	if got := d.sent(owner, tasks(1, 1)); got != "Launch>0:1/0" {
+		t.Fatal(got)
+	}
+	if got := d.sent(nodeAt(0), heartbeat(1, 2)); got != "" {
+		t.Errorf("the heartbeat: %s", got)
+	}
+	refusal := of(sched.Refused, 1, 0)
+	refusal.Seq = 1
+	got := d.step(nodeAt(0), refusal)
+	if len(got) == 0 || got[0].Msg.Kind != sched.Returned || !got[0].Msg.Resent || got[0].To != owner {
+		t.Errorf("the refusal: %v", got)
+	}
+	if got := d.sent(nodeAt(0), refusal); got != "" {
+		t.Errorf("the refusal repeated: %s", got)
+	}
+}

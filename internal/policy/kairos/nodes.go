@@ -122,14 +122,24 @@ func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 }
 
 // refused puts a task back at the head of the queue. The node receives no other
-// until it has reported that it has room: it may hold tasks unknown to the master.
+// until it has reported that it has room: it may hold tasks unknown to the master. If a
+// heartbeat arrived first that counts a launch of an earlier master, the task was recorded
+// as ended and is no longer known here: it is returned to its owner.
 func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil {
 		return
 	}
 	n.launched = max(n.launched, m.Seq)
 	p := n.find(m.AttemptID())
-	if p == nil || p.number > m.Seq {
+	if p == nil {
+		if owner, ok := n.ended.Remove(m.AttemptID()); ok {
+			s.refusals++
+			s.lately = ended.Index{}
+			out.SendReturned(owner, m.Job, m.First, 1, m.Attempt, false).Resent = true
+		}
+		return
+	}
+	if p.number > m.Seq {
 		return // it came twice
 	}
 	s.refusals++
