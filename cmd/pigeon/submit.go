@@ -31,7 +31,8 @@ func submitCommand() *cobra.Command {
 		Short:   "Submit a job and print its id",
 		Long: `Submits a job and prints its id once the frontend has it in its journal. The
 program runs without a shell, once for each task; PIGEON_JOB, PIGEON_TASK and
-PIGEON_ATTEMPT in its environment name it.
+PIGEON_ATTEMPT in its environment name it. A program may be started more than once
+for a task, by another attempt with a higher number; no number starts twice.
 
 With --wait, the exit status is 1 when the job fails or is cancelled.`,
 		Example: `  pigeon submit -- make -C /src test
