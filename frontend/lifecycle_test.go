@@ -31,7 +31,7 @@ func TestSettings(t *testing.T) {
 		"data": func(c *frontend.Config) { c.Data = "" }, "policy": func(c *frontend.Config) { c.Policy = "pigeon:weight" },
 		"cutoff": func(c *frontend.Config) { c.Cutoff = 0 }, "default_class": func(c *frontend.Config) { c.DefaultClass = "medium" },
 		"max_tasks": func(c *frontend.Config) { c.MaxTasks = 0 }, "retention": func(c *frontend.Config) { c.Retention = 0 },
-		"master_lost": func(c *frontend.Config) { c.MasterLost = 0 }, "trace_ratio": func(c *frontend.Config) { c.TraceRatio = 2 },
+		"master_lost": func(c *frontend.Config) { c.MasterLost = 0 }, "loss_window": func(c *frontend.Config) { c.LossWindow = -1 }, "trace_ratio": func(c *frontend.Config) { c.TraceRatio = 2 },
 		"reserved": func(c *frontend.Config) { c.Reserved = 1 }, "inbox_limit": func(c *frontend.Config) { c.InboxLimit = 0 },
 	} {
 		c := frontend.Default()

@@ -200,3 +200,26 @@ func TestNodesStop(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// explain says that a task that failed waits for its next attempt, and until when.
+func TestExplainNextAttempt(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	f := w.frontend()
+	w.node(0, 1)
+	r := script("job", "exit 1", "")
+	r.Retries = 100
+	w.submit(f, r)
+	var why string
+	daemontest.Await(t, "it waits", func() bool {
+		e, err := f.Explain(t.Context(), "job")
+		if err != nil {
+			t.Fatal(err)
+		}
+		why = strings.Join(e.Why, " ")
+		return strings.Contains(why, "1 of its tasks waits for the next attempt")
+	})
+	if !strings.Contains(why, "task 0 until ") || strings.Contains(why, "held at frontend") {
+		t.Errorf("%s", why)
+	}
+}
