@@ -6,6 +6,15 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
+// TasksRefused counts the tasks that a master has returned for their bytes.
+func TasksRefused(m *Master) float64 {
+	var d dto.Metric
+	if err := m.owner.metrics.full.Write(&d); err != nil {
+		return -1
+	}
+	return d.GetCounter().GetValue()
+}
+
 // ForgetAfter has a master that does not run yet forget peers that are gone for so long.
 func ForgetAfter(m *Master, after time.Duration) { m.forgetAfter = after }
 

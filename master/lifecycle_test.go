@@ -33,7 +33,7 @@ func TestSettings(t *testing.T) {
 		"reserved": func(c *master.Config) { c.Reserved = 1 }, "weight": func(c *master.Config) { c.Weight = -1 },
 		"cutoff": func(c *master.Config) { c.Cutoff = 0 }, "policy": func(c *master.Config) { c.Policy = "pigon" },
 		"max_tasks": func(c *master.Config) { c.MaxTasks = 0 }, "lost_after": func(c *master.Config) { c.LostAfter = 0 },
-		"inbox_limit": func(c *master.Config) { c.InboxLimit = 0 },
+		"inbox_limit": func(c *master.Config) { c.InboxLimit = 0 }, "inbox_bytes": func(c *master.Config) { c.InboxBytes = 1 }, "max_bytes": func(c *master.Config) { c.MaxBytes = 1 },
 	} {
 		c := master.Default()
 		spoil(&c)

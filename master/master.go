@@ -33,6 +33,7 @@ type Master struct {
 	incarnation int64
 	codec       *wire.Codec
 	inbox       *link.Inbox
+	waiting     *daemon.ByteLimit
 	loop        *runloop.Loop[func()]
 	owner       *owner
 	epoch       atomic.Uint64 // the owner's, for the batches it sends
@@ -69,9 +70,11 @@ func (m *Master) assemble(p sched.Policy, params sched.Params) error {
 	names := addrmap.NewNumbered() // this master numbers the workers, under every policy
 	m.codec = wire.NewCodec(names, clock.Now)
 	m.inbox = link.NewInbox(m.self, m.incarnation)
+	m.waiting = daemon.NewByteLimit("inbox_bytes", m.cfg.InboxBytes)
 	m.loop = runloop.New(m.cfg.InboxLimit, m.handle)
 	o := newOwner(m.cfg, p, names, clock, m.incarnation, m.log)
 	m.owner = o
+	o.metrics.WatchInbox(m.waiting.Refused)
 	m.codec.OnUnknown(o.metrics.unknown.Report(m.log))
 	if err := m.addCore(p, params); err != nil {
 		return err

@@ -21,6 +21,7 @@ type metrics struct {
 	stale    prometheus.Counter
 	unread   prometheus.Counter
 	away     []prometheus.Counter // by awayReason
+	full     prometheus.Counter   // tasks returned for want of bytes
 	unknown  *daemon.KindRefusals
 	refused  map[string]prometheus.Counter // hellos, by reason
 	snapshot atomic.Pointer[metricsSnapshot]
@@ -31,6 +32,7 @@ type metrics struct {
 type metricsSnapshot struct {
 	sched.GroupTotals
 	epoch    uint64
+	payloads int64
 	nodes    int
 	siblings int
 }
@@ -50,6 +52,7 @@ func newMetrics(now func() sched.Time) *metrics {
 		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
 		away:     m.Counters("frontends_away_total", "Silent frontends to which the tasks that waited for them were returned, by reason: silent for frontend_away, or a node refused launches meanwhile.", "reason", "silent", "refused"),
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
+		full:     m.Counters("tasks_refused_total", "Tasks returned to their frontend, which tries again, by reason: their payloads have no room in max_bytes.", "reason", "max_bytes")[0],
 		unknown:  daemon.NewKindRefusals(m),
 		refused:  newRefusedHellos(m),
 	}
@@ -64,6 +67,7 @@ func newMetrics(now func() sched.Time) *metrics {
 		return float64(s.Workers[k] - max(0, s.Idle[k]))
 	})
 	m.GaugeFunc("epoch", "Epoch this master works under.", func() float64 { return float64(e.snapshot.Load().epoch) })
+	m.GaugeFunc("payload_bytes", "Bytes of the payloads of tasks that are queued or run, estimated.", func() float64 { return float64(e.snapshot.Load().payloads) })
 	m.GaugeFunc("nodes", "Nodes that are registered.", func() float64 { return float64(e.snapshot.Load().nodes) })
 	m.GaugeFunc("siblings", "Masters of other groups that can be reached, where masters hand tasks to each other.", func() float64 { return float64(e.snapshot.Load().siblings) })
 	m.CounterFunc("attempts_lost_total", "Attempts whose worker was lost.", func() float64 { return float64(e.snapshot.Load().Lost) })
@@ -78,6 +82,7 @@ func Metrics() *telemetry.Metrics {
 	m.WatchTracing(telemetry.Off())
 	m.WatchMessages(func() uint64 { return 0 })
 	m.WatchMisdirected(func() uint64 { return 0 })
+	m.WatchInbox(func() uint64 { return 0 })
 	return m.Metrics
 }
 
@@ -102,7 +107,7 @@ func (e *metrics) refresh(o *owner) {
 		return
 	}
 	e.taken = time.Now()
-	e.snapshot.Store(&metricsSnapshot{GroupTotals: o.core.view.Totals(), epoch: o.epoch.Number, nodes: o.nodes.Len(), siblings: o.siblings.reached()})
+	e.snapshot.Store(&metricsSnapshot{GroupTotals: o.core.view.Totals(), epoch: o.epoch.Number, payloads: o.payloads.Bytes(), nodes: o.nodes.Len(), siblings: o.siblings.reached()})
 }
 
 // waited returns how many seconds have passed since an instant; 0 when nothing waits.

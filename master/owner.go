@@ -1,6 +1,7 @@
 package master
 
 import (
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -136,12 +137,30 @@ func (o *owner) deliverTasks(from sched.Addr, it *wire.Item) {
 			return // the core would ignore it, and never forget its payloads
 		}
 		it.Msg.Owner = from // reports go to the sender of the tasks
+		if !it.Msg.Resent && o.payloads.Bytes()+payloads.Size(it) > o.cfg.MaxBytes {
+			o.returnTasks(it)
+			return
+		}
 		o.payloads.Put(it)
 	}
 	o.core.Step(from, &it.Msg)
 	if it.Msg.Kind == sched.Tasks && o.leases.mayExist() && o.core.view.Share(it.Msg.Job, 0).Queued > 0 {
 		o.leases.revoke(&it.Msg)
 	}
+}
+
+// returnTasks returns tasks for whose payloads there is no room; their frontend tries again.
+// Tasks that were sent before are never returned for that: they may run here.
+func (o *owner) returnTasks(it *wire.Item) {
+	m := &it.Msg
+	o.metrics.full.Add(float64(m.Count))
+	why := fmt.Sprintf("the payloads of the master of group %d have %d bytes, and its limit max_bytes is %d", o.cfg.Group, o.payloads.Bytes(), o.cfg.MaxBytes)
+	if omitted, due := o.refusals.Due("payloads", "full", time.Now()); due {
+		o.log.Warn("tasks are returned to their frontend, which tries again", "frontend", it.From.Name, "error", why, "omitted", omitted)
+	}
+	o.links.Queue(&wire.Item{From: o.self, To: it.From, Msg: sched.Message{
+		Kind: sched.Returned, Job: m.Job, First: m.First, Count: m.Count, Attempt: m.Attempt, Full: true, Reason: why,
+	}})
 }
 
 // peerRefused is called when a peer has refused messages for good. A node is then lost; a

@@ -20,7 +20,15 @@ var (
 // Deliver accepts messages of frontends, node monitors and other masters.
 func (m *Master) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply, error) {
 	return m.inbox.Accept(b, func(b *wire.Batch) (problem string, err error) {
-		if err := m.loop.Post(func() { m.owner.deliver(b) }); err != nil {
+		bytes, err := m.waiting.Enter(b)
+		if err != nil {
+			return "", &api.Error{
+				Problem: api.Busy, What: err.Error(), Subject: m.cfg.name(), Tried: "accepting messages of " + b.Sender.String(),
+				Next: "send them again", RetryAfter: 10 * time.Millisecond,
+			}
+		}
+		if err := m.loop.Post(func() { m.waiting.Leave(bytes); m.owner.deliver(b) }); err != nil {
+			m.waiting.Leave(bytes)
 			return "", m.mailbox.Refusal(err, "accepting messages of "+b.Sender.String())
 		}
 		return "", nil

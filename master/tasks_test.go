@@ -2,12 +2,14 @@ package master_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -260,6 +262,40 @@ func TestFullQueue(t *testing.T) {
 	f.Send(daemontest.Tasks(1, 10), daemontest.Tasks(2, 2))
 	if r := f.AwaitGot(sched.Returned, 1)[0].Msg; !r.Full || r.Job.Lo != 2 || r.Count != 2 {
 		t.Errorf("returned is %s", sched.Describe(&r))
+	}
+}
+
+// Tasks whose payloads have no room are returned, with the limit, to be tried later; those
+// that were sent before may run here and are kept.
+func TestFullOfPayloads(t *testing.T) {
+	cfg := settings()
+	cfg.LostAfter, cfg.MaxBytes = patient(), 16<<20
+	m := start(t, cfg)
+	f := daemontest.Frontend(t, "f1", m.Addr())
+	f.Register(wire.Hello{})
+	n := daemontest.Node(t, "n1", m.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	large := func(job uint64) wire.Item {
+		it := daemontest.Tasks(job, 1)
+		it.Payloads = []api.Payload{{Message: make([]byte, 3<<20)}}
+		return it
+	}
+	for job := range uint64(5) {
+		f.Send(large(job + 1))
+	}
+	f.Send(large(6))
+	if r := f.AwaitGot(sched.Returned, 1)[0].Msg; !r.Full || r.Job.Lo != 6 || r.Count != 1 || !strings.Contains(r.Reason, "max_bytes is 16777216") {
+		t.Errorf("returned is %s", sched.Describe(&r))
+	}
+	again := large(7)
+	again.Msg.Resent = true
+	f.Send(again, daemontest.Tasks(8, 1))
+	f.Send(large(9))
+	if r := f.AwaitGot(sched.Returned, 2)[1].Msg; r.Job.Lo != 8 && r.Job.Lo != 9 {
+		t.Errorf("returned is %s", sched.Describe(&r))
+	}
+	if got := master.TasksRefused(m.Master); got < 2 {
+		t.Errorf("%v tasks are counted as returned for their bytes", got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
@@ -23,6 +24,7 @@ type deliveries struct {
 	incarnation int64
 	master      wire.Ref
 	inbox       *link.Inbox
+	waiting     *daemon.ByteLimit
 	post        func(event) error
 	superseded  prometheus.Counter
 
@@ -48,7 +50,16 @@ func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply,
 		return wire.BatchReply{}, d.busy(why)
 	}
 	at := time.Now()
-	return d.inbox.Accept(b, func(b *wire.Batch) (string, error) { return "", d.enter(event{kind: delivered, batch: b, at: at}) })
+	return d.inbox.Accept(b, func(b *wire.Batch) (string, error) {
+		bytes, err := d.waiting.Enter(b)
+		if err != nil {
+			return "", d.busy(err.Error())
+		}
+		if err = d.enter(event{kind: delivered, batch: b, at: at, bytes: bytes}); err != nil {
+			d.waiting.Leave(bytes)
+		}
+		return "", err
+	})
 }
 
 // answerOther answers a batch of another daemon than the master, unless it may be accepted.

@@ -45,6 +45,7 @@ func Metrics() *telemetry.Metrics {
 	m := newMetrics()
 	m.WatchTracing(telemetry.Off())
 	m.WatchMessages(func() uint64 { return 0 })
+	m.WatchInbox(func() uint64 { return 0 })
 	m.WatchMisdirected(func() uint64 { return 0 })
 	m.watchNotices(func() notice.Stats { return notice.Stats{} }, func() bool { return false })
 	m.watchBackends(func() app.Stats { return app.Stats{} })

@@ -33,6 +33,9 @@ import (
 // always have room.
 const inboxLimit = 10_000
 
+// inboxBytes bounds their bytes.
+const inboxBytes = 256 << 20
+
 // Deps are what a node monitor shares with others of its process. A nil one is
 // made for this node monitor alone.
 type Deps struct {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -23,6 +24,7 @@ type event struct {
 	end   slots.End   // ended
 	batch *wire.Batch // delivered, acknowledged, announced
 	at    time.Time   // delivered: when it arrived
+	bytes int64       // delivered: counted by the inbox
 	do    func()      // called: anything rare
 }
 
@@ -48,6 +50,7 @@ type owner struct {
 	inventories    *inventory.Inventories
 	members        *members.Members            // of the cluster; nil where workers send to their master alone
 	registeredWith int64                       // the process of the master that accepted this node last
+	waiting        *daemon.ByteLimit           // the batches in the inbox
 	full           atomic.Pointer[slots.Limit] // nil: there is room for all; read when batches come in
 }
 
@@ -71,7 +74,8 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	if err := n.openBackends(deps, p); err != nil {
 		return err
 	}
-	o := &owner{policy: p, clock: runloop.NewClock(), addrs: addrmap.New(), post: n.post}
+	o := &owner{policy: p, clock: runloop.NewClock(), addrs: addrmap.New(), post: n.post, waiting: daemon.NewByteLimit("limit", inboxBytes)}
+	n.metrics.WatchInbox(o.waiting.Refused)
 	if p.SingleMaster() {
 		o.addrs = addrmap.NewNumbered()
 	}
@@ -104,7 +108,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	}
 	n.deliveries = &deliveries{
 		node: n.cfg.ID, incarnation: n.self.incarnation, master: n.self.master, inbox: link.NewInbox(n.self.ref, n.self.incarnation),
-		post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
+		waiting: o.waiting, post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
 	}
 	n.metrics.WatchMisdirected(n.deliveries.inbox.Misdirected)
 	return nil
@@ -143,6 +147,7 @@ func (o *owner) handle(batch []event) {
 		case called:
 			e.do()
 		case delivered:
+			o.waiting.Leave(e.bytes)
 			o.workers.Deliver(e.batch, e.at)
 		case ended:
 			o.workers.Ended(&e.end)

@@ -133,6 +133,12 @@ func (m *Metrics) WatchTracing(t *Tracing) {
 	}
 }
 
+// WatchInbox exports how many batches had no room in a daemon's inbox.
+func (m *Metrics) WatchInbox(refused func() uint64) {
+	m.CounterFuncs("batches_refused_total", "Batches of other daemons that were refused and are sent again, by reason: no room for their bytes in the inbox.",
+		Label{Name: "reason", Values: []string{"inbox_bytes"}}, func(int) float64 { return float64(refused()) })
+}
+
 // WatchMessages exports how many messages the daemon's cores have sent to others
 // (runloop.Stepper.Messages), under one name in all roles: their sum over the
 // tasks that ended is what the papers call messages per task.

@@ -13,7 +13,8 @@ import (
 
 // Store holds them by job. It belongs to the owner goroutine.
 type Store struct {
-	jobs map[sched.JobID]*job
+	jobs  map[sched.JobID]*job
+	bytes int64 // of all ranges, estimated
 }
 
 type job struct {
@@ -27,7 +28,39 @@ type taskRange struct {
 	arrived      time.Time // for traces and the wait among the metrics
 	payloads     []api.Payload
 	taskIDs      []string
+	bytes        int64
 }
+
+// Bytes that a range, and each payload of it, take beside their texts.
+const (
+	rangeBytes   = 160
+	payloadBytes = 112
+)
+
+// Size estimates the bytes that the data of tasks will take.
+func Size(it *wire.Item) int64 {
+	n := rangeBytes
+	for i := range it.Payloads {
+		p := &it.Payloads[i]
+		n += payloadBytes + len(p.Message)
+		if p.Exec == nil {
+			continue
+		}
+		n += len(p.Exec.Dir)
+		for _, list := range [][]string{p.Exec.Argv, p.Exec.Env} {
+			for _, text := range list {
+				n += 16 + len(text)
+			}
+		}
+	}
+	for _, id := range it.TaskIDs {
+		n += 16 + len(id)
+	}
+	return int64(n)
+}
+
+// Bytes returns how many bytes the data of all tasks take.
+func (s *Store) Bytes() int64 { return s.bytes }
 
 // New returns an empty store.
 func New() *Store { return &Store{jobs: map[sched.JobID]*job{}} }
@@ -43,8 +76,15 @@ func (s *Store) Put(it *wire.Item) {
 	}
 	j.extra = it.Extra
 	j.extra.Payloads, j.extra.TaskIDs = nil, nil
-	r := taskRange{first: it.Msg.First, count: it.Msg.Count, payloads: it.Payloads, taskIDs: it.TaskIDs, arrived: time.Now()}
-	j.ranges = slices.DeleteFunc(j.ranges, func(old taskRange) bool { return old.first == r.first && old.count == r.count })
+	r := taskRange{first: it.Msg.First, count: it.Msg.Count, payloads: it.Payloads, taskIDs: it.TaskIDs, arrived: time.Now(), bytes: Size(it)}
+	j.ranges = slices.DeleteFunc(j.ranges, func(old taskRange) bool {
+		same := old.first == r.first && old.count == r.count
+		if same {
+			s.bytes -= old.bytes
+		}
+		return same
+	})
+	s.bytes += r.bytes
 	j.ranges = append(j.ranges, r)
 }
 
@@ -83,4 +123,11 @@ func (s *Store) Of(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
 }
 
 // Drop removes a job.
-func (s *Store) Drop(id sched.JobID) { delete(s.jobs, id) }
+func (s *Store) Drop(id sched.JobID) {
+	if j := s.jobs[id]; j != nil {
+		for i := range j.ranges {
+			s.bytes -= j.ranges[i].bytes
+		}
+		delete(s.jobs, id)
+	}
+}

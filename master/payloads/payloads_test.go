@@ -38,7 +38,10 @@ func TestPutReplaces(t *testing.T) {
 	if e, arrived := s.Of(sched.AttemptID{Job: id, Task: 11}); len(e.Payloads) != 0 || !arrived.IsZero() {
 		t.Errorf("a task that never came travels with %+v", e)
 	}
-	if s.Drop(id); len(s.jobs) != 0 {
-		t.Errorf("kept are %v", s.jobs)
+	if want := Size(tasksOf(0, 10, "all")) + Size(tasksOf(3, 1, "one")); s.Bytes() != want {
+		t.Errorf("they have %d bytes, want %d", s.Bytes(), want)
+	}
+	if s.Drop(id); len(s.jobs) != 0 || s.Bytes() != 0 {
+		t.Errorf("kept are %v, %d bytes", s.jobs, s.Bytes())
 	}
 }
