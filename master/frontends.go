@@ -139,11 +139,15 @@ func (f *frontends) returnAway(why awayReason) {
 }
 
 // forget forgets the frontends that have been silent for so long, and returns their names.
-// Their numbers are kept: the core may hold tasks of theirs. One that returns is registered
-// anew, and sends everything again.
+// Their numbers are kept: the core may hold tasks of theirs that run. What waits is returned
+// before, to nobody; one that comes back is registered anew, and sends everything again.
 func (f *frontends) forget(after time.Duration) []string {
 	names := f.registry.Forget(sched.Time(after), f.now())
 	for _, name := range names {
+		if s, silent := f.silent[name]; silent && !s.returned {
+			f.returnTasks(f.addrs.Addr(frontendRef(name)), awayLong) // nobody would later
+		}
+		delete(f.silent, name)
 		f.links.Remove(frontendRef(name))
 		delete(f.byName, name)
 	}
