@@ -40,11 +40,11 @@ func (f *Limit) Refuses(owner sched.Addr, byMaster bool) bool {
 
 // Limit returns what the node has no room for, nil when it has room for all.
 func (s *Workers) Limit() *Limit {
-	f := Limit{s.attempts.n >= MaxAttempts, s.cfg.Kept.FullFor(s.attempts)}
-	if !f.attempts && len(f.silent) == 0 {
+	attempts, silent := s.attempts.n >= MaxAttempts, s.cfg.Kept.FullFor(s.attempts)
+	if !attempts && len(silent) == 0 {
 		return nil
 	}
-	return &f
+	return &Limit{attempts, silent}
 }
 
 // hasRoom reports whether there is room for the result of one more attempt of a frontend.
