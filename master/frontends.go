@@ -52,6 +52,7 @@ type awayReason int
 
 const (
 	awayLong   awayReason = iota // it is silent for frontend_away
+	awayUnreached                // it and this master have not reached each other for most of master_lost
 	awayNoRoom                   // a node refused a launch, perhaps for want of room for its results
 )
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/config"
@@ -306,5 +307,23 @@ func TestNewProcessOfAFrontend(t *testing.T) {
 	}
 	if want := []sched.Kind{sched.OwnerUp, sched.Tasks, sched.OwnerUp}; !slices.Equal(got, want) {
 		t.Errorf("the core got %v, want %v", got, want)
+	}
+}
+
+// What waits for a frontend that says no hello is returned, before frontends take it back.
+func TestAbsentFrontend(t *testing.T) {
+	c := settings()
+	c.MasterLost = 500 * time.Millisecond
+	r := start(t, c)
+	n := daemontest.Node(t, "n1", r.Addr())
+	n.Register(wire.Hello{Slots: daemontest.Slots(1, 1)})
+	alive(t, n, func() []wire.Slot { return daemontest.Slots(1, 1) })
+	f := daemontest.Frontend(t, "f1", r.Addr())
+	f.Register(wire.Hello{})
+	f.Send(daemontest.Tasks(1, 3))
+	for _, it := range f.AwaitGot(sched.Returned, 1) {
+		if it.Msg.Count != 2 || it.Msg.Resent || it.Msg.Full {
+			t.Errorf("returned was %s", sched.Describe(&it.Msg))
+		}
 	}
 }

@@ -195,6 +195,7 @@ func (m *Master) sweep(ctx context.Context) {
 
 // handle is one batch of the owner goroutine.
 func (m *Master) handle(batch []func()) {
+	m.owner.returnUnreached() // before the messages that came meanwhile
 	for _, do := range batch {
 		do()
 	}

@@ -60,6 +60,7 @@ func (o *owner) addDaemons(p sched.Policy) {
 	})
 	o.frontends = newFrontends(o.cfg, o.addrs, o.links, o.publication.changed, o.ownerUp, o.core.clock.Now, o.log)
 	o.frontends.returnTasks = o.ownerAway
+	o.absence = newAbsence(sched.Time(o.cfg.MasterLost), o.core.clock.Now())
 	o.core.view = o.nodes.View()
 	if o.core.core != nil {
 		o.core.view = o.core.core

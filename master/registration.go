@@ -29,6 +29,9 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 			o.nodes.ReserveNumbers(h.Highest)
 		}
 		r := o.helloReply(h, o.frontends.hello(h))
+		if r.Accepted {
+			o.absence.hello(h.Sender.Name, o.core.clock.Now())
+		}
 		r.Registration = o.frontends.registry.Registration(h.Sender.Name)
 		return r, nil
 	case sched.Master:

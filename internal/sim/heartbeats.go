@@ -8,6 +8,7 @@ const (
 	heartbeat       = sched.Second
 	nodeLost        = 2 * sched.Second // without a snapshot of the node
 	masterLost      = 5 * sched.Second // without a heartbeat of the master
+	ownerLost       = 4 * sched.Second // without a hello of the frontend, at its master
 	requestRetry    = 4 * heartbeat    // without an answer to a worker's request; doubles with each repetition
 	maxRequestRetry = 64 * heartbeat
 )

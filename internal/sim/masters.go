@@ -116,3 +116,13 @@ func (sh *masterShells) deliver(m *daemon, e *envelope, msg *sched.Message) {
 	}
 	sh.hosts.stepCore(m.host, from, msg)
 }
+
+// loseOwners makes a master notice that it and a frontend, or with nil all frontends, have
+// not reached each other.
+func (sh *masterShells) loseOwners(m, only *daemon) {
+	for _, f := range sh.frontends {
+		if m.alive && m.host != nil && (only == nil || only == f) {
+			sh.hosts.stepCore(m.host, sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: sched.Addr{Role: sched.Distributor, ID: int32(f.id)}}) //nolint:gosec // frontends are few
+		}
+	}
+}

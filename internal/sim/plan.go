@@ -154,6 +154,9 @@ func (fp *faultPlan) pauseDaemon() {
 	if p.alive && p.resumes <= fp.now {
 		fp.logf("%s is paused for %s", p.daemonID, seconds(d))
 		p.resumes = fp.now + d
+		if p.role == sched.Master && d > ownerLost {
+			fp.callAt(p.resumes, func() { fp.masterShells.loseOwners(fp.masters[p.id], nil) })
+		}
 	}
 }
 
@@ -170,6 +173,21 @@ func (fp *faultPlan) partition() {
 		fp.net.cut(route{b, a}, fp.now+d)
 	}
 	fp.logf("%s cannot reach %s for %s, %s", a, b, seconds(d), directions)
+	if m, f := fp.masterAndFrontend(a, b); m != nil && d > ownerLost {
+		fp.callAt(fp.now+ownerLost, func() { fp.masterShells.loseOwners(m, f) })
+	}
+}
+
+// masterAndFrontend returns the two daemons if one is a master and the other a frontend,
+// else nil.
+func (fp *faultPlan) masterAndFrontend(a, b daemonID) (m, f *daemon) {
+	if a.role == sched.Distributor {
+		a, b = b, a
+	}
+	if a.role != sched.Master || b.role != sched.Distributor {
+		return nil, nil
+	}
+	return fp.masters[a.id], fp.frontends[b.id]
 }
 
 // suspect makes a daemon declare another one lost that may be alive.
