@@ -51,10 +51,13 @@ type silence struct {
 type awayReason int
 
 const (
-	awayLong   awayReason = iota // it is silent for frontend_away
-	awayUnreached                // it and this master have not reached each other for most of master_lost
-	awayNoRoom                   // a node refused a launch, perhaps for want of room for its results
+	awayLong      awayReason = iota // it is silent for frontend_away
+	awayUnreached                   // it and this master have not reached each other for most of master_lost
+	awayNoRoom                      // a node refused a launch, perhaps for want of room for its results
 )
+
+// awayReasons are the reasons in metrics and logs.
+var awayReasons = [...]string{"silent", "unreached", "refused"}
 
 func newFrontends(c Config, names *addrmap.Map, links *linkset.Set, changed func(), newOwner func(sched.Addr), now func() sched.Time, log *slog.Logger) *frontends {
 	limit := sched.Time(c.LostAfter)

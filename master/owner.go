@@ -31,6 +31,7 @@ type owner struct {
 	links       *linkset.Set
 	nodes       *nodes.Nodes
 	frontends   *frontends
+	absence     absence
 	siblings    *siblings
 	payloads    *payloads.Store
 	leases      *leaseRevoker
@@ -76,7 +77,7 @@ func (o *owner) ownerUp(frontend sched.Addr) {
 func (o *owner) ownerAway(frontend sched.Addr, why awayReason) {
 	ref, _ := o.addrs.Ref(frontend)
 	o.metrics.away[why].Inc()
-	o.log.Warn("the tasks that wait for a silent frontend are returned to it; others go on", "frontend", ref.Name, "setting", "frontend_away")
+	o.log.Warn("the tasks that wait for a silent frontend are returned to it; others go on", "frontend", ref.Name, "reason", awayReasons[why])
 	o.core.StepShell(&sched.Message{Kind: sched.OwnerAway, Owner: frontend})
 }
 
