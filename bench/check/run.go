@@ -19,7 +19,6 @@ type Options struct {
 	Policies []string      // each runs with every seed
 	Kinds    sim.Kinds     // 0: all
 	Time     time.Duration // during which faults happen in a run, in virtual time
-	Defects  bool          // include faults that expose known defects
 	For      time.Duration // no run begins later; 0 for no limit
 	Faults   int64         // no run begins when so many have happened; 0 for no limit
 	Most     int           // violations after which no run begins; 0 for no limit
@@ -100,7 +99,7 @@ func (c *campaign) run(ctx context.Context, spec string, seed uint64) {
 		c.violated(Violation{Policy: spec, Seed: seed, What: err.Error()})
 		return
 	}
-	f := sim.Faults{Seed: seed, Kinds: c.o.Kinds, Until: s.until(c.o.Time), Defects: c.o.Defects}
+	f := sim.Faults{Seed: seed, Kinds: c.o.Kinds, Until: s.until(c.o.Time)}
 	if f.Kinds == 0 {
 		f.Kinds = sim.AllKinds
 	}

@@ -73,8 +73,5 @@ func (s *scenario) command(f *sim.Faults, first int) string {
 	if f.Only != nil {
 		words = append(words, "--only-faults", strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Only), " ", ","), "[]"))
 	}
-	if f.Defects {
-		words = append(words, "--known-defects")
-	}
 	return strings.Join(append(words, s.flags...), " ")
 }

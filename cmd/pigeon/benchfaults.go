@@ -25,7 +25,7 @@ violates a check is printed at once on standard error, with the shortest command
 that repeats it, and the exit status is then 1.`,
 		Example: `  pigeon bench faults                                   a minute, all policies
   pigeon bench faults --for 0 --total 10000000
-  pigeon bench faults --policy kairos --fault-kinds all --known-defects`,
+  pigeon bench faults --policy kairos --fault-kinds all`,
 		Args: cobra.NoArgs,
 	}
 	output := addOutput(cmd)
@@ -35,7 +35,6 @@ that repeats it, and the exit status is then 1.`,
 	fs.Uint64Var(&o.Seed, "seed", 1, "the first seed; the others follow it")
 	fs.StringArrayVar(&o.Policies, "policy", policy.Names(), "NAME[:key=value,...]; repeatable; each runs with every seed")
 	fs.StringVar(&kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: all)")
-	fs.BoolVar(&o.Defects, "known-defects", false, "cause also what finds defects that are known and not mended yet")
 	fs.DurationVar(&o.Time, "fault-time", 20*time.Second, "how long faults happen in a run, in virtual time")
 	fs.DurationVar(&o.For, "for", time.Minute, "no run begins later than this; 0 for no limit")
 	fs.Int64Var(&o.Faults, "total", 0, "no run begins when so many faults have happened; 0 for no limit")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
@@ -21,21 +23,23 @@ import (
 type faultFlags struct {
 	seed, kinds string
 	only        []int
+	simulate    faultRun // the simulator; another in tests
 	time        time.Duration
-	defects     bool
 }
+
+// faultRun makes a run, as [experiment.Run.SimulateFaults].
+type faultRun func(*experiment.Run, context.Context, *workload.Workload, time.Duration, sim.Faults) (*sim.Report, sim.Faults, int, error)
 
 // faultJobs is the default number of jobs of a run with faults, of which every step is
 // kept for the checks.
 const faultJobs = 30
 
 func addFaultFlags(fs *pflag.FlagSet) *faultFlags {
-	var f faultFlags
+	f := faultFlags{simulate: (*experiment.Run).SimulateFaults}
 	fs.StringVar(&f.seed, "faults", "", "seed of faults that happen to the cluster; shows them, and checks that nothing is lost (see docs/simulator.md)")
 	fs.StringVar(&f.kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: all)")
 	fs.IntSliceVar(&f.only, "only-faults", nil, "numbers of the faults that happen, of those that are planned")
 	fs.DurationVar(&f.time, "fault-time", 20*time.Second, "how long faults happen, in virtual time; then everything heals")
-	fs.BoolVar(&f.defects, "known-defects", false, "cause also what finds defects that are known and not mended yet")
 	return &f
 }
 
@@ -45,7 +49,7 @@ func (f *faultFlags) given(fs *pflag.FlagSet) bool { return fs.Changed("faults")
 // check refuses flags that conflict or are out of range.
 func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) error {
 	if !f.given(fs) {
-		for _, name := range []string{"fault-kinds", "only-faults", "fault-time", "known-defects"} {
+		for _, name := range []string{"fault-kinds", "only-faults", "fault-time"} {
 			if fs.Changed(name) {
 				return fmt.Errorf("--%s is about faults, and none are asked for; add --faults SEED", name)
 			}
@@ -81,7 +85,7 @@ func (f *faultFlags) faults(log io.Writer) sim.Faults {
 	if f.kinds != "" {
 		kinds, _ = sim.ParseKinds(f.kinds) // checked
 	}
-	return sim.Faults{Seed: seed, Kinds: kinds, Only: f.only, Until: sched.Time(f.time), Log: log, Defects: f.defects}
+	return sim.Faults{Seed: seed, Kinds: kinds, Only: f.only, Until: sched.Time(f.time), Log: log}
 }
 
 // simulateFaults makes the runs one after another, and shows of each what happens and
@@ -97,7 +101,7 @@ func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Durati
 		}
 		f := flags.faults(out)
 		fmt.Fprintf(out, "%s, faults of seed %d: %s\n", run.Policy, f.Seed, f.Kinds)
-		report, smaller, jobs, err := run.SimulateFaults(cmd.Context(), w, delay, f)
+		report, smaller, jobs, err := flags.simulate(run, cmd.Context(), w, delay, f)
 		if err != nil {
 			return fmt.Errorf("the simulation of policy %s did not come to its end: %w", run.Policy, err)
 		}

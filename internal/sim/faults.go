@@ -22,7 +22,6 @@ type Faults struct {
 
 	Nodes    [][]Node // of each group; nil: two workers per node, which serve the built-in backends
 	Apps     []string // from which the jobs' applications are drawn; nil: the built-in backends
-	Defects  bool     // include the faults that expose known defects (defects.go)
 	MaxTasks int      // queued at a master, 0 for no limit
 	// Weight is W if it is to be checked: of any W tasks that general workers take
 	// from the queues, one is long while long ones wait. 0 for no check.
