@@ -22,16 +22,16 @@ type Job struct {
 	Ended      bool                // its end is on the disk
 	restored   bool                // from the journal
 
-	arrived   sched.Time  // at the core, for completion times
-	final     *api.Status // its final status, from when its end is decided
-	endedAt   time.Time
-	waiting   []chan api.Status // receive the status when it has ended
-	accepting []func(error)     // called when its acceptance is on the disk
-	reports   []taskReport      // by task, of accepted results
-	bytes     int64             // counted in held
-	holder    string            // likewise; "" when it is not counted
-	print     string            // the fingerprint of its request; "" for none
-	trace     jobTrace
+	arrived     sched.Time  // at the core, for completion times
+	final       *api.Status // its final status, from when its end is decided
+	endedAt     time.Time
+	waiting     []chan api.Status // receive the status when it has ended
+	accepting   []func(error)     // called when its acceptance is on the disk
+	reports     []taskReport      // by task, of accepted results
+	bytes       int64             // counted in held
+	holder      string            // likewise; "" when it is not counted
+	fingerprint string            // the fingerprint of its request; "" for none
+	trace       jobTrace
 
 	older, newer *Job // among the jobs that were submitted
 }
@@ -60,7 +60,7 @@ type jobTrace struct {
 
 func newJob(sub *journal.Submission) *Job {
 	return &Job{
-		ID: sub.Job, Submission: sub, print: sub.Fingerprint, reports: make([]taskReport, len(sub.Request.Tasks)),
+		ID: sub.Job, Submission: sub, fingerprint: sub.Fingerprint, reports: make([]taskReport, len(sub.Request.Tasks)),
 		Status: api.Status{
 			Job: sub.Request.Key, App: sub.Request.App, State: api.StateQueued, Class: sub.Class.String(),
 			Tasks: len(sub.Request.Tasks), Attempts: len(sub.Request.Tasks), Submitted: unixSeconds(time.Unix(0, sub.Submitted)),
@@ -89,7 +89,7 @@ func (j *Job) Difference(sub *journal.Submission) string {
 	case j.Submission != nil:
 		return sub.Request.Difference(&j.Submission.Request)
 	default:
-		return EndedDifference(j.print, &j.Status, sub)
+		return EndedDifference(j.fingerprint, &j.Status, sub)
 	}
 }
 

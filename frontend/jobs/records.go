@@ -116,7 +116,7 @@ func (t *records) jobEnded(j *Job, m *sched.Message, effects *Effects) *journal.
 	j.final = &s
 	t.opts.Metrics.jobEnded(j)
 	effects.ended = append(effects.ended, j)
-	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.print}
+	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint}
 }
 
 // addLife adds an event to the history.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -29,12 +30,8 @@ func (a *acknowledged) copy() *acknowledged {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := newAcknowledged()
-	for k := range a.jobs {
-		c.jobs[k] = true
-	}
-	for k, n := range a.tasks {
-		c.tasks[k] = n
-	}
+	maps.Copy(c.jobs, a.jobs)
+	maps.Copy(c.tasks, a.tasks)
 	return c
 }
 

@@ -1,6 +1,9 @@
 package daemon
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"strings"
+)
 
 // Version returns what this binary was built from, as a hello states it: the version of the
 // module and the commit, as far as they are known.
@@ -9,11 +12,11 @@ func Version() string {
 	if !ok {
 		return "unknown"
 	}
-	version := info.Main.Version
+	version := []string{info.Main.Version}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
-			version += " " + s.Value[:min(12, len(s.Value))]
+			version = append(version, s.Value[:min(12, len(s.Value))])
 		}
 	}
-	return version
+	return strings.Join(version, " ")
 }

@@ -131,7 +131,7 @@ func (r *Reporter) forgetUnknown(f *frontend, c *call, unknown []sched.JobID) {
 			continue
 		}
 		jobs[id.Job] = true
-		if _, kept := r.store.numbered(id, number, f); kept && r.store.drop(id) {
+		if r.store.keeps(id, number, f) && r.store.drop(id) {
 			dropped++
 		}
 	}

@@ -165,7 +165,7 @@ func (r *Reporter) latest(id sched.AttemptID) int64 {
 func (r *Reporter) acknowledge(f *frontend, ids []sched.AttemptID, number func(int) int64) {
 	forgotten, ignored := 0, 0
 	for i, id := range ids {
-		if _, kept := r.store.numbered(id, number(i), f); kept {
+		if r.store.keeps(id, number(i), f) {
 			r.store.drop(id)
 			forgotten++
 		} else if r.Keeps(id) {

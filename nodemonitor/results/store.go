@@ -108,14 +108,11 @@ func (s *store) drop(id sched.AttemptID) bool {
 	return true
 }
 
-// numbered returns the place of an owner's result by its number; false when that result
-// is not kept, although a later one of the same attempt may be.
-func (s *store) numbered(id sched.AttemptID, number int64, owner *frontend) (place int32, ok bool) {
-	place, ok = s.index[id]
-	if !ok || s.table[place].owner != owner {
-		return 0, false
-	}
-	return place, number == s.table[place].number
+// keeps reports whether an owner's result is kept, by its number; a later one of the same
+// attempt may be kept although that one is not.
+func (s *store) keeps(id sched.AttemptID, number int64, owner *frontend) bool {
+	place, ok := s.index[id]
+	return ok && s.table[place].owner == owner && s.table[place].number == number
 }
 
 // move puts a result at the end of a list.

@@ -90,7 +90,7 @@ func TestStoreAgainstSlices(t *testing.T) {
 					number = s.table[s.index[id]].number
 				}
 				wrong := rapid.Int64Range(0, 1).Draw(t, "wrong")
-				if _, found := s.numbered(id, number+wrong, nil); found != (at >= 0 && wrong == 0) {
+				if found := s.keeps(id, number+wrong, nil); found != (at >= 0 && wrong == 0) {
 					t.Fatalf("the result of %v with number %d+%d is found: %v", id, number, wrong, found)
 				}
 			}

@@ -198,7 +198,7 @@ func TestRefusedSubmitJobClosesItsConnection(t *testing.T) {
 	s := servertest.Start(t, wire.SchedulerProcessor(scheduler), server.Options{EndAfter: wire.EndsConnection})
 	c, err := net.Dial("tcp", s.Addr().String())
 	must(t, err)
-	defer c.Close() //nolint:errcheck // closed by the other side
+	defer c.Close()
 	call := func(name string, args fields) (thrift.TMessageType, fields) {
 		t.Helper()
 		must(t, writeFrame(c, raw{}.message(t, name, thrift.CALL, args)))

@@ -31,16 +31,21 @@ func (r *Registry) registeredAs(ctx context.Context, worker string) string {
 	for _, address := range candidates {
 		other, _, _ := net.SplitHostPort(address) // it has the same port
 		if sameHost(mine, r.addressesOf(ctx, other)) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if len(r.aliases) >= maxAliases {
-				clear(r.aliases)
-			}
-			r.aliases[worker] = address
+			r.alias(worker, address)
 			return address
 		}
 	}
 	return worker
+}
+
+// alias records the registered address of a worker that named itself otherwise.
+func (r *Registry) alias(worker, address string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.aliases) >= maxAliases {
+		clear(r.aliases)
+	}
+	r.aliases[worker] = address
 }
 
 // withPort returns the registered address of a worker if it is known, else the registered
