@@ -19,7 +19,6 @@ type Config struct {
 	MaxTasks        int           `mapstructure:"max_tasks" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
 	MaxBytes        int64         `mapstructure:"max_bytes" doc:"bytes of the queued tasks' payloads at most; beyond it frontends get their tasks back and try again"`
 	LostAfter       time.Duration `mapstructure:"lost_after" doc:"a node that is silent for this long is lost, its tasks are tried elsewhere"`
-	FrontendAway    time.Duration `mapstructure:"frontend_away" doc:"silence of a frontend after which the tasks that wait here for it are returned to it, so that others run; at once when a node has no room for its results"`
 	MasterLost      time.Duration `mapstructure:"master_lost" doc:"another group's master that does not answer for this long is lost; nothing is offered to it meanwhile"`
 	InboxLimit      int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are asked to try again"`
 	InboxBytes      int64         `mapstructure:"inbox_bytes" doc:"bytes of the batches that may wait for the core; beyond it senders are asked to try again"`
@@ -29,7 +28,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Settings: daemon.DefaultSettings(), Listen: "127.0.0.1:20502",
-		MaxTasks: 2_000_000, LostAfter: 2 * time.Second, FrontendAway: 10 * time.Minute, MasterLost: 5 * time.Second, InboxLimit: 100_000, MaxBytes: 2 << 30, InboxBytes: 512 << 20,
+		MaxTasks: 2_000_000, LostAfter: 2 * time.Second, MasterLost: 5 * time.Second, InboxLimit: 100_000, MaxBytes: 2 << 30, InboxBytes: 512 << 20,
 	}
 }
 
@@ -46,7 +45,6 @@ func (c Config) Validate() error {
 		daemon.Refuse("master_lost", c.MasterLost < 100*time.Millisecond, "use 100ms or more"),
 		daemon.Refuse("max_tasks", c.MaxTasks < 1, "use 1 or more"),
 		daemon.Refuse("lost_after", c.LostAfter < 100*time.Millisecond, "use 100ms or more"),
-		daemon.Refuse("frontend_away", c.FrontendAway < time.Minute, "use 1m or more; a frontend that is restarted is back sooner"),
 		daemon.Refuse("inbox_limit", c.InboxLimit < 1, "use 1 or more"),
 		daemon.Refuse("max_bytes", c.MaxBytes < 4*wire.MaxBatchBytes, fmt.Sprintf("use %d (four of the largest batches) or more", 4*wire.MaxBatchBytes)),
 		daemon.Refuse("inbox_bytes", c.InboxBytes < 4*wire.MaxBatchBytes, fmt.Sprintf("use %d (four of the largest batches) or more", 4*wire.MaxBatchBytes)),

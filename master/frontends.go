@@ -35,36 +35,28 @@ type frontends struct {
 	log      *slog.Logger
 	registry *protocol.Registry
 	byName   map[string]wire.MemberFrontend
-	silent   map[string]silence // by name, of the frontends off the membership
-	away     sched.Time         // such a silence has the tasks that wait returned
+	silent   map[string]bool // by name, the frontends off the membership
 	// returnTasks returns the tasks that wait for a frontend.
 	returnTasks func(sched.Addr, awayReason)
 }
 
-// silence is that of a frontend which is off the membership.
-type silence struct {
-	since    sched.Time
-	returned bool // the tasks that waited for it
-}
-
-// awayReason is why tasks of a silent frontend are returned.
+// awayReason is why the tasks that wait for a frontend are returned.
 type awayReason int
 
 const (
-	awayLong      awayReason = iota // it is silent for frontend_away
-	awayUnreached                   // it and this master have not reached each other for most of master_lost
-	awayNoRoom                      // a node refused a launch, perhaps for want of room for its results
+	awayUnreached awayReason = iota // it and this master have not reached each other for most of master_lost
+	awayNoRoom                      // it is silent, and a node refused a launch, perhaps for want of room for its results
 )
 
 // awayReasons are the reasons in metrics and logs.
-var awayReasons = [...]string{"silent", "unreached", "refused"}
+var awayReasons = [...]string{"unreached", "refused"}
 
 func newFrontends(c Config, names *addrmap.Map, links *linkset.Set, changed func(), newOwner func(sched.Addr), now func() sched.Time, log *slog.Logger) *frontends {
 	limit := sched.Time(c.LostAfter)
 	return &frontends{
 		group: c.Group, lostAfter: limit, addrs: names, links: links, changed: changed, newOwner: newOwner, now: now, log: log,
 		registry: protocol.NewRegistry(limit/protocol.SweepsToLoss, silentAfter*limit), byName: map[string]wire.MemberFrontend{},
-		silent: map[string]silence{}, away: sched.Time(c.FrontendAway),
+		silent: map[string]bool{},
 	}
 }
 
@@ -119,38 +111,29 @@ func (f *frontends) restarted(peer wire.Ref, incarnation int64) {
 func (f *frontends) sweep() {
 	for _, name := range f.registry.Sweep(f.now()) {
 		f.changed()
-		f.silent[name] = silence{since: f.now() - silentAfter*f.lostAfter}
+		f.silent[name] = true
 		f.log.Warn("a frontend is silent and leaves the membership until its next hello", "frontend", name, "address", f.byName[name].Address, "for", silentAfter*time.Duration(f.lostAfter))
 	}
-	f.returnAway(awayLong)
 }
 
-// returnAway has the tasks returned that wait for silent frontends: once for those that
-// have been silent for long, or for all of them. The messages wait in their links until they
-// are heard again.
-func (f *frontends) returnAway(why awayReason) {
+// returnRefused has the tasks returned that wait for silent frontends. The messages wait in
+// their links until the frontends are reached again.
+func (f *frontends) returnRefused() {
 	for _, name := range slices.Sorted(maps.Keys(f.silent)) {
-		s := f.silent[name]
-		switch {
-		case !f.registry.Silent(name):
+		if !f.registry.Silent(name) {
 			delete(f.silent, name)
-		case why == awayNoRoom, !s.returned && f.now()-s.since >= f.away:
-			s.returned = true
-			f.silent[name] = s
-			f.returnTasks(f.addrs.Addr(frontendRef(name)), why)
+			continue
 		}
+		f.returnTasks(f.addrs.Addr(frontendRef(name)), awayNoRoom)
 	}
 }
 
 // forget forgets the frontends that have been silent for so long, and returns their names.
-// Their numbers are kept: the core may hold tasks of theirs that run. What waits is returned
-// before, to nobody; one that comes back is registered anew, and sends everything again.
+// Their numbers are kept: the core may hold tasks of theirs that run. What waited was
+// returned long before; one that comes back is registered anew, and sends everything again.
 func (f *frontends) forget(after time.Duration) []string {
 	names := f.registry.Forget(sched.Time(after), f.now())
 	for _, name := range names {
-		if s, silent := f.silent[name]; silent && !s.returned {
-			f.returnTasks(f.addrs.Addr(frontendRef(name)), awayLong) // nobody would later
-		}
 		delete(f.silent, name)
 		f.links.Remove(frontendRef(name))
 		delete(f.byName, name)

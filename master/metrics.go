@@ -50,7 +50,7 @@ func newMetrics(now func() sched.Time) *metrics {
 		waits:    m.Latencies("queued_seconds", "Time from a task's arrival at the master to its launch.", class.Name, class.Values...),
 		notices:  m.Counter("idle_notices_total", "Idle notices accepted, from NATS and Thrift."),
 		stale:    m.Counter("stale_batches_total", "Batches and notices of peers that were lost, restarted or not registered, ignored."),
-		away:     m.Counters("frontends_away_total", "Silent frontends to which the tasks that waited for them were returned, by reason: silent for frontend_away, not reached for most of master_lost, or a node refused launches meanwhile.", "reason", awayReasons[:]...),
+		away:     m.Counters("frontends_away_total", "Frontends to which the tasks that waited for them were returned, by reason: not reached for most of master_lost, or silent while a node refused launches.", "reason", awayReasons[:]...),
 		unread:   m.Counter("notices_unread_total", "Notices that could not be read or had no room."),
 		full:     m.Counters("tasks_refused_total", "Tasks returned to their frontend, which tries again, by reason: their payloads have no room in max_bytes.", "reason", "max_bytes")[0],
 		unknown:  daemon.NewKindRefusals(m),

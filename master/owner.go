@@ -99,7 +99,7 @@ func (o *owner) seen(m *sched.Message) {
 func (o *owner) returnRefused() {
 	if o.nodeRefused {
 		o.nodeRefused = false
-		o.frontends.returnAway(awayNoRoom)
+		o.frontends.returnRefused()
 	}
 }
 
