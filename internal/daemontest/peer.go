@@ -2,6 +2,7 @@ package daemontest
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -43,9 +44,12 @@ type Peer struct {
 
 var _ wire.BatchReceiver = (*Peer)(nil)
 
+// anyPort is the address of a peer on a free port.
+const anyPort = "127.0.0.1:0"
+
 // Node returns a node monitor whose master is at the address.
 func Node(t testing.TB, name, master string) *Peer {
-	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, "127.0.0.1:0")
+	return newPeer(t, wire.Ref{Role: sched.Worker, Name: name}, master, anyPort)
 }
 
 // NodeAt is Node with the address at which the peer serves.
@@ -55,7 +59,7 @@ func NodeAt(t testing.TB, name, master, listen string) *Peer {
 
 // Frontend returns a frontend whose master is at the address.
 func Frontend(t testing.TB, name, master string) *Peer {
-	return newPeer(t, wire.Ref{Role: sched.Distributor, Name: name}, master, "127.0.0.1:0")
+	return newPeer(t, wire.Ref{Role: sched.Distributor, Name: name}, master, anyPort)
 }
 
 func newPeer(t testing.TB, ref wire.Ref, master, listen string) *Peer {
@@ -70,17 +74,30 @@ func newPeer(t testing.TB, ref wire.Ref, master, listen string) *Peer {
 
 func (p *Peer) serve(listen string) {
 	p.t.Helper()
-	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: p}, p.Codec), server.Options{
-		Name: p.Ref.String(), Address: listen, MaxFrame: wire.MaxBatchBytes, Log: Log(p.t),
-	})
-	if err == nil {
-		err = s.Listen()
+	s, err := p.listen(listen)
+	for try := 0; err != nil && listen == anyPort && try < 100; try++ {
+		s, err = p.listen(listen)
 	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.address = s.Addr().String()
 	p.server = Run(p.t, s)
+}
+
+// listen opens the port. A free one is from below those that the kernel assigns to outgoing
+// connections, so that none of these occupies it while the peer is closed.
+func (p *Peer) listen(address string) (*server.Server, error) {
+	if address == anyPort {
+		address = fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(8_000))
+	}
+	s, err := server.New(wire.PeerProcessor(wire.PeerPorts{Batches: p}, p.Codec), server.Options{
+		Name: p.Ref.String(), Address: address, MaxFrame: wire.MaxBatchBytes, Log: Log(p.t),
+	})
+	if err == nil {
+		err = s.Listen()
+	}
+	return s, err
 }
 
 // Close ends the peer's service; it can still call others.
