@@ -19,6 +19,9 @@ import (
 // helloEvery is how often masters that hand tasks to each other exchange hellos.
 const helloEvery = time.Second
 
+// helloMost is how long a master waits for the outcome of the next hello, if it runs.
+const helloMost = 2 * helloEvery
+
 // siblings are the masters of the other groups, under a policy in which masters hand tasks
 // to each other. They belong to the owner goroutine.
 type siblings struct {
@@ -103,7 +106,7 @@ func (all *siblings) helloAnswered(s *sibling, reply wire.HelloReply, err error)
 	o := all.owner
 	now := o.core.clock.Now()
 	if err != nil {
-		first, lost := s.contact.Missed(sched.Time(o.cfg.MasterLost), now)
+		first, lost := s.contact.Missed(protocol.Limits{LostAfter: sched.Time(o.cfg.MasterLost), Hello: sched.Time(helloMost)}, now)
 		if first {
 			o.log.Debug("another master did not answer hello", "of", s.group, "address", s.address, "error", err)
 		}

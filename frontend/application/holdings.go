@@ -94,6 +94,28 @@ func (reg *registry) nodeLost(name string, now time.Time) {
 	reg.placeAll(now)
 }
 
+// postpone is called when this process did not run for a while: applications and nodes
+// could not reach it, and that is not their silence.
+func (reg *registry) postpone(away time.Duration, now time.Time) {
+	if away <= 0 {
+		return
+	}
+	later := func(at time.Time) time.Time {
+		if at = at.Add(away); at.After(now) {
+			return now
+		}
+		return at
+	}
+	for _, a := range reg.apps { // in any order
+		a.lastContact = later(a.lastContact)
+	}
+	for _, n := range reg.nodes { // in any order
+		if !n.missingSince.IsZero() {
+			n.missingSince = later(n.missingSince)
+		}
+	}
+}
+
 // tick applies the passing of time: leases, overdue levels and missing nodes.
 func (reg *registry) tick(now time.Time) {
 	for _, a := range reg.apps { // in any order

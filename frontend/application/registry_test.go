@@ -333,6 +333,20 @@ func TestSecondProcessWithTheSameID(t *testing.T) {
 	}
 }
 
+// Applications and nodes that could not reach this frontend because it was stopped have not
+// been silent.
+func TestOwnPauseIsNotTheSilenceOfOthers(t *testing.T) {
+	d := newCluster(t, "a", "b")
+	a := d.serve(2)
+	d.nodes["b"].missingSince = d.now
+	d.now = d.now.Add(time.Minute)
+	d.postpone(time.Minute-time.Second, d.now)
+	d.tick(d.now)
+	if a.ended != "" || d.nodes["b"] == nil {
+		t.Errorf("ended %q; node b is known: %v", a.ended, d.nodes["b"] != nil)
+	}
+}
+
 // A silent application has ended: orders are repeated until its nodes accept them,
 // then it is forgotten.
 func TestSilentApplicationEnds(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/membership"
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -12,7 +14,9 @@ const (
 	holdingWait = 8 * time.Second // for the holdings of a node; below its lease
 	callTimeout = 3 * time.Second // of an order, and added to a wait
 	tickEvery   = 100 * time.Millisecond
-	pauseLeast  = 100 * time.Millisecond // after a call that failed or was refused
+	// pauseNoticed is how late a tick is at least when this process was stopped.
+	pauseNoticed = time.Second
+	pauseLeast   = 100 * time.Millisecond // after a call that failed or was refused
 )
 
 // Run follows masters and nodes from the first application until ctx is done, and
@@ -34,10 +38,14 @@ func (s *Service) Run(ctx context.Context) {
 	}
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
+	began, pauses := time.Now(), protocol.NewPauses(sched.Time(pauseNoticed/2))
 	for ctx.Err() == nil {
 		select {
 		case <-tick.C:
-			s.update(func(reg *registry, now time.Time) { reg.tick(now) })
+			s.update(func(reg *registry, now time.Time) {
+				reg.postpone(time.Duration(pauses.Since(sched.Time(now.Sub(began)))), now)
+				reg.tick(now)
+			})
 		case <-ctx.Done():
 		}
 	}

@@ -25,6 +25,9 @@ const helloEvery = time.Second
 // is added.
 const helloRetry = helloEvery / 10
 
+// helloMost is how long this frontend waits for the outcome of the next hello, if it runs.
+const helloMost = 2 * helloEvery
+
 // silentFor is how long a master may fail to answer before this frontend assumes that the
 // master has removed it from the membership. Masters wait longer (10 s), but probing
 // again costs little, and a removal that is not noticed costs a job.
@@ -122,7 +125,7 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 // helloAnswered is called with the outcome of each hello.
 func (s *masters) helloAnswered(m *master, reply wire.HelloReply, err error) {
 	if err != nil {
-		if _, lost := m.contact.Missed(sched.Time(s.opts.MasterLost), s.opts.Clock.Now()); lost {
+		if _, lost := m.contact.Missed(protocol.Limits{LostAfter: sched.Time(s.opts.MasterLost), Hello: sched.Time(helloMost)}, s.opts.Clock.Now()); lost {
 			m.up = false
 			s.announceLost(m)
 		}

@@ -34,10 +34,24 @@ func (d *Dispatcher) applyAndWait(ctx context.Context, m *wire.Membership) bool 
 // applyMembership applies a membership.
 func (d *Dispatcher) applyMembership(m wire.Membership) {
 	if d.peers.apply(m) {
-		time.AfterFunc(registerWithin, func() { d.opts.Post(func() { d.applyMembership(d.peers.membership) }) }) // then the peers that have not registered there are lost
+		d.awaitRegistrations()
 	}
 	d.reservations.markStale()
 	d.masters.announceIfKnown()
+}
+
+// awaitRegistrations applies the membership once more when the time to register with a new
+// master is over: then the peers that have not are lost. If this process did not run
+// meanwhile, they have that time again.
+func (d *Dispatcher) awaitRegistrations() {
+	time.AfterFunc(registerWithin, func() {
+		d.opts.Post(func() {
+			d.applyMembership(d.peers.membership)
+			if _, some := d.peers.sessions.Next(); some {
+				d.awaitRegistrations()
+			}
+		})
+	})
 }
 
 // Membership returns the membership that was applied last.

@@ -145,16 +145,21 @@ func TestSilentMaster(t *testing.T) {
 	}
 }
 
-// A frontend that did not run for a while sends hellos to its masters before it counts
-// them as lost.
-func TestMasterIsAskedAgainAfterASleep(t *testing.T) {
+// A frontend that did not run for a while does not count that as the silence of its masters:
+// it gives one up only when hellos have failed for long enough while it ran.
+func TestOwnPauseIsNotTheMastersSilence(t *testing.T) {
 	e := newApplying(t)
+	e.opts.MasterLost = 5 * time.Second
 	m := e.masters.list[0]
-	m.up, m.contact = true, protocol.NewContact(e.opts.Clock.Now()-sched.Time(time.Hour))
-	for i := 1; i <= 3; i++ {
+	m.up, m.contact = true, protocol.NewContact(e.opts.Clock.Now())
+	for i, c := range []struct {
+		after time.Duration
+		up    bool
+	}{{time.Second, true}, {time.Second, true}, {time.Minute, true}, {time.Second / 2, true}, {time.Second, false}} {
+		e.opts.Clock = e.opts.Clock.Ahead(sched.Time(c.after))
 		e.masters.helloAnswered(m, wire.HelloReply{}, errors.New("no answer"))
-		if m.up != (i < 3) {
-			t.Errorf("after %d hellos without an answer the master is up: %v", i, m.up)
+		if m.up != c.up {
+			t.Errorf("after %d hellos without an answer the master is up: %v", i+1, m.up)
 		}
 	}
 }

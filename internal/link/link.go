@@ -37,6 +37,7 @@ type Link struct {
 	// The goroutine's own.
 	sequence  uint64
 	downSince time.Time // zero while up
+	missedAt  time.Time // when an attempt failed last
 }
 
 // New returns a link that is ready to send. The error names the option that

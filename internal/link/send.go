@@ -53,7 +53,7 @@ func (l *Link) send(p parcel, gen uint64) bool {
 		case busy:
 			l.answered()
 		case failed:
-			l.missed(err)
+			l.missed(err, time.Now())
 		}
 		l.release(parcel{}, gen, func(s *Stats) { s.Retries++ })
 		if !l.pause(attempt, gen) {
@@ -177,13 +177,19 @@ func (l *Link) answered() {
 	l.setState(State{Status: Up, For: down})
 }
 
-// missed records that an attempt failed.
-func (l *Link) missed(err error) {
+// missed records that an attempt failed. Time in which this process did not run itself is
+// not silence of the peer, and an attempt in which it did not run decides nothing.
+func (l *Link) missed(err error, now time.Time) {
+	took := now.Sub(l.missedAt)
+	l.missedAt = now
 	if l.downSince.IsZero() {
-		l.downSince = time.Now()
+		l.downSince = now
 		l.setState(State{Status: Down, Err: err})
+	} else if away := took - l.opts.CallTimeout - 2*l.opts.RetryMax; away > 0 {
+		l.downSince = l.downSince.Add(away)
+		return
 	}
-	if down := time.Since(l.downSince); l.status() == Down && down >= l.opts.LostAfter {
+	if down := now.Sub(l.downSince); l.status() == Down && down >= l.opts.LostAfter {
 		l.setState(State{Status: Lost, For: down, Err: err})
 	}
 }

@@ -49,6 +49,32 @@ func TestDownLostAndUpAgain(t *testing.T) {
 	})
 }
 
+// Time in which this process was stopped is not silence of the peer, although an attempt had
+// failed before.
+func TestOwnPauseIsNotTheSilenceOfThePeer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReceiver(1)
+		attempts := 0
+		var log []Status
+		l := open(t, deliverFunc(func(ctx context.Context, b *wire.Batch) (wire.BatchReply, error) {
+			switch attempts++; attempts {
+			case 1:
+				return wire.BatchReply{}, errBroken
+			case 2:
+				time.Sleep(10 * time.Second) // longer than the call may take: nothing runs here
+				return wire.BatchReply{}, ctx.Err()
+			default:
+				return r.Deliver(ctx, b)
+			}
+		}), Options{LostAfter: 2 * time.Second, OnState: func(s State) { log = append(log, s.Status) }})
+		_ = l.Send(numbered(1, 5)...)
+		pass(20 * time.Second)
+		if got := fmt.Sprint(log); got != fmt.Sprint([]Status{Down, Up}) || !inOrder(r.numbers(), 5) {
+			t.Errorf("states %v, received %v", log, r.numbers())
+		}
+	})
+}
+
 // An attempt that hangs does not delay the news that the peer is lost.
 func TestLostInTimeWhileAnAttemptHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
+	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -103,6 +104,7 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 		frontend := func(t *rapid.T) sched.Addr {
 			return sched.Addr{Role: sched.Distributor, ID: rapid.Int32Range(0, 1).Draw(t, "frontend")}
 		}
+		w.r.Repeat()
 		w.r.Reached(sched.Addr{Role: sched.Distributor, ID: 0}, "h:0")
 		w.r.Reached(sched.Addr{Role: sched.Distributor, ID: 1}, "h:1")
 		owns := func(at sched.Addr) bool {
@@ -138,6 +140,15 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 					if w.now-heard[k.owner] >= forgetAfter {
 						delete(model, id)
 					}
+				}
+				w.r.pauses = protocol.NewPauses(sched.Second) // heartbeats went on meanwhile
+				w.r.Repeat()
+			},
+			"a pause of the node": func(*rapid.T) {
+				const pause = 2 * forgetAfter
+				w.now += pause
+				for at, last := range heard {
+					heard[at] = last + pause - sched.Second
 				}
 				w.r.Repeat()
 			},

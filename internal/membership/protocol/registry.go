@@ -25,10 +25,8 @@ const (
 
 // Registry holds the daemons of one role that have sent a hello to a master, by name.
 type Registry struct {
-	every         sched.Time // between two sweeps
+	pauses        Pauses     // of the sweeps
 	limit         sched.Time // silence after which a daemon is lost
-	swept         sched.Time // last
-	ever          bool
 	peers         map[string]*registered
 	registrations int64 // so far
 }
@@ -47,7 +45,7 @@ type registered struct {
 // NewRegistry returns an empty registry of daemons that are lost after a silence of limit
 // and swept each every.
 func NewRegistry(every, limit sched.Time) *Registry {
-	return &Registry{every: every, limit: limit, peers: map[string]*registered{}}
+	return &Registry{pauses: NewPauses(every), limit: limit, peers: map[string]*registered{}}
 }
 
 // Classify returns what a hello comes to, and changes nothing. reachable means that
@@ -144,16 +142,11 @@ func (r *Registry) Forget(after, now sched.Time) (forgotten []string) {
 }
 
 // Sweep returns the names that have fallen silent since the last sweep, in order. Time in
-// which this process did not run itself, because its machine slept or was overloaded,
-// does not count: what peers sent meanwhile waits to be read.
+// which this process did not run itself does not count ([Pauses]).
 func (r *Registry) Sweep(now sched.Time) (silent []string) {
-	var away sched.Time
-	if late := now - r.swept - r.every; r.ever && late > r.every {
-		away = late
-	}
-	r.swept, r.ever = now, true
+	away := r.pauses.Since(now)
 	for name, p := range r.peers {
-		p.lastHeard += away
+		p.lastHeard = max(p.lastHeard, min(p.lastHeard+away, now))
 		if !p.silent && !p.removed && now-p.lastHeard >= r.limit {
 			p.silent = true
 			silent = append(silent, name)

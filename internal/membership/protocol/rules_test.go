@@ -100,19 +100,19 @@ func TestEpochRises(t *testing.T) {
 // A peer is lost after three hellos and the time, once, and may be lost again after an
 // answer.
 func TestContact(t *testing.T) {
-	c := NewContact(0)
+	c, limits := NewContact(0), Limits{LostAfter: 5 * second, Hello: 9 * second}
 	for i, want := range []struct {
 		at          sched.Time
 		first, lost bool
 	}{{second, true, false}, {9 * second, false, false}, {10 * second, false, true}, {20 * second, false, false}} {
-		if first, lost := c.Missed(5*second, want.at); first != want.first || lost != want.lost {
+		if first, lost := c.Missed(limits, want.at); first != want.first || lost != want.lost {
 			t.Errorf("miss %d: first %v, lost %v", i+1, first, lost)
 		}
 	}
 	c.Answered(20 * second)
 	for i := range 5 {
 		at := 20*second + sched.Time(i+1)*second
-		if _, lost := c.Missed(5*second, at); lost != (i == 4) {
+		if _, lost := c.Missed(limits, at); lost != (i == 4) {
 			t.Errorf("%v after an answer: lost is %v", at-20*second, lost)
 		}
 	}

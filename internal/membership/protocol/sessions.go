@@ -39,6 +39,9 @@ type Patience struct {
 	NewMaster sched.Time
 }
 
+// lateMost is how late Expire may be called by a process that runs.
+const lateMost = sched.Second
+
 // departedKept bounds the names that are remembered after they have left.
 const departedKept = 4096
 
@@ -121,8 +124,12 @@ func (t *Sessions) Retain(members map[Peer]bool, now sched.Time) (left []Peer) {
 }
 
 // Expire removes the peers that have been missing for too long by now, and returns them
-// in order.
+// in order. When it is called late, this process did not run for a while: a newer membership
+// may wait to be read, so that the missing peers have their whole time once more.
 func (t *Sessions) Expire(now sched.Time) (left []Peer) {
+	if at, some := t.Next(); some && now-at > lateMost {
+		t.startOver(now)
+	}
 	for peer, s := range t.peers {
 		if s.member && s.missing && now >= t.leaves(peer, s) {
 			left = append(left, peer)
@@ -133,6 +140,18 @@ func (t *Sessions) Expire(now sched.Time) (left []Peer) {
 		t.leave(peer)
 	}
 	return left
+}
+
+// startOver has the missing peers be missing since now.
+func (t *Sessions) startOver(now sched.Time) {
+	for _, s := range t.peers {
+		if s.member && s.missing {
+			s.since = now
+		}
+	}
+	if t.graceUntil > 0 {
+		t.graceUntil = max(t.graceUntil, now+t.patience.NewMaster)
+	}
 }
 
 // Next returns when Expire has to be called at the latest; false while no peer is missing.
