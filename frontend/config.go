@@ -27,7 +27,7 @@ type Config struct {
 	MaxBytes         int64         `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
 	Retention        time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
 	MaxEnded         int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
-	MasterLost       time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long gives its tasks back, and they are distributed again"`
+	MasterLost       time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long, and four seconds more, gives back the tasks that none of its nodes reports, and they are distributed again"`
 	LossWindow       time.Duration `mapstructure:"loss_window" doc:"a task fails when three different nodes were lost while they ran it, all of them within this time"`
 	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
 	TraceRatio       float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`

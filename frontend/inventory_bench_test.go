@@ -60,8 +60,8 @@ func BenchmarkInventory(b *testing.B) {
 				b.Errorf("%d of the attempts are not wanted", len(ids))
 				return 0, 0
 			},
-			Restarted: func(sched.Addr) {},
-			Log:       slog.New(slog.DiscardHandler), Metrics: inventory.NewMetrics(telemetry.NewMetrics(fmt.Sprint("test", i))),
+			Restarted: func(sched.Addr) {}, NoMaster: func() bool { return false },
+			Log: slog.New(slog.DiscardHandler), Metrics: inventory.NewMetrics(telemetry.NewMetrics(fmt.Sprint("test", i))),
 		}, 0, 0)
 	}
 	round := func() {

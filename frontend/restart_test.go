@@ -182,6 +182,26 @@ func TestMasterLost(t *testing.T) {
 	}
 }
 
+// Tasks that run at live nodes of a group without a master are started once: the nodes go on
+// reporting them.
+func TestTasksRunOnWithoutTheirMaster(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	gone := w.master()
+	w.node(0, 4)
+	w.node(1, 2)
+	f := w.frontend(func(c *frontend.Config) { c.MasterLost = time.Second })
+	w.submit(f, sleeps("job", 4, 8*time.Second))
+	daemontest.Await(t, "all run", func() bool { s, err := f.Status(t.Context(), "job"); return err == nil && s.Running == 4 })
+	if s := gone.state(t); s.BusyGeneral+s.BusyReserved != 2 {
+		t.Fatalf("%d and %d workers of the group are busy, want 2", s.BusyGeneral, s.BusyReserved)
+	}
+	gone.process.Stop()
+	if s := w.done(f, "job"); s.Attempts != 4 {
+		t.Errorf("%d attempts of 4 tasks", s.Attempts)
+	}
+}
+
 // A group whose master was never there gets nothing; a job that a former
 // configuration had placed there is taken back.
 func TestMasterNeverReached(t *testing.T) {

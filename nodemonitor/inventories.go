@@ -1,6 +1,8 @@
 package nodemonitor
 
 import (
+	"time"
+
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/inventory"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
@@ -14,9 +16,19 @@ func (n *NodeMonitor) newInventories() *inventory.Inventories {
 		Envelope: func(frontend string) wire.Inventory {
 			return wire.Inventory{Node: n.cfg.ID, Incarnation: n.self.incarnation, Address: n.self.address, Frontend: frontend}
 		},
-		Held: o.held, Frontend: o.results.Reachable, Calls: n.inventoryCalls, Unwanted: o.unwanted, Restarted: o.results.Renew,
+		Held: o.held, Frontend: o.results.Reachable, Calls: n.inventoryCalls, Unwanted: o.unwanted, Restarted: o.results.Renew, NoMaster: n.noMaster,
 		Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.inventory,
 	}, o.clock.Now(), uint64(n.self.incarnation)) //nolint:gosec // positive
+}
+
+// noMasterAfter is how long a node and its master may not have agreed that the node is
+// registered before the frontends are told more often what it holds: well before a frontend
+// gives the master up, which takes 5 s.
+const noMasterAfter = 2 * time.Second
+
+// noMaster reports whether this node cannot reach its master.
+func (n *NodeMonitor) noMaster() bool {
+	return time.Since(n.registration.Contact().Since) >= max(noMasterAfter, 2*n.cfg.Heartbeat)
 }
 
 // held calls visit for every attempt that is at a worker, and for every attempt whose

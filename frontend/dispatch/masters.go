@@ -211,7 +211,7 @@ func (s *masters) announceLost(m *master) {
 		s.opts.Log.Warn("the master that publishes the membership cannot be reached: changes of the membership are not noticed", "address", m.address, "after", s.opts.MasterLost)
 		return
 	}
-	s.opts.Log.Warn("group without a master: its tasks are distributed again", "group", m.group, "address", m.address, "after", s.opts.MasterLost)
+	s.opts.Log.Warn("group without a master: its tasks are distributed again, except those that its nodes go on reporting", "group", m.group, "address", m.address, "after", s.opts.MasterLost)
 	s.Step(&sched.Message{Kind: sched.MasterLost, Peer: m.addr()})
 }
 

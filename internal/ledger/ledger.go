@@ -23,7 +23,7 @@ type Task struct {
 	Retried     uint8
 	Outcome     sched.Outcome // Unfinished, Done, Failed, or Killed: no longer wanted
 	Moved       bool          // from group to group, which happens once at most
-	Unconfirmed bool          // from an earlier life, and nobody has reported it in this one
+	Unconfirmed bool          // from an earlier life, or of a group without a master, and nobody has reported it since
 	Waits       bool          // for the time of its next attempt, which was not sent yet
 }
 

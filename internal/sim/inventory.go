@@ -6,6 +6,8 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // process, and nodes report to it at once and every few seconds.
 const (
 	inventoryEvery = 5                // heartbeats
+	noMasterEvery  = 2                // heartbeats, between inventories while the node cannot reach its master
+	noMasterAfter  = 2 * sched.Second // a node that its master has not answered for so long
 	keptAfter      = 5 * sched.Second // a result that is kept for so long is reported to the master
 )
 
@@ -25,6 +27,29 @@ func (b *heartbeats) registerOwner(f, m *daemon) {
 		up := sched.Message{Kind: sched.OwnerUp, Owner: sched.Addr{Role: sched.Distributor, ID: int32(f.id)}} //nolint:gosec // frontends are few
 		b.net.sendOnLink(b.net.newEnvelope(f.daemonID, m.daemonID, &up))
 	}
+}
+
+// inventoryDue reports whether a node lists now what it holds: every few heartbeats, and
+// more often, from the first one on, while it cannot reach its master.
+func (sh *nodeShells) inventoryDue(n *node) bool {
+	if sh.cfg.Policy.NewMaster != nil && !sh.reachesMaster(n) {
+		if n.noMaster == 0 {
+			n.noMaster = sh.now
+		}
+		if sh.now-n.noMaster >= noMasterAfter {
+			n.aloneBeats++
+			return (n.aloneBeats-1)%noMasterEvery == 0
+		}
+	} else {
+		n.noMaster, n.aloneBeats = 0, 0
+	}
+	return n.beats%inventoryEvery == 0
+}
+
+// reachesMaster reports whether the master of a node would answer it.
+func (sh *nodeShells) reachesMaster(n *node) bool {
+	m := sh.masters[n.group]
+	return m.alive && m.resumes <= sh.now && !sh.net.blocked(route{n.daemonID, m.daemonID}) && !sh.net.blocked(route{m.daemonID, n.daemonID})
 }
 
 // sendInventory reports to a frontend what a node has of it, a message for each worker

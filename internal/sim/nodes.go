@@ -13,6 +13,9 @@ type node struct {
 	spec    Node
 	workers []*worker
 	beats   int
+
+	noMaster   sched.Time // since when it cannot reach its master, 0 while it can
+	aloneBeats int        // since it knows that
 }
 
 // worker is one worker core of a node, with what the node monitor stores beside it.

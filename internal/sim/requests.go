@@ -18,7 +18,8 @@ func (q *taskRequest) answeredBy(from sched.Addr, m *sched.Message) bool {
 func (sh *nodeShells) heartbeat(n *node) {
 	sh.sendSnapshot(n)
 	sh.publisher.read(&n.process)
-	if n.beats++; n.beats%inventoryEvery == 0 {
+	n.beats++
+	if sh.inventoryDue(n) {
 		for _, f := range sh.frontends {
 			sh.sendInventory(n, f)
 		}

@@ -13,6 +13,10 @@ import (
 // something.
 const Every = 5 * sched.Second
 
+// Masterless is the time between two inventories while this node cannot reach its master:
+// frontends place again what no node reports then.
+const Masterless = 2 * sched.Second
+
 // Caller makes the calls.
 type Caller interface {
 	// Inventory calls the frontend at the address and then back, from a goroutine of its
@@ -44,7 +48,9 @@ type Config struct {
 	// Restarted is called when an answer came from a process of a frontend that was not
 	// heard of before.
 	Restarted func(owner sched.Addr)
-	Now       func() sched.Time
+	// NoMaster reports whether this node cannot reach its master.
+	NoMaster func() bool
+	Now      func() sched.Time
 	// Post runs a function later on the goroutine that owns the inventories; it may be
 	// called from any.
 	Post    func(func())
@@ -60,6 +66,7 @@ type Inventories struct {
 	next      sched.Time  // when all are due
 	due       bool        // some are due now
 	muted     bool        // no more calls
+	alone     bool        // this node cannot reach its master
 }
 
 // frontend is a receiver of inventories.
@@ -140,9 +147,14 @@ func (s *Inventories) Mute() { s.muted = true }
 // Flush begins what is due. It is called after each batch, and every heartbeat.
 func (s *Inventories) Flush() {
 	now := s.cfg.Now()
-	all := now >= s.next
+	alone := s.cfg.NoMaster()
+	all := now >= s.next || (alone && !s.alone)
+	s.alone = alone
 	if all {
 		s.next = now + Every
+		if alone {
+			s.next = now + Masterless
+		}
 	} else if !s.due {
 		return
 	}
@@ -180,7 +192,7 @@ func (s *Inventories) begin(f *frontend, h *holding) {
 	f.due, f.address, f.parts, f.asked = false, address, cut(h.slots), 0
 	f.whole = s.cfg.Envelope(name)
 	f.whole.Count, f.whole.Hash = h.count, h.hash
-	if len(f.parts) > 1 && f.settled.Count == h.count && f.settled.Hash == h.hash && f.settledBy == f.processes.Current() {
+	if len(f.parts) > 1 && !s.alone && f.settled.Count == h.count && f.settled.Hash == h.hash && f.settledBy == f.processes.Current() {
 		digest := f.whole
 		digest.Digest = true
 		s.call(f, &digest)

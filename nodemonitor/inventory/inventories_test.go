@@ -23,6 +23,7 @@ type rig struct {
 	posted    chan func()
 	unwanted  []sched.AttemptID
 	restarted int
+	alone     bool
 }
 
 type call struct {
@@ -46,8 +47,8 @@ func newRig(t *testing.T) *rig {
 			r.unwanted = append(r.unwanted, ids...)
 			return len(ids), 0
 		},
-		Restarted: func(sched.Addr) { r.restarted++ },
-		Log:       slog.New(slog.DiscardHandler), Metrics: NewMetrics(telemetry.NewMetrics("test")),
+		Restarted: func(sched.Addr) { r.restarted++ }, NoMaster: func() bool { return r.alone },
+		Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(telemetry.NewMetrics("test")),
 	}, r.now, 0)
 	r.Flush() // the first time, with nothing held
 	return r
@@ -209,6 +210,35 @@ func TestSeen(t *testing.T) {
 	r.Flush()
 	r.answer(r.only(1, false, false), ok(2), nil)
 	r.none("after all were due")
+}
+
+// A node that cannot reach its master lists what it holds at once, and then every two
+// seconds, in full: its frontends may have to know from that list alone what still runs.
+func TestNoMaster(t *testing.T) {
+	r := newRig(t)
+	r.hold(wire.MaxInventory + 1)
+	listed := func() {
+		t.Helper()
+		r.answer(r.only(wire.MaxInventory, false, true), ok(1), nil)
+		r.answer(r.only(1, false, false), ok(1), nil)
+	}
+	r.after(Every)
+	listed()
+	r.after(Every)
+	r.answer(r.only(0, true, false), ok(1), nil)
+	r.alone = true
+	for range 3 {
+		r.after(1)
+		listed()
+		r.after(Masterless - 2)
+		r.none("too early")
+		r.now++
+	}
+	r.alone = false
+	r.after(1) // it was due
+	r.answer(r.only(0, true, false), ok(1), nil)
+	r.after(Every - 1)
+	r.none("with its master again")
 }
 
 // A failure pauses the calls to a frontend, an answer in another's name counts as one, and

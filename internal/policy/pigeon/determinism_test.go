@@ -25,12 +25,16 @@ func history() []string {
 		return slices.Compact(names)
 	}
 	var lines []string
+	var timer uint64 // the last
 	var out sched.Actions
 	step := func(c sched.Core, from sched.Addr, msg sched.Message) {
 		out.Reset()
 		c.Step(sched.Time(len(lines)), from, &msg, &out)
 		for i := range out.List() {
 			lines = append(lines, sched.DescribeAction(&out.List()[i]))
+			if out.List()[i].Kind == sched.Timer {
+				timer = out.List()[i].Token
+			}
 		}
 	}
 	for i := range int32(workers) {
@@ -57,6 +61,7 @@ func history() []string {
 			step(d, group(int32(r.IntN(9))), sched.Message{Kind: sched.Serves, Serves: serves()})
 		case 3:
 			step(d, sched.Addr{}, sched.Message{Kind: sched.MasterLost, Peer: group(int32(r.IntN(9)))})
+			step(d, sched.Addr{}, sched.Message{Kind: sched.Timeout, Token: timer})
 		case 4:
 			step(d, sched.Addr{}, sched.Message{Kind: sched.MasterUp, Peer: group(int32(r.IntN(9))), Serves: serves()})
 		default:

@@ -30,6 +30,7 @@ type group struct {
 	up, lost bool // neither: no message has named it yet
 	serves   []string
 	answer   answer
+	loss     loss
 }
 
 // NewDistributor returns a new distributor without masters.
@@ -87,7 +88,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	case sched.MasterUp:
 		d.masterUp(now, m, out)
 	case sched.MasterLost:
-		d.masterLost(m, out)
+		d.masterLost(now, m, out)
 	case sched.Serves:
 		d.serves(from, m, out)
 	case sched.Timeout:

@@ -69,6 +69,7 @@ func TestMoveBetweenGroupsThatAreLost(t *testing.T) {
 	f := newFrontend(t, 3)
 	from, _, back := f.moving()
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: from})
+	f.pass(4 * sched.Second)
 	if got := sent(f.step(from, back)); len(got) != 0 || f.task(0).Attempt != 2 {
 		t.Errorf("a task that was taken back moves: %v", got)
 	}
@@ -83,7 +84,8 @@ func TestMoveBetweenGroupsThatAreLost(t *testing.T) {
 	f = newFrontend(t, 3)
 	from, to, back = f.moving()
 	f.step(from, back)
-	got := sent(f.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: to}))
+	f.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: to})
+	got := sent(f.pass(4 * sched.Second))
 	if f.task(0).Attempt != 2 || f.task(0).Place == int16(to.ID) || len(got) == 0 {
 		t.Errorf("after the loss of the group that it moved to it is %+v; sent %v", f.task(0), got)
 	}

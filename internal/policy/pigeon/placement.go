@@ -131,7 +131,7 @@ func (d *Distributor) masterUp(now sched.Time, m *sched.Message, out *sched.Acti
 	if g == nil {
 		return
 	}
-	g.up, g.lost, g.serves = true, false, slices.Clone(m.Serves)
+	g.up, g.lost, g.loss, g.serves = true, false, loss{}, slices.Clone(m.Serves)
 	if !d.restored {
 		return
 	}
@@ -171,35 +171,6 @@ func at(t *ledger.Task, place int16) bool {
 	return t.Outcome == sched.Unfinished && t.Place == place && !t.Waits
 }
 
-// masterLost takes back the tasks of a group without a master and distributes them
-// again.
-func (d *Distributor) masterLost(m *sched.Message, out *sched.Actions) {
-	g := d.group(m.Peer)
-	if g == nil {
-		return
-	}
-	g.up, g.lost, g.serves, g.answer.token = false, true, nil, 0
-	if d.restored {
-		d.reclaim(int16(m.Peer.ID), out)
-	}
-}
-
-// reclaim places the tasks of a group again, as new attempts: it is not known which
-// of the old ones still run. If the group is alive after all, tasks run twice
-// and one result of each counts.
-func (d *Distributor) reclaim(place int16, out *sched.Actions) {
-	d.led.Each(func(j *ledger.Job) {
-		for i := range j.Tasks {
-			if at(&j.Tasks[i], place) {
-				j.Unplace(int32(i))
-				d.led.Retry(j, int32(i), "its group had no master", out)
-			}
-		}
-		d.place(j, out)
-		d.hold(j)
-	})
-}
-
 // restore ends the reading of the journal: messages of masters that arrived
 // meanwhile take effect now.
 func (d *Distributor) restore(now sched.Time, out *sched.Actions) {
@@ -211,7 +182,7 @@ func (d *Distributor) restore(now sched.Time, out *sched.Actions) {
 		case g.up:
 			d.reached(now, g, int16(id), out)
 		case g.lost:
-			d.reclaim(int16(id), out)
+			d.doubt(now, g, int16(id), lossReported, out)
 		}
 	}
 	d.led.Each(d.hold)

@@ -93,9 +93,12 @@ func (d *Distributor) timeout(now sched.Time, token uint64, out *sched.Actions) 
 		return
 	}
 	for id := range d.groups {
-		if a := &d.groups[id].answer; a.token == token {
-			a.token = 0
+		switch g := &d.groups[id]; token {
+		case g.answer.token:
+			g.answer.token = 0
 			d.settle(now, int16(id), out) //nolint:gosec // a master id
+		case g.loss.token:
+			d.look(now, g, int16(id), out) //nolint:gosec // a master id
 		}
 	}
 }
@@ -238,7 +241,7 @@ func (d *Distributor) heldAtWorker(m *sched.Message, out *sched.Actions) {
 	}
 	for _, id := range m.Kept {
 		d.led.Alive(id, out)
-		if j := d.led.Job(id.Job); j != nil && j.Has(id.Task) {
+		if j := d.led.Job(id.Job); j != nil && j.Has(id.Task) && !d.heldInLostGroup(j, id.Task, id.Attempt) {
 			d.confirm(j, id.Task, id.Attempt, ledger.Unknown)
 		}
 	}
