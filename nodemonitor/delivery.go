@@ -27,6 +27,7 @@ type deliveries struct {
 	waiting     *daemon.ByteLimit
 	post        func(event) error
 	superseded  prometheus.Counter
+	numbered    func() bool // reports whether the workers have their cores
 
 	// Where workers exchange messages with frontends and other nodes.
 	sessions   *membership.Sessions // nil: only the master's messages are accepted
@@ -45,6 +46,11 @@ func (d *deliveries) Deliver(_ context.Context, b *wire.Batch) (wire.BatchReply,
 		if answered || err != nil {
 			return r, err
 		}
+	}
+	if len(b.Items) > 0 && !d.numbered() {
+		// The master sends as soon as it has numbered the workers, and its messages may
+		// overtake its answer to the hello. It opens the link, without messages, before.
+		return wire.BatchReply{}, d.busy("its workers have no numbers yet: the answer to its hello has not arrived")
 	}
 	if why := d.noRoom(b); why != "" {
 		return wire.BatchReply{}, d.busy(why)

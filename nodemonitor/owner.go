@@ -38,7 +38,7 @@ const (
 	announced              // a frontend has started
 )
 
-// owner is the state of the owner goroutine; others read only full.
+// owner is the state of the owner goroutine; others read only full and numbered.
 type owner struct {
 	policy         sched.Policy
 	clock          runloop.Clock
@@ -51,6 +51,7 @@ type owner struct {
 	members        *members.Members            // of the cluster; nil where workers send to their master alone
 	registeredWith int64                       // the process of the master that accepted this node last
 	waiting        *daemon.ByteLimit           // the batches in the inbox
+	numbered       atomic.Bool                 // the workers have their cores; read when batches come in
 	full           atomic.Pointer[slots.Limit] // nil: there is room for all; read when batches come in
 }
 
@@ -110,6 +111,8 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		node: n.cfg.ID, incarnation: n.self.incarnation, master: n.self.master, inbox: link.NewInbox(n.self.ref, n.self.incarnation),
 		waiting: o.waiting, post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
 	}
+	o.numbered.Store(!p.SingleMaster())
+	n.deliveries.numbered = o.numbered.Load
 	n.metrics.WatchMisdirected(n.deliveries.inbox.Misdirected)
 	return nil
 }

@@ -28,7 +28,10 @@ func (s registrationSource) Hello(fresh bool) (h *wire.Hello, ok bool) {
 func (s registrationSource) Accepted(r *wire.HelloReply) (err error, ok bool) {
 	ok = s.n.call(func() {
 		o := s.n.owner
-		if err = o.workers.Registered(r.Epoch, r.Incarnation, r.Numbers); err == nil && o.registeredWith != r.Incarnation {
+		if err = o.workers.Registered(r.Epoch, r.Incarnation, r.Numbers); err == nil {
+			o.numbered.Store(true)
+		}
+		if err == nil && o.registeredWith != r.Incarnation {
 			o.registeredWith = r.Incarnation
 			o.inventories.AllDue()
 		}

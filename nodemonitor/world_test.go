@@ -51,6 +51,7 @@ type world struct {
 	forgot      bool   // it does not know the node, until that says hello
 	refuse      string // the problem hellos are answered with
 	hellos      []*wire.Hello
+	answering   chan struct{} // answers to hellos wait until it is closed; nil: they do not
 	snapshots   []*wire.Snapshot
 	linked      []wire.Item // by Thrift
 	idles       []wire.Item // by NATS
@@ -205,13 +206,18 @@ func kinds(items []wire.Item) (out []string) {
 
 // Hello, Snapshot and Deliver make world a master.
 func (w *world) Hello(_ context.Context, h *wire.Hello) (r wire.HelloReply, _ error) {
+	var answering chan struct{}
 	w.update(func() {
 		w.hellos, w.forgot = append(w.hellos, h), false
 		r = wire.HelloReply{Sender: w.master, Incarnation: w.incarnation, Epoch: w.epoch, Group: w.group, Accepted: w.refuse == "", Problem: w.refuse}
 		if w.numbering && r.Accepted {
 			w.register(h, &r)
 		}
+		answering = w.answering
 	})
+	if answering != nil {
+		<-answering
+	}
 	return r, nil
 }
 
