@@ -49,6 +49,7 @@
 //
 //	master killed             its successor: epochs and numbers from what others report, held tasks adopted
 //	two slots claim a number  the second is refused with the number; its node monitor is restarted
+//	new node registers first  if a living one claims its numbers within 30 s, the new one is lost and restarted
 //	new slot after a restart  no number for a second, so that others may claim theirs
 //	frontend silent for 10 s  off the membership: workers drop their requests to it
 //	other master silent       its flags are void, tasks stay in their group

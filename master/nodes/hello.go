@@ -107,10 +107,25 @@ func (t *Nodes) number(h *wire.Hello) (Answer, error) {
 		claims[i] = protocol.Claim{Slot: h.Slots[i].Slot, Number: h.Slots[i].Number}
 	}
 	t.numbers.Reserve(h.Highest, t.cfg.Now())
+	if h.Epoch > 0 {
+		t.losePresumed(h.Sender.Name, claims)
+	}
 	a := t.numbers.Assign(h.Sender.Name, h.Incarnation, claims, t.cfg.Now())
 	if len(a.Conflicts) > 0 {
 		return Answer{Reason: RefusedNumbers, Numbers: a.Conflicts, Problem: fmt.Sprintf("node %q claims %d numbers of workers that other slots have by now, %d among them; start its node monitor again",
 			h.Sender.Name, len(a.Conflicts), a.Conflicts[0]-1)}, nil
 	}
 	return Answer{Numbers: a.Numbers}, numberless(h, &a)
+}
+
+// losePresumed removes the nodes whose numbers a living node claims from an earlier master.
+// They were started a moment ago and registered first, when this master took itself for the
+// first one. Their node monitors say hello again, are refused with the numbers, and end.
+func (t *Nodes) losePresumed(name string, claims []protocol.Claim) {
+	for _, holder := range t.numbers.Presumed(name, claims, t.cfg.Now()) {
+		if n := t.byName[holder]; n != nil {
+			t.lose(n, false, fmt.Sprintf("node %s has the numbers of its workers from an earlier master", name))
+			t.numbers.Void(holder)
+		}
+	}
 }

@@ -246,3 +246,47 @@ func TestNumbersAreReused(t *testing.T) {
 		}
 	}
 }
+
+// A node that was just started may be the first to register with a restarted master, which
+// takes itself for the first one then. A living node that claims the numbers keeps them; the
+// new one is lost, and refused when it says hello again. Later it has as much to lose as the
+// claimant, and keeps its numbers.
+func TestLivingNodeKeepsItsNumbers(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after sched.Time
+		epoch uint64
+		kept  bool
+	}{{"at once", 0, 3, true}, {"soon", 29 * sched.Second, 3, true}, {"late", 30 * sched.Second, 3, false}, {"without an earlier master", 0, 0, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGroup(sparrow.Policy(sparrow.Defaults()))
+			for range 2 { // the answer to the first was lost
+				if a, err := g.Hello(hello("new", 1, "h:1", 0, 0)); err != nil || !slices.Equal(a.Numbers, []int32{1, 2}) {
+					t.Fatalf("a new node is answered %+v, %v", a, err)
+				}
+			}
+			g.kinds()
+			g.now = c.after
+			h := hello("living", 2, "h:2", 2, 3)
+			h.Epoch = c.epoch
+			a, err := g.Hello(h)
+			if !c.kept {
+				if err != nil || !slices.Equal(a.Numbers, []int32{2}) || a.Problem == "" || len(g.kinds()) > 0 {
+					t.Errorf("answered %+v, %v", a, err)
+				}
+				return
+			}
+			if err != nil || a.Problem != "" || !slices.Equal(a.Numbers, []int32{2, 3}) {
+				t.Fatalf("the living node is answered %+v, %v", a, err)
+			}
+			if got, want := g.kinds(), []sched.Kind{sched.WorkerLost, sched.WorkerLost, sched.WorkerUp, sched.WorkerUp}; !slices.Equal(got, want) {
+				t.Errorf("the core received %v, want %v", got, want)
+			}
+			again := hello("new", 1, "h:1", 1, 2)
+			again.Epoch = 4
+			if a, err := g.Hello(again); err != nil || !slices.Equal(a.Numbers, []int32{2}) || a.Problem == "" || g.Len() != 1 {
+				t.Errorf("the new node is answered %+v, %v", a, err)
+			}
+		})
+	}
+}

@@ -40,7 +40,8 @@ type number struct {
 	holder   Holder // that has it, or had it last; none where an earlier master assigned it
 	assigned bool
 	ended    bool       // the holder's process has ended
-	left     sched.Time // when the holder left, or a peer stated the number
+	presumed bool       // assigned before this master knew of an earlier one
+	left     sched.Time // when the holder left, a peer stated the number, or it was presumed free
 }
 
 // Holder is a slot of one process of a node.
@@ -147,8 +148,9 @@ func (n *Numbers) Assign(node string, incarnation int64, claims []Claim, now sch
 		id, known := n.of[h]
 		if !known {
 			id, free = free[0], free[1:]
+			n.assign(h, id)
+			n.numbers[id].presumed, n.numbers[id].left = !n.follows, now
 		}
-		n.assign(h, id)
 		a.Numbers[i] = id + 1
 	}
 	return a
@@ -175,6 +177,9 @@ func (n *Numbers) mayClaim(h Holder, id int32, now sched.Time) bool {
 
 func (n *Numbers) assign(h Holder, id int32) {
 	p := &n.numbers[id]
+	if p.assigned && p.holder == h {
+		return
+	}
 	if p.holder != h {
 		delete(n.of, p.holder)
 	}
@@ -223,7 +228,7 @@ func (n *Numbers) free(count int, now sched.Time) (list []int32) {
 func (n *Numbers) Release(id int32, ended bool, now sched.Time) {
 	if id >= 0 && id < n.next() && n.numbers[id].assigned {
 		p := &n.numbers[id]
-		p.assigned, p.ended, p.left = false, ended, now
+		p.assigned, p.ended, p.presumed, p.left = false, ended, false, now
 	}
 }
 
