@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,26 @@ func TestViolation(t *testing.T) {
 		if !strings.Contains(found[0].Command, part) {
 			t.Errorf("%q does not contain %q", found[0].Command, part)
 		}
+	}
+}
+
+// The command of a violation names fewer jobs: these must be the jobs of the longer run.
+func TestFirstJobsStay(t *testing.T) {
+	for seed := range uint64(20) {
+		all, err := prepare("pigeon", seed)
+		must(t, err)
+		some, err := prepareFirst("pigeon", seed, 7)
+		must(t, err)
+		if a, b := all.workload.Simulated()[:7], some.workload.Simulated(); !reflect.DeepEqual(a, b) {
+			t.Errorf("seed %d: the first jobs are %v, and alone %v", seed, a, b)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 // What all runs have in common: the defaults of "pigeon sim".
 const (
-	trace  = "gen:ec2"
 	delay  = 500 * time.Microsecond
 	cutoff = time.Second
 	jobs   = 30
@@ -31,15 +30,20 @@ type scenario struct {
 }
 
 // prepare draws the cluster and the workload of a seed, and returns the run of a policy.
-func prepare(spec string, seed uint64) (*scenario, error) {
+func prepare(spec string, seed uint64) (*scenario, error) { return prepareFirst(spec, seed, jobs) }
+
+// prepareFirst is prepare with the first jobs only. They are the same jobs, so that a shorter
+// run repeats a longer one: the load is the generator's, and no scaling depends on how many
+// jobs there are.
+func prepareFirst(spec string, seed uint64, first int) (*scenario, error) {
 	r := rand.New(rand.NewPCG(seed, 0xfa017)) //nolint:gosec // a run that can be repeated
 	groups := 1 + r.IntN(3)
 	workers := 2 * groups * (1 + r.IntN(3))
 	frontends := 1 + r.IntN(3)
-	load := []float64{0.5, 0.8, 1.2}[r.IntN(3)]
+	trace := fmt.Sprintf("gen:ec2,load=%s,seed=%d", []string{"0.5", "0.8", "1.2"}[r.IntN(3)], seed)
 	d := experiment.Description{
 		Trace: trace, Policies: []string{spec}, Groups: experiment.EvenGroups(workers, groups), Frontends: frontends,
-		Reserved: 0.3, Cutoff: cutoff, Seed: seed, Seeds: 1, Workload: workload.Options{Jobs: jobs, Load: load},
+		Reserved: 0.3, Cutoff: cutoff, Seed: seed, Seeds: 1, Workload: workload.Options{Jobs: first},
 	}
 	if r.IntN(2) == 0 {
 		d.Weight = 2 + r.IntN(4)
@@ -53,8 +57,8 @@ func prepare(spec string, seed uint64) (*scenario, error) {
 		return nil, err
 	}
 	return &scenario{run: &runs[0], workload: w, flags: []string{
-		"--seed", strconv.FormatUint(seed, 10), "--workers", strconv.Itoa(workers), "--groups", strconv.Itoa(groups), "--frontends", strconv.Itoa(frontends),
-		"--reserved", fmt.Sprint(d.Reserved), "--load", fmt.Sprint(load), "--weight", strconv.Itoa(d.Weight),
+		"--trace", trace, "--seed", strconv.FormatUint(seed, 10), "--workers", strconv.Itoa(workers), "--groups", strconv.Itoa(groups), "--frontends", strconv.Itoa(frontends),
+		"--reserved", fmt.Sprint(d.Reserved), "--weight", strconv.Itoa(d.Weight),
 	}}, nil
 }
 

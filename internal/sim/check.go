@@ -57,13 +57,14 @@ type job struct {
 
 // checker holds the state of the checks.
 type checker struct {
-	jobs   []*job
-	byID   map[sched.JobID]*job
-	ran    map[sched.AttemptID]bool
-	began  map[sched.AttemptID]daemonID
-	checks [numChecks]Check
-	err    error // the first violation
-	faults *Faults
+	jobs     []*job
+	byID     map[sched.JobID]*job
+	ran      map[sched.AttemptID]bool
+	began    map[sched.AttemptID]daemonID
+	checks   [numChecks]Check
+	err      error // the first violation
+	accepted int   // results, of all jobs
+	faults   *Faults
 }
 
 func newChecker(f *Faults) *checker {
@@ -104,6 +105,7 @@ func (c *checker) countRecord(f *daemon, m *sched.Message) {
 	switch m.Kind {
 	case sched.TaskEnded:
 		j.results[m.First]++
+		c.accepted++
 		c.mustf(checkResults, m.Outcome != sched.Done || c.ran[m.AttemptID()], "%s accepts %s as done, which never ran to its end", f.daemonID, m.AttemptID())
 	case sched.JobEnded:
 		j.ended++

@@ -33,7 +33,7 @@ func (r *Report) Violated() error {
 }
 
 // patience is the virtual time, counted from the end of the faults, within which another
-// job must end.
+// job must end, or another result be accepted.
 const patience = 1000 * sched.Second
 
 // RunWithFaults simulates the jobs in a cluster with faults, lets the cluster heal, and
@@ -67,7 +67,7 @@ func (w *world) awaitRest(still, ended int, since sched.Time) {
 				open++
 			}
 		}
-		if now := len(w.check.jobs) - open; now != ended || !w.draws.healed || w.arrivals < len(w.work) {
+		if now := len(w.check.jobs) - open + w.check.accepted; now != ended || !w.draws.healed || w.arrivals < len(w.work) {
 			ended, since = now, w.now
 		}
 		still++
@@ -80,7 +80,7 @@ func (w *world) awaitRest(still, ended int, since sched.Time) {
 			w.finished = true
 		case w.now-since > patience:
 			w.check.atEnd(w.cluster)
-			w.check.mustf(checkRest, false, "%d jobs have ended, and the cluster does not come to rest for %s", ended, seconds(patience))
+			w.check.mustf(checkRest, false, "%d jobs have ended or results been accepted, and the cluster does not come to rest for %s", ended, seconds(patience))
 		default:
 			w.awaitRest(still, ended, since)
 		}
