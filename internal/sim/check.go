@@ -18,6 +18,7 @@ const (
 	checkJobs = iota
 	checkResults
 	checkOnce
+	checkTwice
 	checkRoom
 	checkGone
 	checkReserved
@@ -33,6 +34,7 @@ var checkNames = [numChecks]string{
 	checkJobs:     "every accepted job ends, once",
 	checkResults:  "every task has one accepted result, of an attempt that ran to its end",
 	checkOnce:     "an attempt number of a task starts once at most, whatever restarts",
+	checkTwice:    "a task that has run for 5 s is started again only if its node was lost, dead or unreachable meanwhile",
 	checkRoom:     "a worker starts only tasks that it has room for, and suspends and resumes only tasks that it holds",
 	checkGone:     "a master launches nothing at a lost worker, and no task of a job that it has forgotten",
 	checkReserved: "reserved workers run no long task",
@@ -61,6 +63,7 @@ type checker struct {
 	byID     map[sched.JobID]*job
 	ran      map[sched.AttemptID]bool
 	began    map[sched.AttemptID]daemonID
+	twice    twice
 	checks   [numChecks]Check
 	err      error // the first violation
 	accepted int   // results, of all jobs
@@ -72,6 +75,7 @@ func newChecker(f *Faults) *checker {
 	for i := range c.checks {
 		c.checks[i].Name = checkNames[i]
 	}
+	c.twice = twice{starts: map[sched.AttemptID]begun{}, last: map[taskID]sched.AttemptID{}, numbered: map[sched.AttemptID]sched.Time{}}
 	return c
 }
 
@@ -205,11 +209,12 @@ func (c *checker) yield(x *worker, m *sched.Message) {
 
 // start checks that a worker has room for the task that it starts, running counting those
 // that it runs. It reports whether there is room.
-func (c *checker) start(x *worker, m *sched.Message, running, slots int) bool {
+func (c *checker) start(x *worker, m *sched.Message, running, slots int, now sched.Time) bool {
 	node := x.node.daemonID
 	first, again := c.began[m.AttemptID()]
 	c.mustf(checkOnce, !again, "%s starts %s, which %s has started before", node, m.AttemptID(), first)
 	c.began[m.AttemptID()] = node
+	c.startAgain(m.AttemptID(), x.node, now)
 	c.mustf(checkRoom, running < slots, "%s starts %s at a worker that runs %d tasks", node, m.AttemptID(), running)
 	if in := x.input; in != nil && in.AttemptID() == m.AttemptID() {
 		c.mustf(checkReserved, !x.core.Slot().Reserved || in.Class != sched.Long, "%s starts a long task at a reserved worker: %s", node, sched.Describe(in))

@@ -89,6 +89,9 @@ func (sh *frontendShells) persistRecord(self sched.Addr, m *sched.Message) {
 	f := sh.hosts.hostOf(self).daemon
 	f.journal.append(m)
 	sh.check.countRecord(f, m)
+	if m.Kind == sched.NewAttempt {
+		sh.check.countAttempt(m, sh.now)
+	}
 }
 
 // restore steps a frontend's new core with its journal, without the jobs that have

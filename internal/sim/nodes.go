@@ -16,6 +16,7 @@ type node struct {
 
 	noMaster   sched.Time // since when it cannot reach its master, 0 while it can
 	aloneBeats int        // since it knows that
+	troubles   []trouble
 }
 
 // worker is one worker core of a node, with what the node monitor stores beside it.
@@ -110,6 +111,7 @@ func (sh *nodeShells) newWorker(n *node, slot int) *worker {
 func (sh *nodeShells) kill(i, keep int) {
 	n := sh.nodes[i]
 	n.alive = false
+	n.troubled(sh.now, sh.now)
 	for _, x := range n.workers {
 		for _, run := range slices.Clone(sh.runs.byWorker[x.host.addr.ID]) {
 			sh.runs.remove(run)
@@ -264,6 +266,7 @@ func (sh *nodeShells) runDue(a alarm) {
 // as a message.
 func (sh *nodeShells) reportEnded(at sched.Addr, m *sched.Message) {
 	h := sh.hosts.hostOf(at)
+	sh.check.over(m.AttemptID())
 	switch m.Outcome {
 	case sched.Killed:
 		e := sh.net.newEnvelope(h.p.daemonID, h.p.daemonID, m)

@@ -157,6 +157,9 @@ func (fp *faultPlan) pauseDaemon() {
 		if p.role == sched.Master && d > ownerLost {
 			fp.callAt(p.resumes, func() { fp.masterShells.loseOwners(fp.masters[p.id], nil) })
 		}
+		if p.role == sched.Worker {
+			fp.nodes[p.id].troubled(fp.now, p.resumes)
+		}
 	}
 }
 
@@ -164,6 +167,11 @@ func (fp *faultPlan) partition() {
 	a, b, d := fp.pickAny(), fp.pickAny(), drawSpan(fp.random, cutAtMost)
 	if a == b {
 		return
+	}
+	for _, id := range []daemonID{a, b} {
+		if id.role == sched.Worker {
+			fp.nodes[id.id].troubled(fp.now, fp.now+d)
+		}
 	}
 	directions := "in both directions"
 	fp.net.cut(route{a, b}, fp.now+d)

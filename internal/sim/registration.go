@@ -129,6 +129,7 @@ func (sh *masterShells) loseNode(i int) {
 		return
 	}
 	delete(m.registered, i)
+	sh.nodes[i].troubled(sh.now, sh.now)
 	if !sh.manual && !sh.cfg.Policy.Sequenced { // sequenced launches may arrive late, since they name the state they were made for
 		sh.net.dropQueued(route{m.daemonID, sh.nodes[i].daemonID}, func(*envelope) bool { return true })
 	}

@@ -143,5 +143,5 @@ func (w *world) admits(self sched.Addr, m *sched.Message) bool {
 			running++
 		}
 	}
-	return w.check.start(w.hosts.hostOf(self).worker, m, running, w.cfg.Policy.SlotsPerWorker())
+	return w.check.start(w.hosts.hostOf(self).worker, m, running, w.cfg.Policy.SlotsPerWorker(), w.now)
 }
