@@ -63,10 +63,14 @@ func (o *owner) frontendSeen(ref wire.Ref, address string, incarnation int64) {
 	}
 }
 
-// frontendAnswered is called with each answer to a report of results.
+// frontendAnswered is called with each answer to a report of results. The first process that
+// answers has what was just sent.
 func (o *owner) frontendAnswered(frontend sched.Addr, incarnation int64, recovered bool) {
+	known := o.inventories.Known(frontend)
 	if o.inventories.Seen(frontend, incarnation) {
-		o.results.Renew(frontend)
+		if known {
+			o.results.Renew(frontend)
+		}
 	} else if recovered {
 		o.inventories.Due(frontend)
 	}

@@ -118,9 +118,13 @@ func (s *Inventories) Seen(owner sched.Addr, incarnation int64) (changed bool) {
 	return true
 }
 
-// enter records a process, and reports whether it is another one than before.
+// Known reports whether a process that bears a frontend's name has been seen.
+func (s *Inventories) Known(owner sched.Addr) bool { return s.frontend(owner).processes.Current() != 0 }
+
+// enter records a process, and reports whether it is another one than before. 0 is that of no
+// process: the answer of a frontend that does not state it.
 func (f *frontend) enter(incarnation int64) (changed bool) {
-	return !f.processes.Superseded(incarnation) && f.processes.Enter(incarnation)
+	return incarnation != 0 && !f.processes.Superseded(incarnation) && f.processes.Enter(incarnation)
 }
 
 // Superseded reports whether another process took a frontend's name after this one had it.
