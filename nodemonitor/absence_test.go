@@ -38,11 +38,8 @@ func TestAbsentFrontendBlocksNobody(t *testing.T) {
 				free := last(w.linked)
 				return free.Msg.Kind == sched.Idle && free.From.Slot == 1
 			})
-			n.look(func(o *owner) {
-				if keptBy(o) != 1 || !o.results.Keeps(absent) {
-					t.Error("the result of the absent frontend is not kept")
-				}
-			})
+			// The other's result is kept until its acknowledgement has come.
+			n.until("the result of the absent frontend alone is kept", func(o *owner) bool { return keptBy(o) == 1 && o.results.Keeps(absent) })
 		})
 	}
 }

@@ -16,7 +16,7 @@ func (n *NodeMonitor) newInventories() *inventory.Inventories {
 		Envelope: func(frontend string) wire.Inventory {
 			return wire.Inventory{Node: n.cfg.ID, Incarnation: n.self.incarnation, Address: n.self.address, Frontend: frontend}
 		},
-		Held: o.held, Frontend: o.results.Reachable, Calls: n.inventoryCalls, Unwanted: o.unwanted, Restarted: o.results.Renew, NoMaster: n.noMaster,
+		Held: o.held, Frontend: o.results.Reachable, Calls: n.calls, Unwanted: o.unwanted, Restarted: o.results.Renew, NoMaster: n.noMaster,
 		Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.inventory,
 	}, o.clock.Now(), uint64(n.self.incarnation)) //nolint:gosec // positive
 }

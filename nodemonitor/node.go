@@ -21,9 +21,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backends"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
-	"github.com/pigeon-sched/pigeon/nodemonitor/inventory"
 	"github.com/pigeon-sched/pigeon/nodemonitor/registration"
-	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -53,15 +51,14 @@ type NodeMonitor struct {
 	loop  *runloop.Loop[event]
 	owner *owner // the loop's goroutine only
 
-	backends       *backends.Set
-	deliveries     *deliveries
-	registration   *registration.Registration
-	follower       *membership.Follower // nil where workers send to their master alone
-	link           *link.Link           // to the master
-	reports        *results.Calls
-	inventoryCalls *inventory.Calls
-	endReports     context.CancelFunc
-	notices        *notices // nil without NATS
+	backends     *backends.Set
+	deliveries   *deliveries
+	registration *registration.Registration
+	follower     *membership.Follower // nil where workers send to their master alone
+	link         *link.Link           // to the master
+	calls        *connections.Calls
+	endReports   context.CancelFunc
+	notices      *notices // nil without NATS
 
 	metrics   *metrics
 	codec     *wire.Codec

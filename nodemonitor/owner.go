@@ -86,7 +86,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	n.openReports()
 	heartbeat := sched.Time(n.cfg.Heartbeat)
 	o.results = results.New(results.Config{
-		Node: n.self.ref, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: heartbeat, Names: o.addrs, Calls: n.reports,
+		Node: n.self.ref, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: heartbeat, Names: o.addrs, Calls: n.calls,
 		Envelope: n.self.envelope, Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.results,
 		UnknownJob:  func(frontend sched.Addr, job sched.JobID, called time.Time) { o.workers.KillJob(frontend, job, called) },
 		Forget:      sched.Time(n.cfg.FrontendForget),
@@ -122,16 +122,14 @@ func (n *NodeMonitor) openReports() {
 	var ctx context.Context
 	ctx, n.endReports = context.WithCancel(context.Background())
 	n.frontends = connections.New("frontend")
-	n.reports = results.NewCalls(ctx, n.codec, n.cfg.patience(), n.frontends)
-	n.inventoryCalls = inventory.NewCalls(ctx, n.codec, n.cfg.patience(), n.frontends)
+	n.calls = connections.NewCalls(ctx, n.codec, n.cfg.patience(), n.frontends)
 	n.life.OnClose(func() error { n.closeReports(); n.frontends.Close(); return nil })
 }
 
 // closeReports ends the calls to frontends.
 func (n *NodeMonitor) closeReports() {
 	n.endReports()
-	n.reports.Wait()
-	n.inventoryCalls.Wait()
+	n.calls.Wait()
 }
 
 func (n *NodeMonitor) masterAddr() sched.Addr {

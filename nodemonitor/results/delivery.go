@@ -1,9 +1,7 @@
 package results
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -157,37 +155,3 @@ func newCall(items []wire.Item) *call {
 	}
 	return c
 }
-
-// Calls is a Caller by Thrift, each call on a goroutine of its own; a Reporter makes
-// one at a time for each frontend.
-type Calls struct {
-	ctx     context.Context // ends the calls
-	codec   *wire.Codec
-	timeout time.Duration
-	pools   *connections.Pools
-	busy    sync.WaitGroup
-}
-
-var _ Caller = (*Calls)(nil)
-
-// NewCalls returns a caller whose calls end with ctx, or after the timeout.
-func NewCalls(ctx context.Context, codec *wire.Codec, timeout time.Duration, pools *connections.Pools) *Calls {
-	return &Calls{ctx: ctx, codec: codec, timeout: timeout, pools: pools}
-}
-
-// Report implements Caller.
-func (c *Calls) Report(address string, b *wire.Batch, back func(wire.ReportsReply, error)) {
-	c.busy.Go(func() {
-		pool, err := c.pools.At(address)
-		if err != nil {
-			back(wire.ReportsReply{}, err)
-			return
-		}
-		ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
-		defer cancel()
-		back(wire.NewPeerClient(pool, c.codec).Reports(ctx, b))
-	})
-}
-
-// Wait returns when no call is under way.
-func (c *Calls) Wait() { c.busy.Wait() }
