@@ -38,7 +38,7 @@ func BenchmarkInventory(b *testing.B) {
 	for i := range list {
 		pools := connections.New("frontend")
 		defer pools.Close()
-		n := &benchNode{posted: make(chan func(), fronts), calls: inventory.NewCalls(ctx, daemontest.Codec(), 10*time.Second, pools), busy: &busy}
+		n := &benchNode{posted: make(chan func(), fronts), calls: connections.NewCalls(ctx, daemontest.Codec(), 10*time.Second, pools), busy: &busy}
 		list[i] = n
 		n.Inventories = inventory.New(inventory.Config{
 			Envelope: func(f string) wire.Inventory {
@@ -85,7 +85,7 @@ func BenchmarkInventory(b *testing.B) {
 // benchNode is the inventories of one node.
 type benchNode struct {
 	*inventory.Inventories
-	calls  *inventory.Calls
+	calls  *connections.Calls
 	posted chan func()
 	busy   *sync.WaitGroup
 }
