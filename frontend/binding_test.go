@@ -56,7 +56,7 @@ func lateBinding(t *testing.T, spec string) {
 	if l.To.Slot != 1 || l.Msg.Seq != 11 || l.Msg.First != 0 || l.Msg.Attempt != 1 || l.Msg.Count != 1 {
 		t.Errorf("launched %s at slot %d", sched.Describe(&l.Msg), l.To.Slot)
 	}
-	if l.JobName != "job" || l.User != "ann" || l.OwnerAddress != f.InternalAddr() || l.SchedulerAddress != f.Addr() || l.TaskID(0, 0) != "task-a" || l.Payload(0).Sleep != time.Hour {
+	if l.JobName != "job" || l.User != "ann" || l.FrontendAddress != f.InternalAddr() || l.SchedulerAddress != f.Addr() || l.TaskID(0, 0) != "task-a" || l.Payload(0).Sleep != time.Hour {
 		t.Errorf("the payload is %+v", l.Extra)
 	}
 	if l := &launches[1]; l.To.Slot != 0 || l.Msg.First != 1 || l.TaskID(1, 0) != "task-b" || l.Payload(0).Sleep != time.Hour+1 {

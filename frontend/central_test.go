@@ -75,7 +75,7 @@ func TestCentralMaster(t *testing.T) {
 			w.submit(f, job)
 			it := k.awaitGot(sched.Tasks, 1)[0]
 			id := sched.NewJobID(f.cfg.ID, "job")
-			if it.Msg.Job != id || it.Msg.Count != 3 || it.Msg.Class != sched.Long || len(it.TaskIDs) != 3 || len(it.Payloads) != 3 || it.OwnerAddress != f.InternalAddr() {
+			if it.Msg.Job != id || it.Msg.Count != 3 || it.Msg.Class != sched.Long || len(it.TaskIDs) != 3 || len(it.Payloads) != 3 || it.FrontendAddress != f.InternalAddr() {
 				t.Errorf("%s with %+v", sched.Describe(&it.Msg), it.Extra)
 			}
 			k.send(f, 1, sched.Message{Kind: sched.AttemptLost, Job: id, First: 1, Attempt: 1, Reason: "its node was lost"})

@@ -48,8 +48,8 @@ func BenchmarkInventory(b *testing.B) {
 				for f := range fronts {
 					for task := range each {
 						visit(&inventory.Attempt{
-							ID:    sched.AttemptID{Job: jobs[f], Task: int32(i*each + task), Attempt: 1},         //nolint:gosec // small
-							Owner: sched.Addr{Role: sched.Distributor, ID: int32(f)}, Slot: int32(f*each + task), //nolint:gosec // small
+							ID:          sched.AttemptID{Job: jobs[f], Task: int32(i*each + task), Attempt: 1},         //nolint:gosec // small
+							Distributor: sched.Addr{Role: sched.Distributor, ID: int32(f)}, Slot: int32(f*each + task), //nolint:gosec // small
 						})
 					}
 				}

@@ -298,14 +298,14 @@ func TestNewProcessOfAFrontend(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &input); err != nil {
 			t.Fatal(err)
 		}
-		if k := input.Message.Kind; k == sched.OwnerUp || k == sched.Tasks {
+		if k := input.Message.Kind; k == sched.DistributorUp || k == sched.Tasks {
 			got = append(got, k)
 		}
-		if k := input.Message.Kind; k == sched.OwnerUp && (input.Message.Owner != sched.Addr{Role: sched.Distributor} || input.From != sched.Addr{}) {
+		if k := input.Message.Kind; k == sched.DistributorUp && (input.Message.Distributor != sched.Addr{Role: sched.Distributor} || input.From != sched.Addr{}) {
 			t.Errorf("from %v: %s", input.From, sched.Describe(&input.Message))
 		}
 	}
-	if want := []sched.Kind{sched.OwnerUp, sched.Tasks, sched.OwnerUp}; !slices.Equal(got, want) {
+	if want := []sched.Kind{sched.DistributorUp, sched.Tasks, sched.DistributorUp}; !slices.Equal(got, want) {
 		t.Errorf("the core got %v, want %v", got, want)
 	}
 }

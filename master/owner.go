@@ -70,7 +70,7 @@ func (o *owner) addDaemons(p sched.Policy) {
 
 // ownerUp has the core tell a new process of a frontend what the group holds of it.
 func (o *owner) ownerUp(frontend sched.Addr) {
-	o.core.StepShell(&sched.Message{Kind: sched.OwnerUp, Owner: frontend})
+	o.core.StepShell(&sched.Message{Kind: sched.DistributorUp, Distributor: frontend})
 }
 
 // ownerAway has the core return the tasks that wait for a frontend.
@@ -78,7 +78,7 @@ func (o *owner) ownerAway(frontend sched.Addr, why awayReason) {
 	ref, _ := o.addrs.Ref(frontend)
 	o.metrics.away[why].Inc()
 	o.log.Warn("the tasks that wait for a silent frontend are returned to it; others go on", "frontend", ref.Name, "reason", awayReasons[why])
-	o.core.StepShell(&sched.Message{Kind: sched.OwnerAway, Owner: frontend})
+	o.core.StepShell(&sched.Message{Kind: sched.DistributorAway, Distributor: frontend})
 }
 
 // seen is called with each message of a node before it is stepped. If a frontend is silent
@@ -138,7 +138,7 @@ func (o *owner) deliverTasks(from sched.Addr, it *wire.Item) {
 		if !it.Msg.Valid() || it.Msg.Attempt < 1 || it.Msg.Count < 1 {
 			return // the core would ignore it, and never forget its payloads
 		}
-		it.Msg.Owner = from // reports go to the sender of the tasks
+		it.Msg.Distributor = from // reports go to the sender of the tasks
 		if !it.Msg.Resent && o.payloads.Bytes()+payloads.Size(it) > o.cfg.MaxBytes {
 			o.returnTasks(it)
 			return

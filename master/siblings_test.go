@@ -170,10 +170,10 @@ func TestHeldAttempts(t *testing.T) {
 	id := func(job uint64, task int32) sched.AttemptID {
 		return sched.AttemptID{Job: sched.JobID{Hi: 1, Lo: job}, Task: task, Attempt: 1}
 	}
-	slots[0].Running, slots[0].Owner, slots[0].JobName = id(1, 0), f.Ref, "one"
+	slots[0].Running, slots[0].Frontend, slots[0].JobName = id(1, 0), f.Ref, "one"
 	slots[0].Held = []wire.Held{
-		{ID: id(1, 1), Owner: f.Ref, JobName: "one", Suspended: true},
-		{ID: id(2, 0), Owner: f.Ref, JobName: "two", Class: sched.Long, Suspended: true},
+		{ID: id(1, 1), Frontend: f.Ref, JobName: "one", Suspended: true},
+		{ID: id(2, 0), Frontend: f.Ref, JobName: "two", Class: sched.Long, Suspended: true},
 	}
 	n.Register(wire.Hello{Epoch: 1, Slots: slots})
 	if h := f.AwaitGot(sched.Holding, 4)[1:]; h[0].Msg.First != 0 || h[1].Msg.First != 1 || h[2].Msg.Job.Lo != 2 { // behind the answer to its registration

@@ -89,7 +89,7 @@ func TestCargo(t *testing.T) {
 		if got := string(l.Payload(0).Message); got != "do "+want || l.TaskID(l.Msg.First, 0) != want {
 			t.Errorf("launch %d: task %d has payload %q and name %q", i, l.Msg.First, got, l.TaskID(l.Msg.First, 0))
 		}
-		if l.JobName != "job" || l.User != "user" || l.OwnerAddress != "127.0.0.1:1" || l.SchedulerAddress != "127.0.0.1:2" || l.Trace != it.Trace {
+		if l.JobName != "job" || l.User != "user" || l.FrontendAddress != "127.0.0.1:1" || l.SchedulerAddress != "127.0.0.1:2" || l.Trace != it.Trace {
 			t.Errorf("launch %d carries %+v", i, l.Extra)
 		}
 	}
@@ -188,7 +188,7 @@ func TestRecovery(t *testing.T) {
 	n := daemontest.Node(t, "n1", m.Addr())
 	slots := daemontest.Slots(3, 9)
 	slots[0].Running = sched.AttemptID{Job: resent.Msg.Job, Task: 2, Attempt: 1}
-	slots[0].Owner, slots[0].OwnerAddress, slots[0].JobName = f.Ref, f.Address(), "job"
+	slots[0].Frontend, slots[0].FrontendAddress, slots[0].JobName = f.Ref, f.Address(), "job"
 	slots[1].Kept = []sched.AttemptID{{Job: resent.Msg.Job, Task: 0, Attempt: 1}}
 	began := time.Now()
 	if r := n.Register(wire.Hello{Epoch: 1, Slots: slots}); r.Epoch != 2 {

@@ -49,7 +49,7 @@ func (w *world) launchOf(frontend string, slot int32, seq uint64, id sched.Attem
 	it := w.launch(slot, seq, id, p)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	it.Msg.Owner, it.OwnerAddress = w.names.Addr(wire.Ref{Role: sched.Distributor, Name: frontend}), "127.0.0.1:1"
+	it.Msg.Distributor, it.FrontendAddress = w.names.Addr(wire.Ref{Role: sched.Distributor, Name: frontend}), "127.0.0.1:1"
 	return it
 }
 
@@ -106,7 +106,7 @@ func TestAbsentFrontendAtWorkersWithQueues(t *testing.T) {
 				}
 				if frontend != "" {
 					absent := w.launchOf(frontend, 0, 0, id, p)
-					it.Msg.Owner, it.OwnerAddress = absent.Msg.Owner, absent.OwnerAddress
+					it.Msg.Distributor, it.FrontendAddress = absent.Msg.Distributor, absent.FrontendAddress
 				}
 				return it
 			}

@@ -50,7 +50,7 @@ func BenchmarkOwner(b *testing.B) {
 	acks := &wire.Batch{Sender: w.frontend, Acknowledged: make([]sched.AttemptID, slots)}
 	for i := range batch.Items {
 		batch.Items[i] = w.launch(int32(i), 0, attemptOf(1, int32(i)), sleepFor(0))
-		batch.Items[i].Msg.Owner = o.addrs.Addr(w.frontend)
+		batch.Items[i].Msg.Distributor = o.addrs.Addr(w.frontend)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -43,7 +43,7 @@ func TestAssigned(t *testing.T) {
 				return s.Running == ids[0] && s.Number == 1 && len(s.Held) == 3 && s.Estimate == sched.Second && s.Ran > 0
 			})
 			w.mu.Lock()
-			if h := w.slotReported(0).Held[0]; h.ID != ids[1] || h.Suspended || h.Class != sched.Long || h.Owner != w.frontend || h.JobName != "job-"+ids[1].Job.String() || h.Estimate != sched.Second {
+			if h := w.slotReported(0).Held[0]; h.ID != ids[1] || h.Suspended || h.Class != sched.Long || h.Frontend != w.frontend || h.JobName != "job-"+ids[1].Job.String() || h.Estimate != sched.Second {
 				t.Errorf("the waiting task is reported as %+v", h)
 			}
 			w.mu.Unlock()

@@ -93,7 +93,7 @@ func (d *deliveries) noRoom(b *wire.Batch) string {
 	}
 	for i := range b.Items {
 		if m := &b.Items[i].Msg; m.Kind == sched.Launch {
-			if why := d.fullness(m.Owner, b.Sender.Role == sched.Master); why != "" {
+			if why := d.fullness(m.Distributor, b.Sender.Role == sched.Master); why != "" {
 				return why
 			}
 		}

@@ -35,10 +35,10 @@ func (n *NodeMonitor) noMaster() bool {
 // result is kept.
 func (o *owner) held(visit func(*inventory.Attempt)) {
 	o.workers.EachAttempt(func(id sched.AttemptID, owner sched.Addr, address string, slot int32) {
-		visit(&inventory.Attempt{ID: id, Owner: owner, Address: address, Slot: slot})
+		visit(&inventory.Attempt{ID: id, Distributor: owner, Address: address, Slot: slot})
 	})
 	o.results.EachKeptOf(func(owner sched.Addr, r *results.Result) {
-		visit(&inventory.Attempt{ID: r.ID, Owner: owner, Slot: r.Slot})
+		visit(&inventory.Attempt{ID: r.ID, Distributor: owner, Slot: r.Slot})
 	})
 }
 

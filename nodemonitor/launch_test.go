@@ -33,7 +33,7 @@ func TestLaunchIsRefused(t *testing.T) {
 		"wrong number":    {slot: 1, change: func(it *wire.Item) { it.Msg.Seq = 7 }, reason: "has changed", why: "outdated", idle: true},
 		"long, reserved":  {slot: 2, change: func(it *wire.Item) { it.Msg.Class = sched.Long }, reason: "reserved", why: "reserved", idle: true},
 		"no such slot":    {slot: 9, reason: `node "n1" has no slot 9`, why: "node"},
-		"no frontend":     {slot: 1, change: func(it *wire.Item) { it.Msg.Owner = sched.Addr{} }, reason: "no frontend to report to", why: "node", idle: true},
+		"no frontend":     {slot: 1, change: func(it *wire.Item) { it.Msg.Distributor = sched.Addr{} }, reason: "no frontend to report to", why: "node", idle: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, true)

@@ -41,7 +41,7 @@ func TestNumbers(t *testing.T) {
 	if first.Slots[0].Number != 0 || first.Memory != 512 || first.Host != "rack-7" {
 		t.Errorf("the first hello is %+v", first)
 	}
-	if h.Slots[0].Number != 41 || h.Slots[1].Number != 42 || h.Slots[1].Running != id || h.Slots[1].Owner != f.ref || h.Slots[1].Ran <= 0 || h.Highest != 61 {
+	if h.Slots[0].Number != 41 || h.Slots[1].Number != 42 || h.Slots[1].Running != id || h.Slots[1].Frontend != f.ref || h.Slots[1].Ran <= 0 || h.Highest != 61 {
 		t.Errorf("the second hello is %+v", h)
 	}
 	n.until("it is registered", func(o *owner) bool { return epochOf(o) == 6 })

@@ -144,7 +144,7 @@ func (f *front) try(n *testNode, slot int32, m sched.Message, extra wire.Extra) 
 // probe sends a reservation for a job, named by a number.
 func (f *front) probe(n *testNode, slot int32, job uint64, change ...func(*sched.Message)) {
 	f.w.t.Helper()
-	m := sched.Message{Kind: sched.Probe, Job: attemptOf(job, 0).Job, Owner: f.w.names.Addr(f.ref), Count: 1, Attempt: 1, Estimate: sched.Second, Arrival: runloop.NewClock().Now()}
+	m := sched.Message{Kind: sched.Probe, Job: attemptOf(job, 0).Job, Distributor: f.w.names.Addr(f.ref), Count: 1, Attempt: 1, Estimate: sched.Second, Arrival: runloop.NewClock().Now()}
 	for _, c := range change {
 		c(&m)
 	}
@@ -169,12 +169,12 @@ func (f *front) request(n *testNode, slot int32, job uint64) uint64 {
 // bind answers a request with a task.
 func (f *front) bind(n *testNode, slot int32, id sched.AttemptID, seq uint64, p api.Payload) {
 	f.w.t.Helper()
-	m := sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt, Seq: seq, Owner: f.w.names.Addr(f.ref), Estimate: sched.Second}
+	m := sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt, Seq: seq, Distributor: f.w.names.Addr(f.ref), Estimate: sched.Second}
 	f.deliver(n, slot, m, f.w.payload(f.address, id, p))
 }
 
 func (w *world) payload(address string, id sched.AttemptID, p api.Payload) wire.Extra {
-	return wire.Extra{JobName: "job-" + id.Job.String(), OwnerAddress: address, Payloads: []api.Payload{p}}
+	return wire.Extra{JobName: "job-" + id.Job.String(), FrontendAddress: address, Payloads: []api.Payload{p}}
 }
 
 // assign makes the launch of a central scheduler that has the task wait at the

@@ -29,7 +29,7 @@ func TestMasterRestarts(t *testing.T) {
 	if h.Epoch != 5 || h.Incarnation != w.hellos[0].Incarnation {
 		t.Errorf("hello has epoch %d and incarnation %d", h.Epoch, h.Incarnation)
 	}
-	if s := h.Slots[0]; s.Running != runs || s.Seq != 1 || s.Owner != w.frontend || s.JobName != "job-"+runs.Job.String() || s.OwnerAddress == "" {
+	if s := h.Slots[0]; s.Running != runs || s.Seq != 1 || s.Frontend != w.frontend || s.JobName != "job-"+runs.Job.String() || s.FrontendAddress == "" {
 		t.Errorf("the busy slot is %+v", s)
 	}
 	if s := h.Slots[1]; s.Running.Attempt != 0 || s.Seq != 2 || !slices.Equal(s.Kept, []sched.AttemptID{ended}) {

@@ -153,7 +153,7 @@ func TestUnknownPeers(t *testing.T) {
 	n.until("f2 is off the membership", func(o *owner) bool {
 		return o.members.Sessions().Status(unlisted.ref, unlisted.incarnation) == protocol.Unknown
 	})
-	m := sched.Message{Kind: sched.Probe, Job: attemptOf(1, 0).Job, Owner: w.names.Addr(unlisted.ref), Count: 1, Attempt: 1}
+	m := sched.Message{Kind: sched.Probe, Job: attemptOf(1, 0).Job, Distributor: w.names.Addr(unlisted.ref), Count: 1, Attempt: 1}
 	var busy *api.Error
 	if err := unlisted.try(n, 0, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "distributor f2 is not on the membership") {
 		t.Errorf("a peer off the membership was answered %v", err)
@@ -165,7 +165,7 @@ func TestUnknownPeers(t *testing.T) {
 	w.update(func() { f.incarnation++; f.register() })
 	n.until("f1 is another process", func(o *owner) bool { return o.members.Sessions().Status(f.ref, f.incarnation) == protocol.Current })
 	w.update(func() { f.incarnation-- })
-	m.Owner = w.names.Addr(f.ref)
+	m.Distributor = w.names.Addr(f.ref)
 	if err := f.try(n, 1, m, wire.Extra{}); err != nil {
 		t.Errorf("a batch of a replaced process was answered %v", err)
 	}
@@ -210,7 +210,7 @@ func TestNoRoom(t *testing.T) {
 	seq := f.request(n, 1, 2)
 	f.bind(n, 0, first, f.request(n, 0, 1), sleepFor(0))
 	w.reported(first)
-	m := sched.Message{Kind: sched.Launch, Job: second.Job, Attempt: 1, Seq: seq, Owner: w.names.Addr(f.ref)}
+	m := sched.Message{Kind: sched.Launch, Job: second.Job, Attempt: 1, Seq: seq, Distributor: w.names.Addr(f.ref)}
 	var busy *api.Error
 	if err := f.try(n, 1, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "max_results 1") {
 		t.Errorf("a full node answered %v", err)

@@ -44,7 +44,7 @@ func TestFrontendMoves(t *testing.T) {
 	w := newWorld(t, true)
 	n := w.start(nil)
 	it := w.launch(0, 0, attemptOf(1, 0), sleepFor(0))
-	it.OwnerAddress = "127.0.0.1:1" // where no process listens
+	it.FrontendAddress = "127.0.0.1:1" // where no process listens
 	w.update(func() { w.ack = false })
 	n.deliver(it)
 	n.until("calls fail", func(o *owner) bool { return len(o.results.Frontends()) == 1 && o.results.Frontends()[0].Failures > 0 })

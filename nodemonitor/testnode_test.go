@@ -101,9 +101,9 @@ func (w *world) launch(slot int32, seq uint64, id sched.AttemptID, p api.Payload
 	defer w.mu.Unlock()
 	it := wire.Item{From: w.master, To: to, Msg: sched.Message{
 		Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt, Seq: seq, Epoch: w.epoch,
-		Owner: w.names.Addr(w.frontend),
+		Distributor: w.names.Addr(w.frontend),
 	}}
-	it.JobName, it.OwnerAddress = "job-"+id.Job.String(), w.frontendServer.Addr().String()
+	it.JobName, it.FrontendAddress = "job-"+id.Job.String(), w.frontendServer.Addr().String()
 	it.Payloads = []api.Payload{p}
 	return it
 }

@@ -79,6 +79,8 @@ struct TApplication {
   // long as they live.
   6: bool grants
   7: string token
+  // For whom it runs: a path such as "team/alice"; empty: its user.
+  8: optional string owner = ""
 }
 
 /*
@@ -102,6 +104,10 @@ struct TLevel {
   // To be shown: what it is, and how its class was decided.
   7: string title
   8: string why
+  // For whom this piece of work is; empty: the owner of the application.
+  9: optional string owner = ""
+  // Among the work of its owner; higher is served first.
+  10: optional i32 priority = 0
 }
 
 // All that an application wants now. sequence counts its states; an older one is

@@ -53,7 +53,7 @@ struct TMember {
 struct TProbed {
   1: optional i64 jobHi = 0
   2: optional i64 jobLo = 0
-  3: optional TRef owner
+  3: optional TRef distributor
   4: optional i8 jobClass = 0
   5: optional i32 count = 0
   6: optional string app = ""
@@ -110,7 +110,7 @@ struct TMessage {
   14: optional i64 jobHi = 0
   15: optional i64 jobLo = 0
   16: optional TRef peer
-  17: optional TRef owner
+  17: optional TRef distributor
   18: optional i64 key = 0
   19: optional i64 seq = 0
   20: optional i64 epoch = 0
@@ -134,12 +134,18 @@ struct TMessage {
   35: optional bool moved = false
   // Tasks of the whole job, in all groups; 0 when it is unknown.
   36: optional i32 total = 0
+  // For whom the job runs: a path such as "team/alice"; empty for nobody in
+  // particular. Its priority counts among the jobs of its owner.
+  37: optional string owner = ""
+  38: optional i32 priority = 0
+  // Nobody knows the class of the job.
+  39: optional bool undeclared = false
 
   // The job's id as its user sees it.
   50: optional string jobName = ""
-  // Where the owner's frontend serves the other daemons, and where it serves
+  // Where the frontend of the task serves the other daemons, and where it serves
   // applications (passed to backends), as host:port.
-  51: optional string ownerAddress = ""
+  51: optional string frontendAddress = ""
   52: optional string schedulerAddress = ""
   // One for each task of the range, or one that stands for all.
   53: optional list<TPayload> payloads
@@ -219,11 +225,12 @@ struct THeld {
   4: i32 attempt
   5: optional i8 jobClass = 0
   6: optional string app = ""
-  7: optional TRef owner
-  8: optional string ownerAddress = ""
+  7: optional TRef distributor
+  8: optional string frontendAddress = ""
   9: optional string jobName = ""
   10: optional i64 estimateNanos = 0
   11: optional bool suspended = false
+  12: optional string owner = ""
 }
 
 // One slot of a node. An attempt number of 0 means it is idle. Fields that a
@@ -237,8 +244,8 @@ struct TSlot {
   6: optional i32 attempt = 0
   7: optional i8 jobClass = 0
   8: optional string app = ""
-  9: optional TRef owner
-  10: optional string ownerAddress = ""
+  9: optional TRef distributor
+  10: optional string frontendAddress = ""
   11: optional string jobName = ""
   12: optional bool reserved = false
   13: optional bool fixed = false
@@ -253,6 +260,7 @@ struct TSlot {
   19: optional i64 ranNanos = 0
   // Results kept here beyond those that kept lists.
   20: optional i32 keptMore = 0
+  21: optional string owner = ""
 }
 
 // A daemon introduces itself. slots, serves, memory and host count for nodes.

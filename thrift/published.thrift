@@ -117,6 +117,15 @@ struct TSchedulingRequest {
   // How long a node may be cut off from its master before it stops the job's tasks; 0
   // for no limit. Only then are they started elsewhere.
   25: optional i64 maxDisconnectNanos = 0
+  // For whom the job runs: a path such as "team/alice". Empty: the group and the
+  // name of the user.
+  26: optional string owner = ""
+  // Among the jobs of its owner; higher ones are served first. Without it the
+  // priority of the user counts.
+  27: optional i32 priority
+  // What the work is, so that its class can be learned from earlier jobs of the
+  // same name and owner. Empty: the program and its first argument.
+  28: optional string name = ""
 }
 
 // ---- Ours: answers ----
@@ -155,6 +164,9 @@ struct TJobStatus {
   11: double ended
   12: string reason
   13: double seconds
+  16: optional string owner = ""
+  17: optional i32 priority = 0
+  18: optional string name = ""
 }
 
 struct TTaskStatus {

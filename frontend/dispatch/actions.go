@@ -93,6 +93,6 @@ func (o *actions) sendFrontends(a *sched.Action) {
 // payloads returns what is sent beside a message that has count tasks, from its First on.
 func (o *actions) payloads(m *sched.Message, count int32) wire.Extra {
 	x := o.opts.Jobs.Payloads(m, count)
-	x.OwnerAddress, x.SchedulerAddress = o.process.Internal, o.process.Scheduler
+	x.FrontendAddress, x.SchedulerAddress = o.process.Internal, o.process.Scheduler
 	return x
 }

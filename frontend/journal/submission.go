@@ -58,6 +58,8 @@ func (c *coder) submissionOptionals(s *Submission) {
 		optional{2, q.Priority == 0, func(c *coder) { n := int64(q.Priority); signed(c, &n); q.Priority = int32(n) }}, //nolint:gosec // 32 bits were written
 		optional{3, s.Fingerprint == "", func(c *coder) { text(c, &s.Fingerprint) }},
 		optional{4, q.MaxDisconnect == 0, func(c *coder) { signed(c, &q.MaxDisconnect) }},
+		optional{5, q.Owner == "", func(c *coder) { text(c, &q.Owner) }},
+		optional{6, q.Name == "", func(c *coder) { text(c, &q.Name) }},
 	)
 }
 

@@ -13,6 +13,7 @@ type Application struct {
 	Template    Template
 	Grants      bool   // its executors take grants; else they hold slots
 	Token       string // reserved for authentication; not used yet
+	Owner       string // for whom it runs: a path such as "team/alice"; "" is derived from User
 }
 
 // Template describes how an executor of an application is started. Argv and Env may
@@ -57,6 +58,8 @@ type Level struct {
 	Hosts    []string      // that would suit best; displayed only
 	Title    string        // what it is, for display
 	Why      string        // how its class was decided, for display
+	Owner    string        // for whom this work is; "" for the application's owner
+	Priority int32         // among the work of its owner, higher is served first
 }
 
 // Wants is all that an application wants now.

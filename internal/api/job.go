@@ -43,8 +43,10 @@ type Task struct {
 type Request struct {
 	App         string
 	User        string
-	UserGroup   string // of the user; for the application's backends, as is Priority
-	Priority    int32
+	UserGroup   string // of the user; for the application's backends
+	Owner       string // for whom the job runs: a path such as "team/alice"; "" is derived from the user
+	Priority    int32  // among the jobs of the owner, higher ones first; for the application's backends too
+	Name        string // what the work is, for learning its class; "" is derived from the program
 	Description string
 	Key         string // idempotency key; "" lets the frontend make a ULID
 	Backend     Backend
@@ -98,6 +100,9 @@ type Status struct {
 	Ended     float64 `json:"ended"`                // when its last task ended, in Unix seconds; 0: not yet
 	Reason    string  `json:"reason"`               // why it failed or was cancelled
 	Seconds   float64 `json:"completion,omitempty"` // seconds from its submission to the end of its last task, by one clock
+	Owner     string  `json:"owner,omitempty"`      // for whom it runs
+	Priority  int32   `json:"priority,omitempty"`   // among the jobs of its owner
+	Name      string  `json:"name,omitempty"`       // what the work is
 }
 
 // TaskStatus is one task of a job.

@@ -228,6 +228,6 @@ func Slots(n int, seq uint64) []wire.Slot {
 func Tasks(job uint64, count int32) wire.Item {
 	return wire.Item{
 		Msg:   sched.Message{Kind: sched.Tasks, Job: sched.JobID{Hi: 1, Lo: job}, Count: count, Attempt: 1},
-		Extra: wire.Extra{JobName: "job", OwnerAddress: "127.0.0.1:1", SchedulerAddress: "127.0.0.1:2", User: "user"},
+		Extra: wire.Extra{JobName: "job", FrontendAddress: "127.0.0.1:1", SchedulerAddress: "127.0.0.1:2", User: "user"},
 	}
 }

@@ -32,6 +32,8 @@ type Job struct {
 	ID            sched.JobID
 	Key           uint64
 	App           string
+	Owner         string      // for whom it runs
+	Priority      int32       // among the jobs of its owner
 	Class         sched.Class // as declared, or as a task showed since
 	Marks         sched.Marks // Stoppable and Restartable count
 	Retries       uint8
@@ -121,7 +123,7 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 		return nil
 	}
 	j := &Job{
-		ID: m.Job, Key: m.Key, App: m.App, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, MaxDisconnect: m.MaxDisconnect, Arrival: now,
+		ID: m.Job, Key: m.Key, App: m.App, Owner: m.Owner, Priority: m.Priority, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, MaxDisconnect: m.MaxDisconnect, Arrival: now,
 		First: max(1, m.Attempt), Tasks: make([]Task, m.Count), Unplaced: m.Count, unfinished: m.Count, prev: l.last,
 	}
 	for i := range j.Tasks {

@@ -12,7 +12,7 @@ func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id}
 // Every master core shows its group alike: four workers, a long job of six tasks of
 // which four find a worker, or are queued at one.
 func TestEveryMasterShowsItsGroup(t *testing.T) {
-	job, owner := sched.JobID{Lo: 9}, sched.Addr{Role: sched.Distributor}
+	job, distributor := sched.JobID{Lo: 9}, sched.Addr{Role: sched.Distributor}
 	for spec, want := range map[string]struct {
 		queued, running, reserved int
 		waits                     sched.Class // the queue that the rest waits in
@@ -39,7 +39,7 @@ func TestEveryMasterShowsItsGroup(t *testing.T) {
 		for id := range int32(4) {
 			m.Step(0, sched.Addr{}, &sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Node: string('a' + id), Serves: []string{""}}, &out)
 		}
-		m.Step(sched.Second, owner, &sched.Message{Kind: sched.Tasks, Job: job, Owner: owner, Class: sched.Long, Count: 6, Attempt: 1, Estimate: sched.Second}, &out)
+		m.Step(sched.Second, distributor, &sched.Message{Kind: sched.Tasks, Job: job, Distributor: distributor, Class: sched.Long, Count: 6, Attempt: 1, Estimate: sched.Second}, &out)
 
 		got := m.Totals()
 		if got.Workers != [2]int{4 - want.reserved, want.reserved} || got.Idle != want.idle || got.Queued[want.waits] != want.queued ||

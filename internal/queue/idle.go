@@ -8,7 +8,7 @@ type Idler struct {
 	list       *idleList
 	kind       sched.WorkerKind
 	prev, next *Idler
-	Owner      int32 // id of the worker
+	Worker     int32 // id of the worker
 }
 
 // Listed reports whether the worker is in an idle list.

@@ -9,13 +9,13 @@ import (
 // Job is what a master keeps of a job while it holds a task of it. There may be as
 // many as tasks: it is 64 bytes.
 type Job struct {
-	ID       sched.JobID
-	App      *App
-	Estimate sched.Time
-	runs     *Run  // all waiting runs of the job, newest first
-	OwnerID  int32 // distributor that its reports go to
-	Queued   int32 // tasks waiting here
-	Running  int32 // tasks launched and not known to have ended
+	ID            sched.JobID
+	App           *App
+	Estimate      sched.Time
+	runs          *Run  // all waiting runs of the job, newest first
+	DistributorID int32 // distributor that its reports go to
+	Queued        int32 // tasks waiting here
+	Running       int32 // tasks launched and not known to have ended
 
 	RunningFirst, RunningLast int32 // ids of the workers that run it, kept by the master
 
@@ -32,8 +32,10 @@ func (j *Job) QueuedAs(c sched.Class) int32 {
 	return int32(j.aside)
 }
 
-// Owner returns the distributor that the job's reports go to.
-func (j *Job) Owner() sched.Addr { return sched.Addr{Role: sched.Distributor, ID: j.OwnerID} }
+// Distributor returns the distributor that the job's reports go to.
+func (j *Job) Distributor() sched.Addr {
+	return sched.Addr{Role: sched.Distributor, ID: j.DistributorID}
+}
 
 // Run is the tasks First..First+Count-1 of a job, waiting together. Count is
 // never zero while it is queued. It is 64 bytes.

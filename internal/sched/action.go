@@ -67,23 +67,23 @@ func (a *Actions) Timer(at Time, token uint64) {
 	a.list = append(a.list, Action{Kind: Timer, At: at, Token: token})
 }
 
-// SendReturned returns tasks to their owner; full is set when there is only no
+// SendReturned returns tasks to their distributor; full is set when there is only no
 // room for them now.
-func (a *Actions) SendReturned(owner Addr, job JobID, first, count, attempt int32, full bool) *Message {
-	m := a.Send(owner, Returned)
+func (a *Actions) SendReturned(distributor Addr, job JobID, first, count, attempt int32, full bool) *Message {
+	m := a.Send(distributor, Returned)
 	m.Job, m.First, m.Count, m.Attempt, m.Full = job, first, count, attempt, full
 	return m
 }
 
-// SendLost reports to its owner the loss of an attempt at a node, for the reason of a
+// SendLost reports to its distributor the loss of an attempt at a node, for the reason of a
 // WorkerLost.
-func (a *Actions) SendLost(owner Addr, id AttemptID, node string, lost *Message) {
-	m := a.Send(owner, AttemptLost)
+func (a *Actions) SendLost(distributor Addr, id AttemptID, node string, lost *Message) {
+	m := a.Send(distributor, AttemptLost)
 	m.Job, m.First, m.Attempt, m.Node, m.Reason, m.Outcome = id.Job, id.Task, id.Attempt, node, lost.Reason, lost.Outcome
 }
 
-// SendHolding asks the owner of an attempt whether it is still wanted.
-func (a *Actions) SendHolding(owner Addr, id AttemptID) {
-	m := a.Send(owner, Holding)
+// SendHolding asks the distributor of an attempt whether it is still wanted.
+func (a *Actions) SendHolding(distributor Addr, id AttemptID) {
+	m := a.Send(distributor, Holding)
 	m.Job, m.First, m.Attempt = id.Job, id.Task, id.Attempt
 }

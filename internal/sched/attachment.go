@@ -11,6 +11,8 @@ type More struct {
 	Threshold Time     // peacock: average load at the job's arrival
 	Load      Load     // peacock: the shared state, or a change of it
 	Slots     []Attained
+	Shares    []Share // SetShares
+	HalfLife  Time    // SetShares: of what the long class remembers of an owner's use; 0: nothing
 }
 
 // valid is [Message.Valid] for what workers and masters send. The list of members comes
@@ -24,6 +26,15 @@ func (m *More) valid() bool {
 	return true
 }
 
+// Share is what an owner, with all owners below it, is entitled to among those with the
+// same parent. Owners that no share names have weight 1.
+type Share struct {
+	Owner  string  // a path such as "team" or "team/alice"
+	Weight float64 // above 0
+	Max    float64 // at most this share of a group's workers at a time; 0: no limit
+	Min    float64 // served first while it has less than this share of them; 0: never
+}
+
 // Member is one live worker of the cluster.
 type Member struct {
 	Worker Addr
@@ -33,14 +44,14 @@ type Member struct {
 
 // Probed is a reservation that moves from worker to worker.
 type Probed struct {
-	Job       JobID
-	Owner     Addr
-	Class     Class
-	Count     int32 // tasks of the job not launched yet, as last known
-	App       string
-	Estimate  Time
-	Arrival   Time
-	Threshold Time
+	Job         JobID
+	Distributor Addr `json:"Owner"`
+	Class       Class
+	Count       int32 // tasks of the job not launched yet, as last known
+	App         string
+	Estimate    Time
+	Arrival     Time
+	Threshold   Time
 }
 
 // Load is the state that Peacock's schedulers share: sums over all workers.

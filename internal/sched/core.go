@@ -54,6 +54,9 @@ type (
 		// Share returns what the group holds of a job, with at most so many of the tasks
 		// at workers, in order of launch.
 		Share(id JobID, most int) JobShare
+		// Owners returns the owners that use or want workers, or that a share names, each
+		// after its parent; nil where workers are not shared by owner.
+		Owners() []OwnerView
 		// Contended reports whether tasks of other applications wait that would be
 		// served before the next task of this application and class.
 		Contended(app string, c Class) bool

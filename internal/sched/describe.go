@@ -40,7 +40,8 @@ func Describe(m *Message) string {
 	field(m.Retries != 0, "retries=%d", m.Retries)
 	field(m.Losses != 0, "losses=%d", m.Losses)
 	field(m.Peer != Addr{}, "peer=%s", m.Peer)
-	field(m.Owner != Addr{}, "owner=%s", m.Owner)
+	// Recordings name the distributor by the first name of the field.
+	field(m.Distributor != Addr{}, "owner=%s", m.Distributor)
 	field(m.Key != 0, "key=%d", m.Key)
 	field(m.Seq != 0, "seq=%d", m.Seq)
 	field(m.Epoch != 0, "epoch=%d", m.Epoch)
@@ -48,15 +49,51 @@ func Describe(m *Message) string {
 	field(m.Estimate != 0, "estimate=%d", m.Estimate)
 	field(m.Arrival != 0, "arrival=%d", m.Arrival)
 	field(m.MaxDisconnect != 0, "maxdisconnect=%d", m.MaxDisconnect)
+	field(m.Owner != "", "for=%q", m.Owner)
+	field(m.Priority != 0, "priority=%d", m.Priority)
 	field(m.App != "", "app=%q", m.App)
 	field(m.Node != "", "node=%q", m.Node)
 	field(m.Serves != nil, "serves=%q", m.Serves)
 	field(m.Kept != nil, "kept=%v", m.Kept)
 	field(m.Reason != "", "reason=%q", m.Reason)
 	if m.More != nil {
-		field(true, "more=%+v", *m.More)
+		field(true, "more=%+v", recorded(m.More))
+		field(m.More.Shares != nil, "shares=%+v", m.More.Shares)
+		field(m.More.HalfLife != 0, "halflife=%d", m.More.HalfLife)
 	}
 	return b.String()
+}
+
+// recordedMore is a [More] as recordings print it: with the fields, and the names, of the
+// first version.
+type recordedMore struct {
+	Members   []Member
+	Probes    []recordedProbe
+	Bits      []uint64
+	Stamp     Time
+	Threshold Time
+	Load      Load
+	Slots     []Attained
+}
+
+type recordedProbe struct {
+	Job       JobID
+	Owner     Addr
+	Class     Class
+	Count     int32
+	App       string
+	Estimate  Time
+	Arrival   Time
+	Threshold Time
+}
+
+func recorded(m *More) recordedMore {
+	r := recordedMore{m.Members, make([]recordedProbe, len(m.Probes)), m.Bits, m.Stamp, m.Threshold, m.Load, m.Slots}
+	for i := range m.Probes {
+		p := &m.Probes[i]
+		r.Probes[i] = recordedProbe{p.Job, p.Distributor, p.Class, p.Count, p.App, p.Estimate, p.Arrival, p.Threshold}
+	}
+	return r
 }
 
 // DescribeAction prints an action on one line, after the manner of [Describe].

@@ -20,5 +20,5 @@ var kindNames = [numKinds]string{
 	Members: "Members", Probe: "Probe", CancelProbe: "CancelProbe", ProbeRejected: "ProbeRejected", GetTask: "GetTask",
 	NoTask: "NoTask", Started: "Started", Steal: "Steal", Stolen: "Stolen", Rotated: "Rotated", LoadShare: "LoadShare", Beat: "Beat",
 	Spare: "Spare", Preempt: "Preempt", Continue: "Continue", Yield: "Yield", Reclass: "Reclass",
-	OwnerUp: "OwnerUp", Held: "Held", ResultsKept: "ResultsKept", NotLost: "NotLost", OwnerAway: "OwnerAway",
+	DistributorUp: "DistributorUp", Held: "Held", ResultsKept: "ResultsKept", NotLost: "NotLost", DistributorAway: "DistributorAway", SetShares: "SetShares",
 }

@@ -21,9 +21,12 @@ const (
 	Canary
 	// Moved tasks came from another group and stay in the one they are sent to.
 	Moved
+	// Undeclared means that nobody knows the class: neither was it declared, nor is it
+	// learned.
+	Undeclared
 
 	// AllMarks are all there are.
-	AllMarks = Stoppable | Restartable | Canary | Moved
+	AllMarks = Stoppable | Restartable | Canary | Moved | Undeclared
 )
 
 // Has reports whether all the given marks are set.
@@ -32,7 +35,7 @@ func (m Marks) Has(all Marks) bool { return m&all == all }
 // String lists the marks that are set, with + between them.
 func (m Marks) String() string {
 	var set []string
-	for i, name := range [...]string{"stoppable", "restartable", "canary", "moved"} {
+	for i, name := range [...]string{"stoppable", "restartable", "canary", "moved", "undeclared"} {
 		if m.Has(1 << i) {
 			set = append(set, name)
 		}

@@ -11,7 +11,7 @@ const (
 	// Shell to distributor.
 
 	// Submit: a job arrived. Job, Key, App, Class, Estimate, Count, Retries, MaxDisconnect, Marks,
-	// Attempt (the number of its tasks' first attempts, 0: 1). Resent marks a job read
+	// Owner, Priority, Attempt (the number of its tasks' first attempts, 0: 1). Resent marks a job read
 	// back from the journal: it is placed only after the Restored that ends the reading.
 	Submit
 	// Cancel: the application no longer wants the job, or, with a Count, so many of
@@ -45,7 +45,7 @@ const (
 	// Distributor to master.
 
 	// Tasks: First..First+Count-1 of a job to run. Job, Class, Estimate,
-	// App, Arrival, Attempt, First, Count, Total, Marks. Head puts them before
+	// App, Arrival, Attempt, First, Count, Total, Marks, Owner, Priority. Head puts them before
 	// everything else of their class; with Resent an earlier incarnation may have
 	// launched them already. Peer is the master that the task comes from, when it
 	// moves to a spare worker.
@@ -61,22 +61,22 @@ const (
 	// Returned: the group hands back these tasks, which were never launched: no
 	// worker of it serves the application, its queue is full (Full), or the group of
 	// the master Peer has a spare worker for them. With Resent, an earlier incarnation of
-	// the master, or of their owner, may have launched them, so they need new attempts.
+	// the master, or of their distributor, may have launched them, so they need new attempts.
 	// Job, First, Count, Attempt.
 	Returned
 	// AttemptLost: the worker of an attempt is lost. Job, First, Attempt, Node, Reason,
 	// Outcome (Yielded: the node stopped in order, and nothing is held against the task).
 	AttemptLost
 	// Holding: a worker registered while it runs this attempt, or the master has these
-	// tasks queued or running for a frontend that registered as a new process (OwnerUp); a
+	// tasks queued or running for a frontend that registered as a new process (DistributorUp); a
 	// distributor that no longer wants them answers Drop. Job, First, Count (0: one),
-	// Attempt. One without a job ends the answer to OwnerUp.
+	// Attempt. One without a job ends the answer to DistributorUp.
 	Holding
 
 	// Master to worker.
 
-	// Launch: run this task. Job, First, Attempt, Class, App, Owner, Estimate,
-	// Seq (the slot's last sequence number known to the master), Epoch. The shell of the
+	// Launch: run this task. Job, First, Attempt, Class, App, Distributor, Estimate,
+	// Owner, Seq (the slot's last sequence number known to the master), Epoch. The shell of the
 	// worker sets Reason to have it refused ([Message.Deny]).
 	Launch
 	// Kill: stop this attempt. Job, First, Attempt, Epoch.
@@ -106,8 +106,8 @@ const (
 	// Shell to master.
 
 	// WorkerUp: a slot registered. Peer, Node, Serves, Seq, Reserved, Fixed (the
-	// slot's kind was chosen by its owner), and, when it runs something, Job,
-	// First, Attempt, Owner, Class, App, Estimate, and for how long it has run so far
+	// slot's kind was chosen by its application), and, when it runs something, Job,
+	// First, Attempt, Distributor, Class, App, Estimate, Owner, and for how long it has run so far
 	// in More.Slots, if that is known. Kept lists attempts that ended there
 	// and are not acknowledged yet. It comes again, right after that and with the
 	// same Peer, for each attempt that the slot holds beside the one that runs.
@@ -138,7 +138,7 @@ const (
 	// distributor, Resent means that workers may have dropped its reservations.
 	Members
 	// Probe (distributor to worker): a reservation for a job. Job, Class,
-	// Estimate, App, Owner, Arrival, Count (its tasks not launched yet), Attempt
+	// Estimate, App, Distributor, Arrival, Count (its tasks not launched yet), Attempt
 	// (how often it was sent; eagle), More. One that comes twice is one more
 	// reservation, which costs a NoTask.
 	Probe
@@ -201,9 +201,9 @@ const (
 
 	// Messages that say who holds what after a restart.
 
-	// OwnerUp (shell to master): a frontend registered as a new process. Owner. It is
-	// answered by Holding for all that the master has of that owner.
-	OwnerUp
+	// DistributorUp (shell to master): a frontend registered as a new process. Distributor. It is
+	// answered by Holding for all that the master has of that distributor.
+	DistributorUp
 	// Held (worker or shell to distributor): the distributor's attempts that the worker
 	// runs, has queued, or keeps the result of. Kept. From the shell, Peer is the worker,
 	// or zero for attempts that no worker has any more.
@@ -216,9 +216,13 @@ const (
 	// is alive after all or the loss is too long ago. Job, First, Node.
 	NotLost
 
-	// OwnerAway (shell to master): a frontend has been silent for long. Owner. The master
+	// DistributorAway (shell to master): a frontend has been silent for long. Distributor. The master
 	// returns the tasks that wait for it, and launches none of them.
-	OwnerAway
+	DistributorAway
+
+	// SetShares (shell to master): how workers are shared between owners from now on.
+	// More.Shares, More.HalfLife.
+	SetShares
 
 	numKinds
 )
@@ -234,7 +238,7 @@ type Message struct {
 	Head     bool  // Tasks: serve before the rest of the class
 	Resent   bool  // Tasks, Submit, Returned: may be known already; Members: reservations may have been dropped
 	Reserved bool  // WorkerUp, SetReserved, Spare: short tasks only
-	Fixed    bool  // WorkerUp: Reserved was chosen by the slot's owner
+	Fixed    bool  // WorkerUp: Reserved was chosen by the slot's application
 	Full     bool  // Returned: worth another try later
 	Retries  uint8 // Submit: of a task that fails by itself
 	Losses   uint8 // NewAttempt: attempts lost so far
@@ -245,21 +249,24 @@ type Message struct {
 	Total   int32 // Tasks: of the whole job, in all groups; 0: not stated
 	Attempt int32 // from 1
 
-	Job      JobID
-	Peer     Addr   // the subject of MasterUp, WorkerUp and the like
-	Owner    Addr   // the distributor that receives a task's report
-	Key      uint64 // Submit: seeds the job's draws
-	Seq      uint64 // slot sequence number
-	Epoch    uint64 // incarnation of the sending master
-	Token    uint64 // Timeout: the argument of Timer
-	Estimate Time   // of one task of the job
-	Arrival  Time   // of the job at its distributor, in the receiver's time
+	Job         JobID
+	Peer        Addr   // the subject of MasterUp, WorkerUp and the like
+	Distributor Addr   `json:"Owner"` // the distributor that receives a task's report
+	Key         uint64 // Submit: seeds the job's draws
+	Seq         uint64 // slot sequence number
+	Epoch       uint64 // incarnation of the sending master
+	Token       uint64 // Timeout: the argument of Timer
+	Estimate    Time   // of one task of the job
+	Arrival     Time   // of the job at its distributor, in the receiver's time
 
 	App    string      // application whose backend is needed; "" for built-in ones
 	Node   string      // WorkerUp, AttemptLost, NewAttempt, Report: the node's id
 	Reason string      // in words a user can read
 	Serves []string    // applications served, "" for the built-in backends; sorted
 	Kept   []AttemptID // WorkerUp, ResultsKept: ended there; Idle: suspended there; Preempt: to be suspended; Held: held there
+
+	Owner    string `json:"For,omitempty"` // for whom the job runs: a path such as "team/alice", "" for nobody in particular
+	Priority int32  // of the job among those of its owner: higher ones are served first
 
 	MaxDisconnect Time // Submit: nodes that are cut off for so long stop its tasks; 0: never
 

@@ -62,7 +62,7 @@ func drawMessage(t *rapid.T) sched.Message {
 		Kind: sched.Kind(small.Draw(t, "kind")), Class: sched.Class(small.Draw(t, "class")), Outcome: sched.Outcome(small.Draw(t, "outcome")),
 		Head: rapid.Bool().Draw(t, "head"), Full: rapid.Bool().Draw(t, "full"), Retries: uint8(small.Draw(t, "retries")),
 		First: small.Draw(t, "first"), Count: small.Draw(t, "count"), Total: small.Draw(t, "total"), Attempt: small.Draw(t, "attempt"), Job: sched.JobID{Lo: uint64(small.Draw(t, "job"))},
-		Peer: addr("peer"), Owner: addr("owner"), Seq: uint64(small.Draw(t, "seq")), Token: uint64(small.Draw(t, "token")),
+		Peer: addr("peer"), Distributor: addr("owner"), Seq: uint64(small.Draw(t, "seq")), Token: uint64(small.Draw(t, "token")),
 		App: text.Draw(t, "app"), Node: text.Draw(t, "node"), Reason: text.Draw(t, "reason"),
 		Serves: rapid.SampledFrom([][]string{nil, {}, {""}, {"a", "b"}, {"a b"}}).Draw(t, "serves"),
 	}

@@ -95,5 +95,5 @@ type WorkerConfig struct {
 	Params   Params
 	Master   Addr   // of its group
 	Seq      uint64 // slot sequence number to continue from
-	Reserved bool   // the slot's owner chose that it serves short tasks only
+	Reserved bool   // the slot's application chose that it serves short tasks only
 }

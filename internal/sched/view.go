@@ -60,6 +60,17 @@ type WorkerView struct {
 	Tasks    int // running, suspended or queued at it; Unknown as in GroupTotals.Idle
 }
 
+// OwnerView is a master's view of an owner, or of all owners below a path.
+type OwnerView struct {
+	Owner    string           // the path, "" for the root, which stands for all
+	Share    Share            // as configured, or weight 1
+	Entitled float64          // workers, with the owners that want some now
+	Running  [NumClasses]int  // workers that it uses
+	Queued   [NumClasses]int  // tasks that wait
+	Used     [NumClasses]Time // worker time, since the master knows the owner
+	Lead     [NumClasses]Time // by how much worker time it is ahead of the one served next
+}
+
 // JobShare is what a group holds of a job.
 type JobShare struct {
 	Queued  int

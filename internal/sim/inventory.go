@@ -24,7 +24,7 @@ func (f *daemon) firstAttempt() int32 {
 // again.
 func (b *heartbeats) registerOwner(f, m *daemon) {
 	if f.life > 1 {
-		up := sched.Message{Kind: sched.OwnerUp, Owner: sched.Addr{Role: sched.Distributor, ID: int32(f.id)}} //nolint:gosec // frontends are few
+		up := sched.Message{Kind: sched.DistributorUp, Distributor: sched.Addr{Role: sched.Distributor, ID: int32(f.id)}} //nolint:gosec // frontends are few
 		b.net.sendOnLink(b.net.newEnvelope(f.daemonID, m.daemonID, &up))
 	}
 }
@@ -62,12 +62,12 @@ func (sh *nodeShells) sendInventory(n *node, f *daemon) {
 		sh.state(x) // forgets the launches that have ended
 		m := sched.Message{Kind: sched.Held}
 		for i := range x.launched {
-			if int(x.launched[i].Owner.ID) == f.id {
+			if int(x.launched[i].Distributor.ID) == f.id {
 				m.Kept = append(m.Kept, x.launched[i].AttemptID())
 			}
 		}
 		for i := range x.kept {
-			if int(x.kept[i].Owner.ID) == f.id {
+			if int(x.kept[i].Distributor.ID) == f.id {
 				m.Kept = append(m.Kept, x.kept[i].AttemptID())
 			}
 		}

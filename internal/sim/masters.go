@@ -108,7 +108,7 @@ func (sh *masterShells) deliver(m *daemon, e *envelope, msg *sched.Message) {
 	switch msg.Kind {
 	case sched.Tasks:
 		m.payloads[msg.Job] = true
-	case sched.OwnerUp:
+	case sched.DistributorUp:
 		from = sched.Addr{}
 	case sched.MasterUp:
 		from = sched.Addr{}
@@ -122,7 +122,7 @@ func (sh *masterShells) deliver(m *daemon, e *envelope, msg *sched.Message) {
 func (sh *masterShells) loseOwners(m, only *daemon) {
 	for _, f := range sh.frontends {
 		if m.alive && m.host != nil && (only == nil || only == f) {
-			sh.hosts.stepCore(m.host, sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: sched.Addr{Role: sched.Distributor, ID: int32(f.id)}}) //nolint:gosec // frontends are few
+			sh.hosts.stepCore(m.host, sched.Addr{}, &sched.Message{Kind: sched.DistributorAway, Distributor: sched.Addr{Role: sched.Distributor, ID: int32(f.id)}}) //nolint:gosec // frontends are few
 		}
 	}
 }

@@ -137,7 +137,7 @@ func (sh *nodeShells) sendSnapshot(n *node) {
 	sh.net.sendNotice(sh.snapshotOf(n))
 	for _, x := range n.workers {
 		for j := range x.kept {
-			sh.net.sendOnLink(sh.net.workerEnvelope(x, daemonID{sched.Distributor, int(x.kept[j].Owner.ID)}, &x.kept[j].Message))
+			sh.net.sendOnLink(sh.net.workerEnvelope(x, daemonID{sched.Distributor, int(x.kept[j].Distributor.ID)}, &x.kept[j].Message))
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (sh *nodeShells) send(x *worker, a *sched.Action) {
 	switch {
 	case m.Kind == sched.Report:
 		kept := keptReport{m, sh.now}
-		kept.Owner = a.To
+		kept.Distributor = a.To
 		x.kept = append(x.kept, kept)
 		sh.net.sendNotice(e)
 	case m.Kind == sched.Idle && sh.cfg.Policy.Sequenced:

@@ -109,7 +109,7 @@ func (sh *masterShells) register(m *daemon, n *node, e *envelope) {
 // master keeps the payload from then on.
 func (r *registrations) recordAttempt(up, launch *sched.Message) {
 	up.Job, up.First, up.Attempt = launch.Job, launch.First, launch.Attempt
-	up.Owner, up.Class, up.App, up.Estimate = launch.Owner, launch.Class, launch.App, launch.Estimate
+	up.Distributor, up.Class, up.App, up.Owner, up.Estimate = launch.Distributor, launch.Class, launch.App, launch.Owner, launch.Estimate
 	r.payloads[launch.Job] = true
 }
 

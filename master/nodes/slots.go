@@ -53,9 +53,9 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 	}
 	bare := up
 	if s.Running.Attempt > 0 {
-		t.cfg.Jobs.Adopt(s.Running.Job, s.JobName, s.OwnerAddress)
+		t.cfg.Jobs.Adopt(s.Running.Job, s.JobName, s.FrontendAddress)
 		up.Job, up.First, up.Attempt = s.Running.Job, s.Running.Task, s.Running.Attempt
-		up.Class, up.App, up.Owner, up.Estimate = s.Class, s.App, t.cfg.Addrs.Addr(s.Owner), s.Estimate
+		up.Class, up.App, up.Owner, up.Distributor, up.Estimate = s.Class, s.App, s.Owner, t.cfg.Addrs.Addr(s.Frontend), s.Estimate
 		if s.Ran > 0 {
 			up.More = &sched.More{Slots: []sched.Attained{{ID: s.Running, Service: s.Ran, Running: true}}}
 		}
@@ -70,9 +70,9 @@ func (t *Nodes) addSlot(n *node, s *wire.Slot, nodeServes []string, number int32
 // announceHeld steps the WorkerUp message once more, for an attempt that the worker holds
 // beside the one that runs.
 func (t *Nodes) announceHeld(up sched.Message, h *wire.Held) {
-	t.cfg.Jobs.Adopt(h.ID.Job, h.JobName, h.OwnerAddress)
+	t.cfg.Jobs.Adopt(h.ID.Job, h.JobName, h.FrontendAddress)
 	up.Job, up.First, up.Attempt = h.ID.Job, h.ID.Task, h.ID.Attempt
-	up.Class, up.App, up.Owner, up.Estimate = h.Class, h.App, t.cfg.Addrs.Addr(h.Owner), h.Estimate
+	up.Class, up.App, up.Owner, up.Distributor, up.Estimate = h.Class, h.App, h.Owner, t.cfg.Addrs.Addr(h.Frontend), h.Estimate
 	t.cfg.Core.StepShell(&up)
 }
 

@@ -91,5 +91,8 @@ func (View) WorkerView(sched.Addr) sched.WorkerView { return sched.WorkerView{Ta
 // Share returns an empty share: jobs pass between frontends and workers only.
 func (View) Share(sched.JobID, int) sched.JobShare { return sched.JobShare{} }
 
+// Owners returns nil: workers are not shared by owner.
+func (View) Owners() []sched.OwnerView { return nil }
+
 // Contended reports false: nothing waits here.
 func (View) Contended(string, sched.Class) bool { return false }

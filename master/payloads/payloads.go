@@ -91,7 +91,7 @@ func (s *Store) Put(it *wire.Item) {
 // Adopt keeps the name of a job of which a registering node has a task.
 func (s *Store) Adopt(id sched.JobID, name, ownerAddress string) {
 	if s.jobs[id] == nil {
-		s.jobs[id] = &job{extra: wire.Extra{JobName: name, OwnerAddress: ownerAddress}}
+		s.jobs[id] = &job{extra: wire.Extra{JobName: name, FrontendAddress: ownerAddress}}
 	}
 }
 

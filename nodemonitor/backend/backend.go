@@ -21,7 +21,7 @@ type Task struct {
 	Group    string // of the user, as the application gave it
 	Priority int32  // of the user, as the application gave it
 	HT       bool   // the published isHT, handed through to the application's backend
-	Owner    string // host:port of the frontend; schedulerAddress on the published wire
+	Frontend string // host:port of the frontend; schedulerAddress on the published wire
 	Slot     int32
 	Payload  api.Payload
 	// Contended is set when tasks of other applications that are as urgent waited at the

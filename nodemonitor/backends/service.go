@@ -36,7 +36,7 @@ func (b Service) Register(_ context.Context, application, address string, kind w
 func (b Service) TasksFinished(ctx context.Context, tasks []wire.TaskRef, worker string) error {
 	refs := make([]app.TaskRef, len(tasks))
 	for i, t := range tasks {
-		refs[i] = app.TaskRef{Job: t.Job, Task: t.Task, App: t.App, Owner: t.Scheduler}
+		refs[i] = app.TaskRef{Job: t.Job, Task: t.Task, App: t.App, Frontend: t.Scheduler}
 	}
 	return b.set.registry.Finished(ctx, worker, refs)
 }

@@ -17,13 +17,13 @@ type holding struct {
 // held returns what the node holds, by the frontend's number.
 func (s *Inventories) held() (list []holding) {
 	s.cfg.Held(func(a *Attempt) {
-		if a.Owner.Role != sched.Distributor || a.Owner.ID < 0 {
+		if a.Distributor.Role != sched.Distributor || a.Distributor.ID < 0 {
 			return
 		}
-		for len(list) <= int(a.Owner.ID) {
+		for len(list) <= int(a.Distributor.ID) {
 			list = append(list, holding{})
 		}
-		list[a.Owner.ID].add(a)
+		list[a.Distributor.ID].add(a)
 	})
 	return list
 }

@@ -26,10 +26,10 @@ type Caller interface {
 
 // Attempt is one attempt that the node holds.
 type Attempt struct {
-	ID      sched.AttemptID
-	Owner   sched.Addr // the frontend
-	Address string     // of the frontend as the launch names it, "" for none
-	Slot    int32
+	ID          sched.AttemptID
+	Distributor sched.Addr // the frontend
+	Address     string     // of the frontend as the launch names it, "" for none
+	Slot        int32
 }
 
 // Config is what [Inventories] need.
@@ -40,14 +40,14 @@ type Config struct {
 	Held func(visit func(*Attempt))
 	// Frontend returns a frontend's name, and where it was reached last, "" when it never
 	// was.
-	Frontend func(owner sched.Addr) (name, address string)
+	Frontend func(distributor sched.Addr) (name, address string)
 	Calls    Caller
 	// Unwanted is called with attempts that their frontend does not want. It returns how many
 	// were stopped, and the results of how many were forgotten.
-	Unwanted func(owner sched.Addr, attempts []sched.AttemptID) (stopped, forgotten int)
+	Unwanted func(distributor sched.Addr, attempts []sched.AttemptID) (stopped, forgotten int)
 	// Restarted is called when an answer came from a process of a frontend that was not
 	// heard of before.
-	Restarted func(owner sched.Addr)
+	Restarted func(distributor sched.Addr)
 	// NoMaster reports whether this node cannot reach its master.
 	NoMaster func() bool
 	Now      func() sched.Time
@@ -71,12 +71,12 @@ type Inventories struct {
 
 // frontend is a receiver of inventories.
 type frontend struct {
-	owner     sched.Addr
-	processes protocol.Incarnations // that were heard of under its name
-	due       bool
-	calling   bool
-	paused    bool // after a failure
-	failures  int  // calls without an answer since the last good one
+	distributor sched.Addr
+	processes   protocol.Incarnations // that were heard of under its name
+	due         bool
+	calling     bool
+	paused      bool // after a failure
+	failures    int  // calls without an answer since the last good one
 
 	// The inventory that is being sent: the parts that are left, the first of which the
 	// call under way has.
@@ -98,18 +98,18 @@ func New(cfg Config, now sched.Time, spread uint64) *Inventories {
 }
 
 // frontend returns the record of a distributor.
-func (s *Inventories) frontend(owner sched.Addr) *frontend {
-	for len(s.frontends) <= int(owner.ID) {
-		s.frontends = append(s.frontends, &frontend{owner: sched.Addr{Role: sched.Distributor, ID: int32(len(s.frontends))}}) //nolint:gosec // below the directory's limit
+func (s *Inventories) frontend(distributor sched.Addr) *frontend {
+	for len(s.frontends) <= int(distributor.ID) {
+		s.frontends = append(s.frontends, &frontend{distributor: sched.Addr{Role: sched.Distributor, ID: int32(len(s.frontends))}}) //nolint:gosec // below the directory's limit
 	}
-	return s.frontends[owner.ID]
+	return s.frontends[distributor.ID]
 }
 
 // Seen records which process bears a frontend's name now, and reports whether it is another
 // one than before; then its inventory is due. Late messages of an earlier process count for
 // nothing.
-func (s *Inventories) Seen(owner sched.Addr, incarnation int64) (changed bool) {
-	f := s.frontend(owner)
+func (s *Inventories) Seen(distributor sched.Addr, incarnation int64) (changed bool) {
+	f := s.frontend(distributor)
 	if !f.enter(incarnation) {
 		return false
 	}
@@ -119,7 +119,9 @@ func (s *Inventories) Seen(owner sched.Addr, incarnation int64) (changed bool) {
 }
 
 // Known reports whether a process that bears a frontend's name has been seen.
-func (s *Inventories) Known(owner sched.Addr) bool { return s.frontend(owner).processes.Current() != 0 }
+func (s *Inventories) Known(distributor sched.Addr) bool {
+	return s.frontend(distributor).processes.Current() != 0
+}
 
 // enter records a process, and reports whether it is another one than before. 0 is that of no
 // process: the answer of a frontend that does not state it.
@@ -128,12 +130,12 @@ func (f *frontend) enter(incarnation int64) (changed bool) {
 }
 
 // Superseded reports whether another process took a frontend's name after this one had it.
-func (s *Inventories) Superseded(owner sched.Addr, incarnation int64) bool {
-	return s.frontend(owner).processes.Superseded(incarnation)
+func (s *Inventories) Superseded(distributor sched.Addr, incarnation int64) bool {
+	return s.frontend(distributor).processes.Superseded(incarnation)
 }
 
 // Due has a frontend's inventory follow at once.
-func (s *Inventories) Due(owner sched.Addr) { s.mark(s.frontend(owner)) }
+func (s *Inventories) Due(distributor sched.Addr) { s.mark(s.frontend(distributor)) }
 
 // AllDue has the inventories for all frontends follow at once.
 func (s *Inventories) AllDue() {
@@ -185,7 +187,7 @@ func (s *Inventories) Flush() {
 
 // begin sends an inventory, or its digest.
 func (s *Inventories) begin(f *frontend, h *holding) {
-	name, address := s.cfg.Frontend(f.owner)
+	name, address := s.cfg.Frontend(f.distributor)
 	if address == "" {
 		address = h.address
 	}
@@ -236,7 +238,7 @@ func (s *Inventories) answered(f *frontend, v *wire.Inventory, r wire.InventoryR
 	f.failures = 0
 	s.refuse(f, v, r.Unwanted)
 	if f.enter(r.Incarnation) {
-		s.cfg.Restarted(f.owner)
+		s.cfg.Restarted(f.distributor)
 	}
 	switch {
 	case f.asked != 0 && f.asked != r.Incarnation: // it has not answered the parts before
@@ -292,7 +294,7 @@ func (s *Inventories) refuse(f *frontend, v *wire.Inventory, unwanted []sched.At
 			mine = append(mine, id)
 		}
 	}
-	stopped, forgotten := s.cfg.Unwanted(f.owner, mine)
+	stopped, forgotten := s.cfg.Unwanted(f.distributor, mine)
 	s.cfg.Metrics.unwanted[stop].Add(float64(stopped))
 	s.cfg.Metrics.unwanted[forget].Add(float64(forgotten))
 }

@@ -63,7 +63,7 @@ func (r *rig) Inventory(address string, v *wire.Inventory, back func(wire.Invent
 func (r *rig) hold(n int) {
 	r.held = nil
 	for i := range n {
-		r.held = append(r.held, Attempt{ID: attempt(i), Owner: sched.Addr{Role: sched.Distributor}, Slot: int32(i % 2)}) //nolint:gosec // small
+		r.held = append(r.held, Attempt{ID: attempt(i), Distributor: sched.Addr{Role: sched.Distributor}, Slot: int32(i % 2)}) //nolint:gosec // small
 	}
 }
 
@@ -192,12 +192,12 @@ func TestPartsAndDigest(t *testing.T) {
 func TestSeen(t *testing.T) {
 	r := newRig(t)
 	r.hold(1)
-	owner := r.held[0].Owner
+	distributor := r.held[0].Distributor
 	for i, c := range []struct {
 		process int64
 		due     bool
 	}{{1, true}, {1, false}, {2, true}, {1, false}, {2, false}} {
-		if r.Seen(owner, c.process) != c.due {
+		if r.Seen(distributor, c.process) != c.due {
 			t.Fatalf("step %d: process %d changes something: %v", i, c.process, !c.due)
 		}
 		r.Flush()
@@ -260,7 +260,7 @@ func TestFailures(t *testing.T) {
 	if len(r.unwanted) > 0 {
 		t.Error("another frontend's answer was applied")
 	}
-	r.Seen(r.held[0].Owner, 2)
+	r.Seen(r.held[0].Distributor, 2)
 	r.Flush()
 	r.answer(r.only(1, false, false), ok(2), nil)
 	r.Mute()

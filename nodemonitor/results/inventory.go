@@ -30,7 +30,7 @@ func (r *Reporter) Renew(a sched.Addr) {
 // Forget drops results that their frontend does not want, and returns how many there were.
 func (r *Reporter) Forget(frontend sched.Addr, ids []sched.AttemptID) (forgotten int) {
 	for _, id := range ids {
-		if place, kept := r.store.index[id]; kept && r.store.table[place].owner.addr == frontend && r.store.drop(id) {
+		if place, kept := r.store.index[id]; kept && r.store.table[place].distributor.addr == frontend && r.store.drop(id) {
 			forgotten++
 		}
 	}
@@ -39,7 +39,7 @@ func (r *Reporter) Forget(frontend sched.Addr, ids []sched.AttemptID) (forgotten
 }
 
 // EachKeptOf calls visit for every kept result, with its frontend.
-func (r *Reporter) EachKeptOf(visit func(owner sched.Addr, result *Result)) {
+func (r *Reporter) EachKeptOf(visit func(distributor sched.Addr, result *Result)) {
 	for _, f := range r.frontends {
 		for _, l := range [...]*list{&f.fresh, &f.sent} {
 			for place, n := l.first, l.n; n > 0; n-- {

@@ -18,17 +18,17 @@ type Running interface {
 // have a result or an attempt here. So a frontend that is away never blocks the node for
 // others, however many results are kept for it; and n frontends have at most
 // 1 + 1/2 + ... + 1/n times the limit together.
-func (r *Reporter) HasRoom(owner sched.Addr, running Running) bool {
+func (r *Reporter) HasRoom(distributor sched.Addr, running Running) bool {
 	s := r.store
 	if len(s.index)+running.All() < s.limit && s.bytes < s.maxBytes {
 		return true
 	}
-	f := r.frontend(owner)
+	f := r.frontend(distributor)
 	if f == nil {
 		return false
 	}
 	n := r.sharing(f, running)
-	return f.kept()+running.Of(owner) < max(1, s.limit/n) && f.bytes < max(1, s.maxBytes/int64(n))
+	return f.kept()+running.Of(distributor) < max(1, s.limit/n) && f.bytes < max(1, s.maxBytes/int64(n))
 }
 
 // sharing counts the frontends of which a result is kept or an attempt runs, and f.
@@ -42,8 +42,8 @@ func (r *Reporter) sharing(f *frontend, running Running) (n int) {
 }
 
 // Fullness returns why HasRoom is false, in words.
-func (r *Reporter) Fullness(owner sched.Addr) string {
-	s, f := r.store, r.frontends[owner.ID]
+func (r *Reporter) Fullness(distributor sched.Addr) string {
+	s, f := r.store, r.frontends[distributor.ID]
 	return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes); %d (%d bytes) of them are of frontend %q, its part or more",
 		r.cfg.Node.Name, len(s.index), s.bytes, f.kept(), f.bytes, f.ref.Name)
 }

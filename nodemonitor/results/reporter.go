@@ -99,8 +99,8 @@ func (r *Reporter) Resend(id sched.AttemptID) {
 		return
 	}
 	e := &r.store.table[place]
-	r.store.move(place, &e.owner.fresh)
-	r.markDirty(e.owner)
+	r.store.move(place, &e.distributor.fresh)
+	r.markDirty(e.distributor)
 }
 
 // Keeps reports whether the result of an attempt is kept.

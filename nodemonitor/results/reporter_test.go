@@ -91,8 +91,8 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 		w := newNetwork()
 		w.r.UseNotices(caller{w})
 		type kept struct {
-			owner  sched.Addr
-			number int64
+			distributor sched.Addr
+			number      int64
 		}
 		model := map[sched.AttemptID]kept{} // what must be kept
 		heard := map[sched.Addr]sched.Time{}
@@ -109,7 +109,7 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 		w.r.Reached(sched.Addr{Role: sched.Distributor, ID: 1}, "h:1")
 		owns := func(at sched.Addr) bool {
 			for _, k := range model {
-				if k.owner == at {
+				if k.distributor == at {
 					return true
 				}
 			}
@@ -117,16 +117,16 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"an attempt ends": func(t *rapid.T) {
-				id, owner := attemptOf(uint64(rapid.IntRange(0, 1).Draw(t, "job")), rapid.Int32Range(0, 2).Draw(t, "task")), frontend(t)
+				id, distributor := attemptOf(uint64(rapid.IntRange(0, 1).Draw(t, "job")), rapid.Int32Range(0, 2).Draw(t, "task")), frontend(t)
 				if _, is := model[id]; is {
-					owner = model[id].owner // an attempt has one owner
+					distributor = model[id].distributor // an attempt has one distributor
 				} else {
-					if !owns(owner) {
-						heard[owner] = max(heard[owner], w.now)
+					if !owns(distributor) {
+						heard[distributor] = max(heard[distributor], w.now)
 					}
-					model[id] = kept{owner, w.r.store.number + 1}
+					model[id] = kept{distributor, w.r.store.number + 1}
 				}
-				w.r.Keep(owner, Result{ID: id})
+				w.r.Keep(distributor, Result{ID: id})
 				w.r.Flush()
 			},
 			"a heartbeat": func(t *rapid.T) {
@@ -137,7 +137,7 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 			"a long time": func(t *rapid.T) {
 				w.now += sched.Time(rapid.IntRange(1, 40).Draw(t, "minutes")) * sched.Time(time.Minute)
 				for id, k := range model {
-					if w.now-heard[k.owner] >= forgetAfter {
+					if w.now-heard[k.distributor] >= forgetAfter {
 						delete(model, id)
 					}
 				}
@@ -203,7 +203,7 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 					t.Fatalf("%d results are kept, want %d", n, len(model))
 				}
 				for id, k := range model {
-					if place, ok := w.r.store.index[id]; !ok || w.r.store.table[place].number != k.number || w.r.store.table[place].owner.addr != k.owner {
+					if place, ok := w.r.store.index[id]; !ok || w.r.store.table[place].number != k.number || w.r.store.table[place].distributor.addr != k.distributor {
 						t.Fatalf("the result of %v with number %d is not kept", id, k.number)
 					}
 				}
@@ -224,7 +224,7 @@ func TestForgottenOnlyForAReason(t *testing.T) {
 func BenchmarkReporter(b *testing.B) {
 	w := newNetwork()
 	w.r.UseNotices(quiet{})
-	owner := sched.Addr{Role: sched.Distributor, ID: 0}
+	distributor := sched.Addr{Role: sched.Distributor, ID: 0}
 	ids, numbers := make([]sched.AttemptID, 100), make([]int64, 100)
 	number := w.r.store.number
 	b.ReportAllocs()
@@ -232,10 +232,10 @@ func BenchmarkReporter(b *testing.B) {
 		for i := range ids {
 			number++
 			ids[i], numbers[i] = attemptOf(1, int32(i)), number
-			w.r.Keep(owner, Result{ID: ids[i], Reason: "why"})
+			w.r.Keep(distributor, Result{ID: ids[i], Reason: "why"})
 		}
 		w.r.Flush()
-		w.r.Acknowledge(owner, ids, numbers)
+		w.r.Acknowledge(distributor, ids, numbers)
 	}
 	if n, _ := w.r.Kept(); n != 0 {
 		b.Fatalf("%d are kept", n)

@@ -30,12 +30,12 @@ func (r *Result) bytes() int64 { return int64(len(r.Reason) + len(r.Tail)) }
 // entry is a kept result.
 type entry struct {
 	Result
-	number     int64 // of the result: another run of its attempt has another one
-	owner      *frontend
-	keptAt     sched.Time // since when it is kept
-	sentAt     sched.Time
-	list       *list // the one it is in; nil in a free place
-	prev, next int32
+	number      int64 // of the result: another run of its attempt has another one
+	distributor *frontend
+	keptAt      sched.Time // since when it is kept
+	sentAt      sched.Time
+	list        *list // the one it is in; nil in a free place
+	prev, next  int32
 }
 
 // list is a doubly linked list of entries by their places in the table.
@@ -64,7 +64,7 @@ func newStore(limit int, maxBytes, number int64) *store {
 
 // keep adds a result of a frontend's to the list; false when the attempt has one
 // already, which stays.
-func (s *store) keep(r Result, now sched.Time, owner *frontend, l *list) bool {
+func (s *store) keep(r Result, now sched.Time, distributor *frontend, l *list) bool {
 	if _, known := s.index[r.ID]; known {
 		return false
 	}
@@ -73,7 +73,7 @@ func (s *store) keep(r Result, now sched.Time, owner *frontend, l *list) bool {
 	}
 	place := int32(len(s.table)) //nolint:gosec // below the limit and the slots
 	s.number++
-	e := entry{Result: r, number: s.number, owner: owner, keptAt: now}
+	e := entry{Result: r, number: s.number, distributor: distributor, keptAt: now}
 	if n := len(s.free); n > 0 {
 		place = s.free[n-1]
 		s.free = s.free[:n-1]
@@ -83,8 +83,8 @@ func (s *store) keep(r Result, now sched.Time, owner *frontend, l *list) bool {
 	}
 	s.index[r.ID] = place
 	s.bytes += r.bytes()
-	if owner != nil {
-		owner.bytes += r.bytes()
+	if distributor != nil {
+		distributor.bytes += r.bytes()
 	}
 	s.push(place, l)
 	return true
@@ -99,8 +99,8 @@ func (s *store) drop(id sched.AttemptID) bool {
 	s.unlink(place)
 	e := &s.table[place]
 	s.bytes -= e.bytes()
-	if e.owner != nil {
-		e.owner.bytes -= e.bytes()
+	if e.distributor != nil {
+		e.distributor.bytes -= e.bytes()
 	}
 	*e = entry{}
 	s.free = append(s.free, place)
@@ -108,11 +108,11 @@ func (s *store) drop(id sched.AttemptID) bool {
 	return true
 }
 
-// keeps reports whether an owner's result is kept, by its number; a later one of the same
+// keeps reports whether a distributor's result is kept, by its number; a later one of the same
 // attempt may be kept although that one is not.
-func (s *store) keeps(id sched.AttemptID, number int64, owner *frontend) bool {
+func (s *store) keeps(id sched.AttemptID, number int64, distributor *frontend) bool {
 	place, ok := s.index[id]
-	return ok && s.table[place].owner == owner && s.table[place].number == number
+	return ok && s.table[place].distributor == distributor && s.table[place].number == number
 }
 
 // move puts a result at the end of a list.
@@ -151,7 +151,7 @@ func (s *store) unlink(place int32) {
 
 // item writes the report of a result.
 func (e *entry) item(node wire.Ref, it *wire.Item) {
-	it.From, it.To = node, e.owner.ref
+	it.From, it.To = node, e.distributor.ref
 	it.From.Slot = e.Slot
 	m := &it.Msg
 	m.Kind, m.Job, m.First, m.Attempt = sched.Report, e.ID.Job, e.ID.Task, e.ID.Attempt

@@ -30,11 +30,11 @@ type Limit struct {
 
 // Refuses reports whether a launch for a frontend is refused. One by the master is not if
 // the frontend is silent: what is behind it must not wait. It then ends unstarted.
-func (f *Limit) Refuses(owner sched.Addr, byMaster bool) bool {
+func (f *Limit) Refuses(distributor sched.Addr, byMaster bool) bool {
 	if f == nil || f.attempts {
 		return f != nil
 	}
-	silent, full := f.silent[owner]
+	silent, full := f.silent[distributor]
 	return full && !(silent && byMaster)
 }
 
@@ -48,19 +48,21 @@ func (s *Workers) Limit() *Limit {
 }
 
 // hasRoom reports whether there is room for the result of one more attempt of a frontend.
-func (d *admission) hasRoom(owner sched.Addr) bool { return d.cfg.Kept.HasRoom(owner, d.attempts) }
+func (d *admission) hasRoom(distributor sched.Addr) bool {
+	return d.cfg.Kept.HasRoom(distributor, d.attempts)
+}
 
 // denial returns the shell's reason to deny a launch, "" for none.
 func (d *admission) denial(it *wire.Item) string {
-	owner := it.Msg.Owner
+	distributor := it.Msg.Distributor
 	switch {
 	case d.stopping:
 		return "the node monitor is stopping"
-	case !d.cfg.Results.CanReport(owner):
+	case !d.cfg.Results.CanReport(distributor):
 		return fmt.Sprintf("node %q has no frontend to report to", d.cfg.Node.Name)
-	case !d.hasRoom(owner):
+	case !d.hasRoom(distributor):
 		d.full = true
-		return d.cfg.Kept.Fullness(owner)
+		return d.cfg.Kept.Fullness(distributor)
 	}
 	return ""
 }
@@ -71,7 +73,7 @@ func (d *admission) examine(w *worker, it *wire.Item) {
 	slot := w.core.Slot()
 	if it.Msg.Reason = ""; slot.Running != it.Msg.AttemptID() {
 		if w.denial = d.denial(it); w.denial != "" {
-			w.deniedTo = it.Msg.Owner
+			w.deniedTo = it.Msg.Distributor
 		}
 	}
 	it.Msg.Deny(w.denial)

@@ -16,22 +16,23 @@ import (
 //	    ▼                └──────── ended ◀─────────┘
 //	 waiting ──Start──▶ running; or killed before that, and forgotten
 type attempt struct {
-	wire.Extra // of the launch
-	id         sched.AttemptID
-	class      sched.Class
-	app        string
-	owner      sched.Addr
-	estimate   sched.Time
-	received   time.Time
-	since      time.Time     // when it began or resumed, while it runs
-	ran        time.Duration // before since
-	worker     *worker
-	phase      phase
-	backend    backend.Backend // once it has started; nil for a duplicate
-	duplicate  bool            // it was started before: nothing was started
-	killed     bool            // Kill of its backend was called
-	lapses     int             // of the registration, when it arrived
-	cut        string          // why it was stopped while the node was cut off, "" if it was not
+	wire.Extra  // of the launch
+	id          sched.AttemptID
+	class       sched.Class
+	app         string
+	distributor sched.Addr
+	owner       string // for whom it runs
+	estimate    sched.Time
+	received    time.Time
+	since       time.Time     // when it began or resumed, while it runs
+	ran         time.Duration // before since
+	worker      *worker
+	phase       phase
+	backend     backend.Backend // once it has started; nil for a duplicate
+	duplicate   bool            // it was started before: nothing was started
+	killed      bool            // Kill of its backend was called
+	lapses      int             // of the registration, when it arrived
+	cut         string          // why it was stopped while the node was cut off, "" if it was not
 }
 
 // phase is the state of an attempt at its worker.
@@ -58,7 +59,7 @@ func (a *attempt) service() time.Duration {
 func (a *attempt) task() backend.Task {
 	return backend.Task{
 		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, User: a.User, Group: a.UserGroup, Priority: a.UserPriority,
-		HT: a.class == sched.Short, Owner: a.SchedulerAddress, Slot: a.worker.number, Payload: a.Payload(0), Contended: a.Contended,
+		HT: a.class == sched.Short, Frontend: a.SchedulerAddress, Slot: a.worker.number, Payload: a.Payload(0), Contended: a.Contended,
 	}
 }
 

@@ -9,26 +9,26 @@ import (
 
 // attempts counts the attempts at all workers and reuses their records.
 type attempts struct {
-	n       int
-	byOwner []int                        // by distributor number
-	started map[sched.AttemptID]*attempt // by their workers' cores
-	unused  []*attempt                   // so that a task costs no allocation
-	workers *workerList
-	metrics *Metrics
-	node    string
-	contact Contact
+	n             int
+	byDistributor []int                        // by distributor number
+	started       map[sched.AttemptID]*attempt // by their workers' cores
+	unused        []*attempt                   // so that a task costs no allocation
+	workers       *workerList
+	metrics       *Metrics
+	node          string
+	contact       Contact
 }
 
 // count counts an attempt of a frontend.
-func (s *attempts) count(owner sched.Addr, by int) {
+func (s *attempts) count(distributor sched.Addr, by int) {
 	s.n += by
-	if owner.ID < 0 {
+	if distributor.ID < 0 {
 		return
 	}
-	for int(owner.ID) >= len(s.byOwner) {
-		s.byOwner = append(s.byOwner, 0)
+	for int(distributor.ID) >= len(s.byDistributor) {
+		s.byDistributor = append(s.byDistributor, 0)
 	}
-	s.byOwner[owner.ID] += by
+	s.byDistributor[distributor.ID] += by
 }
 
 // All implements results.Running.
@@ -36,10 +36,10 @@ func (s *attempts) All() int { return s.n }
 
 // Of implements results.Running.
 func (s *attempts) Of(frontend sched.Addr) int {
-	if frontend.ID < 0 || int(frontend.ID) >= len(s.byOwner) {
+	if frontend.ID < 0 || int(frontend.ID) >= len(s.byDistributor) {
 		return 0
 	}
-	return s.byOwner[frontend.ID]
+	return s.byDistributor[frontend.ID]
 }
 
 // admit makes an attempt for the launch that is being stepped.
@@ -53,14 +53,14 @@ func (s *attempts) admit(w *worker) *attempt {
 	}
 	it := w.launch
 	*a = attempt{
-		Extra: it.Extra, id: it.Msg.AttemptID(), class: it.Msg.Class, app: it.Msg.App, owner: it.Msg.Owner, estimate: it.Msg.Estimate,
+		Extra: it.Extra, id: it.Msg.AttemptID(), class: it.Msg.Class, app: it.Msg.App, distributor: it.Msg.Distributor, owner: it.Msg.Owner, estimate: it.Msg.Estimate,
 		received: w.at, worker: w,
 	}
 	if a.MaxDisconnect > 0 {
 		_, a.lapses = s.contact()
 	}
 	w.attempts.add(a)
-	s.count(a.owner, 1)
+	s.count(a.distributor, 1)
 	s.metrics.launches.Inc()
 	return a
 }
@@ -73,7 +73,7 @@ func (s *attempts) drop(a *attempt) {
 		delete(s.started, a.id)
 	}
 	a.worker.attempts.remove(a)
-	s.count(a.owner, -1)
+	s.count(a.distributor, -1)
 	*a = attempt{}
 	if len(s.unused) < len(s.workers.all) {
 		s.unused = append(s.unused, a)

@@ -57,15 +57,15 @@ func (w *worker) describe(serves []string, numbered bool, names Directory) wire.
 	for _, a := range w.attempts.list {
 		if a != first {
 			d.Held = append(d.Held, wire.Held{
-				ID: a.id, Class: a.class, App: a.app, Owner: nameOf(names, a.owner), OwnerAddress: a.OwnerAddress, JobName: a.JobName,
-				Estimate: a.estimate, Suspended: a.phase == suspended,
+				ID: a.id, Class: a.class, App: a.app, Frontend: nameOf(names, a.distributor), FrontendAddress: a.FrontendAddress, JobName: a.JobName,
+				Estimate: a.estimate, Suspended: a.phase == suspended, Owner: a.owner,
 			})
 		}
 	}
 	if a := first; a != nil {
 		d.Running, d.Class, d.App, d.JobName = a.id, a.class, a.app, a.JobName
-		d.Owner, d.OwnerAddress = nameOf(names, a.owner), a.OwnerAddress
-		d.Estimate, d.Ran = a.estimate, sched.Time(a.service())
+		d.Frontend, d.FrontendAddress = nameOf(names, a.distributor), a.FrontendAddress
+		d.Owner, d.Estimate, d.Ran = a.owner, a.estimate, sched.Time(a.service())
 	}
 	return d
 }

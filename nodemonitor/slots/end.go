@@ -48,7 +48,7 @@ func (s *Workers) kill(w *worker, from sched.Addr, m *sched.Message) {
 func (s *Workers) KillJob(frontend sched.Addr, job sched.JobID, before time.Time) {
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {
-			if a.id.Job == job && a.owner == frontend && !a.received.After(before) {
+			if a.id.Job == job && a.distributor == frontend && !a.received.After(before) {
 				s.cfg.Log.Warn("killing an attempt of a job that its frontend does not know", "attempt", a.id, "frontend", nameOf(s.cfg.Names, frontend).Name)
 				s.killUnknown(w, a)
 			}
@@ -71,7 +71,7 @@ func (s *Workers) killUnknown(w *worker, a *attempt) {
 func (s *Workers) ForgetWaiting(frontend sched.Addr) (forgotten int) {
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {
-			if a.owner == frontend && a.phase == waiting {
+			if a.distributor == frontend && a.phase == waiting {
 				s.killUnknown(w, a)
 				forgotten++
 			}

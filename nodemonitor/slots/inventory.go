@@ -6,15 +6,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// EachAttempt calls visit for every attempt at a worker, with its owner and the address
-// at which its launch said that the owner is reached.
-func (s *Workers) EachAttempt(visit func(id sched.AttemptID, owner sched.Addr, address string, slot int32)) {
+// EachAttempt calls visit for every attempt at a worker, with its distributor and the address
+// at which its launch said that the distributor is reached.
+func (s *Workers) EachAttempt(visit func(id sched.AttemptID, distributor sched.Addr, address string, slot int32)) {
 	for _, w := range s.workers.all {
 		if w == nil {
 			continue
 		}
 		for _, a := range w.attempts.list {
-			visit(a.id, a.owner, a.OwnerAddress, w.number)
+			visit(a.id, a.distributor, a.FrontendAddress, w.number)
 		}
 	}
 }
@@ -28,7 +28,7 @@ func (s *Workers) StopUnwanted(frontend sched.Addr, ids []sched.AttemptID) (stop
 	}
 	for _, w := range s.workers.live() {
 		for _, a := range slices.Clone(w.attempts.list) {
-			if unwanted[a.id] && a.owner == frontend && !a.killed && w.attempts.find(a.id) == a {
+			if unwanted[a.id] && a.distributor == frontend && !a.killed && w.attempts.find(a.id) == a {
 				s.cfg.Log.Warn("killing an attempt that its frontend does not want", "attempt", a.id, "frontend", nameOf(s.cfg.Names, frontend).Name)
 				s.killUnknown(w, a)
 				stopped++

@@ -14,7 +14,7 @@ func (s *Workers) launch(w *worker, from sched.Addr, it *wire.Item, at time.Time
 	w.launch, w.at = it, at
 	if s.cfg.Policy.Sequenced {
 		s.admission.examine(w, it)
-	} else if s.admission.stopping || !s.cfg.Results.CanReport(it.Msg.Owner) {
+	} else if s.admission.stopping || !s.cfg.Results.CanReport(it.Msg.Distributor) {
 		w.launch = nil
 		s.cfg.Metrics.ignored.Inc() // the sender will find this node stopped, or is no frontend
 		return

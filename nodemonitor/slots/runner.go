@@ -23,7 +23,7 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 	if a == nil {
 		a = r.attempts.admit(w) // cores start only what was launched
 	}
-	r.cfg.Results.Reached(a.owner, a.OwnerAddress)
+	r.cfg.Results.Reached(a.distributor, a.FrontendAddress)
 	r.attempts.enter(a, running)
 	if !r.fence.pass(id) {
 		// Whoever sent it did not know that. It is not run twice.
@@ -33,10 +33,10 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 		return
 	}
 	r.attempts.started[id] = a
-	if r.cfg.Kept.IsSilent(a.owner) && !r.cfg.Kept.HasRoom(a.owner, r.attempts) {
+	if r.cfg.Kept.IsSilent(a.distributor) && !r.cfg.Kept.HasRoom(a.distributor, r.attempts) {
 		// Only where launches are not denied. The attempt counts for nothing, and the next
 		// one is its frontend's to make.
-		w.done(backend.Result{ID: id, Outcome: sched.Yielded, Reason: r.cfg.Kept.Fullness(a.owner)})
+		w.done(backend.Result{ID: id, Outcome: sched.Yielded, Reason: r.cfg.Kept.Fullness(a.distributor)})
 		return
 	}
 	t := a.task()
@@ -133,6 +133,6 @@ func (r *runner) yield(w *worker, to sched.Addr, m *sched.Message) {
 	if _, runs := r.attempts.started[m.AttemptID()]; runs || !r.cfg.Results.CanReport(to) {
 		return
 	}
-	r.cfg.Results.Reached(to, w.launch.OwnerAddress)
+	r.cfg.Results.Reached(to, w.launch.FrontendAddress)
 	r.cfg.Results.Keep(to, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: w.number, Reason: m.Reason})
 }

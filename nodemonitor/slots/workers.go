@@ -27,10 +27,10 @@ type Kept interface {
 	Keeps(id sched.AttemptID) bool
 	EachKept(visit func(*results.Result) bool)
 	EachOld(age sched.Time, visit func(*results.Result) bool)
-	HasRoom(owner sched.Addr, running results.Running) bool
+	HasRoom(distributor sched.Addr, running results.Running) bool
 	FullFor(running results.Running) (silent map[sched.Addr]bool)
-	Fullness(owner sched.Addr) string
-	IsSilent(owner sched.Addr) bool
+	Fullness(distributor sched.Addr) string
+	IsSilent(distributor sched.Addr) bool
 }
 
 // Directory maps the numbers of cores to their names and back.

@@ -43,7 +43,7 @@ type Extra struct {
 	User             string // its submitter
 	UserGroup        string // of the user, as the application gave it; passed to backends
 	UserPriority     int32  // likewise
-	OwnerAddress     string // where the owner serves other daemons, host:port
+	FrontendAddress  string // where the owner serves other daemons, host:port
 	SchedulerAddress string // where it serves applications; passed to backends
 
 	// Payloads has one entry for each task of the range, or one that stands for

@@ -54,7 +54,7 @@ func roundTrip(t *rapid.T, kind sched.Kind) {
 	}
 	for i := range b.Items {
 		want := &b.Items[i].Msg
-		want.Peer, want.Owner = translate(want.Peer, here, there), translate(want.Owner, here, there)
+		want.Peer, want.Distributor = translate(want.Peer, here, there), translate(want.Distributor, here, there)
 		if want.Arrival != 0 {
 			want.Arrival += received - sent
 		}
@@ -106,7 +106,7 @@ func moved(m *sched.More, here, there *names, by sched.Time) *sched.More {
 	}
 	for i := range c.Probes {
 		p := &c.Probes[i]
-		p.Owner = translate(p.Owner, here, there)
+		p.Distributor = translate(p.Distributor, here, there)
 		if p.Arrival != 0 {
 			p.Arrival += by
 		}
@@ -139,7 +139,7 @@ func drawItem(t *rapid.T, kind sched.Kind, b *wire.Batch, here *names) wire.Item
 	it.Msg.Kind = kind
 	tasks := int(it.Msg.Count)
 	it.Extra = wire.Extra{
-		JobName: rapid.String().Draw(t, "job name"), User: "u", OwnerAddress: "127.0.0.1:3", SchedulerAddress: "127.0.0.1:4",
+		JobName: rapid.String().Draw(t, "job name"), User: "u", FrontendAddress: "127.0.0.1:3", SchedulerAddress: "127.0.0.1:4",
 		Trace:   api.Trace{Traceparent: rapid.String().Draw(t, "parent"), Tracestate: rapid.String().Draw(t, "state")},
 		Elapsed: time.Duration(rapid.Int64().Draw(t, "elapsed")), Tail: rapid.SliceOfN(rapid.Byte(), 1, 9).Draw(t, "tail"),
 		Started: drawInstant(t), Finished: drawInstant(t),

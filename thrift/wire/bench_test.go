@@ -17,11 +17,11 @@ func launches(n int, dir *names) *wire.Batch {
 		it := wire.Item{From: b.Sender, To: b.Receiver}
 		it.To.Slot = int32(i)
 		it.Msg = sched.Message{
-			Kind: sched.Launch, Job: sched.NewJobID("f1", "42"), First: int32(i), Attempt: 1, Owner: owner,
+			Kind: sched.Launch, Job: sched.NewJobID("f1", "42"), First: int32(i), Attempt: 1, Distributor: owner,
 			Estimate: 100 * sched.Millisecond, Seq: uint64(i), Epoch: 3,
 		}
 		it.Extra = wire.Extra{
-			JobName: "01JD3ZQ0V8", OwnerAddress: "127.0.0.1:20511", SchedulerAddress: "127.0.0.1:20503",
+			JobName: "01JD3ZQ0V8", FrontendAddress: "127.0.0.1:20511", SchedulerAddress: "127.0.0.1:20503",
 			Payloads: []api.Payload{{Backend: api.BackendSleep, Sleep: 1}},
 			Trace:    api.Trace{Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
 		}

@@ -51,7 +51,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}{
 		"no kind":         {func(b *wire.Batch) { b.Items[0].Msg.Kind = sched.KindNone }, "kind"},
 		"a kind too many": {func(b *wire.Batch) { b.Items[0].Msg.Kind = sched.Kind(sched.NumKinds) }, "kind"},
-		"unknown core":    {func(b *wire.Batch) { b.Items[0].Msg.Owner = sched.Addr{Role: sched.Master, ID: 9} }, "master 9"},
+		"unknown core":    {func(b *wire.Batch) { b.Items[0].Msg.Distributor = sched.Addr{Role: sched.Master, ID: 9} }, "master 9"},
 		"other sender":    {func(b *wire.Batch) { b.Items[0].From = node }, "the batch from"},
 		"other receiver":  {func(b *wire.Batch) { b.Items[0].To.Name = "3" }, "the batch from"},
 		"backend":         {func(b *wire.Batch) { b.Items[0].Payloads = []api.Payload{{Backend: "spark"}} }, `"spark"`},

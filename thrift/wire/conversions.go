@@ -21,6 +21,7 @@ func applicationTo(v api.Application) *application.TApplication {
 		Template:    templateTo(v.Template),
 		Grants:      v.Grants,
 		Token:       v.Token,
+		Owner:       v.Owner,
 	}
 }
 
@@ -36,6 +37,7 @@ func applicationFrom(t *application.TApplication) (v api.Application) {
 		Template:    templateFrom(t.Template),
 		Grants:      t.Grants,
 		Token:       t.Token,
+		Owner:       t.Owner,
 	}
 }
 
@@ -436,6 +438,8 @@ func levelTo(v api.Level) *application.TLevel {
 		Hosts:         v.Hosts,
 		Title:         v.Title,
 		Why:           v.Why,
+		Owner:         v.Owner,
+		Priority:      v.Priority,
 	}
 }
 
@@ -452,6 +456,8 @@ func levelFrom(t *application.TLevel) (v api.Level) {
 		Hosts:    t.Hosts,
 		Title:    t.Title,
 		Why:      t.Why,
+		Owner:    t.Owner,
+		Priority: t.Priority,
 	}
 }
 
@@ -796,6 +802,9 @@ func statusTo(v api.Status) *published.TJobStatus {
 		Ended:     v.Ended,
 		Reason:    v.Reason,
 		Seconds:   v.Seconds,
+		Owner:     v.Owner,
+		Priority:  v.Priority,
+		Name:      v.Name,
 	}
 }
 
@@ -817,6 +826,9 @@ func statusFrom(t *published.TJobStatus) (v api.Status) {
 		Ended:     t.Ended,
 		Reason:    t.Reason,
 		Seconds:   t.Seconds,
+		Owner:     t.Owner,
+		Priority:  t.Priority,
+		Name:      t.Name,
 	}
 }
 

@@ -25,7 +25,7 @@ func FuzzDecode(f *testing.F) {
 	rivals := &wire.Batch{Sender: node, Receiver: frontend, Address: "127.0.0.1:1", Items: []wire.Item{{From: node, To: frontend}}}
 	rivals.Items[0].Msg = sched.Message{Kind: sched.Stolen, More: &sched.More{
 		Members: []sched.Member{{Worker: dir.Addr(node), Master: dir.Addr(master)}},
-		Probes:  []sched.Probed{{Owner: dir.Addr(frontend), Class: sched.Long, Count: 3, App: "a", Arrival: 1}},
+		Probes:  []sched.Probed{{Distributor: dir.Addr(frontend), Class: sched.Long, Count: 3, App: "a", Arrival: 1}},
 		Bits:    []uint64{1 << 63}, Stamp: 5, Slots: []sched.Attained{{Service: 7, Running: true}},
 	}}
 	data, err := wire.NewCodec(dir, at(0)).Append(nil, rivals)

@@ -52,19 +52,20 @@ type HelloReply struct {
 
 // Slot is one slot of a node by the node's own state.
 type Slot struct {
-	Slot         int32
-	Seq          uint64
-	Running      sched.AttemptID // Attempt 0: the slot is idle
-	Class        sched.Class     // of the running attempt
-	App          string          // of the running attempt
-	Owner        Ref             // the frontend of the running attempt
-	OwnerAddress string
-	JobName      string
-	Estimate     sched.Time // of a task of the running attempt's job; 0 for none
-	Ran          sched.Time // how long that has run, suspensions left out
+	Slot            int32
+	Seq             uint64
+	Running         sched.AttemptID // Attempt 0: the slot is idle
+	Class           sched.Class     // of the running attempt
+	App             string          // of the running attempt
+	Frontend        Ref             // the frontend of the running attempt
+	FrontendAddress string
+	JobName         string
+	Owner           string     // for whom it runs
+	Estimate        sched.Time // of a task of the running attempt's job; 0 for none
+	Ran             sched.Time // how long that has run, suspensions left out
 
 	Reserved bool              // short tasks only
-	Fixed    bool              // its owner chose Reserved
+	Fixed    bool              // its application chose Reserved
 	Serves   []string          // nil: as the node
 	Kept     []sched.AttemptID // ended here, not acknowledged by their frontend yet
 	KeptMore int32             // of those, how many Kept leaves out
@@ -75,14 +76,15 @@ type Slot struct {
 // Held is an attempt that a slot holds beside the one that runs in it: suspended,
 // or waiting for its turn in the slot's own queue.
 type Held struct {
-	ID           sched.AttemptID
-	Class        sched.Class
-	App          string
-	Owner        Ref
-	OwnerAddress string
-	JobName      string
-	Estimate     sched.Time
-	Suspended    bool
+	ID              sched.AttemptID
+	Class           sched.Class
+	App             string
+	Frontend        Ref
+	FrontendAddress string
+	JobName         string
+	Owner           string // for whom it runs
+	Estimate        sched.Time
+	Suspended       bool
 }
 
 // Snapshot is a node's heartbeat: all its slots.
@@ -109,14 +111,14 @@ func slotTo(s Slot) *peer.TSlot {
 	return &peer.TSlot{
 		Slot: s.Slot, Seq: bits(s.Seq), JobHi: bits(s.Running.Job.Hi), JobLo: bits(s.Running.Job.Lo),
 		Task: s.Running.Task, Attempt: s.Running.Attempt, JobClass: int8(s.Class), App: s.App, // a class is below 2
-		Owner: refTo(s.Owner), OwnerAddress: s.OwnerAddress, JobName: s.JobName,
-		Reserved: s.Reserved, Fixed: s.Fixed, Serves: s.Serves, Kept: attemptsTo(s.Kept),
+		Distributor: refTo(s.Frontend), FrontendAddress: s.FrontendAddress, JobName: s.JobName,
+		Owner: s.Owner, Reserved: s.Reserved, Fixed: s.Fixed, Serves: s.Serves, Kept: attemptsTo(s.Kept),
 		Held: heldTo(s.Held), Number: s.Number, KeptMore: s.KeptMore, EstimateNanos: int64(s.Estimate), RanNanos: int64(s.Ran),
 	}
 }
 
 func slotFrom(t *peer.TSlot) (Slot, error) {
-	owner, err := refFrom(t.Owner)
+	frontend, err := refFrom(t.Distributor)
 	switch {
 	case err != nil:
 		return Slot{}, err
@@ -138,8 +140,8 @@ func slotFrom(t *peer.TSlot) (Slot, error) {
 	return Slot{
 		Slot: t.Slot, Seq: unbits(t.Seq),
 		Running: sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
-		Class:   sched.Class(t.JobClass), App: t.App, Owner: owner, OwnerAddress: t.OwnerAddress, JobName: t.JobName,
-		Reserved: t.Reserved, Fixed: t.Fixed, Serves: t.Serves, Kept: attemptsFrom(t.Kept),
+		Class:   sched.Class(t.JobClass), App: t.App, Frontend: frontend, FrontendAddress: t.FrontendAddress, JobName: t.JobName,
+		Owner: t.Owner, Reserved: t.Reserved, Fixed: t.Fixed, Serves: t.Serves, Kept: attemptsFrom(t.Kept),
 		Held: held, Number: t.Number, KeptMore: t.KeptMore, Estimate: sched.Time(t.EstimateNanos), Ran: sched.Time(t.RanNanos),
 	}, nil
 }

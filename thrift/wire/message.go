@@ -20,19 +20,20 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	if t.Peer, err = c.addrTo(m.Peer); err != nil {
 		return err
 	}
-	if t.Owner, err = c.addrTo(m.Owner); err != nil {
+	if t.Distributor, err = c.addrTo(m.Distributor); err != nil {
 		return err
 	}
 	t.Kind, t.JobClass, t.Outcome = kindNumbers[m.Kind], int8(m.Class), int8(m.Outcome) // small enumerations
 	t.Head, t.Resent, t.Reserved, t.Fixed, t.Full = m.Head, m.Resent, m.Reserved, m.Fixed, m.Full
 	t.Retries, t.Losses = int16(m.Retries), int16(m.Losses)
 	t.Stoppable, t.Restartable = m.Marks.Has(sched.Stoppable), m.Marks.Has(sched.Restartable)
-	t.Canary, t.Moved = m.Marks.Has(sched.Canary), m.Marks.Has(sched.Moved)
+	t.Canary, t.Moved, t.Undeclared = m.Marks.Has(sched.Canary), m.Marks.Has(sched.Moved), m.Marks.Has(sched.Undeclared)
 	t.First, t.Count, t.Total, t.Attempt = m.First, m.Count, m.Total, m.Attempt
 	t.JobHi, t.JobLo = bits(m.Job.Hi), bits(m.Job.Lo)
 	t.Key, t.Seq, t.Epoch, t.Token = bits(m.Key), bits(m.Seq), bits(m.Epoch), bits(m.Token)
 	t.EstimateNanos, t.AgeNanos = int64(m.Estimate), ageTo(m.Arrival, now)
 	t.App, t.Node, t.Reason, t.Serves = m.App, m.Node, m.Reason, m.Serves
+	t.Owner, t.Priority = m.Owner, m.Priority
 	t.Kept, t.CoreDisconnectNanos = attemptsTo(m.Kept), int64(m.MaxDisconnect)
 	t.More, err = c.moreTo(m.More, now)
 	return err
@@ -46,7 +47,7 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	if m.Peer, err = c.addrFrom(t.Peer); err != nil {
 		return err
 	}
-	if m.Owner, err = c.addrFrom(t.Owner); err != nil {
+	if m.Distributor, err = c.addrFrom(t.Distributor); err != nil {
 		return err
 	}
 	m.Kind, m.Class, m.Outcome = kindsByNumber[t.Kind], sched.Class(t.JobClass), sched.Outcome(t.Outcome) // checked
@@ -59,6 +60,7 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	m.Estimate = sched.Time(t.EstimateNanos)
 	m.Arrival = ageFrom(t.AgeNanos, now)
 	m.App, m.Node, m.Reason, m.Serves = t.App, t.Node, t.Reason, t.Serves
+	m.Owner, m.Priority = t.Owner, t.Priority
 	m.Kept, m.MaxDisconnect = attemptsFrom(t.Kept), sched.Time(t.CoreDisconnectNanos)
 	m.More, err = c.moreFrom(t.More, now)
 	return err
@@ -76,6 +78,9 @@ func marksFrom(t *peer.TMessage) (m sched.Marks) {
 	}
 	if t.Moved {
 		m |= sched.Moved
+	}
+	if t.Undeclared {
+		m |= sched.Undeclared
 	}
 	return m
 }

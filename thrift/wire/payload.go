@@ -15,7 +15,7 @@ import (
 func taskNumber(n int) string { return strconv.Itoa(n) }
 
 func extraTo(e *Extra, t *peer.TMessage) (err error) {
-	t.JobName, t.User, t.OwnerAddress, t.SchedulerAddress = e.JobName, e.User, e.OwnerAddress, e.SchedulerAddress
+	t.JobName, t.User, t.FrontendAddress, t.SchedulerAddress = e.JobName, e.User, e.FrontendAddress, e.SchedulerAddress
 	t.TaskIds, t.Trace, t.Tail = e.TaskIDs, traceTo(e.Trace), e.Tail
 	t.Contended, t.UserGroup, t.UserPriority = e.Contended, e.UserGroup, e.UserPriority
 	t.ElapsedNanos, t.ExitStatus, t.ResultNumber = int64(e.Elapsed), n32(e.Exit), e.ResultNumber
@@ -26,7 +26,7 @@ func extraTo(e *Extra, t *peer.TMessage) (err error) {
 }
 
 func extraFrom(t *peer.TMessage, e *Extra) (err error) {
-	e.JobName, e.User, e.OwnerAddress, e.SchedulerAddress = t.JobName, t.User, t.OwnerAddress, t.SchedulerAddress
+	e.JobName, e.User, e.FrontendAddress, e.SchedulerAddress = t.JobName, t.User, t.FrontendAddress, t.SchedulerAddress
 	e.TaskIDs, e.Trace, e.Tail = t.TaskIds, traceFrom(t.Trace), t.Tail
 	e.Contended, e.UserGroup, e.UserPriority = t.Contended, t.UserGroup, t.UserPriority
 	e.Elapsed, e.Exit, e.ResultNumber = time.Duration(t.ElapsedNanos), int(t.ExitStatus), t.ResultNumber

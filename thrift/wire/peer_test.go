@@ -29,7 +29,7 @@ func TestPeerClient(t *testing.T) {
 	dir := newNames()
 	batch := launches(2, dir)
 	for i := range batch.Items {
-		batch.Items[i].Msg.Owner = sched.Addr{} // the codec of this test has names of its own
+		batch.Items[i].Msg.Distributor = sched.Addr{} // the codec of this test has names of its own
 	}
 	taken, err := c.Deliver(ctx, batch)
 	must(t, err)

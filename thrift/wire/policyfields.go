@@ -77,17 +77,17 @@ func (c *Codec) memberTo(m *sched.Member) (t *peer.TMember, err error) {
 }
 
 func (c *Codec) probedTo(p *sched.Probed, now sched.Time) (*peer.TProbed, error) {
-	owner, err := c.addrTo(p.Owner)
+	distributor, err := c.addrTo(p.Distributor)
 	return &peer.TProbed{
-		JobHi: bits(p.Job.Hi), JobLo: bits(p.Job.Lo), Owner: owner, JobClass: int8(p.Class), Count: p.Count, App: p.App, // a class is below 2
+		JobHi: bits(p.Job.Hi), JobLo: bits(p.Job.Lo), Distributor: distributor, JobClass: int8(p.Class), Count: p.Count, App: p.App, // a class is below 2
 		EstimateNanos: int64(p.Estimate), AgeNanos: ageTo(p.Arrival, now), ThresholdNanos: int64(p.Threshold),
 	}, err
 }
 
 func (c *Codec) probedFrom(t *peer.TProbed, now sched.Time) (sched.Probed, error) {
-	owner, err := c.addrFrom(t.Owner)
+	distributor, err := c.addrFrom(t.Distributor)
 	return sched.Probed{
-		Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Owner: owner, Class: sched.Class(t.JobClass), // checked
+		Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Distributor: distributor, Class: sched.Class(t.JobClass), // checked
 		Count: t.Count, App: t.App, Estimate: sched.Time(t.EstimateNanos), Arrival: ageFrom(t.AgeNanos, now),
 		Threshold: sched.Time(t.ThresholdNanos),
 	}, err

@@ -15,8 +15,8 @@ func heldTo(list []Held) []*peer.THeld {
 	return mapped(list, func(h Held) *peer.THeld {
 		return &peer.THeld{
 			JobHi: bits(h.ID.Job.Hi), JobLo: bits(h.ID.Job.Lo), Task: h.ID.Task, Attempt: h.ID.Attempt,
-			JobClass: int8(h.Class), App: h.App, Owner: refTo(h.Owner), OwnerAddress: h.OwnerAddress, JobName: h.JobName, // a class is below 2
-			EstimateNanos: int64(h.Estimate), Suspended: h.Suspended,
+			JobClass: int8(h.Class), App: h.App, Distributor: refTo(h.Frontend), FrontendAddress: h.FrontendAddress, JobName: h.JobName, // a class is below 2
+			EstimateNanos: int64(h.Estimate), Suspended: h.Suspended, Owner: h.Owner,
 		}
 	})
 }
@@ -30,7 +30,7 @@ func heldFrom(list []*peer.THeld) ([]Held, error) {
 	}
 	held := make([]Held, len(list))
 	for i, t := range list {
-		owner, err := refFrom(t.Owner)
+		frontend, err := refFrom(t.Distributor)
 		switch {
 		case err != nil:
 			return nil, err
@@ -41,8 +41,8 @@ func heldFrom(list []*peer.THeld) ([]Held, error) {
 		}
 		held[i] = Held{
 			ID:    sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
-			Class: sched.Class(t.JobClass), App: t.App, Owner: owner, OwnerAddress: t.OwnerAddress, JobName: t.JobName,
-			Estimate: sched.Time(t.EstimateNanos), Suspended: t.Suspended,
+			Class: sched.Class(t.JobClass), App: t.App, Frontend: frontend, FrontendAddress: t.FrontendAddress, JobName: t.JobName,
+			Estimate: sched.Time(t.EstimateNanos), Suspended: t.Suspended, Owner: t.Owner,
 		}
 	}
 	return held, nil

@@ -69,8 +69,8 @@ func (it *Item) Size() int {
 // baseSize is the size without the parts that grow with the number of tasks.
 func (it *Item) baseSize() int {
 	m := &it.Msg
-	n := messageBytes + len(m.App) + len(m.Node) + len(m.Reason) + len(m.Kept)*elementBytes +
-		len(it.JobName) + len(it.User) + len(it.UserGroup) + len(it.OwnerAddress) + len(it.SchedulerAddress) +
+	n := messageBytes + len(m.App) + len(m.Owner) + len(m.Node) + len(m.Reason) + len(m.Kept)*elementBytes +
+		len(it.JobName) + len(it.User) + len(it.UserGroup) + len(it.FrontendAddress) + len(it.SchedulerAddress) +
 		len(it.Trace.Traceparent) + len(it.Trace.Tracestate) + len(it.Tail) + 2*api.MaxKeyBytes + moreSize(m.More)
 	for _, app := range m.Serves {
 		n += len(app) + 4

@@ -106,11 +106,11 @@ func TestSizeIsABound(t *testing.T) {
 	all.Msg.Kind, all.Msg.Count = sched.Launch, 2
 	longest := strings.Repeat("n", api.MaxKeyBytes)
 	all.Msg.Peer = dir.Addr(wire.Ref{Role: sched.Worker, Name: longest, Slot: 1})
-	all.Msg.Owner = dir.Addr(wire.Ref{Role: sched.Worker, Name: longest, Slot: 2})
-	listed := sched.Member{Worker: all.Msg.Peer, Master: all.Msg.Owner}
+	all.Msg.Distributor = dir.Addr(wire.Ref{Role: sched.Worker, Name: longest, Slot: 2})
+	listed := sched.Member{Worker: all.Msg.Peer, Master: all.Msg.Distributor}
 	all.Msg.More.Members = []sched.Member{listed, listed}
 	for i := range all.Msg.More.Probes {
-		all.Msg.More.Probes[i].Owner = all.Msg.Owner
+		all.Msg.More.Probes[i].Distributor = all.Msg.Distributor
 	}
 	all.Payloads[0].Backend, all.Payloads[1].Backend = api.BackendExec, api.BackendSleep
 	check(t, dir, all)

@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	owner   = sched.Addr{Role: sched.Distributor, ID: 7}
-	central = sched.Addr{Role: sched.Master}
-	one     = sched.JobID{Lo: 1}
+	distributor = sched.Addr{Role: sched.Distributor, ID: 7}
+	central     = sched.Addr{Role: sched.Master}
+	one         = sched.JobID{Lo: 1}
 )
 
 func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id} }
@@ -28,7 +28,7 @@ func step(t *testing.T, c sched.Core, from sched.Addr, m sched.Message) []sched.
 
 // newFrontend knows 10 workers, of which the first 2 are reserved.
 func newFrontend(t *testing.T) *eagle.Distributor {
-	d := eagle.NewDistributor(sched.DistributorConfig{Self: owner, Seed: 1, Params: sched.Params{Cutoff: sched.Second, Reserved: 0.2}}, eagle.Defaults())
+	d := eagle.NewDistributor(sched.DistributorConfig{Self: distributor, Seed: 1, Params: sched.Params{Cutoff: sched.Second, Reserved: 0.2}}, eagle.Defaults())
 	m := sched.Message{Kind: sched.Members, More: &sched.More{}}
 	for id := range int32(10) {
 		m.More.Members = append(m.More.Members, sched.Member{Worker: worker(id)})
@@ -88,12 +88,12 @@ func TestRejection(t *testing.T) {
 	w := eagle.NewWorker(sched.WorkerConfig{Self: worker(5), Master: central}, eagle.Defaults())
 	long := func(task int32, stamp sched.Time) sched.Message {
 		return sched.Message{
-			Kind: sched.Launch, Job: sched.JobID{Lo: 9}, First: task, Attempt: 1, Owner: owner, Class: sched.Long,
+			Kind: sched.Launch, Job: sched.JobID{Lo: 9}, First: task, Attempt: 1, Distributor: distributor, Class: sched.Long,
 			More: &sched.More{Bits: []uint64{uint64(stamp)}, Stamp: stamp},
 		}
 	}
 	probe := func(try int32) (kinds []sched.Kind, more *sched.More) {
-		for _, a := range step(t, w, owner, sched.Message{Kind: sched.Probe, Job: one, Owner: owner, Count: 1, Attempt: try}) {
+		for _, a := range step(t, w, distributor, sched.Message{Kind: sched.Probe, Job: one, Distributor: distributor, Count: 1, Attempt: try}) {
 			kinds, more = append(kinds, a.Msg.Kind), a.Msg.More
 		}
 		return kinds, more

@@ -1,7 +1,7 @@
 // Package ended is a master's record of attempts that ended a short while ago. A node
 // keeps every result until it is acknowledged, normally for some milliseconds. When it
 // dies, the results not yet acknowledged are lost with it, and their tasks must be tried
-// again, or they would be owed for ever. An owner that is away for longer sends all its
+// again, or they would be owed for ever. An distributor that is away for longer sends all its
 // unfinished tasks again when it returns.
 package ended
 
@@ -22,17 +22,17 @@ const (
 type List struct{ list []attempt }
 
 type attempt struct {
-	id    sched.AttemptID
-	owner sched.Addr
-	at    sched.Time
+	id          sched.AttemptID
+	distributor sched.Addr
+	at          sched.Time
 }
 
-// Add records that the owner's attempt ended.
-func (l *List) Add(now sched.Time, id sched.AttemptID, owner sched.Addr) {
+// Add records that the distributor's attempt ended.
+func (l *List) Add(now sched.Time, id sched.AttemptID, distributor sched.Addr) {
 	if len(l.list) == cap(l.list) { // trimming at every call would cost more than it saves
 		l.trim(now)
 	}
-	l.list = append(l.list, attempt{id, owner, now})
+	l.list = append(l.list, attempt{id, distributor, now})
 }
 
 // trim drops the attempts that are older than Keep or exceed most.
@@ -45,36 +45,36 @@ func (l *List) trim(now sched.Time) {
 }
 
 // Keep records that results of these attempts are still kept there: they count as ended
-// now. One that is not in the list was of an owner that is not known.
+// now. One that is not in the list was of a distributor that is not known.
 func (l *List) Keep(now sched.Time, kept []sched.AttemptID) {
 	if len(kept) == 0 {
 		return
 	}
-	owners := make(map[sched.AttemptID]sched.Addr, len(kept))
+	distributors := make(map[sched.AttemptID]sched.Addr, len(kept))
 	for _, id := range kept {
-		owners[id] = sched.Addr{Role: sched.Distributor, ID: sched.Everyone}
+		distributors[id] = sched.Addr{Role: sched.Distributor, ID: sched.Everyone}
 	}
 	l.list = slices.DeleteFunc(l.list, func(e attempt) bool {
-		_, again := owners[e.id]
+		_, again := distributors[e.id]
 		if again {
-			owners[e.id] = e.owner
+			distributors[e.id] = e.distributor
 		}
 		return again
 	})
 	for _, id := range kept {
-		if owner, once := owners[id]; once {
-			delete(owners, id)
-			l.Add(now, id, owner)
+		if distributor, once := distributors[id]; once {
+			delete(distributors, id)
+			l.Add(now, id, distributor)
 		}
 	}
 }
 
-// Remove removes an attempt and returns its owner; false when it is not in the list.
+// Remove removes an attempt and returns its distributor; false when it is not in the list.
 func (l *List) Remove(id sched.AttemptID) (sched.Addr, bool) {
 	for i, e := range slices.Backward(l.list) {
 		if e.id == id {
 			l.list = slices.Delete(l.list, i, i+1)
-			return e.owner, true
+			return e.distributor, true
 		}
 	}
 	return sched.Addr{}, false
@@ -85,7 +85,7 @@ func (l *List) Remove(id sched.AttemptID) (sched.Addr, bool) {
 func (l *List) Each(now sched.Time, f func(sched.AttemptID, sched.Addr)) {
 	l.trim(now)
 	for i := range l.list {
-		f(l.list[i].id, l.list[i].owner)
+		f(l.list[i].id, l.list[i].distributor)
 	}
 }
 

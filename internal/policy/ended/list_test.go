@@ -37,7 +37,7 @@ func TestAgainstAList(t *testing.T) {
 				for range rapid.IntRange(1, 5).Draw(t, "count") {
 					a := attempt{sched.AttemptID{Task: task, Attempt: 1}, sched.Addr{Role: sched.Distributor, ID: task % 3}, now}
 					all = append(all, a)
-					l.Add(now, a.id, a.owner)
+					l.Add(now, a.id, a.distributor)
 					task++
 				}
 			},
@@ -46,21 +46,23 @@ func TestAgainstAList(t *testing.T) {
 					return
 				}
 				at := rapid.IntRange(max(0, len(all)-10), len(all)-1).Draw(t, "which")
-				owner, known := l.Remove(all[at].id)
-				if known && owner != all[at].owner || !known && now == all[at].at {
-					t.Fatalf("removing %v: %v, %v", all[at], owner, known)
+				distributor, known := l.Remove(all[at].id)
+				if known && distributor != all[at].distributor || !known && now == all[at].at {
+					t.Fatalf("removing %v: %v, %v", all[at], distributor, known)
 				}
 				all = slices.Delete(all, at, at+1)
 			},
 			"": func(t *rapid.T) {
 				want := slices.DeleteFunc(slices.Clone(all), func(a attempt) bool { return now-a.at > Keep })
 				var got []attempt
-				l.Each(now, func(id sched.AttemptID, owner sched.Addr) { got = append(got, attempt{id: id, owner: owner}) })
+				l.Each(now, func(id sched.AttemptID, distributor sched.Addr) {
+					got = append(got, attempt{id: id, distributor: distributor})
+				})
 				if len(got) != len(want) {
 					t.Fatalf("%d are given of %d", len(got), len(want))
 				}
 				for i, a := range want {
-					if got[i].id != a.id || got[i].owner != a.owner {
+					if got[i].id != a.id || got[i].distributor != a.distributor {
 						t.Fatalf("given is %v, want %v", got[i], a)
 					}
 				}
@@ -70,19 +72,19 @@ func TestAgainstAList(t *testing.T) {
 }
 
 // Results that are kept count as ended just now, once each; what was not known is of an
-// unknown owner. The order by time and the bound stay.
+// unknown distributor. The order by time and the bound stay.
 func TestKeep(t *testing.T) {
 	var l List
 	id := func(task int32) sched.AttemptID { return sched.AttemptID{Task: task, Attempt: 1} }
-	owner := sched.Addr{Role: sched.Distributor, ID: 3}
+	distributor := sched.Addr{Role: sched.Distributor, ID: 3}
 	for task := range int32(4) {
-		l.Add(sched.Time(task)*sched.Second, id(task), owner)
+		l.Add(sched.Time(task)*sched.Second, id(task), distributor)
 	}
 	l.Keep(8*sched.Second, []sched.AttemptID{id(1), id(9), id(1)})
 	l.Keep(8*sched.Second, nil)
 	type end struct {
-		task  int32
-		owner int32
+		task        int32
+		distributor int32
 	}
 	var got []end
 	l.Each(13*sched.Second-1, func(id sched.AttemptID, o sched.Addr) { got = append(got, end{id.Task, o.ID}) })

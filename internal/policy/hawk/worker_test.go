@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	owner   = sched.Addr{Role: sched.Distributor, ID: 7}
-	central = sched.Addr{Role: sched.Master}
+	distributor = sched.Addr{Role: sched.Distributor, ID: 7}
+	central     = sched.Addr{Role: sched.Master}
 )
 
 func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id} }
@@ -46,15 +46,15 @@ func (s *slot) step(from sched.Addr, m sched.Message) []sched.Action {
 }
 
 func (s *slot) probe(job uint64) []sched.Action {
-	return s.step(owner, sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Owner: owner, Count: 1, Attempt: 1})
+	return s.step(distributor, sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Distributor: distributor, Count: 1, Attempt: 1})
 }
 
 func (s *slot) long(job uint64) []sched.Action {
-	return s.step(central, sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: job}, Attempt: 1, Owner: owner, Class: sched.Long})
+	return s.step(central, sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: job}, Attempt: 1, Distributor: distributor, Class: sched.Long})
 }
 
 func (s *slot) noTask(job, seq uint64) []sched.Action {
-	return s.step(owner, sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: job}, Seq: seq})
+	return s.step(distributor, sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: job}, Seq: seq})
 }
 
 // steal returns the jobs whose reservations another worker is handed.
@@ -143,7 +143,7 @@ func TestStolen(t *testing.T) {
 	s.probe(1)
 	victim := s.noTask(1, 1)[0].To
 	got := s.step(victim, sched.Message{Kind: sched.Stolen, More: &sched.More{Probes: []sched.Probed{
-		{Job: sched.JobID{Lo: 8}, Owner: owner}, {Job: sched.JobID{Lo: 9}, Owner: owner},
+		{Job: sched.JobID{Lo: 8}, Distributor: distributor}, {Job: sched.JobID{Lo: 9}, Distributor: distributor},
 	}}})
 	if len(got) != 1 || got[0].Msg.Kind != sched.GetTask || got[0].Msg.Job.Lo != 8 {
 		t.Fatalf("did %v", got)

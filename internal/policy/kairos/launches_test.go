@@ -48,7 +48,7 @@ func (l *link) register() {
 	m := sched.Message{Kind: sched.WorkerUp, Peer: nodeAt(0), Node: "n0", Serves: []string{""}, Seq: l.n.Slot().Seq}
 	l.stepMaster(sched.Addr{}, &m)
 	for _, task := range l.n.tasks {
-		m.Job, m.First, m.Attempt, m.Owner = task.id.Job, task.id.Task, task.id.Attempt, owner
+		m.Job, m.First, m.Attempt, m.Distributor = task.id.Job, task.id.Task, task.id.Attempt, distributor
 		l.stepMaster(sched.Addr{}, &m)
 	}
 }
@@ -161,7 +161,7 @@ func TestLaunchesUnderWay(t *testing.T) {
 				for i := range m.Count {
 					l.given[sched.AttemptID{Job: m.Job, Task: i, Attempt: 1}] = true
 				}
-				l.stepMaster(owner, m)
+				l.stepMaster(distributor, m)
 			},
 			"deliver": func(t *rapid.T) {
 				if len(l.toNode) == 0 {

@@ -81,10 +81,10 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerLost(now, m, out)
 	case sched.EpochIs:
 		s.epoch = max(s.epoch, m.Epoch)
-	case sched.OwnerUp:
-		s.ownerUp(m.Owner, out)
-	case sched.OwnerAway:
-		s.ownerAway(m.Owner, out)
+	case sched.DistributorUp:
+		s.ownerUp(m.Distributor, out)
+	case sched.DistributorAway:
+		s.ownerAway(m.Distributor, out)
 	case sched.ResultsKept:
 		if n := s.node(m.Peer); n != nil {
 			n.ended.Keep(now, m.Kept)
@@ -110,7 +110,7 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 	case m.Resent && !full:
 		s.recovery.Add(m)
 	case full || s.service == nil || m.App != "":
-		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, full).Resent = m.Resent
+		out.SendReturned(m.Distributor, m.Job, m.First, m.Count, m.Attempt, full).Resent = m.Resent
 		s.forget(s.jobs[m.Job], m.Job, out)
 	default:
 		s.enqueue(now, m, out)
@@ -146,7 +146,7 @@ func (s *Master) enqueue(now sched.Time, m *sched.Message, out *sched.Actions) {
 
 // enter adds the job of a message. To the queue every job is short.
 func (s *Master) enter(m *sched.Message) *job {
-	j := &job{Job: queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(""), Estimate: m.Estimate}}
+	j := &job{Job: queue.Job{ID: m.Job, DistributorID: m.Distributor.ID, App: s.index.Hold(""), Estimate: m.Estimate}}
 	s.jobs[m.Job] = j
 	return j
 }
@@ -189,7 +189,7 @@ func (s *Master) launch(n *node, out *sched.Actions) {
 	s.launches++
 	s.attach(n, &placed{job: j, task: task, attempt: attempt, number: n.launched})
 	m := out.Send(n.addr, sched.Launch)
-	m.Job, m.First, m.Attempt, m.Owner = j.ID, task, attempt, j.Owner()
+	m.Job, m.First, m.Attempt, m.Distributor = j.ID, task, attempt, j.Distributor()
 	m.Estimate, m.Seq, m.Epoch = j.Estimate, n.launched, s.epoch
 }
 

@@ -54,13 +54,13 @@ func (d *fixture) sent(from sched.Addr, m *sched.Message) string {
 func (d *fixture) up(id int32, held *sched.AttemptID) string {
 	m := &sched.Message{Kind: sched.WorkerUp, Peer: nodeAt(id), Node: fmt.Sprint("n", id), Serves: []string{""}}
 	if held != nil {
-		m.Job, m.First, m.Attempt, m.Owner, m.Seq = held.Job, held.Task, held.Attempt, owner, 7
+		m.Job, m.First, m.Attempt, m.Distributor, m.Seq = held.Job, held.Task, held.Attempt, distributor, 7
 	}
 	return d.sent(sched.Addr{}, m)
 }
 
 func tasks(job uint64, count int32) *sched.Message {
-	return &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: job}, Count: count, Attempt: 1, Owner: owner}
+	return &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: job}, Count: count, Attempt: 1, Distributor: distributor}
 }
 
 func of(kind sched.Kind, job uint64, task int32) *sched.Message {
@@ -87,13 +87,13 @@ func heartbeat(seq, job uint64, services ...sched.Time) *sched.Message {
 // round." Tasks are "placed at heartbeats and also at arrivals and completions".
 func TestRounds(t *testing.T) {
 	d := newFixture(t, 3, Options{Cores: 1, Extra: 2}, false)
-	if got := d.sent(owner, tasks(1, 2)); got != "Launch>0:1/0 Launch>1:1/1" {
+	if got := d.sent(distributor, tasks(1, 2)); got != "Launch>0:1/0 Launch>1:1/1" {
 		t.Fatalf("2 tasks: %s", got)
 	}
-	if got := d.sent(owner, tasks(2, 5)); got != "Launch>2:2/0 Launch>0:2/1 Launch>1:2/2 Launch>2:2/3 Launch>0:2/4" {
+	if got := d.sent(distributor, tasks(2, 5)); got != "Launch>2:2/0 Launch>0:2/1 Launch>1:2/2 Launch>2:2/3 Launch>0:2/4" {
 		t.Fatalf("5 more: %s", got)
 	}
-	if got := d.sent(owner, tasks(3, 4)); strings.Count(got, "Launch") != 2 || d.s.Queued() != 2 {
+	if got := d.sent(distributor, tasks(3, 4)); strings.Count(got, "Launch") != 2 || d.s.Queued() != 2 {
 		t.Fatalf("4 more find room for 2: %s", got)
 	}
 	if got := d.sent(nodeAt(1), idleAt(9, 1, 1)); got != "Launch>1:3/2" {
@@ -108,9 +108,9 @@ func TestRounds(t *testing.T) {
 // others.
 func TestOneTaskPerNodeAndRound(t *testing.T) {
 	d := newFixture(t, 2, Options{Cores: 1, Extra: 5}, false)
-	d.step(owner, tasks(1, 4))
+	d.step(distributor, tasks(1, 4))
 	d.up(2, nil)
-	if got := d.sent(owner, tasks(2, 3)); got != "Launch>2:2/0 Launch>0:2/1 Launch>1:2/2" {
+	if got := d.sent(distributor, tasks(2, 3)); got != "Launch>2:2/0 Launch>0:2/1 Launch>1:2/2" {
 		t.Errorf("3 tasks: %s", got)
 	}
 }
@@ -118,13 +118,13 @@ func TestOneTaskPerNodeAndRound(t *testing.T) {
 // "Ties to the lowest variance of attained service."
 func TestTies(t *testing.T) {
 	d := newFixture(t, 2, Options{Cores: 1, Extra: 5}, false)
-	d.step(owner, tasks(1, 1)) // to 0
-	d.step(owner, tasks(2, 1)) // to 1
-	d.step(owner, tasks(1, 2)) // task 1 to 0: task 0 is known
-	d.step(owner, tasks(2, 2)) // task 1 to 1
+	d.step(distributor, tasks(1, 1)) // to 0
+	d.step(distributor, tasks(2, 1)) // to 1
+	d.step(distributor, tasks(1, 2)) // task 1 to 0: task 0 is known
+	d.step(distributor, tasks(2, 2)) // task 1 to 1
 	d.step(nodeAt(0), heartbeat(9, 1, 1, 9))
 	d.step(nodeAt(1), heartbeat(9, 2, 5, 6))
-	if got := d.sent(owner, tasks(3, 1)); got != "Launch>1:3/0" {
+	if got := d.sent(distributor, tasks(3, 1)); got != "Launch>1:3/0" {
 		t.Errorf("%s, want the node whose tasks have attained 5 s and 6 s, not 1 s and 9 s", got)
 	}
 }
@@ -132,11 +132,11 @@ func TestTies(t *testing.T) {
 // "One FIFO queue. No estimates anywhere": neither class nor estimate count.
 func TestFIFO(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
-	d.step(owner, tasks(1, 2))
+	d.step(distributor, tasks(1, 2))
 	long := tasks(2, 1)
 	long.Class, long.Estimate = sched.Long, 1000*second
-	d.step(owner, long)
-	d.step(owner, tasks(3, 1))
+	d.step(distributor, long)
+	d.step(distributor, tasks(3, 1))
 	if got := d.sent(nodeAt(0), idleAt(9, 1, 0)); got != "Launch>0:2/0" {
 		t.Errorf("%s, want the long job that came first", got)
 	}
@@ -146,8 +146,8 @@ func TestFIFO(t *testing.T) {
 // ended. A launch that it could not know of is left alone.
 func TestHeartbeatHeals(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 3}, false)
-	d.step(owner, tasks(1, 4))
-	d.step(owner, tasks(2, 1))
+	d.step(distributor, tasks(1, 4))
+	d.step(distributor, tasks(2, 1))
 	if got := d.sent(nodeAt(0), heartbeat(3, 1, 1, 2, 3)); got != "" {
 		t.Fatalf("the last launch is on its way: %s", got)
 	}
@@ -160,8 +160,8 @@ func TestHeartbeatHeals(t *testing.T) {
 // reported what it holds.
 func TestRefused(t *testing.T) {
 	d := newFixture(t, 2, Options{Cores: 1, Extra: 1}, false)
-	d.step(owner, tasks(1, 4))
-	d.step(owner, tasks(2, 1))
+	d.step(distributor, tasks(1, 4))
+	d.step(distributor, tasks(2, 1))
 	refusal := of(sched.Refused, 1, 0)
 	refusal.Seq = 9
 	if got := d.sent(nodeAt(0), refusal); got != "" {
@@ -180,7 +180,7 @@ func TestRefused(t *testing.T) {
 // room: it would refuse again and again.
 func TestRefusedByAFullNode(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
-	d.step(owner, tasks(1, 3))
+	d.step(distributor, tasks(1, 3))
 	refusal := of(sched.Refused, 1, 1)
 	refusal.Seq = 2
 	d.step(nodeAt(0), refusal)
@@ -195,9 +195,9 @@ func TestRefusedByAFullNode(t *testing.T) {
 // What speaks of an earlier stay of the same attempt at the same node came twice.
 func TestSameAttemptAgain(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
-	d.step(owner, tasks(1, 1))
+	d.step(distributor, tasks(1, 1))
 	d.step(nodeAt(0), idleAt(1, 1, 0))
-	d.step(owner, tasks(1, 1)) // came twice: launch number 2
+	d.step(distributor, tasks(1, 1)) // came twice: launch number 2
 	refusal := of(sched.Refused, 1, 0)
 	refusal.Seq = 1
 	d.step(nodeAt(0), idleAt(1, 1, 0))
@@ -210,7 +210,7 @@ func TestSameAttemptAgain(t *testing.T) {
 // Workers lost = attempts lost; so may be what ended there last.
 func TestNodeLost(t *testing.T) {
 	d := newFixture(t, 2, Options{Cores: 1, Extra: 1}, false)
-	d.step(owner, tasks(1, 4))
+	d.step(distributor, tasks(1, 4))
 	d.step(nodeAt(1), idleAt(9, 1, 1))
 	lost := &sched.Message{Kind: sched.WorkerLost, Peer: nodeAt(1)}
 	if got := d.sent(sched.Addr{}, lost); got != "AttemptLost>4:1/3 AttemptLost>4:1/1" {
@@ -221,12 +221,12 @@ func TestNodeLost(t *testing.T) {
 	}
 	d.step(nodeAt(0), idleAt(9, 1, 0))
 	d.now += 11 * second // by then its result is acknowledged
-	d.step(owner, tasks(2, 2))
+	d.step(distributor, tasks(2, 2))
 	lost.Peer = nodeAt(0)
 	if got := d.sent(sched.Addr{}, lost); got != "AttemptLost>4:1/2 AttemptLost>4:2/0 Serves>-1:0/0 Returned>4:2/1" {
 		t.Errorf("the last node is lost: %s", got)
 	}
-	if got := d.sent(owner, tasks(3, 1)); got != "Returned>4:3/0" {
+	if got := d.sent(distributor, tasks(3, 1)); got != "Returned>4:3/0" {
 		t.Errorf("without nodes: %s", got)
 	}
 }
@@ -235,28 +235,28 @@ func TestTasksThatAreNotTaken(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
 	app := tasks(1, 1)
 	app.App = "spark"
-	if got := d.sent(owner, app); got != "Returned>4:1/0" {
+	if got := d.sent(distributor, app); got != "Returned>4:1/0" {
 		t.Errorf("a task that cannot be suspended: %s", got)
 	}
-	if list := d.step(owner, tasks(2, 51)); len(list) == 0 || !list[0].Msg.Full {
+	if list := d.step(distributor, tasks(2, 51)); len(list) == 0 || !list[0].Msg.Full {
 		t.Errorf("51 tasks where 50 may wait: %v", list)
 	}
 }
 
 func TestDropAndDuplicates(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
-	d.step(owner, tasks(1, 5))
-	d.step(owner, tasks(1, 5)) // came twice
+	d.step(distributor, tasks(1, 5))
+	d.step(distributor, tasks(1, 5)) // came twice
 	if d.s.Queued() != 3 {
 		t.Fatalf("%d wait, want 3", d.s.Queued())
 	}
 	again := tasks(1, 1)
 	again.First, again.Attempt, again.Head = 4, 2, true // a later attempt of one that waits
-	d.step(owner, again)
+	d.step(distributor, again)
 	if got := d.sent(nodeAt(0), idleAt(9, 1, 0)); got != "Launch>0:1/4" || d.s.Queued() != 2 {
 		t.Errorf("%s and %d wait, want the later attempt, and 2", got, d.s.Queued())
 	}
-	if got := d.sent(owner, of(sched.Drop, 1, 0)); got != "Kill>0:1/1 Kill>0:1/4" || d.s.Queued() != 0 {
+	if got := d.sent(distributor, of(sched.Drop, 1, 0)); got != "Kill>0:1/1 Kill>0:1/4" || d.s.Queued() != 0 {
 		t.Errorf("drop: %s, and %d wait", got, d.s.Queued())
 	}
 }
@@ -267,10 +267,10 @@ func TestRecovery(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 5}, true)
 	sent := tasks(1, 5)
 	sent.Resent = true
-	if got := d.sent(owner, sent); got != "" {
+	if got := d.sent(distributor, sent); got != "" {
 		t.Fatalf("launches at once: %s", got)
 	}
-	if got := d.sent(owner, tasks(2, 1)); got != "Launch>0:2/0" {
+	if got := d.sent(distributor, tasks(2, 1)); got != "Launch>0:2/0" {
 		t.Errorf("a new task waits, too: %s", got)
 	}
 	for _, task := range []int32{1, 2} { // announced once for each task
@@ -281,7 +281,7 @@ func TestRecovery(t *testing.T) {
 	}
 	drop := of(sched.Drop, 1, 4)
 	drop.Count = 1
-	d.step(owner, drop)
+	d.step(distributor, drop)
 	if got := d.sent(sched.Addr{}, &sched.Message{Kind: sched.Timeout}); got != "Returned>4:1/0 Returned>4:1/3" {
 		t.Errorf("after the second: %s", got)
 	}
@@ -346,13 +346,13 @@ func TestRankingAgainstSort(t *testing.T) {
 // What waits for a distributor that has been silent for long is returned to it.
 func TestOwnerAway(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 1}, false)
-	d.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Count: 6, Attempt: 1, Owner: owner})
+	d.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Count: 6, Attempt: 1, Distributor: distributor})
 	held, waits := d.s.nodes[0].tasks, d.s.Queued()
 	if waits == 0 {
 		t.Fatal("nothing waits")
 	}
-	got := d.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: owner})
-	if len(got) != 1 || got[0].Msg.Kind != sched.Returned || int(got[0].Msg.Count) != waits || got[0].To != owner {
+	got := d.step(sched.Addr{}, &sched.Message{Kind: sched.DistributorAway, Distributor: distributor})
+	if len(got) != 1 || got[0].Msg.Kind != sched.Returned || int(got[0].Msg.Count) != waits || got[0].To != distributor {
 		t.Errorf("of %d that wait: %v", waits, got)
 	}
 	if d.s.Queued() != 0 || len(d.s.nodes[0].tasks) != len(held) {
@@ -362,10 +362,10 @@ func TestOwnerAway(t *testing.T) {
 
 // A node may have received a launch of an earlier master that this one does not know: its
 // count of launches is then ahead, and a heartbeat makes the next launch look as if it
-// had arrived and ended. The refusal that follows brings the task back to its owner.
+// had arrived and ended. The refusal that follows brings the task back to its distributor.
 func TestRefusalAfterAHeartbeat(t *testing.T) {
 	d := newFixture(t, 1, Options{Cores: 1, Extra: 5}, true)
-	if got := d.sent(owner, tasks(1, 1)); got != "Launch>0:1/0" {
+	if got := d.sent(distributor, tasks(1, 1)); got != "Launch>0:1/0" {
 		t.Fatal(got)
 	}
 	if got := d.sent(nodeAt(0), heartbeat(1, 2)); got != "" {
@@ -374,7 +374,7 @@ func TestRefusalAfterAHeartbeat(t *testing.T) {
 	refusal := of(sched.Refused, 1, 0)
 	refusal.Seq = 1
 	got := d.step(nodeAt(0), refusal)
-	if len(got) == 0 || got[0].Msg.Kind != sched.Returned || !got[0].Msg.Resent || got[0].To != owner {
+	if len(got) == 0 || got[0].Msg.Kind != sched.Returned || !got[0].Msg.Resent || got[0].To != distributor {
 		t.Errorf("the refusal: %v", got)
 	}
 	if got := d.sent(nodeAt(0), refusal); got != "" {

@@ -23,15 +23,15 @@ type Node struct {
 
 // task is an attempt at a node.
 type task struct {
-	id      sched.AttemptID
-	owner   sched.Addr
-	running bool
-	started bool
-	favored bool       // in a run that is not interrupted
-	service sched.Time // attained before since
-	since   sched.Time // it runs since
-	passed  int        // quanta renewed over its head since it last ran
-	quantum uint64     // token of the running quantum
+	id          sched.AttemptID
+	distributor sched.Addr
+	running     bool
+	started     bool
+	favored     bool       // in a run that is not interrupted
+	service     sched.Time // attained before since
+	since       sched.Time // it runs since
+	passed      int        // quanta renewed over its head since it last ran
+	quantum     uint64     // token of the running quantum
 }
 
 // attained is how long the task has run.
@@ -112,7 +112,7 @@ func (n *Node) launch(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	default:
 		n.epoch, n.received = m.Epoch, m.Seq
 		n.beat.changed = true
-		t := &task{id: m.AttemptID(), owner: m.Owner}
+		t := &task{id: m.AttemptID(), distributor: m.Distributor}
 		n.tasks = append(n.tasks, t)
 		n.makeRoom(now, out)
 		if n.running < n.o.Cores {
@@ -152,7 +152,7 @@ func (n *Node) leave(now sched.Time, t *task, o sched.Outcome, reason string, ou
 	at := slices.Index(n.tasks, t)
 	n.tasks = slices.Delete(n.tasks, at, at+1)
 	n.beat.changed = true
-	r := out.Send(t.owner, sched.Report)
+	r := out.Send(t.distributor, sched.Report)
 	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = t.id.Job, t.id.Task, t.id.Attempt, o, reason
 	i := out.Send(n.cfg.Master, sched.Idle)
 	i.Job, i.First, i.Attempt, i.Seq = t.id.Job, t.id.Task, t.id.Attempt, n.received
@@ -167,7 +167,7 @@ func (n *Node) leave(now sched.Time, t *task, o sched.Outcome, reason string, ou
 
 func (n *Node) act(kind sched.ActionKind, t *task, out *sched.Actions) {
 	m := out.Do(kind)
-	m.Job, m.First, m.Attempt, m.Owner = t.id.Job, t.id.Task, t.id.Attempt, t.owner
+	m.Job, m.First, m.Attempt, m.Distributor = t.id.Job, t.id.Task, t.id.Attempt, t.distributor
 }
 
 // Holds reports whether the attempt is at the node: it runs, is suspended, or waits for

@@ -13,8 +13,8 @@ import (
 const second = sched.Second
 
 var (
-	theMaster = sched.Addr{Role: sched.Master}
-	owner     = sched.Addr{Role: sched.Distributor, ID: 4}
+	theMaster   = sched.Addr{Role: sched.Master}
+	distributor = sched.Addr{Role: sched.Distributor, ID: 4}
 )
 
 // tester is what *testing.T and *rapid.T have in common.
@@ -115,7 +115,7 @@ func (b *bench) until(at sched.Time) {
 
 func (b *bench) launch(job uint64) []sched.Action {
 	b.number++
-	return b.step(theMaster, &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: job}, Attempt: 1, Owner: owner, Seq: b.number})
+	return b.step(theMaster, &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: job}, Attempt: 1, Distributor: distributor, Seq: b.number})
 }
 
 func (b *bench) end(job uint64) []sched.Action {
@@ -253,7 +253,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a full node sends %s", got)
 	}
 	b.end(2)
-	again := &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 2}, Attempt: 1, Owner: owner, Seq: 2}
+	again := &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 2}, Attempt: 1, Distributor: distributor, Seq: 2}
 	if got := b.step(theMaster, again); len(got) != 0 {
 		t.Errorf("the launch of a task that ended, again, does %v", got)
 	}

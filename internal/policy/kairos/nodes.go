@@ -87,7 +87,7 @@ func (s *Master) idle(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 		return
 	}
 	if p := n.find(m.AttemptID()); p != nil && p.number <= m.Seq {
-		n.ended.Add(now, p.id(), p.job.Owner())
+		n.ended.Add(now, p.id(), p.job.Distributor())
 		s.detach(n, p, out)
 	}
 	s.admit(n)
@@ -109,7 +109,7 @@ func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 		case at >= 0:
 			p.service = slots[at].Service
 		case p.number <= m.Seq:
-			n.ended.Add(now, p.id(), p.job.Owner())
+			n.ended.Add(now, p.id(), p.job.Distributor())
 			s.detach(n, p, out)
 			continue
 		}
@@ -124,7 +124,7 @@ func (s *Master) beat(now sched.Time, n *node, m *sched.Message, out *sched.Acti
 // refused puts a task back at the head of the queue. The node receives no other
 // until it has reported that it has room: it may hold tasks unknown to the master. If a
 // heartbeat arrived first that counts a launch of an earlier master, the task was recorded
-// as ended and is no longer known here: it is returned to its owner.
+// as ended and is no longer known here: it is returned to its distributor.
 func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.Actions) {
 	if n == nil {
 		return
@@ -132,10 +132,10 @@ func (s *Master) refused(now sched.Time, n *node, m *sched.Message, out *sched.A
 	n.launched = max(n.launched, m.Seq)
 	p := n.find(m.AttemptID())
 	if p == nil {
-		if owner, ok := n.ended.Remove(m.AttemptID()); ok {
+		if distributor, ok := n.ended.Remove(m.AttemptID()); ok {
 			s.refusals++
 			s.lately = ended.Index{}
-			out.SendReturned(owner, m.Job, m.First, 1, m.Attempt, false).Resent = true
+			out.SendReturned(distributor, m.Job, m.First, 1, m.Attempt, false).Resent = true
 		}
 		return
 	}
@@ -196,7 +196,7 @@ func (s *Master) nextNumber(n *node) uint64 {
 	return max(n.launched, earlier) + 1
 }
 
-// adopt records a task that a registering node holds, and asks its owner whether
+// adopt records a task that a registering node holds, and asks its distributor whether
 // it is still wanted.
 func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
 	j := s.jobs[m.Job]
@@ -205,7 +205,7 @@ func (s *Master) adopt(n *node, m *sched.Message, out *sched.Actions) {
 	}
 	s.attach(n, &placed{job: j, task: m.First, attempt: m.Attempt, number: m.Seq})
 	s.removeQueued(m.AttemptID(), out)
-	out.SendHolding(m.Owner, m.AttemptID())
+	out.SendHolding(m.Distributor, m.AttemptID())
 }
 
 // removeQueued removes a task from the queue because a node holds, or has ended, this
@@ -235,10 +235,10 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	for len(n.tasks) > 0 {
 		p := n.tasks[0]
 		s.lost++
-		out.SendLost(p.job.Owner(), p.id(), n.name, m)
+		out.SendLost(p.job.Distributor(), p.id(), n.name, m)
 		s.detach(n, p, out)
 	}
-	n.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, n.name, m) })
+	n.ended.Each(now, func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, n.name, m) })
 	service := s.service
 	if s.alive == 0 {
 		s.service = nil
@@ -247,10 +247,10 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	s.index.Leave(service, func(a *queue.App) { s.returnAll(a, out) })
 }
 
-// returnAll returns the waiting tasks to their owners when no node is left.
+// returnAll returns the waiting tasks to their distributors when no node is left.
 func (s *Master) returnAll(a *queue.App, out *sched.Actions) {
 	s.index.TakeAll(a, func(r *queue.Run) {
-		out.SendReturned(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false)
+		out.SendReturned(r.Job.Distributor(), r.Job.ID, r.First, r.Count, r.Attempt, false)
 		s.forget(s.jobs[r.Job.ID], r.Job.ID, out)
 	})
 }

@@ -53,26 +53,28 @@ func (s *Master) endedLists() iter.Seq[*ended.List] {
 }
 
 // ownerUp answers a distributor that was started again with what is held here for it.
-func (s *Master) ownerUp(owner sched.Addr, out *sched.Actions) {
-	if owner.Role != sched.Distributor {
+func (s *Master) ownerUp(distributor sched.Addr, out *sched.Actions) {
+	if distributor.Role != sched.Distributor {
 		return
 	}
 	var held recovery.Holdings
-	for _, id := range recovery.Sorted(s.jobs, func(j *job) bool { return j.OwnerID == owner.ID }) {
+	for _, id := range recovery.Sorted(s.jobs, func(j *job) bool { return j.DistributorID == distributor.ID }) {
 		s.eachHeld(s.jobs[id], held.Add)
-		held.Send(owner, id, out)
+		held.Send(distributor, id, out)
 	}
-	recovery.Answered(owner, out)
+	recovery.Answered(distributor, out)
 }
 
 // ownerAway returns what waits here for a distributor that has been silent for long: others
 // wait, and nobody would take the results. What is at nodes continues.
-func (s *Master) ownerAway(owner sched.Addr, out *sched.Actions) {
+func (s *Master) ownerAway(distributor sched.Addr, out *sched.Actions) {
 	var waiting recovery.Holdings
-	for _, id := range recovery.Sorted(s.jobs, func(j *job) bool { return owner.Role == sched.Distributor && j.OwnerID == owner.ID && j.Queued > 0 }) {
+	for _, id := range recovery.Sorted(s.jobs, func(j *job) bool {
+		return distributor.Role == sched.Distributor && j.DistributorID == distributor.ID && j.Queued > 0
+	}) {
 		j := s.jobs[id]
 		j.EachRun(func(r *queue.Run) { waiting.Add(r.First, r.Count, r.Attempt) })
-		waiting.Return(owner, id, out)
+		waiting.Return(distributor, id, out)
 		s.index.Remove(&j.Job, 0, sched.MaxTasks)
 		s.forget(j, id, out)
 	}

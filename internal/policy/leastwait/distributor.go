@@ -9,17 +9,17 @@ import (
 // Distributor sends long jobs to the central scheduler and short ones to a
 // distributor that probes. The first is Pigeon's, with one group. Each class has
 // its own ledger; a job is in one of them.
-type Distributor struct{ by [sched.NumClasses]owner }
+type Distributor struct{ by [sched.NumClasses]distributor }
 
-// owner is a distributor of jobs of one class.
-type owner interface {
+// distributor is a distributor of jobs of one class.
+type distributor interface {
 	sched.DistributorCore
 	Ledger() *ledger.Ledger
 }
 
 // NewDistributor returns a distributor with the given one for short jobs.
-func NewDistributor(cfg sched.DistributorConfig, short owner) *Distributor {
-	return &Distributor{by: [...]owner{sched.Short: short, sched.Long: pigeon.NewDistributor(cfg)}}
+func NewDistributor(cfg sched.DistributorConfig, short distributor) *Distributor {
+	return &Distributor{by: [...]distributor{sched.Short: short, sched.Long: pigeon.NewDistributor(cfg)}}
 }
 
 // Step implements [sched.Core]. A message about a job is for the distributor that
@@ -37,7 +37,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	}
 }
 
-func (d *Distributor) of(from sched.Addr, m *sched.Message) owner {
+func (d *Distributor) of(from sched.Addr, m *sched.Message) distributor {
 	for _, o := range d.by {
 		if o.Ledger().Job(m.Job) != nil {
 			return o

@@ -18,12 +18,12 @@ func TestPayloadsAreForgotten(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			m.now += sched.Time(rapid.IntRange(0, 2).Draw(t, "seconds")) * sched.Second
 			msg := sched.Message{
-				Kind: rapid.SampledFrom([]sched.Kind{sched.Tasks, sched.Tasks, sched.WorkerUp, sched.WorkerLost, sched.Started, sched.Idle, sched.Drop, sched.OwnerUp}).Draw(t, "kind"),
+				Kind: rapid.SampledFrom([]sched.Kind{sched.Tasks, sched.Tasks, sched.WorkerUp, sched.WorkerLost, sched.Started, sched.Idle, sched.Drop, sched.DistributorUp}).Draw(t, "kind"),
 				Job:  job(uint64(rapid.IntRange(1, 3).Draw(t, "job"))), First: int32(rapid.IntRange(0, 2).Draw(t, "task")),
 				Attempt: int32(rapid.IntRange(1, 2).Draw(t, "attempt")), Class: sched.Class(rapid.IntRange(0, 1).Draw(t, "class")),
-				Owner: owner, Estimate: sched.Second, Count: 1, Resent: rapid.Bool().Draw(t, "resent"),
+				Distributor: distributor, Estimate: sched.Second, Count: 1, Resent: rapid.Bool().Draw(t, "resent"),
 			}
-			from, peer := owner, worker(int32(rapid.IntRange(0, 3).Draw(t, "worker")))
+			from, peer := distributor, worker(int32(rapid.IntRange(0, 3).Draw(t, "worker")))
 			switch msg.Kind {
 			case sched.Tasks:
 				msg.Class = sched.Long

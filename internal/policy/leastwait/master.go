@@ -76,8 +76,8 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerUp(now, m, out)
 	case sched.WorkerLost:
 		s.workerLost(now, m, out)
-	case sched.OwnerUp:
-		s.ownerUp(m.Owner, out)
+	case sched.DistributorUp:
+		s.ownerUp(m.Distributor, out)
 	case sched.ResultsKept:
 		if w := s.worker(m.Peer.ID); w != nil && m.Peer.Role == sched.Worker {
 			w.ended.Keep(now, m.Kept)
@@ -96,7 +96,7 @@ func (s *Master) tasksReceived(now sched.Time, m *sched.Message, out *sched.Acti
 	case m.Resent && s.recovery.Over():
 		s.sentAgain(now, m, out)
 	case full:
-		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true).Resent = m.Resent
+		out.SendReturned(m.Distributor, m.Job, m.First, m.Count, m.Attempt, true).Resent = m.Resent
 		s.forgetJob(m.Job, out)
 	case m.Resent:
 		s.recovery.Add(m)
@@ -127,7 +127,7 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Actions) {
 	w := s.least(now)
 	if t.at = w; w == nil {
-		out.SendReturned(t.msg.Owner, t.msg.Job, t.msg.First, 1, t.msg.Attempt, false)
+		out.SendReturned(t.msg.Distributor, t.msg.Job, t.msg.First, 1, t.msg.Attempt, false)
 		s.forget(t, out)
 		return
 	}
@@ -139,7 +139,7 @@ func (s *Master) place(now sched.Time, t *task, more *sched.More, out *sched.Act
 	l := out.Send(w.addr, sched.Launch)
 	m := &t.msg
 	l.Job, l.First, l.Attempt, l.Class, l.App = m.Job, m.First, m.Attempt, m.Class, m.App
-	l.Owner, l.Estimate, l.Arrival, l.Count, l.More = m.Owner, m.Estimate, m.Arrival, t.left, more
+	l.Distributor, l.Estimate, l.Arrival, l.Count, l.More = m.Distributor, m.Estimate, m.Arrival, t.left, more
 }
 
 // least returns the general worker with the least waiting time, nil without one.
@@ -176,7 +176,7 @@ func (s *Master) unassign(w *worker, t *task) {
 func (s *Master) ended(now sched.Time, from sched.Addr, m *sched.Message, out *sched.Actions) {
 	if t := s.tasks[m.AttemptID()]; t != nil && t.at.addr == from {
 		w := t.at
-		w.ended.Add(now, t.msg.AttemptID(), t.msg.Owner)
+		w.ended.Add(now, t.msg.AttemptID(), t.msg.Distributor)
 		s.remove(now, t, out)
 	}
 }

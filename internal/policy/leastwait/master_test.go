@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-var owner = sched.Addr{Role: sched.Distributor, ID: 7}
+var distributor = sched.Addr{Role: sched.Distributor, ID: 7}
 
 func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id} }
 
@@ -50,7 +50,7 @@ func (m *master) step(from sched.Addr, msg sched.Message) []sched.Action {
 // place sends tasks of a job and returns their workers.
 func (m *master) place(n uint64, count int32, estimate sched.Time) (at []int32) {
 	m.t.Helper()
-	for _, a := range m.step(owner, tasks(n, count, estimate)) {
+	for _, a := range m.step(distributor, tasks(n, count, estimate)) {
 		if a.Msg.Kind == sched.Launch {
 			at = append(at, a.To.ID)
 		}
@@ -59,7 +59,7 @@ func (m *master) place(n uint64, count int32, estimate sched.Time) (at []int32) 
 }
 
 func tasks(n uint64, count int32, estimate sched.Time) sched.Message {
-	return sched.Message{Kind: sched.Tasks, Job: job(n), Count: count, Attempt: 1, Class: sched.Long, Owner: owner, Estimate: estimate}
+	return sched.Message{Kind: sched.Tasks, Job: job(n), Count: count, Attempt: 1, Class: sched.Long, Distributor: distributor, Estimate: estimate}
 }
 
 func (m *master) started(n uint64, task, at int32) {
@@ -172,7 +172,7 @@ func TestWorkerLost(t *testing.T) {
 		}
 	}
 	// The report of task 0 may be lost with the worker, and task 4 may have started there
-	// meanwhile: their owner decides.
+	// meanwhile: their distributor decides.
 	if !slices.Equal(lost, []int32{0, 2}) || !slices.Equal(moved, []int32{4}) {
 		t.Errorf("lost %v, returned %v", lost, moved)
 	}
@@ -199,7 +199,7 @@ func TestDropAndRepeats(t *testing.T) {
 	m.started(1, 0, 0)
 	m.started(1, 1, 0) // which is at the other worker
 	var killed []string
-	for _, a := range m.step(owner, sched.Message{Kind: sched.Drop, Job: job(1)}) {
+	for _, a := range m.step(distributor, sched.Message{Kind: sched.Drop, Job: job(1)}) {
 		if a.Msg.Kind == sched.Kill {
 			killed = append(killed, fmt.Sprint(a.To.ID, "/", a.Msg.First))
 		}
@@ -223,7 +223,7 @@ func TestBitmap(t *testing.T) {
 	m := newMaster(t, 0, true, 70)
 	bits := func(n uint64, count int32) *sched.More {
 		m.now++
-		return m.step(owner, tasks(n, count, sched.Second))[0].Msg.More
+		return m.step(distributor, tasks(n, count, sched.Second))[0].Msg.More
 	}
 	first := bits(1, 66)
 	second := bits(2, 1)

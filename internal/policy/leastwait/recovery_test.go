@@ -30,7 +30,7 @@ func follower(t tester) *master {
 func up(id int32, job uint64, task int32) sched.Message {
 	m := sched.Message{Kind: sched.WorkerUp, Peer: worker(id), Serves: []string{""}}
 	if job > 0 {
-		m.Job, m.First, m.Attempt, m.Class, m.Owner, m.Estimate = sched.JobID{Lo: job}, task, 1, sched.Long, owner, 4*sched.Second
+		m.Job, m.First, m.Attempt, m.Class, m.Distributor, m.Estimate = sched.JobID{Lo: job}, task, 1, sched.Long, distributor, 4*sched.Second
 	}
 	return m
 }
@@ -49,7 +49,7 @@ func TestRecovery(t *testing.T) {
 	m := follower(t)
 	again := tasks(1, 4, 4*sched.Second)
 	again.Resent = true
-	expect(t, "sent again", m.step(owner, again))
+	expect(t, "sent again", m.step(distributor, again))
 	expect(t, "a worker that runs one", m.step(sched.Addr{}, up(0, 1, 2)), "Serves 0/0#0 to distributor -1", "Holding 1/2#1 to distributor 7")
 	expect(t, "and has one waiting", m.step(sched.Addr{}, up(0, 1, 0)), "Holding 1/0#1 to distributor 7")
 	expect(t, "registered twice", m.step(sched.Addr{}, up(0, 1, 0)))
@@ -68,7 +68,7 @@ func TestRecovery(t *testing.T) {
 		"AttemptLost 1/1#1 to distributor -1")
 	expect(t, "the other is lost", m.step(sched.Addr{}, sched.Message{Kind: sched.WorkerLost, Peer: worker(0)}),
 		"AttemptLost 1/2#1 to distributor 7", "Returned 1/0#1 to distributor 7", "forget 1")
-	expect(t, "sent again later", m.step(owner, again), "Returned 1/0#1 to distributor 7", "forget 1")
+	expect(t, "sent again later", m.step(distributor, again), "Returned 1/0#1 to distributor 7", "forget 1")
 }
 
 // What runs counts with what is left of its estimate; what is left is 0 once it has
@@ -85,7 +85,7 @@ func TestAdoptedWorkCounts(t *testing.T) {
 	m.now = sched.Second / 2 // left are 2.5 s, 0.5 s, 0 and 3.5 s
 	var at []string
 	for job := range uint64(4) {
-		at = append(at, summary(m.step(owner, tasks(1+job, 1, sched.Second)))...)
+		at = append(at, summary(m.step(distributor, tasks(1+job, 1, sched.Second)))...)
 	}
 	want := []string{"Launch 1/0#1 to worker 2", "Launch 2/0#1 to worker 1", "Launch 3/0#1 to worker 2", "Launch 4/0#1 to worker 1"}
 	if !slices.Equal(at, want) {
@@ -98,10 +98,10 @@ func TestRecoveryIsBounded(t *testing.T) {
 	m := follower(t)
 	again := tasks(1, 8, sched.Second)
 	again.Resent = true
-	m.step(owner, again)
+	m.step(distributor, again)
 	again.Job = job(2)
-	expect(t, "too many", m.step(owner, again), "Returned 2/0#1 to distributor 7", "forget 2")
-	expect(t, "some are dropped", m.step(owner, sched.Message{Kind: sched.Drop, Job: job(1), First: 1, Count: 2}))
-	expect(t, "all are", m.step(owner, sched.Message{Kind: sched.Drop, Job: job(1)}), "forget 1")
+	expect(t, "too many", m.step(distributor, again), "Returned 2/0#1 to distributor 7", "forget 2")
+	expect(t, "some are dropped", m.step(distributor, sched.Message{Kind: sched.Drop, Job: job(1), First: 1, Count: 2}))
+	expect(t, "all are", m.step(distributor, sched.Message{Kind: sched.Drop, Job: job(1)}), "forget 1")
 	expect(t, "the second is over", m.step(sched.Addr{}, sched.Message{Kind: sched.Timeout}))
 }

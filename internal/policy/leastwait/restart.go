@@ -52,13 +52,13 @@ func (s *Master) endedLists() iter.Seq[*ended.List] {
 }
 
 // ownerUp answers a distributor that was started again with what is held here for it.
-func (s *Master) ownerUp(owner sched.Addr, out *sched.Actions) {
-	if owner.Role != sched.Distributor {
+func (s *Master) ownerUp(distributor sched.Addr, out *sched.Actions) {
+	if distributor.Role != sched.Distributor {
 		return
 	}
 	jobs := map[sched.JobID]*recovery.Holdings{}
 	s.eachTask(func(t *task) {
-		if t.msg.Owner != owner {
+		if t.msg.Distributor != distributor {
 			return
 		}
 		if jobs[t.msg.Job] == nil {
@@ -67,7 +67,7 @@ func (s *Master) ownerUp(owner sched.Addr, out *sched.Actions) {
 		jobs[t.msg.Job].Add(t.msg.First, 1, t.msg.Attempt)
 	})
 	for _, id := range recovery.Sorted(jobs, func(*recovery.Holdings) bool { return true }) {
-		jobs[id].Send(owner, id, out)
+		jobs[id].Send(distributor, id, out)
 	}
-	recovery.Answered(owner, out)
+	recovery.Answered(distributor, out)
 }

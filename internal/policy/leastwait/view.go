@@ -87,3 +87,6 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 
 // Contended implements [sched.GroupView]: there is one application.
 func (s *Master) Contended(string, sched.Class) bool { return false }
+
+// Owners implements [sched.GroupView]: workers are not shared by owner.
+func (s *Master) Owners() []sched.OwnerView { return nil }

@@ -53,7 +53,7 @@ func (s *Master) join(m *sched.Message, out *sched.Actions) *worker {
 	return w
 }
 
-// adopt records a task that a registering slot holds, and asks its owner whether it is
+// adopt records a task that a registering slot holds, and asks its distributor whether it is
 // still wanted. A running task counts with the rest of its estimate.
 func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, out *sched.Actions) {
 	if s.tasks[m.AttemptID()] != nil {
@@ -74,7 +74,7 @@ func (s *Master) adopt(now sched.Time, w *worker, m *sched.Message, runs bool, o
 	}
 	s.ranking.update(now, w)
 	s.mark(w)
-	out.SendHolding(m.Owner, m.AttemptID())
+	out.SendHolding(m.Distributor, m.AttemptID())
 }
 
 // attained returns how long the task of a registering slot has run, 0 if that is not
@@ -102,17 +102,17 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	if s.alive == s.reserved() {
 		s.announce(nil, out)
 	}
-	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, w.node, m) })
+	w.ended.Each(now, func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, w.node, m) })
 	if t := w.running; t != nil {
 		s.lost++
-		out.SendLost(t.msg.Owner, t.msg.AttemptID(), w.node, m)
+		out.SendLost(t.msg.Distributor, t.msg.AttemptID(), w.node, m)
 		s.forget(t, out)
 	}
 	assigned := w.assigned
 	w.running, w.assigned = nil, nil
 	s.mark(w)
 	for _, t := range assigned {
-		out.SendReturned(t.msg.Owner, t.msg.Job, t.msg.First, 1, t.msg.Attempt, false).Resent = true
+		out.SendReturned(t.msg.Distributor, t.msg.Job, t.msg.First, 1, t.msg.Attempt, false).Resent = true
 		s.forget(t, out)
 	}
 }

@@ -26,7 +26,7 @@ func crowded(t *testing.T) (s *slot, load sched.Load) {
 	s.now = 5*second + second/2
 	load = sched.Load{Queued: 3, Work: 3 * second}
 	for _, job := range []uint64{1, 2} {
-		s.step(owner, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Owner: owner, Estimate: second, Arrival: s.now, More: &sched.More{Load: load, Threshold: 100 * second}})
+		s.step(distributor, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Distributor: distributor, Estimate: second, Arrival: s.now, More: &sched.More{Load: load, Threshold: 100 * second}})
 	}
 	return s, load
 }
@@ -38,7 +38,7 @@ func TestArrivalAfterManyWays(t *testing.T) {
 	const began, ways = 5 * second, 1000
 	s, load := crowded(t)
 	p := probe(20, 9, began/second, 2*ways)
-	p.Owner = owner
+	p.Distributor = distributor
 	m := &sched.Message{Kind: sched.Rotated, Seq: 5, Arrival: 5 * second, More: &sched.More{Probes: []sched.Probed{p}, Load: load}}
 	for k := range sched.Time(ways) {
 		way := 3*sched.Millisecond + k%7*sched.Millisecond
@@ -59,7 +59,7 @@ func TestArrivalByAnotherClock(t *testing.T) {
 	for _, told := range []sched.Time{0, 3 * second, 7*second + 1} {
 		s, load := crowded(t)
 		p := probe(20, 9, 4, 100)
-		p.Owner = owner
+		p.Distributor = distributor
 		s.step(worker(0), &sched.Message{Kind: sched.Rotated, Seq: 6, Arrival: told, More: &sched.More{Probes: []sched.Probed{p}, Load: load}})
 		if marked := s.w.queue.marked; len(marked) != 1 || marked[0].Arrival != 4*second {
 			t.Errorf("told %d: marked is %+v", told, marked)

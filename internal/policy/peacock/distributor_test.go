@@ -13,7 +13,7 @@ type book struct {
 }
 
 func newBook(t *testing.T) *book {
-	b := &book{t, NewDistributor(sched.DistributorConfig{Self: owner, Seed: 1, Params: sched.Params{Cutoff: 7 * second}})}
+	b := &book{t, NewDistributor(sched.DistributorConfig{Self: distributor, Seed: 1, Params: sched.Params{Cutoff: 7 * second}})}
 	b.step(sched.Addr{}, ring(0, 1, 2, 3, 4))
 	return b
 }

@@ -14,7 +14,7 @@ const second = sched.Second
 // probe makes a probe; times are in seconds. Its name is the number of its job.
 func probe(name uint64, estimate, arrival, threshold sched.Time) sched.Probed {
 	return sched.Probed{
-		Job: sched.JobID{Lo: name}, Owner: sched.Addr{Role: sched.Distributor}, Estimate: estimate * second,
+		Job: sched.JobID{Lo: name}, Distributor: sched.Addr{Role: sched.Distributor}, Estimate: estimate * second,
 		Arrival: arrival * second, Threshold: threshold * second,
 	}
 }

@@ -12,8 +12,8 @@ func FuzzWorker(f *testing.F) {
 	more := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}, Threshold: second}
 	plausible := []sched.Message{
 		*ring(0, 1, 2), *ring(1, 2), {Kind: sched.Timeout}, *launch(1, 0), *ended(1),
-		{Kind: sched.Probe, Job: sched.JobID{Lo: 1}, Owner: owner, Estimate: second, More: more},
-		{Kind: sched.Probe, Job: sched.JobID{Lo: 2}, Owner: owner, Estimate: 2 * second, More: more},
+		{Kind: sched.Probe, Job: sched.JobID{Lo: 1}, Distributor: distributor, Estimate: second, More: more},
+		{Kind: sched.Probe, Job: sched.JobID{Lo: 2}, Distributor: distributor, Estimate: 2 * second, More: more},
 		{Kind: sched.NoTask, Job: sched.JobID{Lo: 2}},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -30,6 +30,6 @@ func FuzzDistributor(f *testing.F) {
 		{Kind: sched.Report, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: sched.Done}, {Kind: sched.Cancel, Job: sched.JobID{Lo: 2}},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		corefuzz.Drive(t, NewDistributor(sched.DistributorConfig{Self: owner, Params: sched.Params{Cutoff: second}}), data, second/5, plausible...)
+		corefuzz.Drive(t, NewDistributor(sched.DistributorConfig{Self: distributor, Params: sched.Params{Cutoff: second}}), data, second/5, plausible...)
 	})
 }

@@ -86,7 +86,7 @@ func (w *Worker) recordState(m *sched.Message) {
 // probe queues a new reservation.
 func (w *Worker) probe(now sched.Time, m *sched.Message, out *sched.Actions) {
 	p := sched.Probed{
-		Job: m.Job, Owner: m.Owner, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
+		Job: m.Job, Distributor: m.Distributor, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
 	}
 	if m.More != nil {
 		p.Threshold = m.More.Threshold
@@ -98,7 +98,7 @@ func (w *Worker) probe(now sched.Time, m *sched.Message, out *sched.Actions) {
 
 // enqueue puts a probe in its place. One that cannot be meant is left out.
 func (w *Worker) enqueue(now sched.Time, p sched.Probed) {
-	if p.Owner.Role != sched.Distributor || p.Owner.ID < 0 || p.Threshold < 0 {
+	if p.Distributor.Role != sched.Distributor || p.Distributor.ID < 0 || p.Threshold < 0 {
 		return
 	}
 	p.Estimate = bounded(p.Estimate)
@@ -129,7 +129,7 @@ func (w *Worker) serve(now sched.Time, out *sched.Actions) {
 	}
 	w.enter(asking, now)
 	w.head = p
-	m := out.Send(p.Owner, sched.GetTask)
+	m := out.Send(p.Distributor, sched.GetTask)
 	m.Job, m.Seq = p.Job, w.seq
 }
 
@@ -166,7 +166,7 @@ func (w *Worker) refuse(to sched.Addr, m *sched.Message, why sched.Refusal, out 
 
 // answers reports whether a message is the answer to the request that is open.
 func (w *Worker) answers(from sched.Addr, m *sched.Message) bool {
-	return w.phase == asking && from == w.head.Owner && m.Job == w.head.Job && m.Seq == w.seq
+	return w.phase == asking && from == w.head.Distributor && m.Job == w.head.Job && m.Seq == w.seq
 }
 
 // noTask drops the probe for which a task was requested. The shell sends it when the
@@ -186,7 +186,7 @@ func (w *Worker) ended(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if w.phase != running || w.current != m.AttemptID() {
 		return
 	}
-	r := out.Send(w.head.Owner, sched.Report)
+	r := out.Send(w.head.Distributor, sched.Report)
 	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = m.Job, m.First, m.Attempt, m.Outcome, m.Reason
 	w.enter(idle, now)
 	w.serve(now, out)
@@ -194,7 +194,7 @@ func (w *Worker) ended(now sched.Time, m *sched.Message, out *sched.Actions) {
 
 func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
 	m := out.Do(kind)
-	m.Job, m.First, m.Attempt, m.Owner = w.current.Job, w.current.Task, w.current.Attempt, w.head.Owner
+	m.Job, m.First, m.Attempt, m.Distributor = w.current.Job, w.current.Task, w.current.Attempt, w.head.Distributor
 }
 
 // Holds reports whether the slot runs the attempt. Probes that wait are of no attempt

@@ -16,7 +16,7 @@ type slot struct {
 
 func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id} }
 
-var owner = sched.Addr{Role: sched.Distributor, ID: 4}
+var distributor = sched.Addr{Role: sched.Distributor, ID: 4}
 
 func ring(ids ...int32) *sched.Message {
 	m := &sched.Message{Kind: sched.Members, More: &sched.More{}}
@@ -63,14 +63,14 @@ func (s *slot) does(from sched.Addr, m *sched.Message, want ...string) []sched.A
 }
 
 func (s *slot) probe(job uint64, estimate sched.Time) []sched.Action {
-	return s.step(owner, &sched.Message{
-		Kind: sched.Probe, Job: sched.JobID{Lo: job}, Owner: owner, Estimate: estimate, Arrival: s.now,
+	return s.step(distributor, &sched.Message{
+		Kind: sched.Probe, Job: sched.JobID{Lo: job}, Distributor: distributor, Estimate: estimate, Arrival: s.now,
 		More: &sched.More{Load: roomy.load, Threshold: 100 * second},
 	})
 }
 
 func launch(job uint64, seq uint64) *sched.Message {
-	return &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: job}, Attempt: 1, Seq: seq, Owner: owner, More: &sched.More{Load: roomy.load}}
+	return &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: job}, Attempt: 1, Seq: seq, Distributor: distributor, More: &sched.More{Load: roomy.load}}
 }
 
 func ended(job uint64) *sched.Message {
@@ -80,18 +80,18 @@ func ended(job uint64) *sched.Message {
 // "A free worker takes the head of its queue and fetches the task (late binding)."
 func TestLateBinding(t *testing.T) {
 	s := newSlot(t)
-	if got := s.probe(7, second); len(got) != 1 || got[0].Msg.Kind != sched.GetTask || got[0].Msg.Seq != 1 || got[0].To != owner {
+	if got := s.probe(7, second); len(got) != 1 || got[0].Msg.Kind != sched.GetTask || got[0].Msg.Seq != 1 || got[0].To != distributor {
 		t.Fatalf("a free worker does %v", got)
 	}
 	if got := s.probe(8, second); len(got) != 0 {
 		t.Fatalf("a worker that asks does %v", got)
 	}
-	s.does(owner, launch(7, 1), "Start job=00000000000000000000000000000007")
-	s.does(owner, launch(7, 1)) // came twice
+	s.does(distributor, launch(7, 1), "Start job=00000000000000000000000000000007")
+	s.does(distributor, launch(7, 1)) // came twice
 	s.does(sched.Addr{}, ended(7), "Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000008")
 	s.does(sched.Addr{}, ended(7)) // came twice
-	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 8}, Seq: 1})
-	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 8}, Seq: s.w.Slot().Seq})
+	s.does(distributor, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 8}, Seq: 1})
+	s.does(distributor, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 8}, Seq: s.w.Slot().Seq})
 	if s.w.phase != idle {
 		t.Errorf("the worker is in phase %d, want idle", s.w.phase)
 	}
@@ -103,10 +103,10 @@ func TestAnswersTooLate(t *testing.T) {
 	s := newSlot(t)
 	s.probe(7, second)
 	s.does(worker(0), launch(7, 1), "Send to worker 0: Refused")
-	s.does(owner, launch(6, 1), "Send to distributor 4: Refused")
-	s.does(owner, launch(7, 9), "Send to distributor 4: Refused")
+	s.does(distributor, launch(6, 1), "Send to distributor 4: Refused")
+	s.does(distributor, launch(7, 9), "Send to distributor 4: Refused")
 	s.does(sched.Addr{}, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 7}})
-	s.does(owner, launch(7, 1), "Send to distributor 4: Refused")
+	s.does(distributor, launch(7, 1), "Send to distributor 4: Refused")
 }
 
 // "Every interval all marked probes go to the ring successor in one message";
@@ -117,11 +117,11 @@ func TestRotation(t *testing.T) {
 	s.probe(1, second) // asked for
 	full := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}, Threshold: 100 * second}
 	for job, want := range []string{"", "Timer at 6000000000", ""} {
-		m := &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: uint64(10 + job)}, Owner: owner, Estimate: second, Arrival: s.now, More: full}
+		m := &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: uint64(10 + job)}, Distributor: distributor, Estimate: second, Arrival: s.now, More: full}
 		if want == "" {
-			s.does(owner, m)
+			s.does(distributor, m)
 		} else {
-			s.does(owner, m, want)
+			s.does(distributor, m, want)
 		}
 	}
 	if waiting, marked := s.w.Waiting(); waiting != 1 || marked != 2 {
@@ -152,11 +152,11 @@ func TestLateTimer(t *testing.T) {
 	s.probe(1, second) // asked for
 	full := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}, Threshold: 100 * second}
 	for job := range uint64(2) {
-		s.step(owner, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: 10 + job}, Owner: owner, Estimate: second, Arrival: s.now, More: full})
+		s.step(distributor, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: 10 + job}, Distributor: distributor, Estimate: second, Arrival: s.now, More: full})
 	}
 	batch := func(tick, job uint64) *sched.Message {
 		p := probe(job, 1, s.now, 100)
-		p.Owner = owner
+		p.Distributor = distributor
 		return &sched.Message{Kind: sched.Rotated, Seq: tick, More: &sched.More{Probes: []sched.Probed{p}, Load: full.Load}}
 	}
 	s.now = 6*second - 1
@@ -174,14 +174,14 @@ func TestLateTimer(t *testing.T) {
 func TestComesBackToAFreeSlot(t *testing.T) {
 	s := newSlot(t)
 	s.probe(1, second)
-	s.step(owner, launch(1, 1))
+	s.step(distributor, launch(1, 1))
 	full := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}}
 	for _, job := range []uint64{2, 3} {
-		s.step(owner, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Owner: owner, Estimate: second, More: full})
+		s.step(distributor, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Distributor: distributor, Estimate: second, More: full})
 	}
 	s.does(sched.Addr{}, tick(1), "Send to worker 2: Rotated")
 	s.does(sched.Addr{}, ended(1), "Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
-	s.does(owner, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 2}, Seq: s.w.Slot().Seq})
+	s.does(distributor, &sched.Message{Kind: sched.NoTask, Job: sched.JobID{Lo: 2}, Seq: s.w.Slot().Seq})
 	s.does(sched.Addr{}, ring(0, 1), "Send to distributor 4: GetTask job=00000000000000000000000000000003")
 }
 
@@ -190,7 +190,7 @@ func TestComesBackToAFreeSlot(t *testing.T) {
 func TestRotatedTwice(t *testing.T) {
 	s := newSlot(t)
 	m := &sched.Message{Kind: sched.Rotated, Seq: 3, More: &sched.More{Probes: []sched.Probed{probe(1, 2, 0, 100), probe(2, 1, 0, 100)}, Load: roomy.load}}
-	m.More.Probes[0].Owner, m.More.Probes[1].Owner = owner, owner
+	m.More.Probes[0].Distributor, m.More.Probes[1].Distributor = distributor, distributor
 	s.does(worker(0), m, "Send to worker 0: Rotated seq=3", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
 	s.does(worker(0), m, "Send to worker 0: Rotated seq=3")
 	if waiting, _ := s.w.Waiting(); waiting != 1 {
@@ -219,9 +219,9 @@ func TestAlone(t *testing.T) {
 func TestKill(t *testing.T) {
 	s := newSlot(t)
 	s.probe(7, second)
-	s.step(owner, launch(7, 1))
-	s.does(owner, &sched.Message{Kind: sched.Kill, Job: sched.JobID{Lo: 8}, Attempt: 1})
-	got := s.does(owner, &sched.Message{Kind: sched.Kill, Job: sched.JobID{Lo: 7}, Attempt: 1}, "Stop")
+	s.step(distributor, launch(7, 1))
+	s.does(distributor, &sched.Message{Kind: sched.Kill, Job: sched.JobID{Lo: 8}, Attempt: 1})
+	got := s.does(distributor, &sched.Message{Kind: sched.Kill, Job: sched.JobID{Lo: 7}, Attempt: 1}, "Stop")
 	if id := got[0].Msg.AttemptID(); id.Job.Lo != 7 || id.Attempt != 1 {
 		t.Errorf("stops %s", id)
 	}
@@ -235,7 +235,7 @@ func TestManyMove(t *testing.T) {
 	s.probe(2, second) // waits
 	for job := range uint64(maxMoved + 5) {
 		p := probe(100+job, 1, 1, 100)
-		p.Owner = owner
+		p.Distributor = distributor
 		s.w.queue.marked = append(s.w.queue.marked, p)
 	}
 	s.w.rotation.due = 2
@@ -251,16 +251,16 @@ func TestManyMove(t *testing.T) {
 func TestLaunchOfTheAttemptThatRanLast(t *testing.T) {
 	s := newSlot(t)
 	probe := func(n uint64) *sched.Message {
-		return &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: n}, Owner: owner, Estimate: second, Count: 1, Attempt: 1, More: &sched.More{}}
+		return &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: n}, Distributor: distributor, Estimate: second, Count: 1, Attempt: 1, More: &sched.More{}}
 	}
 	launch := func(seq uint64) *sched.Message {
-		return &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 1}, Attempt: 1, Owner: owner, Seq: seq}
+		return &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 1}, Attempt: 1, Distributor: distributor, Seq: seq}
 	}
-	s.does(owner, probe(1), "Send to distributor 4: GetTask")
-	s.does(owner, launch(s.w.seq), "Start")
-	s.does(owner, probe(1))
-	s.does(owner, probe(2), "Timer")
+	s.does(distributor, probe(1), "Send to distributor 4: GetTask")
+	s.does(distributor, launch(s.w.seq), "Start")
+	s.does(distributor, probe(1))
+	s.does(distributor, probe(2), "Timer")
 	s.does(sched.Addr{}, &sched.Message{Kind: sched.Ended, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: sched.Done},
 		"Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000001")
-	s.does(owner, launch(s.w.seq), "Send to distributor 4: Refused", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
+	s.does(distributor, launch(s.w.seq), "Send to distributor 4: Refused", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
 }

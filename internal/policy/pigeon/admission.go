@@ -41,7 +41,7 @@ func (s *Master) launchAtIdle(x work, count int32, out *sched.Actions) (rest wor
 			if e == nil {
 				break
 			}
-			s.launch(sched.Launch, s.workers[e.Owner], x, out)
+			s.launch(sched.Launch, s.workers[e.Worker], x, out)
 			x.task++
 			count--
 		}
@@ -64,7 +64,7 @@ func (s *Master) launch(kind sched.Kind, w *worker, x work, out *sched.Actions) 
 	s.hooks.started(w, out)
 	m := out.Send(w.addr, kind)
 	m.Job, m.First, m.Attempt, m.Class, m.App = x.job.ID, x.task, x.attempt, x.class, x.job.App.Name
-	m.Owner, m.Estimate, m.Seq, m.Epoch = x.job.Owner(), x.job.Estimate, w.seq, s.epoch
+	m.Distributor, m.Estimate, m.Seq, m.Epoch = x.job.Distributor(), x.job.Estimate, w.seq, s.epoch
 	return m
 }
 

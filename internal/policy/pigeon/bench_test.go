@@ -18,14 +18,14 @@ func loaded(queued int) *pigeon.Master {
 	var out sched.Actions
 	step := func(msg *sched.Message) {
 		out.Reset()
-		m.Step(0, owner, msg, &out)
+		m.Step(0, distributor, msg, &out)
 	}
 	for i := range int32(benchWorkers) {
 		step(&sched.Message{Kind: sched.WorkerUp, Peer: worker(i), Node: fmt.Sprintf("n%04d", i), Serves: []string{""}})
 	}
-	step(&sched.Message{Kind: sched.Tasks, Job: sched.JobID{Hi: 1}, Count: benchWorkers, Attempt: 1, Owner: owner})
+	step(&sched.Message{Kind: sched.Tasks, Job: sched.JobID{Hi: 1}, Count: benchWorkers, Attempt: 1, Distributor: distributor})
 	for i := range queued / 100 {
-		step(&sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: uint64(i) + 1}, Class: sched.Class(i % 2), Count: 100, Attempt: 1, Owner: owner})
+		step(&sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: uint64(i) + 1}, Class: sched.Class(i % 2), Count: 100, Attempt: 1, Distributor: distributor})
 	}
 	return m
 }
@@ -39,7 +39,7 @@ func BenchmarkLaunch(b *testing.B) {
 			m := loaded(queued)
 			var out sched.Actions
 			idle := sched.Message{Kind: sched.Idle}
-			more := sched.Message{Kind: sched.Tasks, Count: 100, Attempt: 1, Owner: owner}
+			more := sched.Message{Kind: sched.Tasks, Count: 100, Attempt: 1, Distributor: distributor}
 			n := uint64(0)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -49,7 +49,7 @@ func BenchmarkLaunch(b *testing.B) {
 				if n++; n%100 == 0 {
 					more.Job, more.Class = sched.JobID{Hi: 2, Lo: n}, sched.Class(n/100%2)
 					out.Reset()
-					m.Step(0, owner, &more, &out)
+					m.Step(0, distributor, &more, &out)
 				}
 			}
 			if m.Queued() < queued-200 {
@@ -66,13 +66,13 @@ func BenchmarkEnqueue(b *testing.B) {
 		b.Run(fmt.Sprintf("queued=%d", queued), func(b *testing.B) {
 			m := loaded(queued)
 			var out sched.Actions
-			task := sched.Message{Kind: sched.Tasks, Job: sched.JobID{Hi: 2}, Count: 1, Attempt: 1, Owner: owner}
+			task := sched.Message{Kind: sched.Tasks, Job: sched.JobID{Hi: 2}, Count: 1, Attempt: 1, Distributor: distributor}
 			drop := sched.Message{Kind: sched.Drop, Job: sched.JobID{Hi: 2}}
 			b.ReportAllocs()
 			for b.Loop() {
 				out.Reset()
-				m.Step(0, owner, &task, &out)
-				m.Step(0, owner, &drop, &out)
+				m.Step(0, distributor, &task, &out)
+				m.Step(0, distributor, &drop, &out)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func BenchmarkLaunchAtArrival(b *testing.B) {
 	for i := range int32(benchWorkers) {
 		m.Step(0, worker(i), &sched.Message{Kind: sched.Idle, Seq: 1}, &out)
 	}
-	task := sched.Message{Kind: sched.Tasks, Count: 1, Attempt: 1, Owner: owner}
+	task := sched.Message{Kind: sched.Tasks, Count: 1, Attempt: 1, Distributor: distributor}
 	idle := sched.Message{Kind: sched.Idle}
 	n := uint64(1)
 	b.ReportAllocs()
@@ -94,7 +94,7 @@ func BenchmarkLaunchAtArrival(b *testing.B) {
 		n++
 		out.Reset()
 		task.Job.Lo, idle.Seq = n, n
-		m.Step(0, owner, &task, &out)
+		m.Step(0, distributor, &task, &out)
 		m.Step(0, out.List()[0].To, &idle, &out)
 	}
 }
@@ -125,16 +125,16 @@ func BenchmarkMemory(b *testing.B) {
 	for _, perJob := range []int32{100, 1} {
 		report(fmt.Sprintf("master/tasks=%d", perJob), func() any {
 			m := loaded(0)
-			fill(m, tasks, perJob, &sched.Message{Kind: sched.Tasks, Attempt: 1, Owner: owner})
+			fill(m, tasks, perJob, &sched.Message{Kind: sched.Tasks, Attempt: 1, Distributor: distributor})
 			return m
 		})
 		report(fmt.Sprintf("recovering/tasks=%d", perJob), func() any {
 			m := pigeon.NewMaster(sched.MasterConfig{Recover: true})
-			fill(m, tasks, perJob, &sched.Message{Kind: sched.Tasks, Attempt: 1, Owner: owner, Resent: true})
+			fill(m, tasks, perJob, &sched.Message{Kind: sched.Tasks, Attempt: 1, Distributor: distributor, Resent: true})
 			return m
 		})
 		report(fmt.Sprintf("distributor/tasks=%d", perJob), func() any {
-			d := pigeon.NewDistributor(sched.DistributorConfig{Self: owner})
+			d := pigeon.NewDistributor(sched.DistributorConfig{Self: distributor})
 			var out sched.Actions
 			d.Step(0, sched.Addr{}, &sched.Message{Kind: sched.MasterUp, Peer: group(0), Serves: []string{""}}, &out)
 			fill(d, tasks, perJob, &sched.Message{Kind: sched.Submit})
@@ -150,6 +150,6 @@ func fill(c sched.Core, tasks int, perJob int32, m *sched.Message) {
 	for i := range tasks / int(perJob) {
 		m.Job.Lo = uint64(i) + 1
 		out.Reset()
-		c.Step(0, owner, m, &out)
+		c.Step(0, distributor, m, &out)
 	}
 }

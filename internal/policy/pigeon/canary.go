@@ -99,6 +99,6 @@ func (e *extension) overran(w *worker, out *sched.Actions) {
 
 // sendClass sends the job's distributor the class that a task showed.
 func (e *extension) sendClass(j *queue.Job, c sched.Class, out *sched.Actions) {
-	m := out.Send(j.Owner(), sched.Reclass)
+	m := out.Send(j.Distributor(), sched.Reclass)
 	m.Job, m.Class = j.ID, c
 }

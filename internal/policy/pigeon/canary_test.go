@@ -13,8 +13,8 @@ const anyway = sched.Stoppable | sched.Restartable
 // declaredLong sends a job whose task 0 is a canary, and returns the orders to workers.
 func (r *rig) declaredLong(id uint64, count int32, marks sched.Marks) []string {
 	r.t.Helper()
-	return orders(r.step(owner, &sched.Message{
-		Kind: sched.Tasks, Job: sched.JobID{Lo: id}, Class: sched.Long, Count: count, Attempt: 1, Owner: owner, Estimate: 5000, Arrival: r.now + 1,
+	return orders(r.step(distributor, &sched.Message{
+		Kind: sched.Tasks, Job: sched.JobID{Lo: id}, Class: sched.Long, Count: count, Attempt: 1, Distributor: distributor, Estimate: 5000, Arrival: r.now + 1,
 		Marks: marks | sched.Canary,
 	}))
 }
@@ -139,7 +139,7 @@ func TestCanaryEndsEarlier(t *testing.T) {
 		t.Fatalf("%d long tasks wait, want 3", long)
 	}
 	for range 2 { // the second changes nothing
-		r.step(owner, &sched.Message{Kind: sched.Reclass, Job: jobOne, Class: sched.Short})
+		r.step(distributor, &sched.Message{Kind: sched.Reclass, Job: jobOne, Class: sched.Short})
 		if short, long := r.master.Totals().Queued[sched.Short], r.master.Totals().Queued[sched.Long]; short != 2 || long != 1 {
 			t.Errorf("%d tasks wait as short and %d as long, want 2 and 1", short, long)
 		}
@@ -168,8 +168,8 @@ func TestShortTaskRunsPastTheCutoff(t *testing.T) {
 	}
 	expect(t, "no short one waits", orders(got), nil)
 	for range 2 { // the second changes nothing
-		r.step(owner, &sched.Message{Kind: sched.Reclass, Job: jobOne, Class: sched.Long})
-		r.step(owner, &sched.Message{Kind: sched.Tasks, Job: jobOne, Class: sched.Long, First: 3, Count: 1, Attempt: 1, Owner: owner, Marks: sched.Stoppable})
+		r.step(distributor, &sched.Message{Kind: sched.Reclass, Job: jobOne, Class: sched.Long})
+		r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: jobOne, Class: sched.Long, First: 3, Count: 1, Attempt: 1, Distributor: distributor, Marks: sched.Stoppable})
 		if short, long := r.master.Totals().Queued[sched.Short], r.master.Totals().Queued[sched.Long]; short != 0 || long != 2 {
 			t.Errorf("%d tasks wait as short and %d as long, want 0 and 2", short, long)
 		}
@@ -200,7 +200,7 @@ func TestOneTimerForShortTasks(t *testing.T) {
 	}
 	r := newSorted(t, pigeon.XOptions(), general(3))
 	task := func(job uint64) []sched.Time {
-		return timers(r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: job}, Count: 1, Attempt: 1, Owner: owner}))
+		return timers(r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: job}, Count: 1, Attempt: 1, Distributor: distributor}))
 	}
 	first := task(1)
 	if len(first) != 1 || first[0] != r.now+1000 {

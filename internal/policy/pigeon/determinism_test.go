@@ -16,7 +16,7 @@ import (
 func history() []string {
 	const apps, workers, jobs = 200, 200, 150
 	m := pigeon.NewMaster(sched.MasterConfig{Recover: true, Params: sched.Params{Weight: 4, Reserved: 0.2}})
-	d := pigeon.NewDistributor(sched.DistributorConfig{Self: owner, Seed: 7})
+	d := pigeon.NewDistributor(sched.DistributorConfig{Self: distributor, Seed: 7})
 	r := sched.Rand(9, 0)
 	app := func() string { return fmt.Sprintf("app-%03d", r.IntN(apps)) }
 	serves := func() []string {
@@ -46,7 +46,7 @@ func history() []string {
 	for i := range uint64(jobs) {
 		name, class, count := app(), sched.Class(r.IntN(2)), int32(1+r.IntN(20))
 		step(d, sched.Addr{}, sched.Message{Kind: sched.Submit, Job: sched.JobID{Lo: i}, Key: i, App: name, Class: class, Count: count})
-		step(m, owner, sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: i}, App: name, Class: class, Count: count, Attempt: 1, Owner: owner, Resent: i%5 == 0})
+		step(m, distributor, sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: i}, App: name, Class: class, Count: count, Attempt: 1, Distributor: distributor, Resent: i%5 == 0})
 	}
 	step(m, sched.Addr{}, sched.Message{Kind: sched.Timeout})
 	for seq := range uint64(3000) {

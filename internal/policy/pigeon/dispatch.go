@@ -17,7 +17,7 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 		return
 	}
 	if w.job != nil {
-		w.ended.Add(now, w.id(), w.job.Owner())
+		w.ended.Add(now, w.id(), w.job.Distributor())
 		s.vacate(w, out)
 	}
 	if !w.Listed() {
@@ -72,7 +72,7 @@ func (w *weight) longIsDue() bool { return w.every > 0 && w.passed >= w.every-1 
 
 // refused puts a task that its slot refused back at the head of its queue. The slot's
 // own Idle makes it usable again. If that notice arrived first, the task was recorded as
-// ended and is no longer known here: it is returned to its owner.
+// ended and is no longer known here: it is returned to its distributor.
 func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched.Actions) {
 	if w == nil {
 		return
@@ -87,15 +87,15 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 		x, ok = s.hooks.takeRefused(w, id)
 	}
 	if !ok {
-		if owner, ok := w.ended.Remove(id); ok {
+		if distributor, ok := w.ended.Remove(id); ok {
 			s.counts.Refused++
-			out.SendReturned(owner, m.Job, m.First, 1, m.Attempt, false)
+			out.SendReturned(distributor, m.Job, m.First, 1, m.Attempt, false)
 		}
 		return
 	}
 	s.counts.Refused++
 	if j := x.job; j.App.Workers == 0 {
-		out.SendReturned(j.Owner(), j.ID, x.task, 1, x.attempt, false)
+		out.SendReturned(j.Distributor(), j.ID, x.task, 1, x.attempt, false)
 	} else {
 		if !x.trial {
 			x.class = j.Class

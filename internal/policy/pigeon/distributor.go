@@ -159,8 +159,8 @@ func (d *Distributor) tryAgain(j *ledger.Job, task int32, head bool, out *sched.
 func (d *Distributor) sendTasks(j *ledger.Job, first, count int32, place int16, out *sched.Actions) *sched.Message {
 	m := out.Send(master(place), sched.Tasks)
 	m.Job, m.Class, m.Estimate, m.App, m.Arrival = j.ID, j.Class, j.Estimate, j.App, j.Arrival
-	m.Owner, m.First, m.Count, m.Attempt = d.cfg.Self, first, count, j.Tasks[first].Attempt
-	m.Marks = d.marks(j, first)
+	m.Distributor, m.First, m.Count, m.Attempt = d.cfg.Self, first, count, j.Tasks[first].Attempt
+	m.Marks, m.Owner, m.Priority = d.marks(j, first), j.Owner, j.Priority
 	if d.totals {
 		m.Total = int32(len(j.Tasks)) //nolint:gosec // at most sched.MaxTasks
 	}

@@ -28,7 +28,7 @@ func (f *frontend) due() []sched.Action {
 }
 
 func newFrontend(t tester, groups int) *frontend {
-	f := &frontend{t: t, core: pigeon.NewDistributor(sched.DistributorConfig{Self: owner, Seed: 1})}
+	f := &frontend{t: t, core: pigeon.NewDistributor(sched.DistributorConfig{Self: distributor, Seed: 1})}
 	for g := range groups {
 		f.up(int32(g), "")
 	}
@@ -101,7 +101,7 @@ func TestBlocks(t *testing.T) {
 			if int32(k) < tasks%int32(n) {
 				share++
 			}
-			if a.To != group(int32(perm[k])) || a.Msg.First != next || a.Msg.Count != share || a.Msg.Attempt != 1 || a.Msg.Owner != owner {
+			if a.To != group(int32(perm[k])) || a.Msg.First != next || a.Msg.Count != share || a.Msg.Attempt != 1 || a.Msg.Distributor != distributor {
 				t.Fatalf("block %d: %s; want tasks %d+%d to master %d", k, sched.DescribeAction(&a), next, share, perm[k])
 			}
 			next += share

@@ -11,14 +11,14 @@ import (
 // however many its slots ended in that time: each is reported as lost.
 func TestALostNodeLosesAllThatEndedThereAShortWhileAgo(t *testing.T) {
 	m := NewMaster(sched.MasterConfig{Self: sched.Addr{Role: sched.Master}})
-	worker, owner := sched.Addr{Role: sched.Worker, ID: 1}, sched.Addr{Role: sched.Distributor, ID: 1}
+	worker, distributor := sched.Addr{Role: sched.Worker, ID: 1}, sched.Addr{Role: sched.Distributor, ID: 1}
 	var out sched.Actions
 	step := func(now sched.Time, from sched.Addr, msg sched.Message) int {
 		out.Reset()
 		m.Step(now, from, &msg, &out)
 		lost := 0
 		for _, a := range out.List() {
-			if a.Kind == sched.Send && a.Msg.Kind == sched.AttemptLost && a.To == owner {
+			if a.Kind == sched.Send && a.Msg.Kind == sched.AttemptLost && a.To == distributor {
 				lost++
 			}
 		}
@@ -27,7 +27,7 @@ func TestALostNodeLosesAllThatEndedThereAShortWhileAgo(t *testing.T) {
 	const early, late = 10, 100
 	step(0, sched.Addr{}, sched.Message{Kind: sched.WorkerUp, Peer: worker, Node: "n", Serves: []string{""}})
 	job := sched.JobID{Lo: 1}
-	step(0, owner, sched.Message{Kind: sched.Tasks, Job: job, Owner: owner, Count: early + late, Attempt: 1})
+	step(0, distributor, sched.Message{Kind: sched.Tasks, Job: job, Distributor: distributor, Count: early + late, Attempt: 1})
 	for i := range early + late {
 		at := sched.Time(0)
 		if i >= early {

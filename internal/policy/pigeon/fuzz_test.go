@@ -13,8 +13,8 @@ func FuzzMaster(f *testing.F) {
 	plausible := []sched.Message{
 		{Kind: sched.WorkerUp, Peer: worker(1), Node: "n", Serves: []string{"a"}},
 		{Kind: sched.WorkerUp, Peer: worker(2), Node: "n", Serves: []string{"a", "b"}},
-		{Kind: sched.Tasks, Job: jobOne, Count: 5, Attempt: 1, App: "a", Owner: owner},
-		{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 3, Attempt: 1, App: "b", Owner: owner, Class: sched.Long},
+		{Kind: sched.Tasks, Job: jobOne, Count: 5, Attempt: 1, App: "a", Distributor: distributor},
+		{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 3, Attempt: 1, App: "b", Distributor: distributor, Class: sched.Long},
 		{Kind: sched.WorkerLost, Peer: worker(1)}, {Kind: sched.Drop, Job: jobOne}, {Kind: sched.Timeout},
 	}
 	f.Fuzz(func(t *testing.T, recovers bool, share byte, data []byte) {
@@ -33,7 +33,7 @@ func FuzzDistributor(f *testing.F) {
 		{Kind: sched.Returned, Job: jobOne, Count: 1, Attempt: 1, Peer: group(2)}, {Kind: sched.Reclass, Job: jobOne, Class: sched.Long},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		corefuzz.Drive(t, pigeon.NewDistributorWith(sched.DistributorConfig{Self: owner}, pigeon.XOptions()), data, 1, plausible...)
+		corefuzz.Drive(t, pigeon.NewDistributorWith(sched.DistributorConfig{Self: distributor}, pigeon.XOptions()), data, 1, plausible...)
 	})
 }
 

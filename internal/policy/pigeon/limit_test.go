@@ -39,7 +39,7 @@ func (p *learner) fromShell(m sched.Message) { p.t.Helper(); p.from(sched.Addr{}
 // task sends tasks of a job that came now.
 func (p *learner) task(job uint64, m sched.Message) {
 	p.t.Helper()
-	m.Kind, m.Job, m.Attempt, m.Owner, m.Arrival, m.Count = sched.Tasks, sched.JobID{Lo: job}, 1, teacher, p.now, max(m.Count, 1)
+	m.Kind, m.Job, m.Attempt, m.Distributor, m.Arrival, m.Count = sched.Tasks, sched.JobID{Lo: job}, 1, teacher, p.now, max(m.Count, 1)
 	p.from(teacher, m)
 }
 
@@ -86,7 +86,7 @@ func TestWhatIsLearned(t *testing.T) {
 			p.ends()
 			p.fromShell(sched.Message{
 				Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: 1}, Node: "n", Serves: []string{""}, Fixed: true,
-				Job: sched.JobID{Lo: 2}, Attempt: 1, Class: sched.Long, Owner: teacher, Seq: 1,
+				Job: sched.JobID{Lo: 2}, Attempt: 1, Class: sched.Long, Distributor: teacher, Seq: 1,
 			})
 			p.from(sched.Addr{Role: sched.Worker, ID: 1}, sched.Message{Kind: sched.Idle, Seq: 2})
 		}},
@@ -119,7 +119,7 @@ func TestTotalIsLearnedFromTasks(t *testing.T) {
 	p := newLearner(t)
 	p.fromShell(sched.Message{
 		Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: 1}, Node: "n", Serves: []string{""}, Fixed: true,
-		Job: sched.JobID{Lo: 2}, Attempt: 1, Class: sched.Long, Owner: teacher, Seq: 1,
+		Job: sched.JobID{Lo: 2}, Attempt: 1, Class: sched.Long, Distributor: teacher, Seq: 1,
 	})
 	f := extended(p.m).facts[p.m.jobs[sched.JobID{Lo: 2}]]
 	if f.total != 0 {

@@ -119,10 +119,10 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		s.workerLost(now, m, out)
 	case sched.WorkerServes:
 		s.workerServes(m, out)
-	case sched.OwnerUp:
-		s.ownerUp(m.Owner, out)
-	case sched.OwnerAway:
-		s.ownerAway(m.Owner, out)
+	case sched.DistributorUp:
+		s.ownerUp(m.Distributor, out)
+	case sched.DistributorAway:
+		s.ownerAway(m.Distributor, out)
 	case sched.ResultsKept:
 		s.resultsKept(now, m)
 	case sched.Spare:
@@ -165,7 +165,7 @@ func (s *Master) tasks(now sched.Time, m *sched.Message, out *sched.Actions) {
 		s.sentAgain(now, m, out)
 		s.forget(m.Job, out)
 	case s.cfg.MaxTasks > 0 && s.Queued()+s.recovery.tasks+int(m.Count) > s.cfg.MaxTasks:
-		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, true).Resent = again
+		out.SendReturned(m.Distributor, m.Job, m.First, m.Count, m.Attempt, true).Resent = again
 		s.forget(m.Job, out)
 	case again:
 		s.recovery.add(m)
@@ -185,7 +185,7 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 		return
 	}
 	if app := s.index.Find(m.App); app == nil || app.Workers == 0 {
-		out.SendReturned(m.Owner, m.Job, m.First, m.Count, m.Attempt, false)
+		out.SendReturned(m.Distributor, m.Job, m.First, m.Count, m.Attempt, false)
 		s.forget(m.Job, out)
 		return
 	}
@@ -197,7 +197,7 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 
 // newJob adds the job of a message.
 func (s *Master) newJob(m *sched.Message) *queue.Job {
-	j := &queue.Job{ID: m.Job, OwnerID: m.Owner.ID, App: s.index.Hold(m.App), Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
+	j := &queue.Job{ID: m.Job, DistributorID: m.Distributor.ID, App: s.index.Hold(m.App), Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
 	s.jobs[m.Job] = j
 	s.hooks.jobAdded(j, m.Arrival, m.Total)
 	return j
@@ -225,7 +225,7 @@ func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out 
 	known.EachEarlier(m.Attempt, func(first, count int32) {
 		s.index.Remove(j, first, count)
 		if j.App.Workers == 0 {
-			out.SendReturned(m.Owner, j.ID, first, count, m.Attempt, false)
+			out.SendReturned(m.Distributor, j.ID, first, count, m.Attempt, false)
 			return
 		}
 		s.admit(now, j, first, count, m, out)

@@ -188,7 +188,7 @@ func TestServesAndReturned(t *testing.T) {
 		`Send to distributor -1: Serves serves=[""]`,
 		`Send to distributor 0: Returned job=`+id+` tasks=1+2#1`,
 		`Forget job=`+id)
-	describe(t, r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, App: "a", Count: 2, Attempt: 2, Owner: owner}),
+	describe(t, r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, App: "a", Count: 2, Attempt: 2, Distributor: distributor}),
 		`Send to distributor 0: Returned job=`+id+` tasks=0+2#2`,
 		`Forget job=`+id)
 }
@@ -210,7 +210,7 @@ func TestFullQueueReturns(t *testing.T) {
 	r.up(general(1))
 	r.tasks(1, sched.Short, 4)
 	id := sched.JobID{Lo: 2}.String()
-	describe(t, r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 3, Attempt: 1, Owner: owner}),
+	describe(t, r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 3, Attempt: 1, Distributor: distributor}),
 		`Send to distributor 0: Returned job=`+id+` tasks=0+3#1 full`, `Forget job=`+id)
-	describe(t, r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 2, Attempt: 1, Owner: owner}))
+	describe(t, r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 2, Attempt: 1, Distributor: distributor}))
 }

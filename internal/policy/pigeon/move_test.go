@@ -11,7 +11,7 @@ import (
 
 // newFrontendX is newFrontend under pigeon-x.
 func newFrontendX(t tester, groups int) *frontend {
-	f := &frontend{t: t, core: pigeon.NewDistributorWith(sched.DistributorConfig{Self: owner, Seed: 1}, pigeon.XOptions())}
+	f := &frontend{t: t, core: pigeon.NewDistributorWith(sched.DistributorConfig{Self: distributor, Seed: 1}, pigeon.XOptions())}
 	for g := range groups {
 		f.up(int32(g), "")
 	}

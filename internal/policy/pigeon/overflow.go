@@ -106,5 +106,5 @@ func (x *transfer) overflow(t work, out *sched.Actions) bool {
 // move returns a task to its distributor, for the group of another master.
 func (x *transfer) move(t work, to int32, out *sched.Actions) {
 	x.counts.Moved++
-	out.SendReturned(t.job.Owner(), t.job.ID, t.task, 1, t.attempt, false).Peer = sched.Addr{Role: sched.Master, ID: to}
+	out.SendReturned(t.job.Distributor(), t.job.ID, t.task, 1, t.attempt, false).Peer = sched.Addr{Role: sched.Master, ID: to}
 }

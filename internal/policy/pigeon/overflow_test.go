@@ -97,8 +97,8 @@ func TestKnownSpareIsNotTold(t *testing.T) {
 	}
 	comes := func(m sched.Message) int {
 		jobs++
-		m.Kind, m.Job, m.Count, m.Attempt, m.Owner = sched.Tasks, sched.JobID{Lo: jobs}, 1, 1, owner
-		return announced(r.step(owner, &m))
+		m.Kind, m.Job, m.Count, m.Attempt, m.Distributor = sched.Tasks, sched.JobID{Lo: jobs}, 1, 1, distributor
+		return announced(r.step(distributor, &m))
 	}
 	ends := func() int {
 		for id := range int32(3) {
@@ -168,11 +168,11 @@ func TestFlags(t *testing.T) {
 	for _, id := range []int32{0, 2, 4, 4} { // the second of 4 adds nothing
 		r.step(group(id), spare(id == 2))
 	}
-	got := r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Class: sched.Long, Count: 4, Attempt: 1, Owner: owner})
+	got := r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Class: sched.Long, Count: 4, Attempt: 1, Distributor: distributor})
 	if l, m := fmt.Sprint(launches(got)), fmt.Sprint(moves(got)); l != "[0:1/0]" || m != "[4:1/1 0:1/2]" || r.master.Queued() != 1 {
 		t.Errorf("launched %s, moved %s, %d queued", l, m, r.master.Queued())
 	}
-	got = r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 2, Attempt: 1, Owner: owner})
+	got = r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 2, Attempt: 1, Distributor: distributor})
 	if m := fmt.Sprint(moves(got)); m != "[2:2/0]" || r.master.Queued() != 2 {
 		t.Errorf("moved %s, %d queued", m, r.master.Queued())
 	}
@@ -183,7 +183,7 @@ func TestMovedOnce(t *testing.T) {
 	r := helped(t, general(1))
 	r.job(1, sched.Short, 1, 1)
 	r.step(group(0), spare(false))
-	got := r.step(owner, &sched.Message{Kind: sched.Tasks, Marks: sched.Moved, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Owner: owner, Estimate: 1})
+	got := r.step(distributor, &sched.Message{Kind: sched.Tasks, Marks: sched.Moved, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Distributor: distributor, Estimate: 1})
 	if m := moves(got); len(m) != 0 || r.master.Queued() != 1 {
 		t.Errorf("moved on: %q", m)
 	}
@@ -204,7 +204,7 @@ func TestFlagOfLostMaster(t *testing.T) {
 	r.step(group(2), spare(false))
 	r.step(sched.Addr{}, &sched.Message{Kind: sched.MasterLost, Peer: group(2)})
 	r.step(group(2), spare(false)) // late
-	if got := moves(r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Owner: owner})); len(got) != 0 {
+	if got := moves(r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Count: 1, Attempt: 1, Distributor: distributor})); len(got) != 0 {
 		t.Errorf("moved %q", got)
 	}
 }

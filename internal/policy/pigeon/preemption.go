@@ -20,7 +20,7 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 		w.refuse(from, m, sched.RefusedEpoch, out)
 		return
 	case m.Reason == "" && w.busy && w.current == m.Kept[0] && m.Seq+1 == w.seq && w.held.Attempt == 0:
-		w.held = suspended{w.current, w.owner}
+		w.held = suspended{w.current, w.distributor}
 		w.act(sched.Suspend, out)
 	case m.Reason == "" && !w.busy && w.current == m.Kept[0] && m.Seq+2 == w.seq:
 	case w.busy:
@@ -32,7 +32,7 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	}
 	w.epoch = m.Epoch
 	w.seq++
-	w.busy, w.current, w.owner = true, m.AttemptID(), m.Owner
+	w.busy, w.current, w.distributor = true, m.AttemptID(), m.Distributor
 	w.act(sched.Start, out)
 }
 
@@ -51,7 +51,7 @@ func (w *Worker) continueSuspended(from sched.Addr, m *sched.Message, out *sched
 	case w.holds(id):
 		w.epoch = m.Epoch
 		w.seq++
-		w.busy, w.current, w.owner = true, id, w.held.owner
+		w.busy, w.current, w.distributor = true, id, w.held.distributor
 		w.held = suspended{}
 		w.act(sched.Resume, out)
 	default:

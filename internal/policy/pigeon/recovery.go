@@ -30,11 +30,11 @@ type recovering struct {
 // many as tasks.
 type sentAgain struct {
 	job                   sched.JobID
-	app                   string
+	app, owner            string
 	estimate, arrival     sched.Time
-	owner                 int32
+	distributor           int32
 	first, count, attempt int32
-	total                 int32
+	total, priority       int32
 	class                 sched.Class
 	marks                 sched.Marks
 	head                  bool
@@ -43,8 +43,8 @@ type sentAgain struct {
 // message returns the Tasks message, cut to some of its tasks.
 func (w *sentAgain) message(first, count int32) sched.Message {
 	return sched.Message{
-		Kind: sched.Tasks, Job: w.job, App: w.app, Estimate: w.estimate, Arrival: w.arrival, Owner: sched.Addr{Role: sched.Distributor, ID: w.owner},
-		First: first, Count: count, Total: w.total, Attempt: w.attempt, Class: w.class, Marks: w.marks, Head: w.head, Resent: true,
+		Kind: sched.Tasks, Job: w.job, App: w.app, Estimate: w.estimate, Arrival: w.arrival, Distributor: sched.Addr{Role: sched.Distributor, ID: w.distributor},
+		First: first, Count: count, Total: w.total, Attempt: w.attempt, Class: w.class, Marks: w.marks, Head: w.head, Resent: true, Owner: w.owner, Priority: w.priority,
 	}
 }
 
@@ -61,8 +61,8 @@ func (g *removal) covers(task int32, at int) bool {
 
 func (r *recovering) add(m *sched.Message) {
 	r.waiting = append(r.waiting, sentAgain{
-		job: m.Job, app: m.App, estimate: m.Estimate, arrival: m.Arrival, owner: m.Owner.ID,
-		first: m.First, count: m.Count, attempt: m.Attempt, total: m.Total, class: m.Class, marks: m.Marks, head: m.Head,
+		job: m.Job, app: m.App, estimate: m.Estimate, arrival: m.Arrival, distributor: m.Distributor.ID,
+		first: m.First, count: m.Count, attempt: m.Attempt, total: m.Total, class: m.Class, marks: m.Marks, head: m.Head, owner: m.Owner, priority: m.Priority,
 	})
 	r.tasks += int(m.Count)
 }
@@ -169,28 +169,28 @@ func (s *Master) eachHeld(j *queue.Job, f func(first, count, attempt int32)) {
 }
 
 // ownerUp answers a distributor that was started again with what is held here for it.
-func (s *Master) ownerUp(owner sched.Addr, out *sched.Actions) {
-	if owner.Role != sched.Distributor {
+func (s *Master) ownerUp(distributor sched.Addr, out *sched.Actions) {
+	if distributor.Role != sched.Distributor {
 		return
 	}
 	var held recovery.Holdings
-	for _, id := range recovery.Sorted(s.jobs, func(j *queue.Job) bool { return j.OwnerID == owner.ID }) {
+	for _, id := range recovery.Sorted(s.jobs, func(j *queue.Job) bool { return j.DistributorID == distributor.ID }) {
 		s.eachHeld(s.jobs[id], held.Add)
-		held.Send(owner, id, out)
+		held.Send(distributor, id, out)
 	}
-	recovery.Answered(owner, out)
+	recovery.Answered(distributor, out)
 }
 
 // ownerAway returns what waits here for a distributor that has been silent for long: others
 // wait, and nobody would take the results. What runs continues.
-func (s *Master) ownerAway(owner sched.Addr, out *sched.Actions) {
+func (s *Master) ownerAway(distributor sched.Addr, out *sched.Actions) {
 	var waiting recovery.Holdings
 	for _, id := range recovery.Sorted(s.jobs, func(j *queue.Job) bool {
-		return owner.Role == sched.Distributor && j.OwnerID == owner.ID && j.Queued > 0
+		return distributor.Role == sched.Distributor && j.DistributorID == distributor.ID && j.Queued > 0
 	}) {
 		j := s.jobs[id]
 		j.EachRun(func(r *queue.Run) { waiting.Add(r.First, r.Count, r.Attempt) })
-		waiting.Return(owner, id, out)
+		waiting.Return(distributor, id, out)
 		s.index.Remove(j, 0, sched.MaxTasks)
 		s.forget(id, out)
 	}

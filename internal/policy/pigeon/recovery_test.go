@@ -20,7 +20,7 @@ func follower(t tester, first ...*sched.Message) *rig {
 }
 
 func resent(first, count, attempt int32) *sched.Message {
-	return &sched.Message{Kind: sched.Tasks, Job: jobOne, First: first, Count: count, Attempt: attempt, Owner: owner, Resent: true}
+	return &sched.Message{Kind: sched.Tasks, Job: jobOne, First: first, Count: count, Attempt: attempt, Distributor: distributor, Resent: true}
 }
 
 func up(id int32) *sched.Message {
@@ -29,7 +29,7 @@ func up(id int32) *sched.Message {
 
 func running(id, task, attempt int32) *sched.Message {
 	m := up(id)
-	m.Job, m.First, m.Attempt, m.Owner = jobOne, task, attempt, owner
+	m.Job, m.First, m.Attempt, m.Distributor = jobOne, task, attempt, distributor
 	return m
 }
 
@@ -56,12 +56,12 @@ func inDoubt(actions []sched.Action) (list []string) {
 
 // A master that follows another waits a second for the reports of its nodes; new tasks
 // launch at once. Then it returns the tasks that it was sent again and that no node
-// holds: only their owner may number another attempt.
+// holds: only their distributor may number another attempt.
 func TestResentTasksWaitForTheNodes(t *testing.T) {
 	r := &rig{t: t, seq: map[int32]uint64{}, master: pigeon.NewMaster(sched.MasterConfig{Recover: true})}
 	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.EpochIs, Epoch: 4}), "Timer at 1000000001 token=0")
 	r.step(sched.Addr{}, up(0))
-	want(t, "tasks sent again", launches(r.step(owner, resent(0, 2, 1))))
+	want(t, "tasks sent again", launches(r.step(distributor, resent(0, 2, 1))))
 	want(t, "a new task", r.tasks(2, sched.Short, 1), "0:2/0")
 	if queued, _ := r.master.Job(jobOne); queued != 2 {
 		t.Errorf("%d tasks wait, want 2", queued)
@@ -69,10 +69,10 @@ func TestResentTasksWaitForTheNodes(t *testing.T) {
 	r.step(sched.Addr{}, up(1))
 	want(t, "the end of the wait", inDoubt(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})), "0+2#1")
 	want(t, "a timer that comes twice", inDoubt(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout})))
-	want(t, "tasks sent again later", inDoubt(r.step(owner, resent(0, 2, 1))), "0+2#1")
+	want(t, "tasks sent again later", inDoubt(r.step(distributor, resent(0, 2, 1))), "0+2#1")
 	again := resent(0, 2, 2)
 	again.Resent = false
-	want(t, "as new attempts", launches(r.step(owner, again)), "1:1/0")
+	want(t, "as new attempts", launches(r.step(distributor, again)), "1:1/0")
 	want(t, "an end", r.ends(0), "0:1/1")
 }
 
@@ -116,8 +116,8 @@ func TestNothingIsForgottenThatWaits(t *testing.T) {
 			t.Error("the job is forgotten while a task of it waits")
 		}
 	}
-	back := &sched.Message{Kind: sched.Tasks, Job: jobOne, First: 5, Count: 1, Attempt: 1, Owner: owner, App: "nobody's"}
-	describe(t, r.step(owner, back), "Send to distributor 0: Returned job="+idOne+" tasks=5+1#1")
+	back := &sched.Message{Kind: sched.Tasks, Job: jobOne, First: 5, Count: 1, Attempt: 1, Distributor: distributor, App: "nobody's"}
+	describe(t, r.step(distributor, back), "Send to distributor 0: Returned job="+idOne+" tasks=5+1#1")
 	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout}),
 		"Send to distributor 0: Returned job="+idOne+" tasks=1+1#1 resent", "Forget job="+idOne, "Forget job="+idOne)
 }
@@ -147,7 +147,7 @@ func TestNewerAttempts(t *testing.T) {
 	tasks := func(first, count, attempt int32) []string {
 		m := resent(first, count, attempt)
 		m.Resent = false
-		return launches(r.step(owner, m))
+		return launches(r.step(distributor, m))
 	}
 	want(t, "the message repeated", tasks(0, 3, 1))
 	want(t, "a second attempt of all", tasks(0, 3, 2))
@@ -170,7 +170,7 @@ func TestNewerAttempts(t *testing.T) {
 }
 
 // A notice may be faster than the refusal that was sent before it. The task goes
-// back to its owner then.
+// back to its distributor then.
 func TestIdleOvertakesRefused(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(1, sched.Short, 1)

@@ -14,7 +14,7 @@ const secondLife = sched.AttemptsPerLife + 1
 // restarted is a distributor in its second life, which has read a job of six tasks from
 // its journal: 0 to 2 were placed with group 0, and 3 and 4 with group 1.
 func restarted(t tester) *frontend {
-	f := &frontend{t: t, core: pigeon.NewDistributor(sched.DistributorConfig{Self: owner, Seed: 1, FirstAttempt: secondLife})}
+	f := &frontend{t: t, core: pigeon.NewDistributor(sched.DistributorConfig{Self: distributor, Seed: 1, FirstAttempt: secondLife})}
 	for _, m := range []sched.Message{
 		{Kind: sched.Submit, Job: jobOne, Count: 6, Resent: true},
 		{Kind: sched.Placed, Job: jobOne, Count: 3, Attempt: 1, Peer: group(0)},
@@ -151,13 +151,13 @@ func TestOwnerUp(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(2, sched.Short, 1)
 	r.tasks(1, sched.Short, 4)
-	r.step(owner, &sched.Message{Kind: sched.Drop, Job: jobOne, First: 2, Count: 1})
-	other := &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 9}, Count: 1, Attempt: 1, Owner: sched.Addr{Role: sched.Distributor, ID: 5}}
-	r.step(other.Owner, other)
-	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerUp, Owner: owner}),
+	r.step(distributor, &sched.Message{Kind: sched.Drop, Job: jobOne, First: 2, Count: 1})
+	other := &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 9}, Count: 1, Attempt: 1, Distributor: sched.Addr{Role: sched.Distributor, ID: 5}}
+	r.step(other.Distributor, other)
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.DistributorUp, Distributor: distributor}),
 		"Send to distributor 0: Holding job="+idOne+" tasks=0+2#1", "Send to distributor 0: Holding job="+idOne+" tasks=3+1#1",
 		"Send to distributor 0: Holding job="+jobTwo.String()+" tasks=0+1#1", "Send to distributor 0: Holding")
-	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerUp, Owner: worker(0)}))
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.DistributorUp, Distributor: worker(0)}))
 }
 
 // While the nodes report, a job's waiting tasks are those that none has reported.
@@ -179,7 +179,7 @@ func TestResultsKept(t *testing.T) {
 		r.now += 6 * sched.Second
 		r.step(sched.Addr{}, &sched.Message{Kind: sched.ResultsKept, Peer: worker(0), Kept: []sched.AttemptID{id, foreign, foreign}})
 	}
-	want(t, "sent again", inDoubt(r.step(owner, resent(0, 2, 1))), "1+1#1")
+	want(t, "sent again", inDoubt(r.step(distributor, resent(0, 2, 1))), "1+1#1")
 	r.now += 6 * sched.Second
 	describe(t, r.step(sched.Addr{}, lost(0)),
 		"Send to distributor 0: AttemptLost job="+idOne+` tasks=0+0#1 node="n000" reason="gone"`,
@@ -193,12 +193,12 @@ func TestOwnerAway(t *testing.T) {
 	r := newRig(t, 0, general(1))
 	r.tasks(1, sched.Short, 4)
 	r.tasks(2, sched.Long, 2)
-	other := &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 9}, Count: 1, Attempt: 1, Owner: sched.Addr{Role: sched.Distributor, ID: 5}}
-	r.step(other.Owner, other)
-	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: owner}),
+	other := &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 9}, Count: 1, Attempt: 1, Distributor: sched.Addr{Role: sched.Distributor, ID: 5}}
+	r.step(other.Distributor, other)
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.DistributorAway, Distributor: distributor}),
 		"Send to distributor 0: Returned job="+idOne+" tasks=1+3#1",
 		"Send to distributor 0: Returned job="+jobTwo.String()+" tasks=0+2#1", "Forget job="+jobTwo.String())
 	want(t, "launched next", r.ends(0), "0:9/0")
-	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: owner}))
-	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.OwnerAway, Owner: worker(0)}))
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.DistributorAway, Distributor: distributor}))
+	describe(t, r.step(sched.Addr{}, &sched.Message{Kind: sched.DistributorAway, Distributor: worker(0)}))
 }

@@ -60,7 +60,7 @@ func (r *rig) up(g slots) {
 
 func worker(id int32) sched.Addr { return sched.Addr{Role: sched.Worker, ID: id} }
 
-var owner = sched.Addr{Role: sched.Distributor, ID: 0}
+var distributor = sched.Addr{Role: sched.Distributor, ID: 0}
 
 // step sends the master a message and describes what it launches and sends
 // otherwise.
@@ -94,8 +94,8 @@ func (r *rig) tasks(job uint64, class sched.Class, count int32) []string {
 
 func (r *rig) tasksOf(app string, job uint64, class sched.Class, count int32) []string {
 	r.t.Helper()
-	return launches(r.step(owner, &sched.Message{
-		Kind: sched.Tasks, Job: sched.JobID{Lo: job}, Class: class, Count: count, Attempt: 1, Owner: owner, App: app,
+	return launches(r.step(distributor, &sched.Message{
+		Kind: sched.Tasks, Job: sched.JobID{Lo: job}, Class: class, Count: count, Attempt: 1, Distributor: distributor, App: app,
 	}))
 }
 

@@ -31,8 +31,8 @@ func byAge(aging int) pigeon.Options {
 // job sends a job at its arrival and returns what was launched.
 func (r *rig) job(id uint64, class sched.Class, count int32, estimate sched.Time) []string {
 	r.t.Helper()
-	return launches(r.step(owner, &sched.Message{
-		Kind: sched.Tasks, Job: sched.JobID{Lo: id}, Class: class, Count: count, Attempt: 1, Owner: owner, Estimate: estimate, Arrival: r.now + 1,
+	return launches(r.step(distributor, &sched.Message{
+		Kind: sched.Tasks, Job: sched.JobID{Lo: id}, Class: class, Count: count, Attempt: 1, Distributor: distributor, Estimate: estimate, Arrival: r.now + 1,
 	}))
 }
 
@@ -128,8 +128,8 @@ func TestLongQueueCountsTheWholeJob(t *testing.T) {
 		id    uint64
 		total int32
 	}{{1, 9}, {2, 3}, {3, 5}} {
-		r.step(owner, &sched.Message{
-			Kind: sched.Tasks, Job: sched.JobID{Lo: j.id}, Class: sched.Long, Count: 1, Total: j.total, Attempt: 1, Owner: owner, Estimate: 2000, Arrival: 1,
+		r.step(distributor, &sched.Message{
+			Kind: sched.Tasks, Job: sched.JobID{Lo: j.id}, Class: sched.Long, Count: 1, Total: j.total, Attempt: 1, Distributor: distributor, Estimate: 2000, Arrival: 1,
 		})
 	}
 	expect(t, "long", r.order(), []string{"0:2/0", "0:3/0", "0:1/0"})
@@ -140,7 +140,7 @@ func TestLongQueueCountsTheWholeJob(t *testing.T) {
 func TestLongQueueCountsRunningTasks(t *testing.T) {
 	r := newSorted(t, byAge(2), general(4))
 	r.job(1, sched.Long, 4, 2000)
-	r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Class: sched.Long, First: 4, Count: 1, Attempt: 1, Owner: owner})
+	r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 1}, Class: sched.Long, First: 4, Count: 1, Attempt: 1, Distributor: distributor})
 	r.job(2, sched.Long, 3, 2000)
 	r.job(2, sched.Long, 3, 2000)                    // came twice
 	expect(t, "first", r.ends(1), []string{"1:2/0"}) // 3 tasks against 4

@@ -11,12 +11,12 @@ import (
 // groupsOf are masters that help each other, with workers that run what they are
 // until the test ends them. Messages arrive at once, in order.
 type groupsOf struct {
-	t       *rapid.T
-	now     sched.Time
-	owner   *Distributor
-	masters []*Master
-	slots   [][]slotOf // by master
-	jobs    uint64
+	t           *rapid.T
+	now         sched.Time
+	distributor *Distributor
+	masters     []*Master
+	slots       [][]slotOf // by master
+	jobs        uint64
 }
 
 type slotOf struct {
@@ -34,7 +34,7 @@ func masterAt(id int) sched.Addr { return sched.Addr{Role: sched.Master, ID: int
 func workerAt(id int) sched.Addr { return sched.Addr{Role: sched.Worker, ID: int32(id)} } //nolint:gosec // few
 
 func newGroups(t *rapid.T, sizes ...int) *groupsOf {
-	g := &groupsOf{t: t, owner: NewDistributorWith(sched.DistributorConfig{Seed: 1}, DefaultOptions())}
+	g := &groupsOf{t: t, distributor: NewDistributorWith(sched.DistributorConfig{Seed: 1}, DefaultOptions())}
 	for id := range sizes {
 		g.masters = append(g.masters, NewMasterWith(sched.MasterConfig{
 			Self: masterAt(id), Seed: 1, Params: sched.Params{Cutoff: sched.Second, Reserved: 0.3},
@@ -66,7 +66,7 @@ func (g *groupsOf) post(first letter) {
 				g.t.Fatalf("after %s: %v", sched.Describe(&l.m), err)
 			}
 		} else {
-			g.owner.Step(g.now, l.from, &l.m, &out)
+			g.distributor.Step(g.now, l.from, &l.m, &out)
 		}
 		for _, a := range out.List() {
 			switch {

@@ -111,7 +111,7 @@ func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.At
 		return true
 	}
 	if w.held != nil && id.Attempt > 0 && w.held.id() == id {
-		w.ended.Add(e.now, id, w.held.job.Owner())
+		w.ended.Add(e.now, id, w.held.job.Distributor())
 		e.taskEnds(&w.held.work)
 		e.forget(e.release(w).job.ID, out)
 		if w.overtook {
@@ -207,7 +207,7 @@ func (e *extension) adopt(w *worker, x work) {
 func (e *extension) lost(w *worker, m *sched.Message, out *sched.Actions) {
 	if h := e.release(w); h != nil {
 		e.counts.Lost++
-		out.SendLost(h.job.Owner(), h.id(), w.node.id, m)
+		out.SendLost(h.job.Distributor(), h.id(), w.node.id, m)
 		e.forget(h.job.ID, out)
 	}
 }

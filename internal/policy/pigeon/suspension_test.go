@@ -29,8 +29,8 @@ func orders(actions []sched.Action) []string {
 // arrives sends a job and returns the orders to workers.
 func (r *rig) arrives(id uint64, class sched.Class, count int32, estimate sched.Time) []string {
 	r.t.Helper()
-	return orders(r.step(owner, &sched.Message{
-		Kind: sched.Tasks, Job: sched.JobID{Lo: id}, Class: class, Count: count, Attempt: 1, Owner: owner, Estimate: estimate, Arrival: r.now + 1,
+	return orders(r.step(distributor, &sched.Message{
+		Kind: sched.Tasks, Job: sched.JobID{Lo: id}, Class: class, Count: count, Attempt: 1, Distributor: distributor, Estimate: estimate, Arrival: r.now + 1,
 		Marks: sched.Stoppable,
 	}))
 }
@@ -58,7 +58,7 @@ func TestShortArrivalTriesInOrder(t *testing.T) {
 	r.step(group(3), spare(false))
 	expect(t, "idle", r.arrives(2, sched.Short, 1, 1), []string{"1:Launch 2/0"})
 	expect(t, "victim", r.arrives(3, sched.Short, 1, 1), []string{"0:Preempt 3/0"})
-	if got := moves(r.step(owner, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 4}, Count: 2, Attempt: 1, Owner: owner})); len(got) != 1 || got[0] != "3:4/0" {
+	if got := moves(r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 4}, Count: 2, Attempt: 1, Distributor: distributor})); len(got) != 1 || got[0] != "3:4/0" {
 		t.Errorf("flag: moved %q", got)
 	}
 	if n := r.master.Queued(); n != 1 {
@@ -150,8 +150,8 @@ var jobTwo = sched.JobID{Lo: 2}
 func TestSlotSuspends(t *testing.T) {
 	w := pigeon.NewWorkerWith(sched.WorkerConfig{Master: group(0)}, suspending())
 	of := func(job uint64) []sched.AttemptID { return []sched.AttemptID{{Job: sched.JobID{Lo: job}, Attempt: 1}} }
-	launch := sched.Message{Kind: sched.Launch, Job: jobOne, Attempt: 1, Class: sched.Long, Owner: owner}
-	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Owner: owner, Kept: of(1)}
+	launch := sched.Message{Kind: sched.Launch, Job: jobOne, Attempt: 1, Class: sched.Long, Distributor: distributor}
+	preempt := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Distributor: distributor, Kept: of(1)}
 	third := sched.Message{Kind: sched.Preempt, Job: sched.JobID{Lo: 3}, Attempt: 1, Seq: 1, Kept: of(2)}
 	unknown := sched.Message{Kind: sched.Preempt, Job: jobTwo, Attempt: 1, Kept: of(9)}
 	goOn := func(job, seq uint64) sched.Message {
@@ -273,11 +273,11 @@ func TestLateRefusalOfWhatGoesOn(t *testing.T) {
 // "Only tasks that can be stopped and continued are victims."
 func TestOnlyStoppableTasksAreVictims(t *testing.T) {
 	r := newSorted(t, suspending(), general(1))
-	task := sched.Message{Kind: sched.Tasks, Job: jobOne, Class: sched.Long, Count: 1, Attempt: 1, Owner: owner}
-	r.step(owner, &task)
+	task := sched.Message{Kind: sched.Tasks, Job: jobOne, Class: sched.Long, Count: 1, Attempt: 1, Distributor: distributor}
+	r.step(distributor, &task)
 	expect(t, "it cannot be stopped", r.arrives(2, sched.Short, 1, 1), nil)
 	task.Marks = sched.Stoppable // as its distributor states later
-	r.step(owner, &task)
+	r.step(distributor, &task)
 	expect(t, "it can", r.arrives(3, sched.Short, 1, 1), []string{"0:Preempt 3/0"})
 }
 
@@ -290,17 +290,17 @@ func TestSuspendedTasksAreAdopted(t *testing.T) {
 		r.master = pigeon.NewMasterWith(sched.MasterConfig{Recover: true, Params: sched.Params{Cutoff: 1000}}, suspending())
 		up := sched.Message{Kind: sched.WorkerUp, Peer: worker(0), Node: "n", Serves: []string{""}, Seq: 6}
 		held := up
-		held.Job, held.Attempt, held.Owner, held.Class = jobOne, 1, owner, sched.Long
+		held.Job, held.Attempt, held.Distributor, held.Class = jobOne, 1, distributor, sched.Long
 		want := []string{"0:SetReserved 0/0", "0:Continue 1/0"}
 		if busy {
-			up.Job, up.Attempt, up.Owner = jobTwo, 1, owner
+			up.Job, up.Attempt, up.Distributor = jobTwo, 1, distributor
 			want = want[:1]
 		}
 		got := orders(r.step(sched.Addr{}, &up))
 		expect(t, "adopted", append(got, orders(r.step(sched.Addr{}, &held))...), want)
 		expect(t, "twice", orders(r.step(sched.Addr{}, &held)), nil)
 		for _, id := range []sched.JobID{jobOne, jobTwo} {
-			r.step(owner, &sched.Message{Kind: sched.Tasks, Job: id, Count: 1, Attempt: 1, Owner: owner, Resent: true, Class: sched.Class(2 - id.Lo)})
+			r.step(distributor, &sched.Message{Kind: sched.Tasks, Job: id, Count: 1, Attempt: 1, Distributor: distributor, Resent: true, Class: sched.Class(2 - id.Lo)})
 		}
 		r.now += sched.Second
 		got = orders(r.step(sched.Addr{}, &sched.Message{Kind: sched.Timeout}))
@@ -327,7 +327,7 @@ func TestSuspendedIsNotForgotten(t *testing.T) {
 	if lost != " 3/0 1/0" {
 		t.Errorf("lost%s", lost)
 	}
-	expect(t, "dropped", orders(r.step(owner, &sched.Message{Kind: sched.Drop, Job: sched.JobID{Lo: 2}})), []string{"1:Kill 2/0"})
+	expect(t, "dropped", orders(r.step(distributor, &sched.Message{Kind: sched.Drop, Job: sched.JobID{Lo: 2}})), []string{"1:Kill 2/0"})
 }
 
 // docs/policies.md, pigeon-x: "`patience` (0 by default) waits that long before

@@ -19,15 +19,15 @@ func BenchmarkLongLaunch(b *testing.B) {
 				var out sched.Actions
 				for i := range int32(benchWorkers) {
 					out.Reset()
-					m.Step(1, owner, &sched.Message{Kind: sched.WorkerUp, Peer: worker(i), Node: fmt.Sprintf("n%04d", i), Serves: []string{""}}, &out)
+					m.Step(1, distributor, &sched.Message{Kind: sched.WorkerUp, Peer: worker(i), Node: fmt.Sprintf("n%04d", i), Serves: []string{""}}, &out)
 				}
-				more := sched.Message{Kind: sched.Tasks, Class: sched.Long, Count: 1, Total: 3, Attempt: 1, Owner: owner, Arrival: 1}
+				more := sched.Message{Kind: sched.Tasks, Class: sched.Long, Count: 1, Total: 3, Attempt: 1, Distributor: distributor, Arrival: 1}
 				n := uint64(0)
 				next := func() {
 					n++
 					more.Job.Lo, more.Estimate = n, sched.Second+sched.Time(n*7919%1000)*sched.Millisecond
 					out.Reset()
-					m.Step(1, owner, &more, &out)
+					m.Step(1, distributor, &more, &out)
 				}
 				for range benchWorkers + queued {
 					next()
@@ -59,19 +59,19 @@ func BenchmarkVictim(b *testing.B) {
 			var out sched.Actions
 			for i := range int32(benchWorkers) {
 				out.Reset()
-				m.Step(1, owner, &sched.Message{Kind: sched.WorkerUp, Peer: worker(i), Node: fmt.Sprintf("n%04d", i), Serves: []string{""}}, &out)
-				m.Step(1, owner, &sched.Message{
-					Kind: sched.Tasks, Job: sched.JobID{Hi: 1, Lo: uint64(i)}, Class: sched.Long, Count: 1, Total: 3, Attempt: 1, Owner: owner, Arrival: 1,
+				m.Step(1, distributor, &sched.Message{Kind: sched.WorkerUp, Peer: worker(i), Node: fmt.Sprintf("n%04d", i), Serves: []string{""}}, &out)
+				m.Step(1, distributor, &sched.Message{
+					Kind: sched.Tasks, Job: sched.JobID{Hi: 1, Lo: uint64(i)}, Class: sched.Long, Count: 1, Total: 3, Attempt: 1, Distributor: distributor, Arrival: 1,
 					Estimate: sched.Time(i+2) * sched.Second, Marks: sched.Stoppable,
 				}, &out)
 			}
-			task := sched.Message{Kind: sched.Tasks, Count: 1, Attempt: 1, Owner: owner}
+			task := sched.Message{Kind: sched.Tasks, Count: 1, Attempt: 1, Distributor: distributor}
 			idle := sched.Message{Kind: sched.Idle}
 			b.ReportAllocs()
 			for b.Loop() {
 				out.Reset()
 				task.Job.Lo++
-				m.Step(1, owner, &task, &out)
+				m.Step(1, distributor, &task, &out)
 				launch := &out.List()[0]
 				if launch.Msg.Kind != sched.Preempt {
 					b.Fatalf("a short task: %s", sched.DescribeAction(launch))

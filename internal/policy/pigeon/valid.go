@@ -16,7 +16,7 @@ func (s *Master) Valid() error {
 		if w == nil {
 			continue
 		}
-		if int(w.addr.ID) != id || w.Owner != w.addr.ID {
+		if int(w.addr.ID) != id || w.Worker != w.addr.ID {
 			return fmt.Errorf("worker %d is recorded under %d", w.addr.ID, id)
 		}
 		if err := s.validWorker(w); err != nil {

@@ -100,7 +100,7 @@ func TestWeightUnderRandomInputs(t *testing.T) {
 				job++
 				r.tasks(job, sched.Class(rapid.IntRange(0, 1).Draw(t, "class")), rapid.Int32Range(1, 8).Draw(t, "tasks"))
 			case 2:
-				r.step(owner, &sched.Message{Kind: sched.Drop, Job: sched.JobID{Lo: rapid.Uint64Range(0, job).Draw(t, "drop")}})
+				r.step(distributor, &sched.Message{Kind: sched.Drop, Job: sched.JobID{Lo: rapid.Uint64Range(0, job).Draw(t, "drop")}})
 			default:
 				feed(rapid.Int32Range(0, int32(len(kinds)-1)).Draw(t, "worker"))
 			}

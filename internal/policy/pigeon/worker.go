@@ -14,7 +14,7 @@ type Worker struct {
 	kindSet       stamp  // of the last SetReserved
 	reserved      bool
 	busy          bool
-	owner         sched.Addr
+	distributor   sched.Addr
 	current       sched.AttemptID // running, or the last that ran
 	held          suspended       // Attempt 0: none
 	yielded       sched.AttemptID // was stopped, to be started again elsewhere
@@ -24,7 +24,7 @@ type Worker struct {
 // suspended is an attempt that the slot has stopped and will continue.
 type suspended struct {
 	sched.AttemptID
-	owner sched.Addr
+	distributor sched.Addr
 }
 
 // stamp orders messages of masters of successive epochs.
@@ -88,7 +88,7 @@ func (w *Worker) stop(id sched.AttemptID, out *sched.Actions) bool {
 	case w.busy && w.current == id:
 		w.act(sched.Stop, out)
 	case w.holds(id):
-		w.actOn(sched.Stop, id, w.held.owner, out)
+		w.actOn(sched.Stop, id, w.held.distributor, out)
 	default:
 		return false
 	}
@@ -96,12 +96,12 @@ func (w *Worker) stop(id sched.AttemptID, out *sched.Actions) bool {
 }
 
 func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
-	w.actOn(kind, w.current, w.owner, out)
+	w.actOn(kind, w.current, w.distributor, out)
 }
 
-func (w *Worker) actOn(kind sched.ActionKind, id sched.AttemptID, owner sched.Addr, out *sched.Actions) {
+func (w *Worker) actOn(kind sched.ActionKind, id sched.AttemptID, distributor sched.Addr, out *sched.Actions) {
 	m := out.Do(kind)
-	m.Job, m.First, m.Attempt, m.Owner = id.Job, id.Task, id.Attempt, owner
+	m.Job, m.First, m.Attempt, m.Distributor = id.Job, id.Task, id.Attempt, distributor
 }
 
 func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
@@ -121,7 +121,7 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	default:
 		w.epoch = m.Epoch
 		w.seq++
-		w.busy, w.current, w.owner = true, m.AttemptID(), m.Owner
+		w.busy, w.current, w.distributor = true, m.AttemptID(), m.Distributor
 		w.act(sched.Start, out)
 	}
 }
@@ -154,7 +154,7 @@ func (w *Worker) refuseIdle(from sched.Addr, m *sched.Message, why sched.Refusal
 func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 	id := m.AttemptID()
 	if w.holds(id) {
-		w.report(w.held.owner, m, out)
+		w.report(w.held.distributor, m, out)
 		w.held = suspended{}
 		return
 	}
@@ -163,7 +163,7 @@ func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 	}
 	w.seq++
 	w.busy = false
-	w.report(w.owner, m, out)
+	w.report(w.distributor, m, out)
 	w.idle(w.cfg.Master, id, out)
 }
 
@@ -181,8 +181,8 @@ func (w *Worker) idle(to sched.Addr, left sched.AttemptID, out *sched.Actions) {
 	}
 }
 
-func (w *Worker) report(owner sched.Addr, m *sched.Message, out *sched.Actions) {
-	r := out.Send(owner, sched.Report)
+func (w *Worker) report(distributor sched.Addr, m *sched.Message, out *sched.Actions) {
+	r := out.Send(distributor, sched.Report)
 	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = m.Job, m.First, m.Attempt, m.Outcome, m.Reason
 	if m.Outcome == sched.Killed && m.AttemptID() == w.yielded {
 		r.Outcome = sched.Yielded

@@ -15,7 +15,7 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 		return
 	}
 	w := &worker{addr: m.Peer, seq: m.Seq, reserved: m.Reserved && m.Fixed, fixed: m.Fixed}
-	w.Owner = m.Peer.ID
+	w.Worker = m.Peer.ID
 	s.workers.add(w)
 	s.slots.add(w, m.Node)
 	s.join(w, m.Serves, out)
@@ -67,11 +67,11 @@ func (s *Master) workOf(m *sched.Message) work {
 	return work{job: j, task: m.First, attempt: m.Attempt, class: m.Class}
 }
 
-// sendHolding asks the owner of a slot's task whether it is still wanted, and removes the
+// sendHolding asks the distributor of a slot's task whether it is still wanted, and removes the
 // same attempt from the queue.
 func (s *Master) sendHolding(m *sched.Message, out *sched.Actions) {
 	s.removeQueued(m.AttemptID(), out)
-	out.SendHolding(m.Owner, m.AttemptID())
+	out.SendHolding(m.Distributor, m.AttemptID())
 }
 
 // removeQueued removes a task from the queue because a node runs, or has run, this
@@ -96,11 +96,11 @@ func (s *Master) workerLost(now sched.Time, m *sched.Message, out *sched.Actions
 	s.index.RemoveIdle(&w.Idler)
 	if j := w.job; j != nil {
 		s.counts.Lost++
-		out.SendLost(j.Owner(), w.id(), w.node.id, m)
+		out.SendLost(j.Distributor(), w.id(), w.node.id, m)
 		s.vacate(w, out)
 	}
 	s.hooks.lost(w, m, out)
-	w.ended.Each(now, func(id sched.AttemptID, owner sched.Addr) { out.SendLost(owner, id, w.node.id, m) })
+	w.ended.Each(now, func(id sched.AttemptID, distributor sched.Addr) { out.SendLost(distributor, id, w.node.id, m) })
 	s.slots.remove(w)
 	s.leave(w.service, out)
 	s.workers[m.Peer.ID] = nil
@@ -144,7 +144,7 @@ func (s *Master) leave(service *queue.Service, out *sched.Actions) {
 			s.announce(out)
 		}
 		s.index.TakeAll(a, func(r *queue.Run) {
-			out.SendReturned(r.Job.Owner(), r.Job.ID, r.First, r.Count, r.Attempt, false)
+			out.SendReturned(r.Job.Distributor(), r.Job.ID, r.First, r.Count, r.Attempt, false)
 			s.forget(r.Job.ID, out)
 		})
 	})

@@ -114,7 +114,7 @@ func (d *Distributor) probe(j *Job, out *sched.Actions) {
 // Probe sends one reservation; try counts how often it was sent, from 1.
 func (d *Distributor) Probe(j *Job, to sched.Addr, try int32, out *sched.Actions) {
 	m := out.Send(to, sched.Probe)
-	m.Job, m.Class, m.Estimate, m.App, m.Owner = j.ID, j.Class, j.Estimate, j.App, d.cfg.Self
+	m.Job, m.Class, m.Estimate, m.App, m.Distributor = j.ID, j.Class, j.Estimate, j.App, d.cfg.Self
 	m.Arrival, m.Count, m.Attempt = j.Arrival, j.unbound, try
 	if d.o.Cancel {
 		j.probed = append(j.probed, to.ID)
@@ -142,7 +142,7 @@ func (d *Distributor) getTask(from sched.Addr, m *sched.Message, out *sched.Acti
 	task := j.bind(from.ID)
 	l := out.Send(from, sched.Launch)
 	l.Job, l.First, l.Attempt, l.Class, l.App = j.ID, task, j.Tasks[task].Attempt, j.Class, j.App
-	l.Owner, l.Estimate, l.Count, l.Seq = d.cfg.Self, j.Estimate, j.unbound, m.Seq
+	l.Distributor, l.Estimate, l.Count, l.Seq = d.cfg.Self, j.Estimate, j.unbound, m.Seq
 	if d.o.Cancel {
 		d.withdraw(j, from.ID, out)
 	}

@@ -114,7 +114,7 @@ func TestProbesAreSpreadEvenly(t *testing.T) {
 			if round := i / n; at[p.To.ID] != round+1 {
 				t.Fatalf("probe %d is the %d. at worker %d", i, at[p.To.ID], p.To.ID)
 			}
-			if m := p.Msg; m.Job != one || m.Owner != self || m.Count != tasks || m.Attempt != 1 || m.Estimate != sched.Second {
+			if m := p.Msg; m.Job != one || m.Distributor != self || m.Count != tasks || m.Attempt != 1 || m.Estimate != sched.Second {
 				t.Fatalf("sent %s", sched.Describe(&m))
 			}
 		}
@@ -160,7 +160,7 @@ func TestLateBinding(t *testing.T) {
 	f.submit(2)
 	for task := range int32(2) {
 		m := f.ask(task)
-		if m.Kind != sched.Launch || m.First != task || m.Attempt != 1 || m.Count != 1-task || m.Owner != self {
+		if m.Kind != sched.Launch || m.First != task || m.Attempt != 1 || m.Count != 1-task || m.Distributor != self {
 			t.Fatalf("answered %s", sched.Describe(&m))
 		}
 	}

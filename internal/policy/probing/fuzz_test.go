@@ -24,8 +24,8 @@ func FuzzDistributor(f *testing.F) {
 func FuzzWorker(f *testing.F) {
 	corefuzz.Seeds(func(data []byte) { f.Add(false, data); f.Add(true, data) })
 	plausible := []sched.Message{
-		{Kind: sched.Probe, Job: job(1), Owner: self, Estimate: sched.Second}, {Kind: sched.Probe, Job: job(2), Owner: self},
-		{Kind: sched.Launch, Job: job(1), Attempt: 1, Count: 1, Owner: self}, {Kind: sched.NoTask, Job: job(2)},
+		{Kind: sched.Probe, Job: job(1), Distributor: self, Estimate: sched.Second}, {Kind: sched.Probe, Job: job(2), Distributor: self},
+		{Kind: sched.Launch, Job: job(1), Attempt: 1, Count: 1, Distributor: self}, {Kind: sched.NoTask, Job: job(2)},
 		{Kind: sched.Ended, Job: job(1), Attempt: 1, Outcome: sched.Done}, {Kind: sched.CancelProbe, Job: job(2)},
 	}
 	f.Fuzz(func(t *testing.T, sticky bool, data []byte) {

@@ -20,18 +20,18 @@ type Rules struct {
 // The sequence number grows with every request, so that an answer to an earlier
 // one is recognised.
 type Worker struct {
-	cfg     sched.WorkerConfig
-	rules   Rules
-	queue   Queue
-	long    int // assigned long tasks that wait or run
-	seq     uint64
-	asking  bool
-	at      int // the entry for which a task is requested
-	busy    bool
-	class   sched.Class // of the task that runs
-	central bool        // it was assigned by the central scheduler
-	owner   sched.Addr
-	current sched.AttemptID // running, or the last that ran
+	cfg         sched.WorkerConfig
+	rules       Rules
+	queue       Queue
+	long        int // assigned long tasks that wait or run
+	seq         uint64
+	asking      bool
+	at          int // the entry for which a task is requested
+	busy        bool
+	class       sched.Class // of the task that runs
+	central     bool        // it was assigned by the central scheduler
+	distributor sched.Addr
+	current     sched.AttemptID // running, or the last that ran
 }
 
 // NewWorker returns an idle slot.
@@ -71,7 +71,7 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 	switch m.Kind {
 	case sched.Probe:
 		w.Reserve(sched.Probed{
-			Job: m.Job, Owner: m.Owner, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
+			Job: m.Job, Distributor: m.Distributor, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
 		}, out)
 	case sched.CancelProbe:
 		w.forget(func(e *Entry) bool { return !e.Assigned() && e.Job == m.Job })
@@ -97,7 +97,7 @@ func (w *Worker) Reserve(p sched.Probed, out *sched.Actions) {
 }
 
 // next serves the queue when the worker is free: an assigned task starts, a
-// reservation asks its owner for one.
+// reservation asks its distributor for one.
 func (w *Worker) next(out *sched.Actions) {
 	if !w.Free() || w.queue.Len() == 0 {
 		return
@@ -109,24 +109,24 @@ func (w *Worker) next(out *sched.Actions) {
 		s := out.Send(w.cfg.Master, sched.Started)
 		s.Job, s.First, s.Attempt = e.Job, e.First, e.Attempt
 		w.central = true
-		w.start(e.ID(), e.Class, e.Owner, out)
+		w.start(e.ID(), e.Class, e.Distributor, out)
 		w.queue.Remove(w.at, w.at+1)
 		return
 	}
 	w.asking = true
 	w.seq++
-	ask := out.Send(e.Owner, sched.GetTask)
+	ask := out.Send(e.Distributor, sched.GetTask)
 	ask.Job, ask.Seq = e.Job, w.seq
 }
 
-func (w *Worker) start(id sched.AttemptID, class sched.Class, owner sched.Addr, out *sched.Actions) {
-	w.busy, w.current, w.class, w.owner = true, id, class, owner
+func (w *Worker) start(id sched.AttemptID, class sched.Class, distributor sched.Addr, out *sched.Actions) {
+	w.busy, w.current, w.class, w.distributor = true, id, class, distributor
 	w.act(sched.Start, out)
 }
 
 func (w *Worker) act(kind sched.ActionKind, out *sched.Actions) {
 	m := out.Do(kind)
-	m.Job, m.First, m.Attempt, m.Owner, m.Class = w.current.Job, w.current.Task, w.current.Attempt, w.owner, w.class
+	m.Job, m.First, m.Attempt, m.Distributor, m.Class = w.current.Job, w.current.Task, w.current.Attempt, w.distributor, w.class
 }
 
 // launch accepts a task: the answer to a request, or an
@@ -158,7 +158,7 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 		} else {
 			w.queue.Remove(w.at, w.at+1)
 		}
-		w.start(m.AttemptID(), m.Class, m.Owner, out)
+		w.start(m.AttemptID(), m.Class, m.Distributor, out)
 	}
 }
 
@@ -175,7 +175,7 @@ func (w *Worker) assign(m *sched.Message, out *sched.Actions) {
 		}
 	}
 	w.queue.Push(Entry{First: m.First, Attempt: m.Attempt, Probed: sched.Probed{
-		Job: m.Job, Owner: m.Owner, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
+		Job: m.Job, Distributor: m.Distributor, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
 	}})
 	w.long++
 	w.next(out)
@@ -188,7 +188,7 @@ func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 		return
 	}
 	w.busy = false
-	r := out.Send(w.owner, sched.Report)
+	r := out.Send(w.distributor, sched.Report)
 	r.Job, r.First, r.Attempt, r.Outcome, r.Reason = m.Job, m.First, m.Attempt, m.Outcome, m.Reason
 	if w.central {
 		w.long--

@@ -46,11 +46,11 @@ func (s *slot) expect(from sched.Addr, m sched.Message, want ...string) {
 func job(n uint64) sched.JobID { return sched.JobID{Lo: n} }
 
 func probe(n uint64) sched.Message {
-	return sched.Message{Kind: sched.Probe, Job: job(n), Owner: self, Count: 1, Attempt: 1}
+	return sched.Message{Kind: sched.Probe, Job: job(n), Distributor: self, Count: 1, Attempt: 1}
 }
 
 func launched(n, seq uint64, left int32) sched.Message {
-	return sched.Message{Kind: sched.Launch, Job: job(n), Attempt: 1, Owner: self, Seq: seq, Count: left}
+	return sched.Message{Kind: sched.Launch, Job: job(n), Attempt: 1, Distributor: self, Seq: seq, Count: left}
 }
 
 func ended(n uint64) sched.Message {
@@ -63,7 +63,7 @@ func asks(n, seq uint64) string {
 }
 
 func starts(n uint64) string {
-	return "Start job=" + job(n).String() + " tasks=0+0#1 owner=distributor 7"
+	return "Start job=" + job(n).String() + " tasks=0+0#1 distributor=distributor 7"
 }
 
 func reports(n uint64) string {
@@ -146,7 +146,7 @@ func TestSticky(t *testing.T) {
 func TestAssigned(t *testing.T) {
 	s := newSlot(t, probing.Rules{})
 	id := "job=" + job(9).String() + " tasks=0+0#1"
-	assigned := sched.Message{Kind: sched.Launch, Job: job(9), Attempt: 1, Owner: self, Class: sched.Long}
+	assigned := sched.Message{Kind: sched.Launch, Job: job(9), Attempt: 1, Distributor: self, Class: sched.Long}
 	s.expect(self, probe(1), asks(1, 1))
 	s.expect(central, assigned)
 	s.expect(central, assigned) // came twice
@@ -154,8 +154,8 @@ func TestAssigned(t *testing.T) {
 		t.Fatalf("%d long tasks", s.core.Long())
 	}
 	s.expect(self, sched.Message{Kind: sched.NoTask, Job: job(1), Seq: 1},
-		"Send to master 0: Started "+id, "Start "+id+" long owner=distributor 7")
-	s.expect(central, sched.Message{Kind: sched.Kill, Job: job(9), Attempt: 1}, "Stop "+id+" long owner=distributor 7")
+		"Send to master 0: Started "+id, "Start "+id+" long distributor=distributor 7")
+	s.expect(central, sched.Message{Kind: sched.Kill, Job: job(9), Attempt: 1}, "Stop "+id+" long distributor=distributor 7")
 	s.expect(sched.Addr{}, ended(9), reports(9), "Send to master 0: Idle "+id)
 	s.step(self, probe(2))
 	other := assigned

@@ -49,7 +49,7 @@ func (l *Known) EachEarlier(attempt int32, f func(first, count int32)) {
 // known here: an earlier master may have launched them, so they need new numbers.
 func Return(m *sched.Message, known *Known, out *sched.Actions) {
 	known.EachEarlier(m.Attempt, func(first, count int32) {
-		out.SendReturned(m.Owner, m.Job, first, count, m.Attempt, false).Resent = true
+		out.SendReturned(m.Distributor, m.Job, first, count, m.Attempt, false).Resent = true
 	})
 }
 
@@ -63,18 +63,18 @@ func (h *Holdings) Add(first, count, attempt int32) {
 	h.list = append(h.list, holding{first, count, attempt})
 }
 
-// Send sends the collected tasks to their owner, in ranges, and empties the collection.
-func (h *Holdings) Send(owner sched.Addr, job sched.JobID, out *sched.Actions) {
+// Send sends the collected tasks to their distributor, in ranges, and empties the collection.
+func (h *Holdings) Send(distributor sched.Addr, job sched.JobID, out *sched.Actions) {
 	h.each(func(r holding) {
-		m := out.Send(owner, sched.Holding)
+		m := out.Send(distributor, sched.Holding)
 		m.Job, m.First, m.Count, m.Attempt = job, r.first, r.count, r.attempt
 	})
 }
 
-// Return returns the collected tasks, which were not launched, to their owner, in ranges, and
+// Return returns the collected tasks, which were not launched, to their distributor, in ranges, and
 // empties the collection.
-func (h *Holdings) Return(owner sched.Addr, job sched.JobID, out *sched.Actions) {
-	h.each(func(r holding) { out.SendReturned(owner, job, r.first, r.count, r.attempt, false) })
+func (h *Holdings) Return(distributor sched.Addr, job sched.JobID, out *sched.Actions) {
+	h.each(func(r holding) { out.SendReturned(distributor, job, r.first, r.count, r.attempt, false) })
 }
 
 // each calls f for the ranges of the collected tasks, in order, and empties the collection.
@@ -93,9 +93,9 @@ func (h *Holdings) each(f func(holding)) {
 }
 
 // Answered ends the answer to OwnerUp.
-func Answered(owner sched.Addr, out *sched.Actions) { out.Send(owner, sched.Holding) }
+func Answered(distributor sched.Addr, out *sched.Actions) { out.Send(distributor, sched.Holding) }
 
-// Sorted returns the ids of the jobs of an owner in an order that does not depend on that
+// Sorted returns the ids of the jobs of a distributor in an order that does not depend on that
 // of the map.
 func Sorted[J any](jobs map[sched.JobID]J, owned func(J) bool) []sched.JobID {
 	var ids []sched.JobID

@@ -99,7 +99,7 @@ func (t *tape) message() (from sched.Addr, m sched.Message) {
 	m = sched.Message{
 		Kind: sched.Kind(t.byte() % byte(sched.NumKinds+1)), Class: sched.Class(t.byte() % 3), Outcome: sched.Outcome(t.byte() % 8),
 		Head: flags&1 > 0, Resent: flags&2 > 0, Reserved: flags&4 > 0, Fixed: flags&8 > 0, Full: flags&16 > 0,
-		First: t.number(), Count: t.number(), Attempt: t.number(), Job: t.job(), Peer: t.addr(), Owner: t.addr(), Seq: uint64(t.byte() % 8),
+		First: t.number(), Count: t.number(), Attempt: t.number(), Job: t.job(), Peer: t.addr(), Distributor: t.addr(), Seq: uint64(t.byte() % 8),
 	}
 	if flags&32 > 0 {
 		m.App, m.Node, m.Serves = [...]string{"", "a", "b"}[t.byte()%3], [...]string{"m", "n"}[t.byte()%2], []string{"b", "a", "b", ""}[:t.byte()%5]
@@ -121,7 +121,7 @@ func (t *tape) more(of *sched.Message) *sched.More {
 	for range t.byte() % 4 {
 		m.Members = append(m.Members, sched.Member{Worker: t.addr(), Master: t.addr()})
 		m.Probes = append(m.Probes, sched.Probed{
-			Job: t.job(), Owner: t.addr(), Class: sched.Class(t.byte() % 3), Count: t.number(), Estimate: t.time(), Arrival: t.time(), Threshold: t.time(),
+			Job: t.job(), Distributor: t.addr(), Class: sched.Class(t.byte() % 3), Count: t.number(), Estimate: t.time(), Arrival: t.time(), Threshold: t.time(),
 		})
 		m.Slots = append(m.Slots, sched.Attained{ID: of.AttemptID(), Service: t.time(), Running: t.byte()%2 > 0}, sched.Attained{})
 		m.Bits = append(m.Bits, uint64(t.byte()))

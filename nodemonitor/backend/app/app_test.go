@@ -193,7 +193,7 @@ func TestEqualNames(t *testing.T) {
 		}
 		synctest.Wait()
 		w.said = nil
-		r.Finished(context.Background(), "", []TaskRef{{Job: "job", Task: "same", App: "b", Owner: "f:1"}})
+		r.Finished(context.Background(), "", []TaskRef{{Job: "job", Task: "same", App: "b", Frontend: "f:1"}})
 		w.expect(t, "98 done reason=false")
 		r.Finished(context.Background(), "h:a", []TaskRef{{Job: "job", Task: "same"}})
 		w.expect(t, "97 done reason=false")

@@ -66,10 +66,10 @@ type Events interface {
 // TaskRef names a task as a report does. App and Owner may be empty; they decide
 // only between tasks of equal names.
 type TaskRef struct {
-	Job   string // requestId
-	Task  string // taskId
-	App   string // appId
-	Owner string // schedulerAddress, host:port
+	Job      string // requestId
+	Task     string // taskId
+	App      string // appId
+	Frontend string // schedulerAddress, host:port
 }
 
 // Config is what a Registry needs. Zero means the default, save for Launch and

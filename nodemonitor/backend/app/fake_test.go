@@ -88,7 +88,7 @@ func (w *world) expect(t *testing.T, want ...string) {
 func task(n int, app string, slot int32) backend.Task {
 	return backend.Task{
 		ID:      sched.AttemptID{Job: sched.NewJobID("f", app), Task: int32(n), Attempt: 1},
-		JobName: "job", TaskName: fmt.Sprint(n), App: app, Owner: "f:1", Slot: slot,
+		JobName: "job", TaskName: fmt.Sprint(n), App: app, Frontend: "f:1", Slot: slot,
 	}
 }
 

@@ -90,7 +90,7 @@ func (t *table) find(ref TaskRef, worker string) *run {
 		if ref.App == r.task.App {
 			score += 2
 		}
-		if ref.Owner == r.task.Owner {
+		if ref.Frontend == r.task.Frontend {
 			score++
 		}
 		if score > most {

@@ -1122,6 +1122,7 @@ func (p *TTemplate) String() string {
 //   - Template
 //   - Grants
 //   - Token
+//   - Owner
 type TApplication struct {
 	ID          string     `thrift:"id,1" db:"id" json:"id"`
 	Name        string     `thrift:"name,2" db:"name" json:"name"`
@@ -1130,6 +1131,7 @@ type TApplication struct {
 	Template    *TTemplate `thrift:"template,5" db:"template" json:"template,omitempty"`
 	Grants      bool       `thrift:"grants,6" db:"grants" json:"grants"`
 	Token       string     `thrift:"token,7" db:"token" json:"token"`
+	Owner       string     `thrift:"owner,8" db:"owner" json:"owner"`
 }
 
 func NewTApplication() *TApplication {
@@ -1168,8 +1170,18 @@ func (p *TApplication) GetGrants() bool {
 func (p *TApplication) GetToken() string {
 	return p.Token
 }
+
+var TApplication_Owner_DEFAULT string = ""
+
+func (p *TApplication) GetOwner() string {
+	return p.Owner
+}
 func (p *TApplication) IsSetTemplate() bool {
 	return p.Template != nil
+}
+
+func (p *TApplication) IsSetOwner() bool {
+	return p.Owner != TApplication_Owner_DEFAULT
 }
 
 func (p *TApplication) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -1256,6 +1268,16 @@ func (p *TApplication) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 8:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -1333,6 +1355,15 @@ func (p *TApplication) ReadField7(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TApplication) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 8: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
 func (p *TApplication) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TApplication"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -1357,6 +1388,9 @@ func (p *TApplication) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField8(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -1462,6 +1496,21 @@ func (p *TApplication) writeField7(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TApplication) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (8) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:owner: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TApplication) Equals(other *TApplication) bool {
 	if p == other {
 		return true
@@ -1489,6 +1538,9 @@ func (p *TApplication) Equals(other *TApplication) bool {
 	if p.Token != other.Token {
 		return false
 	}
+	if p.Owner != other.Owner {
+		return false
+	}
 	return true
 }
 
@@ -1508,6 +1560,8 @@ func (p *TApplication) String() string {
 //   - Hosts
 //   - Title
 //   - Why
+//   - Owner
+//   - Priority
 type TLevel struct {
 	Name          string   `thrift:"name,1" db:"name" json:"name"`
 	Total         int64    `thrift:"total,2" db:"total" json:"total"`
@@ -1517,6 +1571,8 @@ type TLevel struct {
 	Hosts         []string `thrift:"hosts,6" db:"hosts" json:"hosts"`
 	Title         string   `thrift:"title,7" db:"title" json:"title"`
 	Why           string   `thrift:"why,8" db:"why" json:"why"`
+	Owner         string   `thrift:"owner,9" db:"owner" json:"owner"`
+	Priority      int32    `thrift:"priority,10" db:"priority" json:"priority"`
 }
 
 func NewTLevel() *TLevel {
@@ -1554,6 +1610,26 @@ func (p *TLevel) GetTitle() string {
 func (p *TLevel) GetWhy() string {
 	return p.Why
 }
+
+var TLevel_Owner_DEFAULT string = ""
+
+func (p *TLevel) GetOwner() string {
+	return p.Owner
+}
+
+var TLevel_Priority_DEFAULT int32 = 0
+
+func (p *TLevel) GetPriority() int32 {
+	return p.Priority
+}
+func (p *TLevel) IsSetOwner() bool {
+	return p.Owner != TLevel_Owner_DEFAULT
+}
+
+func (p *TLevel) IsSetPriority() bool {
+	return p.Priority != TLevel_Priority_DEFAULT
+}
+
 func (p *TLevel) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -1641,6 +1717,26 @@ func (p *TLevel) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 8:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField9(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 10:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField10(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -1748,6 +1844,24 @@ func (p *TLevel) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TLevel) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TLevel) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.Priority = v
+	}
+	return nil
+}
+
 func (p *TLevel) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TLevel"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -1775,6 +1889,12 @@ func (p *TLevel) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -1899,6 +2019,36 @@ func (p *TLevel) writeField8(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TLevel) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TLevel) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPriority() {
+		if err := oprot.WriteFieldBegin(ctx, "priority", thrift.I32, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:priority: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Priority)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.priority (10) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:priority: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TLevel) Equals(other *TLevel) bool {
 	if p == other {
 		return true
@@ -1933,6 +2083,12 @@ func (p *TLevel) Equals(other *TLevel) bool {
 		return false
 	}
 	if p.Why != other.Why {
+		return false
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Priority != other.Priority {
 		return false
 	}
 	return true

@@ -1154,7 +1154,7 @@ func (p *TMember) String() string {
 // Attributes:
 //   - JobHi
 //   - JobLo
-//   - Owner
+//   - Distributor
 //   - JobClass
 //   - Count
 //   - App
@@ -1164,7 +1164,7 @@ func (p *TMember) String() string {
 type TProbed struct {
 	JobHi          int64  `thrift:"jobHi,1" db:"jobHi" json:"jobHi"`
 	JobLo          int64  `thrift:"jobLo,2" db:"jobLo" json:"jobLo"`
-	Owner          *TRef  `thrift:"owner,3" db:"owner" json:"owner,omitempty"`
+	Distributor    *TRef  `thrift:"distributor,3" db:"distributor" json:"distributor,omitempty"`
 	JobClass       int8   `thrift:"jobClass,4" db:"jobClass" json:"jobClass"`
 	Count          int32  `thrift:"count,5" db:"count" json:"count"`
 	App            string `thrift:"app,6" db:"app" json:"app"`
@@ -1191,13 +1191,13 @@ func (p *TProbed) GetJobLo() int64 {
 	return p.JobLo
 }
 
-var TProbed_Owner_DEFAULT *TRef
+var TProbed_Distributor_DEFAULT *TRef
 
-func (p *TProbed) GetOwner() *TRef {
-	if !p.IsSetOwner() {
-		return TProbed_Owner_DEFAULT
+func (p *TProbed) GetDistributor() *TRef {
+	if !p.IsSetDistributor() {
+		return TProbed_Distributor_DEFAULT
 	}
-	return p.Owner
+	return p.Distributor
 }
 
 var TProbed_JobClass_DEFAULT int8 = 0
@@ -1243,8 +1243,8 @@ func (p *TProbed) IsSetJobLo() bool {
 	return p.JobLo != TProbed_JobLo_DEFAULT
 }
 
-func (p *TProbed) IsSetOwner() bool {
-	return p.Owner != nil
+func (p *TProbed) IsSetDistributor() bool {
+	return p.Distributor != nil
 }
 
 func (p *TProbed) IsSetJobClass() bool {
@@ -1409,9 +1409,9 @@ func (p *TProbed) ReadField2(ctx context.Context, iprot thrift.TProtocol) error 
 }
 
 func (p *TProbed) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-	p.Owner = &TRef{}
-	if err := p.Owner.Read(ctx, iprot); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Owner), err)
+	p.Distributor = &TRef{}
+	if err := p.Distributor.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Distributor), err)
 	}
 	return nil
 }
@@ -1544,15 +1544,15 @@ func (p *TProbed) writeField2(ctx context.Context, oprot thrift.TProtocol) (err 
 }
 
 func (p *TProbed) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetOwner() {
-		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRUCT, 3); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:owner: ", p), err)
+	if p.IsSetDistributor() {
+		if err := oprot.WriteFieldBegin(ctx, "distributor", thrift.STRUCT, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:distributor: ", p), err)
 		}
-		if err := p.Owner.Write(ctx, oprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Owner), err)
+		if err := p.Distributor.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Distributor), err)
 		}
 		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:owner: ", p), err)
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:distributor: ", p), err)
 		}
 	}
 	return err
@@ -1660,7 +1660,7 @@ func (p *TProbed) Equals(other *TProbed) bool {
 	if p.JobLo != other.JobLo {
 		return false
 	}
-	if !p.Owner.Equals(other.Owner) {
+	if !p.Distributor.Equals(other.Distributor) {
 		return false
 	}
 	if p.JobClass != other.JobClass {
@@ -2674,7 +2674,7 @@ func (p *TMore) String() string {
 //   - JobHi
 //   - JobLo
 //   - Peer
-//   - Owner
+//   - Distributor
 //   - Key
 //   - Seq
 //   - Epoch
@@ -2694,8 +2694,11 @@ func (p *TMore) String() string {
 //   - Canary
 //   - Moved
 //   - Total
+//   - Owner
+//   - Priority
+//   - Undeclared
 //   - JobName
-//   - OwnerAddress
+//   - FrontendAddress
 //   - SchedulerAddress
 //   - Payloads
 //   - TaskIds
@@ -2729,7 +2732,7 @@ type TMessage struct {
 	JobHi         int64       `thrift:"jobHi,14" db:"jobHi" json:"jobHi"`
 	JobLo         int64       `thrift:"jobLo,15" db:"jobLo" json:"jobLo"`
 	Peer          *TRef       `thrift:"peer,16" db:"peer" json:"peer,omitempty"`
-	Owner         *TRef       `thrift:"owner,17" db:"owner" json:"owner,omitempty"`
+	Distributor   *TRef       `thrift:"distributor,17" db:"distributor" json:"distributor,omitempty"`
 	Key           int64       `thrift:"key,18" db:"key" json:"key"`
 	Seq           int64       `thrift:"seq,19" db:"seq" json:"seq"`
 	Epoch         int64       `thrift:"epoch,20" db:"epoch" json:"epoch"`
@@ -2749,9 +2752,12 @@ type TMessage struct {
 	Canary        bool        `thrift:"canary,34" db:"canary" json:"canary"`
 	Moved         bool        `thrift:"moved,35" db:"moved" json:"moved"`
 	Total         int32       `thrift:"total,36" db:"total" json:"total"`
-	// unused fields # 37 to 49
+	Owner         string      `thrift:"owner,37" db:"owner" json:"owner"`
+	Priority      int32       `thrift:"priority,38" db:"priority" json:"priority"`
+	Undeclared    bool        `thrift:"undeclared,39" db:"undeclared" json:"undeclared"`
+	// unused fields # 40 to 49
 	JobName          string                   `thrift:"jobName,50" db:"jobName" json:"jobName"`
-	OwnerAddress     string                   `thrift:"ownerAddress,51" db:"ownerAddress" json:"ownerAddress"`
+	FrontendAddress  string                   `thrift:"frontendAddress,51" db:"frontendAddress" json:"frontendAddress"`
 	SchedulerAddress string                   `thrift:"schedulerAddress,52" db:"schedulerAddress" json:"schedulerAddress"`
 	Payloads         []*TPayload              `thrift:"payloads,53" db:"payloads" json:"payloads,omitempty"`
 	TaskIds          []string                 `thrift:"taskIds,54" db:"taskIds" json:"taskIds,omitempty"`
@@ -2874,13 +2880,13 @@ func (p *TMessage) GetPeer() *TRef {
 	return p.Peer
 }
 
-var TMessage_Owner_DEFAULT *TRef
+var TMessage_Distributor_DEFAULT *TRef
 
-func (p *TMessage) GetOwner() *TRef {
-	if !p.IsSetOwner() {
-		return TMessage_Owner_DEFAULT
+func (p *TMessage) GetDistributor() *TRef {
+	if !p.IsSetDistributor() {
+		return TMessage_Distributor_DEFAULT
 	}
-	return p.Owner
+	return p.Distributor
 }
 
 var TMessage_Key_DEFAULT int64 = 0
@@ -3000,16 +3006,34 @@ func (p *TMessage) GetTotal() int32 {
 	return p.Total
 }
 
+var TMessage_Owner_DEFAULT string = ""
+
+func (p *TMessage) GetOwner() string {
+	return p.Owner
+}
+
+var TMessage_Priority_DEFAULT int32 = 0
+
+func (p *TMessage) GetPriority() int32 {
+	return p.Priority
+}
+
+var TMessage_Undeclared_DEFAULT bool = false
+
+func (p *TMessage) GetUndeclared() bool {
+	return p.Undeclared
+}
+
 var TMessage_JobName_DEFAULT string = ""
 
 func (p *TMessage) GetJobName() string {
 	return p.JobName
 }
 
-var TMessage_OwnerAddress_DEFAULT string = ""
+var TMessage_FrontendAddress_DEFAULT string = ""
 
-func (p *TMessage) GetOwnerAddress() string {
-	return p.OwnerAddress
+func (p *TMessage) GetFrontendAddress() string {
+	return p.FrontendAddress
 }
 
 var TMessage_SchedulerAddress_DEFAULT string = ""
@@ -3170,8 +3194,8 @@ func (p *TMessage) IsSetPeer() bool {
 	return p.Peer != nil
 }
 
-func (p *TMessage) IsSetOwner() bool {
-	return p.Owner != nil
+func (p *TMessage) IsSetDistributor() bool {
+	return p.Distributor != nil
 }
 
 func (p *TMessage) IsSetKey() bool {
@@ -3250,12 +3274,24 @@ func (p *TMessage) IsSetTotal() bool {
 	return p.Total != TMessage_Total_DEFAULT
 }
 
+func (p *TMessage) IsSetOwner() bool {
+	return p.Owner != TMessage_Owner_DEFAULT
+}
+
+func (p *TMessage) IsSetPriority() bool {
+	return p.Priority != TMessage_Priority_DEFAULT
+}
+
+func (p *TMessage) IsSetUndeclared() bool {
+	return p.Undeclared != TMessage_Undeclared_DEFAULT
+}
+
 func (p *TMessage) IsSetJobName() bool {
 	return p.JobName != TMessage_JobName_DEFAULT
 }
 
-func (p *TMessage) IsSetOwnerAddress() bool {
-	return p.OwnerAddress != TMessage_OwnerAddress_DEFAULT
+func (p *TMessage) IsSetFrontendAddress() bool {
+	return p.FrontendAddress != TMessage_FrontendAddress_DEFAULT
 }
 
 func (p *TMessage) IsSetSchedulerAddress() bool {
@@ -3696,6 +3732,36 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 37:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField37(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 38:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField38(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 39:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField39(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 50:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField50(ctx, iprot); err != nil {
@@ -4038,9 +4104,9 @@ func (p *TMessage) ReadField16(ctx context.Context, iprot thrift.TProtocol) erro
 }
 
 func (p *TMessage) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
-	p.Owner = &TRef{}
-	if err := p.Owner.Read(ctx, iprot); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Owner), err)
+	p.Distributor = &TRef{}
+	if err := p.Distributor.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Distributor), err)
 	}
 	return nil
 }
@@ -4239,6 +4305,33 @@ func (p *TMessage) ReadField36(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField37(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 37: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField38(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 38: ", err)
+	} else {
+		p.Priority = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField39(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 39: ", err)
+	} else {
+		p.Undeclared = v
+	}
+	return nil
+}
+
 func (p *TMessage) ReadField50(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 50: ", err)
@@ -4252,7 +4345,7 @@ func (p *TMessage) ReadField51(ctx context.Context, iprot thrift.TProtocol) erro
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 51: ", err)
 	} else {
-		p.OwnerAddress = v
+		p.FrontendAddress = v
 	}
 	return nil
 }
@@ -4535,6 +4628,15 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField36(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField37(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField38(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField39(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField50(ctx, oprot); err != nil {
@@ -4840,15 +4942,15 @@ func (p *TMessage) writeField16(ctx context.Context, oprot thrift.TProtocol) (er
 }
 
 func (p *TMessage) writeField17(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetOwner() {
-		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRUCT, 17); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:owner: ", p), err)
+	if p.IsSetDistributor() {
+		if err := oprot.WriteFieldBegin(ctx, "distributor", thrift.STRUCT, 17); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:distributor: ", p), err)
 		}
-		if err := p.Owner.Write(ctx, oprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Owner), err)
+		if err := p.Distributor.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Distributor), err)
 		}
 		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 17:owner: ", p), err)
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 17:distributor: ", p), err)
 		}
 	}
 	return err
@@ -5155,6 +5257,51 @@ func (p *TMessage) writeField36(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField37(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 37); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 37:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (37) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 37:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField38(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPriority() {
+		if err := oprot.WriteFieldBegin(ctx, "priority", thrift.I32, 38); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 38:priority: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Priority)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.priority (38) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 38:priority: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField39(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUndeclared() {
+		if err := oprot.WriteFieldBegin(ctx, "undeclared", thrift.BOOL, 39); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 39:undeclared: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Undeclared)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.undeclared (39) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 39:undeclared: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) writeField50(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetJobName() {
 		if err := oprot.WriteFieldBegin(ctx, "jobName", thrift.STRING, 50); err != nil {
@@ -5171,15 +5318,15 @@ func (p *TMessage) writeField50(ctx context.Context, oprot thrift.TProtocol) (er
 }
 
 func (p *TMessage) writeField51(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetOwnerAddress() {
-		if err := oprot.WriteFieldBegin(ctx, "ownerAddress", thrift.STRING, 51); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 51:ownerAddress: ", p), err)
+	if p.IsSetFrontendAddress() {
+		if err := oprot.WriteFieldBegin(ctx, "frontendAddress", thrift.STRING, 51); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 51:frontendAddress: ", p), err)
 		}
-		if err := oprot.WriteString(ctx, string(p.OwnerAddress)); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T.ownerAddress (51) field write error: ", p), err)
+		if err := oprot.WriteString(ctx, string(p.FrontendAddress)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.frontendAddress (51) field write error: ", p), err)
 		}
 		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 51:ownerAddress: ", p), err)
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 51:frontendAddress: ", p), err)
 		}
 	}
 	return err
@@ -5495,7 +5642,7 @@ func (p *TMessage) Equals(other *TMessage) bool {
 	if !p.Peer.Equals(other.Peer) {
 		return false
 	}
-	if !p.Owner.Equals(other.Owner) {
+	if !p.Distributor.Equals(other.Distributor) {
 		return false
 	}
 	if p.Key != other.Key {
@@ -5567,10 +5714,19 @@ func (p *TMessage) Equals(other *TMessage) bool {
 	if p.Total != other.Total {
 		return false
 	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Priority != other.Priority {
+		return false
+	}
+	if p.Undeclared != other.Undeclared {
+		return false
+	}
 	if p.JobName != other.JobName {
 		return false
 	}
-	if p.OwnerAddress != other.OwnerAddress {
+	if p.FrontendAddress != other.FrontendAddress {
 		return false
 	}
 	if p.SchedulerAddress != other.SchedulerAddress {
@@ -6728,23 +6884,25 @@ func (p *TReportsReply) String() string {
 //   - Attempt
 //   - JobClass
 //   - App
-//   - Owner
-//   - OwnerAddress
+//   - Distributor
+//   - FrontendAddress
 //   - JobName
 //   - EstimateNanos
 //   - Suspended
+//   - Owner
 type THeld struct {
-	JobHi         int64  `thrift:"jobHi,1" db:"jobHi" json:"jobHi"`
-	JobLo         int64  `thrift:"jobLo,2" db:"jobLo" json:"jobLo"`
-	Task          int32  `thrift:"task,3" db:"task" json:"task"`
-	Attempt       int32  `thrift:"attempt,4" db:"attempt" json:"attempt"`
-	JobClass      int8   `thrift:"jobClass,5" db:"jobClass" json:"jobClass"`
-	App           string `thrift:"app,6" db:"app" json:"app"`
-	Owner         *TRef  `thrift:"owner,7" db:"owner" json:"owner,omitempty"`
-	OwnerAddress  string `thrift:"ownerAddress,8" db:"ownerAddress" json:"ownerAddress"`
-	JobName       string `thrift:"jobName,9" db:"jobName" json:"jobName"`
-	EstimateNanos int64  `thrift:"estimateNanos,10" db:"estimateNanos" json:"estimateNanos"`
-	Suspended     bool   `thrift:"suspended,11" db:"suspended" json:"suspended"`
+	JobHi           int64  `thrift:"jobHi,1" db:"jobHi" json:"jobHi"`
+	JobLo           int64  `thrift:"jobLo,2" db:"jobLo" json:"jobLo"`
+	Task            int32  `thrift:"task,3" db:"task" json:"task"`
+	Attempt         int32  `thrift:"attempt,4" db:"attempt" json:"attempt"`
+	JobClass        int8   `thrift:"jobClass,5" db:"jobClass" json:"jobClass"`
+	App             string `thrift:"app,6" db:"app" json:"app"`
+	Distributor     *TRef  `thrift:"distributor,7" db:"distributor" json:"distributor,omitempty"`
+	FrontendAddress string `thrift:"frontendAddress,8" db:"frontendAddress" json:"frontendAddress"`
+	JobName         string `thrift:"jobName,9" db:"jobName" json:"jobName"`
+	EstimateNanos   int64  `thrift:"estimateNanos,10" db:"estimateNanos" json:"estimateNanos"`
+	Suspended       bool   `thrift:"suspended,11" db:"suspended" json:"suspended"`
+	Owner           string `thrift:"owner,12" db:"owner" json:"owner"`
 }
 
 func NewTHeld() *THeld {
@@ -6779,19 +6937,19 @@ func (p *THeld) GetApp() string {
 	return p.App
 }
 
-var THeld_Owner_DEFAULT *TRef
+var THeld_Distributor_DEFAULT *TRef
 
-func (p *THeld) GetOwner() *TRef {
-	if !p.IsSetOwner() {
-		return THeld_Owner_DEFAULT
+func (p *THeld) GetDistributor() *TRef {
+	if !p.IsSetDistributor() {
+		return THeld_Distributor_DEFAULT
 	}
-	return p.Owner
+	return p.Distributor
 }
 
-var THeld_OwnerAddress_DEFAULT string = ""
+var THeld_FrontendAddress_DEFAULT string = ""
 
-func (p *THeld) GetOwnerAddress() string {
-	return p.OwnerAddress
+func (p *THeld) GetFrontendAddress() string {
+	return p.FrontendAddress
 }
 
 var THeld_JobName_DEFAULT string = ""
@@ -6811,6 +6969,12 @@ var THeld_Suspended_DEFAULT bool = false
 func (p *THeld) GetSuspended() bool {
 	return p.Suspended
 }
+
+var THeld_Owner_DEFAULT string = ""
+
+func (p *THeld) GetOwner() string {
+	return p.Owner
+}
 func (p *THeld) IsSetJobClass() bool {
 	return p.JobClass != THeld_JobClass_DEFAULT
 }
@@ -6819,12 +6983,12 @@ func (p *THeld) IsSetApp() bool {
 	return p.App != THeld_App_DEFAULT
 }
 
-func (p *THeld) IsSetOwner() bool {
-	return p.Owner != nil
+func (p *THeld) IsSetDistributor() bool {
+	return p.Distributor != nil
 }
 
-func (p *THeld) IsSetOwnerAddress() bool {
-	return p.OwnerAddress != THeld_OwnerAddress_DEFAULT
+func (p *THeld) IsSetFrontendAddress() bool {
+	return p.FrontendAddress != THeld_FrontendAddress_DEFAULT
 }
 
 func (p *THeld) IsSetJobName() bool {
@@ -6837,6 +7001,10 @@ func (p *THeld) IsSetEstimateNanos() bool {
 
 func (p *THeld) IsSetSuspended() bool {
 	return p.Suspended != THeld_Suspended_DEFAULT
+}
+
+func (p *THeld) IsSetOwner() bool {
+	return p.Owner != THeld_Owner_DEFAULT
 }
 
 func (p *THeld) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -6963,6 +7131,16 @@ func (p *THeld) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 12:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField12(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -7034,9 +7212,9 @@ func (p *THeld) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
 }
 
 func (p *THeld) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
-	p.Owner = &TRef{}
-	if err := p.Owner.Read(ctx, iprot); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Owner), err)
+	p.Distributor = &TRef{}
+	if err := p.Distributor.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Distributor), err)
 	}
 	return nil
 }
@@ -7045,7 +7223,7 @@ func (p *THeld) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 8: ", err)
 	} else {
-		p.OwnerAddress = v
+		p.FrontendAddress = v
 	}
 	return nil
 }
@@ -7073,6 +7251,15 @@ func (p *THeld) ReadField11(ctx context.Context, iprot thrift.TProtocol) error {
 		return thrift.PrependError("error reading field 11: ", err)
 	} else {
 		p.Suspended = v
+	}
+	return nil
+}
+
+func (p *THeld) ReadField12(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 12: ", err)
+	} else {
+		p.Owner = v
 	}
 	return nil
 }
@@ -7113,6 +7300,9 @@ func (p *THeld) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField11(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField12(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -7208,30 +7398,30 @@ func (p *THeld) writeField6(ctx context.Context, oprot thrift.TProtocol) (err er
 }
 
 func (p *THeld) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetOwner() {
-		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRUCT, 7); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:owner: ", p), err)
+	if p.IsSetDistributor() {
+		if err := oprot.WriteFieldBegin(ctx, "distributor", thrift.STRUCT, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:distributor: ", p), err)
 		}
-		if err := p.Owner.Write(ctx, oprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Owner), err)
+		if err := p.Distributor.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Distributor), err)
 		}
 		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:owner: ", p), err)
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:distributor: ", p), err)
 		}
 	}
 	return err
 }
 
 func (p *THeld) writeField8(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetOwnerAddress() {
-		if err := oprot.WriteFieldBegin(ctx, "ownerAddress", thrift.STRING, 8); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:ownerAddress: ", p), err)
+	if p.IsSetFrontendAddress() {
+		if err := oprot.WriteFieldBegin(ctx, "frontendAddress", thrift.STRING, 8); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 8:frontendAddress: ", p), err)
 		}
-		if err := oprot.WriteString(ctx, string(p.OwnerAddress)); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T.ownerAddress (8) field write error: ", p), err)
+		if err := oprot.WriteString(ctx, string(p.FrontendAddress)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.frontendAddress (8) field write error: ", p), err)
 		}
 		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:ownerAddress: ", p), err)
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 8:frontendAddress: ", p), err)
 		}
 	}
 	return err
@@ -7282,6 +7472,21 @@ func (p *THeld) writeField11(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *THeld) writeField12(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 12); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 12:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (12) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 12:owner: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *THeld) Equals(other *THeld) bool {
 	if p == other {
 		return true
@@ -7306,10 +7511,10 @@ func (p *THeld) Equals(other *THeld) bool {
 	if p.App != other.App {
 		return false
 	}
-	if !p.Owner.Equals(other.Owner) {
+	if !p.Distributor.Equals(other.Distributor) {
 		return false
 	}
-	if p.OwnerAddress != other.OwnerAddress {
+	if p.FrontendAddress != other.FrontendAddress {
 		return false
 	}
 	if p.JobName != other.JobName {
@@ -7319,6 +7524,9 @@ func (p *THeld) Equals(other *THeld) bool {
 		return false
 	}
 	if p.Suspended != other.Suspended {
+		return false
+	}
+	if p.Owner != other.Owner {
 		return false
 	}
 	return true
@@ -7340,8 +7548,8 @@ func (p *THeld) String() string {
 //   - Attempt
 //   - JobClass
 //   - App
-//   - Owner
-//   - OwnerAddress
+//   - Distributor
+//   - FrontendAddress
 //   - JobName
 //   - Reserved
 //   - Fixed
@@ -7352,27 +7560,29 @@ func (p *THeld) String() string {
 //   - EstimateNanos
 //   - RanNanos
 //   - KeptMore
+//   - Owner
 type TSlot struct {
-	Slot          int32       `thrift:"slot,1" db:"slot" json:"slot"`
-	Seq           int64       `thrift:"seq,2" db:"seq" json:"seq"`
-	JobHi         int64       `thrift:"jobHi,3" db:"jobHi" json:"jobHi"`
-	JobLo         int64       `thrift:"jobLo,4" db:"jobLo" json:"jobLo"`
-	Task          int32       `thrift:"task,5" db:"task" json:"task"`
-	Attempt       int32       `thrift:"attempt,6" db:"attempt" json:"attempt"`
-	JobClass      int8        `thrift:"jobClass,7" db:"jobClass" json:"jobClass"`
-	App           string      `thrift:"app,8" db:"app" json:"app"`
-	Owner         *TRef       `thrift:"owner,9" db:"owner" json:"owner,omitempty"`
-	OwnerAddress  string      `thrift:"ownerAddress,10" db:"ownerAddress" json:"ownerAddress"`
-	JobName       string      `thrift:"jobName,11" db:"jobName" json:"jobName"`
-	Reserved      bool        `thrift:"reserved,12" db:"reserved" json:"reserved"`
-	Fixed         bool        `thrift:"fixed,13" db:"fixed" json:"fixed"`
-	Serves        []string    `thrift:"serves,14" db:"serves" json:"serves,omitempty"`
-	Kept          []*TAttempt `thrift:"kept,15" db:"kept" json:"kept,omitempty"`
-	Held          []*THeld    `thrift:"held,16" db:"held" json:"held,omitempty"`
-	Number        int32       `thrift:"number,17" db:"number" json:"number"`
-	EstimateNanos int64       `thrift:"estimateNanos,18" db:"estimateNanos" json:"estimateNanos"`
-	RanNanos      int64       `thrift:"ranNanos,19" db:"ranNanos" json:"ranNanos"`
-	KeptMore      int32       `thrift:"keptMore,20" db:"keptMore" json:"keptMore"`
+	Slot            int32       `thrift:"slot,1" db:"slot" json:"slot"`
+	Seq             int64       `thrift:"seq,2" db:"seq" json:"seq"`
+	JobHi           int64       `thrift:"jobHi,3" db:"jobHi" json:"jobHi"`
+	JobLo           int64       `thrift:"jobLo,4" db:"jobLo" json:"jobLo"`
+	Task            int32       `thrift:"task,5" db:"task" json:"task"`
+	Attempt         int32       `thrift:"attempt,6" db:"attempt" json:"attempt"`
+	JobClass        int8        `thrift:"jobClass,7" db:"jobClass" json:"jobClass"`
+	App             string      `thrift:"app,8" db:"app" json:"app"`
+	Distributor     *TRef       `thrift:"distributor,9" db:"distributor" json:"distributor,omitempty"`
+	FrontendAddress string      `thrift:"frontendAddress,10" db:"frontendAddress" json:"frontendAddress"`
+	JobName         string      `thrift:"jobName,11" db:"jobName" json:"jobName"`
+	Reserved        bool        `thrift:"reserved,12" db:"reserved" json:"reserved"`
+	Fixed           bool        `thrift:"fixed,13" db:"fixed" json:"fixed"`
+	Serves          []string    `thrift:"serves,14" db:"serves" json:"serves,omitempty"`
+	Kept            []*TAttempt `thrift:"kept,15" db:"kept" json:"kept,omitempty"`
+	Held            []*THeld    `thrift:"held,16" db:"held" json:"held,omitempty"`
+	Number          int32       `thrift:"number,17" db:"number" json:"number"`
+	EstimateNanos   int64       `thrift:"estimateNanos,18" db:"estimateNanos" json:"estimateNanos"`
+	RanNanos        int64       `thrift:"ranNanos,19" db:"ranNanos" json:"ranNanos"`
+	KeptMore        int32       `thrift:"keptMore,20" db:"keptMore" json:"keptMore"`
+	Owner           string      `thrift:"owner,21" db:"owner" json:"owner"`
 }
 
 func NewTSlot() *TSlot {
@@ -7423,19 +7633,19 @@ func (p *TSlot) GetApp() string {
 	return p.App
 }
 
-var TSlot_Owner_DEFAULT *TRef
+var TSlot_Distributor_DEFAULT *TRef
 
-func (p *TSlot) GetOwner() *TRef {
-	if !p.IsSetOwner() {
-		return TSlot_Owner_DEFAULT
+func (p *TSlot) GetDistributor() *TRef {
+	if !p.IsSetDistributor() {
+		return TSlot_Distributor_DEFAULT
 	}
-	return p.Owner
+	return p.Distributor
 }
 
-var TSlot_OwnerAddress_DEFAULT string = ""
+var TSlot_FrontendAddress_DEFAULT string = ""
 
-func (p *TSlot) GetOwnerAddress() string {
-	return p.OwnerAddress
+func (p *TSlot) GetFrontendAddress() string {
+	return p.FrontendAddress
 }
 
 var TSlot_JobName_DEFAULT string = ""
@@ -7497,6 +7707,12 @@ var TSlot_KeptMore_DEFAULT int32 = 0
 func (p *TSlot) GetKeptMore() int32 {
 	return p.KeptMore
 }
+
+var TSlot_Owner_DEFAULT string = ""
+
+func (p *TSlot) GetOwner() string {
+	return p.Owner
+}
 func (p *TSlot) IsSetJobHi() bool {
 	return p.JobHi != TSlot_JobHi_DEFAULT
 }
@@ -7521,12 +7737,12 @@ func (p *TSlot) IsSetApp() bool {
 	return p.App != TSlot_App_DEFAULT
 }
 
-func (p *TSlot) IsSetOwner() bool {
-	return p.Owner != nil
+func (p *TSlot) IsSetDistributor() bool {
+	return p.Distributor != nil
 }
 
-func (p *TSlot) IsSetOwnerAddress() bool {
-	return p.OwnerAddress != TSlot_OwnerAddress_DEFAULT
+func (p *TSlot) IsSetFrontendAddress() bool {
+	return p.FrontendAddress != TSlot_FrontendAddress_DEFAULT
 }
 
 func (p *TSlot) IsSetJobName() bool {
@@ -7567,6 +7783,10 @@ func (p *TSlot) IsSetRanNanos() bool {
 
 func (p *TSlot) IsSetKeptMore() bool {
 	return p.KeptMore != TSlot_KeptMore_DEFAULT
+}
+
+func (p *TSlot) IsSetOwner() bool {
+	return p.Owner != TSlot_Owner_DEFAULT
 }
 
 func (p *TSlot) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -7783,6 +8003,16 @@ func (p *TSlot) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 21:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField21(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -7872,9 +8102,9 @@ func (p *TSlot) ReadField8(ctx context.Context, iprot thrift.TProtocol) error {
 }
 
 func (p *TSlot) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
-	p.Owner = &TRef{}
-	if err := p.Owner.Read(ctx, iprot); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Owner), err)
+	p.Distributor = &TRef{}
+	if err := p.Distributor.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Distributor), err)
 	}
 	return nil
 }
@@ -7883,7 +8113,7 @@ func (p *TSlot) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 10: ", err)
 	} else {
-		p.OwnerAddress = v
+		p.FrontendAddress = v
 	}
 	return nil
 }
@@ -8013,6 +8243,15 @@ func (p *TSlot) ReadField20(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TSlot) ReadField21(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 21: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
 func (p *TSlot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSlot"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -8076,6 +8315,9 @@ func (p *TSlot) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField20(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField21(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -8205,30 +8447,30 @@ func (p *TSlot) writeField8(ctx context.Context, oprot thrift.TProtocol) (err er
 }
 
 func (p *TSlot) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetOwner() {
-		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRUCT, 9); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:owner: ", p), err)
+	if p.IsSetDistributor() {
+		if err := oprot.WriteFieldBegin(ctx, "distributor", thrift.STRUCT, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:distributor: ", p), err)
 		}
-		if err := p.Owner.Write(ctx, oprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Owner), err)
+		if err := p.Distributor.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Distributor), err)
 		}
 		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:owner: ", p), err)
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:distributor: ", p), err)
 		}
 	}
 	return err
 }
 
 func (p *TSlot) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetOwnerAddress() {
-		if err := oprot.WriteFieldBegin(ctx, "ownerAddress", thrift.STRING, 10); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:ownerAddress: ", p), err)
+	if p.IsSetFrontendAddress() {
+		if err := oprot.WriteFieldBegin(ctx, "frontendAddress", thrift.STRING, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:frontendAddress: ", p), err)
 		}
-		if err := oprot.WriteString(ctx, string(p.OwnerAddress)); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T.ownerAddress (10) field write error: ", p), err)
+		if err := oprot.WriteString(ctx, string(p.FrontendAddress)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.frontendAddress (10) field write error: ", p), err)
 		}
 		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:ownerAddress: ", p), err)
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:frontendAddress: ", p), err)
 		}
 	}
 	return err
@@ -8408,6 +8650,21 @@ func (p *TSlot) writeField20(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TSlot) writeField21(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 21); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 21:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (21) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 21:owner: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSlot) Equals(other *TSlot) bool {
 	if p == other {
 		return true
@@ -8438,10 +8695,10 @@ func (p *TSlot) Equals(other *TSlot) bool {
 	if p.App != other.App {
 		return false
 	}
-	if !p.Owner.Equals(other.Owner) {
+	if !p.Distributor.Equals(other.Distributor) {
 		return false
 	}
-	if p.OwnerAddress != other.OwnerAddress {
+	if p.FrontendAddress != other.FrontendAddress {
 		return false
 	}
 	if p.JobName != other.JobName {
@@ -8490,6 +8747,9 @@ func (p *TSlot) Equals(other *TSlot) bool {
 		return false
 	}
 	if p.KeptMore != other.KeptMore {
+		return false
+	}
+	if p.Owner != other.Owner {
 		return false
 	}
 	return true

@@ -2112,6 +2112,9 @@ func (p *TTaskSpec) String() string {
 //   - DeadlineNanos
 //   - Restartable
 //   - MaxDisconnectNanos
+//   - Owner
+//   - Priority
+//   - Name
 type TSchedulingRequest struct {
 	App                  string          `thrift:"app,1" db:"app" json:"app"`
 	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
@@ -2129,6 +2132,9 @@ type TSchedulingRequest struct {
 	DeadlineNanos      int64          `thrift:"deadlineNanos,23" db:"deadlineNanos" json:"deadlineNanos"`
 	Restartable        bool           `thrift:"restartable,24" db:"restartable" json:"restartable"`
 	MaxDisconnectNanos int64          `thrift:"maxDisconnectNanos,25" db:"maxDisconnectNanos" json:"maxDisconnectNanos"`
+	Owner              string         `thrift:"owner,26" db:"owner" json:"owner"`
+	Priority           *int32         `thrift:"priority,27" db:"priority" json:"priority,omitempty"`
+	Name               string         `thrift:"name,28" db:"name" json:"name"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
@@ -2235,6 +2241,27 @@ var TSchedulingRequest_MaxDisconnectNanos_DEFAULT int64 = 0
 func (p *TSchedulingRequest) GetMaxDisconnectNanos() int64 {
 	return p.MaxDisconnectNanos
 }
+
+var TSchedulingRequest_Owner_DEFAULT string = ""
+
+func (p *TSchedulingRequest) GetOwner() string {
+	return p.Owner
+}
+
+var TSchedulingRequest_Priority_DEFAULT int32
+
+func (p *TSchedulingRequest) GetPriority() int32 {
+	if !p.IsSetPriority() {
+		return TSchedulingRequest_Priority_DEFAULT
+	}
+	return *p.Priority
+}
+
+var TSchedulingRequest_Name_DEFAULT string = ""
+
+func (p *TSchedulingRequest) GetName() string {
+	return p.Name
+}
 func (p *TSchedulingRequest) IsSetUser() bool {
 	return p.User != nil
 }
@@ -2285,6 +2312,18 @@ func (p *TSchedulingRequest) IsSetRestartable() bool {
 
 func (p *TSchedulingRequest) IsSetMaxDisconnectNanos() bool {
 	return p.MaxDisconnectNanos != TSchedulingRequest_MaxDisconnectNanos_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetOwner() bool {
+	return p.Owner != TSchedulingRequest_Owner_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetPriority() bool {
+	return p.Priority != nil
+}
+
+func (p *TSchedulingRequest) IsSetName() bool {
+	return p.Name != TSchedulingRequest_Name_DEFAULT
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -2451,6 +2490,36 @@ func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) e
 					return err
 				}
 			}
+		case 26:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField26(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 27:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField27(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 28:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField28(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -2610,6 +2679,33 @@ func (p *TSchedulingRequest) ReadField25(ctx context.Context, iprot thrift.TProt
 	return nil
 }
 
+func (p *TSchedulingRequest) ReadField26(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 26: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TSchedulingRequest) ReadField27(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 27: ", err)
+	} else {
+		p.Priority = &v
+	}
+	return nil
+}
+
+func (p *TSchedulingRequest) ReadField28(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 28: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2658,6 +2754,15 @@ func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) 
 			return err
 		}
 		if err := p.writeField25(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField26(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField27(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField28(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -2899,6 +3004,51 @@ func (p *TSchedulingRequest) writeField25(ctx context.Context, oprot thrift.TPro
 	return err
 }
 
+func (p *TSchedulingRequest) writeField26(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 26); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 26:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (26) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 26:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TSchedulingRequest) writeField27(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPriority() {
+		if err := oprot.WriteFieldBegin(ctx, "priority", thrift.I32, 27); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 27:priority: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(*p.Priority)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.priority (27) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 27:priority: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TSchedulingRequest) writeField28(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetName() {
+		if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 28); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 28:name: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.name (28) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 28:name: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 	if p == other {
 		return true
@@ -2969,6 +3119,20 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		return false
 	}
 	if p.MaxDisconnectNanos != other.MaxDisconnectNanos {
+		return false
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Priority != other.Priority {
+		if p.Priority == nil || other.Priority == nil {
+			return false
+		}
+		if (*p.Priority) != (*other.Priority) {
+			return false
+		}
+	}
+	if p.Name != other.Name {
 		return false
 	}
 	return true
@@ -3491,6 +3655,9 @@ func (p *TSubmitReply) String() string {
 //   - Ended
 //   - Reason
 //   - Seconds
+//   - Owner
+//   - Priority
+//   - Name
 type TJobStatus struct {
 	JobId     string  `thrift:"jobId,1" db:"jobId" json:"jobId"`
 	App       string  `thrift:"app,2" db:"app" json:"app"`
@@ -3505,6 +3672,10 @@ type TJobStatus struct {
 	Ended     float64 `thrift:"ended,11" db:"ended" json:"ended"`
 	Reason    string  `thrift:"reason,12" db:"reason" json:"reason"`
 	Seconds   float64 `thrift:"seconds,13" db:"seconds" json:"seconds"`
+	// unused fields # 14 to 15
+	Owner    string `thrift:"owner,16" db:"owner" json:"owner"`
+	Priority int32  `thrift:"priority,17" db:"priority" json:"priority"`
+	Name     string `thrift:"name,18" db:"name" json:"name"`
 }
 
 func NewTJobStatus() *TJobStatus {
@@ -3562,6 +3733,36 @@ func (p *TJobStatus) GetReason() string {
 func (p *TJobStatus) GetSeconds() float64 {
 	return p.Seconds
 }
+
+var TJobStatus_Owner_DEFAULT string = ""
+
+func (p *TJobStatus) GetOwner() string {
+	return p.Owner
+}
+
+var TJobStatus_Priority_DEFAULT int32 = 0
+
+func (p *TJobStatus) GetPriority() int32 {
+	return p.Priority
+}
+
+var TJobStatus_Name_DEFAULT string = ""
+
+func (p *TJobStatus) GetName() string {
+	return p.Name
+}
+func (p *TJobStatus) IsSetOwner() bool {
+	return p.Owner != TJobStatus_Owner_DEFAULT
+}
+
+func (p *TJobStatus) IsSetPriority() bool {
+	return p.Priority != TJobStatus_Priority_DEFAULT
+}
+
+func (p *TJobStatus) IsSetName() bool {
+	return p.Name != TJobStatus_Name_DEFAULT
+}
+
 func (p *TJobStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -3706,6 +3907,36 @@ func (p *TJobStatus) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 16:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField16(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 17:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField17(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 18:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField18(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -3838,6 +4069,33 @@ func (p *TJobStatus) ReadField13(ctx context.Context, iprot thrift.TProtocol) er
 	return nil
 }
 
+func (p *TJobStatus) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 16: ", err)
+	} else {
+		p.Owner = v
+	}
+	return nil
+}
+
+func (p *TJobStatus) ReadField17(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 17: ", err)
+	} else {
+		p.Priority = v
+	}
+	return nil
+}
+
+func (p *TJobStatus) ReadField18(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 18: ", err)
+	} else {
+		p.Name = v
+	}
+	return nil
+}
+
 func (p *TJobStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TJobStatus"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -3880,6 +4138,15 @@ func (p *TJobStatus) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField13(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField16(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField17(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField18(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -4061,6 +4328,51 @@ func (p *TJobStatus) writeField13(ctx context.Context, oprot thrift.TProtocol) (
 	return err
 }
 
+func (p *TJobStatus) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOwner() {
+		if err := oprot.WriteFieldBegin(ctx, "owner", thrift.STRING, 16); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 16:owner: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Owner)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.owner (16) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 16:owner: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TJobStatus) writeField17(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPriority() {
+		if err := oprot.WriteFieldBegin(ctx, "priority", thrift.I32, 17); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 17:priority: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Priority)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.priority (17) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 17:priority: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TJobStatus) writeField18(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetName() {
+		if err := oprot.WriteFieldBegin(ctx, "name", thrift.STRING, 18); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 18:name: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Name)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.name (18) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 18:name: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TJobStatus) Equals(other *TJobStatus) bool {
 	if p == other {
 		return true
@@ -4104,6 +4416,15 @@ func (p *TJobStatus) Equals(other *TJobStatus) bool {
 		return false
 	}
 	if p.Seconds != other.Seconds {
+		return false
+	}
+	if p.Owner != other.Owner {
+		return false
+	}
+	if p.Priority != other.Priority {
+		return false
+	}
+	if p.Name != other.Name {
 		return false
 	}
 	return true
