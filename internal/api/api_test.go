@@ -46,6 +46,15 @@ func TestValidate(t *testing.T) {
 		"a long application":              {func(r *api.Request) { r.App = long }, "longer than 256"},
 		"a long task id":                  {func(r *api.Request) { r.Tasks[1].ID = long }, "longer than 256"},
 		"a long user":                     {func(r *api.Request) { r.User = long }, "longer than 256"},
+		"an owner and a name":             {func(r *api.Request) { r.Owner, r.Name, r.Priority = "team/alice", "nightly build", math.MinInt32 }, ""},
+		"an owner without a level":        {func(r *api.Request) { r.Owner = "team//alice" }, `its owner "team//alice" has nothing between two slashes`},
+		"a thousand levels":               {func(r *api.Request) { r.Owner = levels(1000) }, "1999 bytes, more than the limit of 255"},
+		"an owner of a megabyte":          {func(r *api.Request) { r.Owner = strings.Repeat("a", 1<<20) }, "1048576 bytes, more than the limit of 255"},
+		"an owner of no text":             {func(r *api.Request) { r.Owner = "\xff" }, "not valid UTF-8"},
+		"a name of a megabyte":            {func(r *api.Request) { r.Name = strings.Repeat("a", 1<<20) }, "1048576 bytes, more than the limit of 256"},
+		"a name of no text":               {func(r *api.Request) { r.Name = "\xff" }, "not valid UTF-8"},
+		"a name of two lines":             {func(r *api.Request) { r.Name = "a\nb" }, "a control character"},
+		"a description of a megabyte":     {func(r *api.Request) { r.Key, r.Description, r.Tasks = "", strings.Repeat("a", 1<<20), nil }, "no task"},
 		"a class of its own":              {func(r *api.Request) { r.Class = "Short" }, `"Short"`},
 		"no estimate":                     {func(r *api.Request) { r.EstimateSet = true }, "estimate is 0s"},
 		"an estimate below zero":          {func(r *api.Request) { r.EstimateSet, r.Estimate = true, -1 }, "-1ns"},
@@ -89,7 +98,7 @@ func TestValidate(t *testing.T) {
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case c.want != "" && (!errors.As(err, &e) || e.Problem != api.Invalid || !strings.Contains(e.What, c.want) || e.Subject == "" || e.Tried == "" || e.Next == ""):
+		case c.want != "" && (!errors.As(err, &e) || e.Problem != api.Invalid || !strings.Contains(e.What, c.want) || len(e.Error()) > 2000 || e.Subject == "" || e.Tried == "" || e.Next == ""):
 			t.Errorf("%s: %+v, want %q", name, err, c.want)
 		}
 	}

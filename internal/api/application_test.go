@@ -26,6 +26,11 @@ func TestApplicationValidate(t *testing.T) {
 		"as it is":                  {func(*api.Application) {}, ""},
 		"no runtime, files, reach":  {func(a *api.Application) { a.Template = api.Template{Argv: []string{"p"}, Memory: 1} }, ""},
 		"an id that climbs":         {func(a *api.Application) { a.ID = "../b" }, "its id"},
+		"an owner":                  {func(a *api.Application) { a.Owner = "team/alice" }, ""},
+		"an owner without a level":  {func(a *api.Application) { a.Owner = "team/" }, `its owner "team/" has nothing`},
+		"a thousand levels":         {func(a *api.Application) { a.Owner = levels(1000) }, "1999 bytes, more than the limit of 255"},
+		"an owner of a megabyte":    {func(a *api.Application) { a.Owner = strings.Repeat("a", 1<<20) }, "1048576 bytes"},
+		"an owner of no text":       {func(a *api.Application) { a.Owner = "\xff" }, "not valid UTF-8"},
 		"an id of dots":             {func(a *api.Application) { a.ID = ".." }, "its id"},
 		"no id":                     {func(a *api.Application) { a.ID = "" }, "its id"},
 		"no program":                {func(a *api.Application) { a.Template.Argv = nil }, "no program"},
@@ -79,6 +84,9 @@ func TestWantsValidate(t *testing.T) {
 		"too much at once": {func(w *api.Wants) { w.Levels[0].Total = api.MaxLevelTasks + 2 }, "100002 grants"},
 		"much in all":      {func(w *api.Wants) { w.Levels[0].Total, w.Levels[0].Had = 1<<40, 1<<40 }, ""},
 		"a class":          {func(w *api.Wants) { w.Levels[0].Class = "Short" }, `"Short"`},
+		"an owner":         {func(w *api.Wants) { w.Levels[0].Owner, w.Levels[0].Priority = "team/alice", -1 }, ""},
+		"an odd owner":     {func(w *api.Wants) { w.Levels[0].Owner = "team/ alice" }, `for the owner "team/ alice", which has a space`},
+		"a huge owner":     {func(w *api.Wants) { w.Levels[0].Owner = strings.Repeat("a", 1<<20) }, "1048576 bytes"},
 		"an estimate":      {func(w *api.Wants) { w.Levels[0].Estimate = -1 }, "-1ns"},
 	} {
 		w := &api.Wants{Application: "a", Executors: 1, Levels: []api.Level{{Name: "l", Total: 3, Had: 1}}}

@@ -57,6 +57,9 @@ func (a *Application) Validate() error {
 	case t.Slots < 0 || t.Slots > MaxTasks:
 		return a.bad(fmt.Sprintf("its executors have %d slots", t.Slots), "give 1 or more, or 0 for as many as the node has")
 	}
+	if what, next := ownerFault(a.Owner); what != "" {
+		return a.bad(fmt.Sprintf("its owner %q %s", clipped(a.Owner), what), next)
+	}
 	if what := t.fault(); what != "" {
 		return a.bad(what, "correct its template")
 	}
@@ -209,6 +212,9 @@ func (l *Level) fault() string {
 		return fmt.Sprintf("has the estimate %v", l.Estimate)
 	case len(l.Hosts) > MaxHosts || len(l.Title) > 4*MaxKeyBytes || len(l.Why) > 4*MaxKeyBytes:
 		return fmt.Sprintf("has more than %d hosts, or a title or reason longer than %d bytes", MaxHosts, 4*MaxKeyBytes)
+	}
+	if what, _ := ownerFault(l.Owner); what != "" {
+		return fmt.Sprintf("is for the owner %q, which %s", clipped(l.Owner), what)
 	}
 	return ""
 }

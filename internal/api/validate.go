@@ -47,6 +47,12 @@ func (r *Request) Validate() error {
 	case r.Restartable && r.Backend == BackendApp:
 		return r.bad("it is marked restartable, and Pigeon cannot stop what runs in a process of the application", "leave that out, or use the exec backend")
 	}
+	if what, next := ownerFault(r.Owner); what != "" {
+		return r.bad(fmt.Sprintf("its owner %q %s", clipped(r.Owner), what), next)
+	}
+	if what := nameFault(r.Name); what != "" {
+		return r.bad(fmt.Sprintf("its name %q %s", clipped(r.Name), what), "use a shorter one of text, or leave it out")
+	}
 	return r.validateTasks()
 }
 
@@ -107,6 +113,9 @@ func (r *Request) bad(what, next string) error {
 	name := r.Key
 	if name == "" {
 		name = r.Description
+	}
+	if len(name) > MaxKeyBytes {
+		name = clipped(name)
 	}
 	subject := fmt.Sprintf("job %q", name)
 	if r.App != "" {
