@@ -28,6 +28,8 @@ type Manifest struct {
 	// WrongClass and Noise are the mistakes of declarations and estimates.
 	WrongClass float64 `json:"wrong_class,omitempty"`
 	Noise      float64 `json:"noise,omitempty"`
+	// Undeclared is the share of jobs that declare nothing.
+	Undeclared float64 `json:"undeclared,omitempty"`
 	// Speedup, Isolation and LivePolicies are of the live runs, if there were any.
 	Speedup      float64  `json:"speedup,omitempty"`
 	Isolation    string   `json:"isolation,omitempty"`

@@ -173,6 +173,7 @@ func (d *Description) check() error {
 		{"number of jobs to draw", float64(o.Resample), 0, workload.MaxJobs},
 		{"number of first jobs", float64(o.Jobs), 0, workload.MaxJobs},
 		{"share of wrong classes", o.WrongClass, 0, 1},
+		{"share of undeclared jobs", o.Undeclared, 0, 1},
 		{"noise", o.Noise, 0, 10},
 	} {
 		if !(c.value >= c.min && c.value <= c.max) { // so written, NaN is refused

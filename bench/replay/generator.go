@@ -82,9 +82,10 @@ func (r *replay) submit(ctx context.Context, i int) {
 func (r *replay) request(i int) *api.Request {
 	job := &r.work.Jobs[i]
 	q := &api.Request{
-		Key: r.key(i), Backend: api.BackendSleep, Class: job.DeclaredClass().String(),
-		Estimate: time.Duration(job.Estimate), EstimateSet: job.Estimate > 0,
-		Tasks: make([]api.Task, len(job.Durations)),
+		Key: r.key(i), Backend: api.BackendSleep, Tasks: make([]api.Task, len(job.Durations)),
+	}
+	if !job.Undeclared {
+		q.Class, q.Estimate, q.EstimateSet = job.DeclaredClass().String(), time.Duration(job.Estimate), job.Estimate > 0
 	}
 	for k, d := range job.Durations {
 		q.Tasks[k].Payload = api.Payload{Backend: api.BackendSleep, Sleep: time.Duration(d)}

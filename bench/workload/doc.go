@@ -3,7 +3,7 @@
 // and the transforms that scale, sample or falsify them.
 //
 //	trace file ──Read──┐
-//	                   ├─▶ Workload ─▶ FirstN ─▶ Resample ─▶ Scale ─▶ Classify ─▶ WrongClass ─▶ Noise ─▶ Speedup
+//	                   ├─▶ Workload ─▶ FirstN ─▶ Resample ─▶ Scale ─▶ Classify ─▶ WrongClass ─▶ Noise ─▶ Undeclare ─▶ Speedup
 //	gen:NAME ──Open────┘
 //
 // Prepare applies the transforms in this order. Each returns a new Workload
@@ -18,7 +18,7 @@
 //
 // A job has two classes: TrueLong, by which results are grouped, and
 // DeclaredLong, which the scheduler receives. They differ only after
-// WrongClass.
+// WrongClass and Undeclare.
 //
 // # Refusals
 //

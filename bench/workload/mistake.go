@@ -27,6 +27,22 @@ func (w *Workload) WrongClass(share float64, seed uint64) *Workload {
 	return out
 }
 
+// Undeclare makes each job, with probability share, one that states neither its class nor
+// an estimate. The scheduler receives such a job as short. The true class stays.
+func (w *Workload) Undeclare(share float64, seed uint64) *Workload {
+	out := w.with()
+	if share <= 0 {
+		return out
+	}
+	draw := newRand(seed, streamUndeclared)
+	for i := range out.Jobs {
+		if draw.Float64() < share {
+			out.Jobs[i].Undeclared, out.Jobs[i].DeclaredLong, out.Jobs[i].Estimate = true, false, 0
+		}
+	}
+	return out
+}
+
 // Noise multiplies every estimate by exp(sigma N - sigma^2/2), N standard
 // normal, which has mean 1. Classes stay.
 func (w *Workload) Noise(sigma float64, seed uint64) *Workload {

@@ -15,6 +15,8 @@ type Options struct {
 	Cutoff int64
 	// WrongClass is the share of jobs, 0 to 1, whose declared class is flipped.
 	WrongClass float64
+	// Undeclared is the share of jobs, 0 to 1, that state neither class nor estimate.
+	Undeclared float64
 	// Noise is the sigma of the log-normal factor on estimates.
 	Noise float64
 	// Speedup divides all times.
@@ -36,7 +38,7 @@ func (w *Workload) Prepare(o Options) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = out.Classify(o.Cutoff).WrongClass(o.WrongClass, o.Seed).Noise(o.Noise, o.Seed)
+	out = out.Classify(o.Cutoff).WrongClass(o.WrongClass, o.Seed).Noise(o.Noise, o.Seed).Undeclare(o.Undeclared, o.Seed)
 	if o.Speedup != 0 {
 		return out.Speedup(o.Speedup)
 	}

@@ -13,6 +13,7 @@ const (
 	streamResample
 	streamWrongClass
 	streamNoise
+	streamUndeclared
 )
 
 func newRand(seed, stream uint64) *rand.Rand {

@@ -193,6 +193,33 @@ func TestWrongClassWithoutAnotherClassKeepsEstimates(t *testing.T) {
 	}
 }
 
+func TestUndeclareHidesClassAndEstimateOfTheShare(t *testing.T) {
+	w := made(t, "gen:ec2,jobs=20000").WrongClass(0.2, 3)
+	some, most := w.Undeclare(0.3, 3), w.Undeclare(0.8, 3)
+	hidden := 0
+	for i, job := range some.Jobs {
+		want := w.Jobs[i]
+		if job.Undeclared {
+			hidden++
+			want.Undeclared, want.DeclaredLong, want.Estimate = true, false, 0
+			if !most.Jobs[i].Undeclared {
+				t.Fatalf("job %d declares at a larger share and not at a smaller one", i+1)
+			}
+		}
+		if !reflect.DeepEqual(job, want) {
+			t.Fatalf("job %d is %+v, want %+v", i+1, job, want)
+		}
+	}
+	if share := float64(hidden) / 20_000; math.Abs(share-0.3) > 0.01 {
+		t.Errorf("%.3f of the jobs declare nothing, want 0.3", share)
+	}
+	for i, job := range w.Undeclare(1, 9).Jobs {
+		if !job.Undeclared {
+			t.Fatalf("job %d declares", i+1)
+		}
+	}
+}
+
 func TestNoiseHasMeanOneAndKeepsClasses(t *testing.T) {
 	const sigma = 0.5
 	w := made(t, "gen:ec2,jobs=50000")
@@ -232,6 +259,7 @@ func TestTransformsArePureAndSeeded(t *testing.T) {
 	for name, apply := range map[string]func(*Workload, uint64) *Workload{
 		"resample":    func(w *Workload, s uint64) *Workload { return must(w.Resample(200, s, 120, 0.5)) },
 		"wrong class": func(w *Workload, s uint64) *Workload { return w.WrongClass(0.5, s) },
+		"undeclare":   func(w *Workload, s uint64) *Workload { return w.Undeclare(0.5, s) },
 		"noise":       func(w *Workload, s uint64) *Workload { return w.Noise(1, s) },
 		"prepare": func(w *Workload, s uint64) *Workload {
 			return must(w.Prepare(Options{Jobs: 250, Resample: 200, Workers: 120, Cutoff: 1e9, WrongClass: .1, Noise: .1, Speedup: 3, Seed: s}))

@@ -29,13 +29,15 @@ type Job struct {
 	Line int
 	// Arrival is when the job is submitted, on the workload's own time axis.
 	Arrival int64
-	// Estimate is the mean task duration as the submitter states it.
+	// Estimate is the mean task duration as the submitter states it, 0 if it states none.
 	Estimate int64
 	// Durations has one entry per task. It is shared between workloads that
 	// were derived from one another: read it, never write it.
 	Durations []int64
 	// DeclaredLong is the class that the scheduler receives.
 	DeclaredLong bool
+	// Undeclared: the submitter states neither a class nor an estimate.
+	Undeclared bool
 	// TrueLong is the class that results are grouped by.
 	TrueLong bool
 }

@@ -49,9 +49,9 @@ func (e *experimentFlags) description() (experiment.Description, error) {
 	if err := e.cluster(&d); err != nil {
 		return d, err
 	}
-	o := e.workload.options
+	o, err := e.workload.settings()
 	d.Workload, d.Cutoff, d.Seed = o, e.workload.cutoff, o.Seed
-	return d, e.workload.check()
+	return d, err
 }
 
 // cluster fills in the sizes of the groups.

@@ -12,8 +12,9 @@ import (
 // workloadFlags are the flags that shape a workload, the same for every verb
 // that runs or writes one.
 type workloadFlags struct {
-	options workload.Options
-	cutoff  time.Duration
+	options  workload.Options
+	cutoff   time.Duration
+	declared float64
 }
 
 func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
@@ -25,6 +26,7 @@ func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 	fs.IntVar(&w.options.Resample, "resample", 0, "draw so many jobs with replacement, with Poisson arrivals (0 = off)")
 	fs.IntVar(&w.options.Jobs, "jobs", 0, "the first so many jobs (0 = all)")
 	fs.Float64Var(&w.options.WrongClass, "wrong-class", 0, "share of jobs, 0 to 1, whose declared class is flipped")
+	fs.Float64Var(&w.declared, "declared", 1, "share of jobs, 0 to 1, that declare class and estimate; of the others the scheduler knows neither")
 	fs.Float64Var(&w.options.Noise, "noise", 0, "sigma of the log-normal factor on estimates")
 	return w
 }
@@ -32,16 +34,23 @@ func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 // open reads or generates a workload and applies the flags. What it refuses is
 // wrong use: nothing has started.
 func (w *workloadFlags) open(spec string) (*workload.Workload, error) {
-	if err := w.check(); err != nil {
+	options, err := w.settings()
+	if err != nil {
 		return nil, wrongUse(err)
 	}
 	raw, err := workload.Open(spec)
 	if err != nil {
 		return nil, wrongUse(err)
 	}
-	w.options.Cutoff = w.cutoff.Nanoseconds()
-	ready, err := raw.Prepare(w.options)
+	ready, err := raw.Prepare(options)
 	return ready, wrongUse(err)
+}
+
+// settings returns what the flags say, once they are checked.
+func (w *workloadFlags) settings() (workload.Options, error) {
+	o := w.options
+	o.Cutoff, o.Undeclared = w.cutoff.Nanoseconds(), 1-w.declared
+	return o, w.check()
 }
 
 func (w *workloadFlags) check() error {
@@ -57,6 +66,7 @@ func (w *workloadFlags) check() error {
 		{"resample", float64(o.Resample), 0, workload.MaxJobs},
 		{"jobs", float64(o.Jobs), 0, workload.MaxJobs},
 		{"wrong-class", o.WrongClass, 0, 1},
+		{"declared", w.declared, 0, 1},
 		{"noise", o.Noise, 0, 10},
 	} {
 		if !(c.value >= c.min && c.value <= c.max) { // so written, NaN is refused

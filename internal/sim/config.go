@@ -37,11 +37,12 @@ type Inspector interface {
 // Job is one job of a workload. Its line is its key: every draw for a job depends on
 // (seed, key) alone, in simulation as in live runs.
 type Job struct {
-	Line      int
-	Arrival   sched.Time
-	Estimate  sched.Time // of one task, as the submitter states it
-	Long      bool       // the declared class
-	Durations []int64    // of each task, in nanoseconds; read, never written
+	Line       int
+	Arrival    sched.Time
+	Estimate   sched.Time // of one task, as the submitter states it; 0 if it states none
+	Long       bool       // the declared class
+	Undeclared bool       // nobody declared the class
+	Durations  []int64    // of each task, in nanoseconds; read, never written
 }
 
 // Outcome is the result of a run.

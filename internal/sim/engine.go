@@ -162,6 +162,9 @@ func (e *engine) submission(i, frontend int) sched.Message {
 	if e.cfg.Policy.Suspending {
 		m.Marks = sched.Stoppable | sched.Restartable
 	}
+	if j.Undeclared {
+		m.Marks |= sched.Undeclared
+	}
 	return m
 }
 

@@ -140,7 +140,7 @@ func (sh *frontendShells) jobArrives(i int, m sched.Message) {
 	m.Retries = uint8(r.IntN(2)) //nolint:gosec // 0 or 1
 	if sh.cfg.Policy.Suspending {
 		const both = sched.Stoppable | sched.Restartable
-		m.Marks = [...]sched.Marks{both, both, sched.Stoppable, sched.Restartable, 0}[r.IntN(5)]
+		m.Marks = m.Marks&sched.Undeclared | [...]sched.Marks{both, both, sched.Stoppable, sched.Restartable, 0}[r.IntN(5)]
 	}
 	sh.acceptJob(i, m)
 }
