@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ func TestJobs(t *testing.T) {
 	_, line := runDev(t, "--frontends", "2", "--groups", "1", "--nodes", "2", "--slots", "2")
 	t.Run("output", testOutput)
 	t.Run("run", testRun)
+	t.Run("interruptions", testInterruptions)
 	t.Run("failed tasks", testFailedTasks)
 	t.Run("keys", testKeys)
 	t.Run("cancel", testCancel)
@@ -86,21 +89,78 @@ func testRun(t *testing.T) {
 			t.Errorf("pigeon %s: status %d, stdout %q, stderr %q", strings.Join(c.args, " "), code, out, errs)
 		}
 	}
+}
 
-	// Ctrl-C cancels.
-	ctx, cancel := context.WithCancel(t.Context())
-	started := &signalWriter{written: make(chan struct{})}
-	ended := make(chan int, 1)
-	go func() {
-		ended <- run(ctx, []string{"run", "--key", "interrupted", "--", "sh", "-c", "echo on; sleep 600"}, strings.NewReader(""), started, started)
-	}()
-	<-started.written
-	cancel()
-	if code := <-ended; code != exitInterrupted {
-		t.Errorf("interrupted: status %d", code)
+// A job whose user goes away is cancelled when it was theirs alone to follow, and goes on
+// when they only watched it.
+func testInterruptions(t *testing.T) {
+	sleeps := func(verb, key string, flags ...string) []string {
+		return append(append([]string{verb, "--key", key}, flags...), "--", "sh", "-c", "echo on; sleep 600")
 	}
-	if s := statusOfJob(t, "interrupted"); s.State != api.StateCancelled {
-		t.Errorf("interrupted: %+v", s)
+	for _, c := range []struct {
+		name, job string
+		args      []string
+		interrupt func(cancel context.CancelFunc)
+		code      int
+		state     api.State
+	}{
+		{"run, Ctrl-C", "interrupted", sleeps("run", "interrupted"), func(cancel context.CancelFunc) { cancel() }, exitInterrupted, api.StateCancelled},
+		{"run, terminal closed", "closed", sleeps("run", "closed"), func(context.CancelFunc) { hangUp(t) }, exitInterrupted, api.StateCancelled},
+		{"submit --wait, Ctrl-C", "waited", sleeps("submit", "waited", "--wait"), func(cancel context.CancelFunc) { cancel() }, exitInterrupted, api.StateRunning},
+		{"logs -f, Ctrl-C", "waited", []string{"logs", "-f", "waited"}, func(cancel context.CancelFunc) { cancel() }, exitInterrupted, api.StateRunning},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			out := &signalWriter{written: make(chan struct{})}
+			var errs bytes.Buffer
+			ended := make(chan int, 1)
+			go func() { ended <- run(ctx, c.args, strings.NewReader(""), out, &errs) }()
+			<-out.written
+			await.Until(t, "its task runs", func() bool { return statusOfJob(t, c.job).State == api.StateRunning })
+			c.interrupt(cancel)
+			if code := <-ended; code != c.code {
+				t.Errorf("status %d, %s", code, errs.String())
+			}
+			cancel()
+			if s := statusOfJob(t, c.job); s.State != c.state {
+				t.Errorf("the job is %+v", s)
+			}
+			if c.state == api.StateRunning && !strings.Contains(errs.String(), "'pigeon cancel "+c.job+"' ends it") {
+				t.Errorf("it says %q", errs.String())
+			}
+		})
+	}
+	succeed(t, "cancel", "waited")
+
+	// Nobody reads the output.
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	var errs bytes.Buffer
+	code := run(t.Context(), sleeps("run", "unread"), strings.NewReader(""), w, &errs)
+	if s := statusOfJob(t, "unread"); code != exitBrokenPipe || s.State != api.StateCancelled {
+		t.Errorf("status %d, %s, %+v", code, errs.String(), s)
+	}
+	_ = w.Close()
+
+	// Somebody else cancels it.
+	out := &signalWriter{written: make(chan struct{})}
+	ended := make(chan int, 1)
+	errs.Reset()
+	go func() { ended <- run(t.Context(), sleeps("run", "ended"), strings.NewReader(""), out, &errs) }()
+	<-out.written
+	succeed(t, "cancel", "ended")
+	if code := <-ended; code != exitFailed || !strings.Contains(errs.String(), "job ended was cancelled") {
+		t.Errorf("status %d, %q", code, errs.String())
+	}
+}
+
+// hangUp is what a closed terminal does to the program.
+func hangUp(t *testing.T) {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
 	}
 }
 

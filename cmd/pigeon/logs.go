@@ -105,7 +105,16 @@ its end (settings of the node monitor).`,
 		if *output == outputJSON {
 			t.write = asJSON(cmd.OutOrStdout())
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return t.run(cmd.Context(), c, *wait) })
+		return withCluster(cmd, func(c *clusterClient) error {
+			err := t.run(cmd.Context(), c, *wait)
+			switch {
+			case isBrokenPipe(err):
+				return silentError{exitBrokenPipe}
+			case *wait && err != nil && cmd.Context().Err() != nil:
+				return left(cmd.ErrOrStderr(), t.job)
+			}
+			return err
+		})
 	}
 	return cmd
 }

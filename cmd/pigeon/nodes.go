@@ -60,6 +60,9 @@ func (c *clusterClient) groups(ctx context.Context) (states []api.MasterState, e
 
 func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {
 	for i := range states {
+		for k := range states[i].Nodes {
+			states[i].Nodes[k].Apps = namedOnce(states[i].Nodes[k].Apps)
+		}
 		if groups {
 			states[i].Nodes = nil
 		} else if err := writeAllJSON(out, states[i].Nodes); err != nil {

@@ -4,22 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/spf13/cobra"
 )
 
-const (
-	// fetchEvery is how often the output of a running task is fetched; its end is
-	// reported at once.
-	fetchEvery = 100 * time.Millisecond
-	// cancelTime bounds the cancellation of a job whose user interrupted it.
-	cancelTime = 5 * time.Second
-	// exitInterrupted is 128 + SIGINT, as shells have it.
-	exitInterrupted = 130
-)
+// fetchEvery is how often the output of a running task is fetched; its end is reported at
+// once.
+const fetchEvery = 100 * time.Millisecond
 
 func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -28,7 +21,8 @@ func runCommand() *cobra.Command {
 		Short:   "Run a program on the cluster: its output, its exit status",
 		Long: `Submits a job of one task, waits for it, and passes on what it writes and its exit
 status (128 + n when signal n ended it; 1 when it could not be run at all, with the
-reason). Ctrl-C cancels the job.`,
+reason). The job is cancelled by Ctrl-C, and when the terminal is closed or nobody reads
+its output any more.`,
 		Example: `  pigeon run -- echo hello
   pigeon run --dir . --class short -- make test
   pigeon run --retries 2 -- flaky-program || echo "failed with $?"`,
@@ -50,7 +44,8 @@ reason). Ctrl-C cancels the job.`,
 
 // runJob submits the job, follows it and returns its exit status.
 func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) error {
-	ctx := cmd.Context()
+	ctx, stop := untilHangup(cmd.Context())
+	defer stop()
 	id, _, at, err := c.submit(ctx, r, ownKey)
 	if err != nil {
 		return err
@@ -60,11 +55,15 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) e
 	})
 	switch {
 	case ctx.Err() != nil:
-		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), at, id)
+		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), at, id, exitInterrupted)
+	case isBrokenPipe(err):
+		return interrupted(ctx, cmd.ErrOrStderr(), at, id, exitBrokenPipe)
 	case err != nil:
 		return fmt.Errorf("job %s was accepted, and following it ended early: %w", id, err)
 	case s.State == api.StateCompleted:
 		return nil
+	case s.State == api.StateCancelled:
+		return fmt.Errorf("job %s was cancelled: %s", id, s.Reason)
 	}
 	call, cancel := c.withTimeout(ctx)
 	defer cancel()
@@ -73,17 +72,6 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *api.Request, ownKey bool) e
 		return silentError{e.Tasks[0].Exit}
 	}
 	return errors.Join(fmt.Errorf("job %s %s: %s", id, s.State, s.Reason), err)
-}
-
-// interrupted cancels a job whose user has pressed Ctrl-C.
-func interrupted(ctx context.Context, w io.Writer, at frontendAt, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, cancelTime)
-	defer cancel()
-	if _, err := at.Cancel(ctx, id); err != nil {
-		return fmt.Errorf("interrupted, and job %s could not be cancelled: %w", id, err)
-	}
-	fmt.Fprintf(w, "interrupted; job %s is cancelled\n", id)
-	return silentError{exitInterrupted}
 }
 
 // follow copies what a job's task writes until the job has ended and all of it

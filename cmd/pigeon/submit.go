@@ -91,12 +91,16 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *api.Reques
 	if err != nil || !f.wait {
 		return err
 	}
-	return waitAndPrint(cmd.Context(), c, at, id, func(s api.Status) error {
+	err = waitAndPrint(cmd.Context(), c, at, id, func(s api.Status) error {
 		if output == outputJSON {
 			return writeJSON(out, s)
 		}
 		return printEnd(cmd.ErrOrStderr(), &s)
 	})
+	if err != nil && cmd.Context().Err() != nil {
+		return left(cmd.ErrOrStderr(), id)
+	}
+	return err
 }
 
 // waitAndPrint waits for a job; one that did not complete is exit status 1.

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+const (
+	// cancelTime bounds the cancellation of a job whose user interrupted it.
+	cancelTime = 5 * time.Second
+	// exitInterrupted is 128 + SIGINT, and exitBrokenPipe 128 + SIGPIPE, as shells have
+	// them.
+	exitInterrupted = 130
+	exitBrokenPipe  = 141
+)
+
+// untilHangup returns a context that ends also when the terminal of the caller is closed
+// (SIGHUP, unless it is ignored, as by nohup), and makes a write to a closed pipe an error
+// (SIGPIPE), so that the caller can cancel what it started. stop restores both.
+func untilHangup(ctx context.Context) (_ context.Context, stop func()) {
+	pipe := make(chan os.Signal, 1) // nobody receives: the error of the write is enough
+	signal.Notify(pipe, syscall.SIGPIPE)
+	restore := func() { signal.Stop(pipe) }
+	if signal.Ignored(syscall.SIGHUP) {
+		return ctx, restore
+	}
+	ctx, stopHangup := signal.NotifyContext(ctx, syscall.SIGHUP)
+	return ctx, func() {
+		stopHangup()
+		restore()
+	}
+}
+
+// interrupted cancels a job whose user has pressed Ctrl-C, closed the terminal, or closed
+// the pipe that its output goes to, and returns the exit status as an error.
+func interrupted(ctx context.Context, w io.Writer, at frontendAt, id string, status int) error {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
+	if _, err := at.Cancel(ctx, id); err != nil {
+		return fmt.Errorf("interrupted, and job %s could not be cancelled: %w; 'pigeon cancel %s' tries again", id, err, id)
+	}
+	fmt.Fprintf(w, "interrupted; job %s is cancelled\n", id)
+	return silentError{status}
+}
+
+// left says that a job goes on whose user no longer waits for it, and returns the exit
+// status as an error.
+func left(w io.Writer, id string) error {
+	fmt.Fprintf(w, "interrupted; job %s goes on. 'pigeon logs -f %s' follows it, 'pigeon cancel %s' ends it\n", id, id, id)
+	return silentError{exitInterrupted}
+}
+
+// isBrokenPipe reports whether nobody reads the output any more.
+func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
