@@ -126,10 +126,11 @@ func suggestFile(path string, err error) error {
 			names = append(names, f.Name())
 		}
 	}
-	if len(names) == 0 {
+	meant := nearest.Close(filepath.Base(path), names)
+	if meant == "" {
 		return err
 	}
-	return fmt.Errorf("%w; did you mean %q?", err, filepath.Join(filepath.Dir(path), nearest.Word(filepath.Base(path), names)))
+	return fmt.Errorf("%w; did you mean %q?", err, filepath.Join(filepath.Dir(path), meant))
 }
 
 // Workload returns the jobs of the run, in the time of the run (sped up). They

@@ -58,6 +58,9 @@ func (e *experimentFlags) description() (experiment.Description, error) {
 func (e *experimentFlags) cluster(d *experiment.Description) error {
 	o := &e.workload.options
 	if len(e.sizes) == 0 {
+		if o.Workers < 1 {
+			return fmt.Errorf("--workers %d is too few: give at least 1", o.Workers)
+		}
 		if e.groups < 1 || e.groups > o.Workers || e.groups > experiment.MaxGroups {
 			return fmt.Errorf("--groups %d cannot share %d workers; give 1 to %d groups", e.groups, o.Workers, min(o.Workers, experiment.MaxGroups))
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,9 +61,11 @@ a master hands a task to a worker the moment one is free.`,
   pigeon doctor                          can this machine run a cluster?
   pigeon trace inspect gen:ec2           what is in a workload
   pigeon config write frontend           every setting, with its comment`,
+		Version:       currentVersion().String(),
 		SilenceErrors: true, // execute prints them
 		SilenceUsage:  true, // a page of help hides the error
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(verbs(roles)...)
 	addGroups(root)
 	root.SetHelpCommandGroupID(groupSelf)
@@ -114,7 +117,7 @@ func unknownVerb(cmd *cobra.Command, word string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("%q is unknown to %q; the nearest it knows is %q", word, cmd.CommandPath(), nearest.Word(word, names))
+	return fmt.Errorf("%q is unknown to %q%s", word, cmd.CommandPath(), suggestion(cmd, nearest.Close(word, names)))
 }
 
 // explainFlag turns an error of pflag into wrong use that names the nearest flag.
@@ -139,5 +142,16 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		return wrongUse(fmt.Errorf("flag -%s is unknown to %q; it takes %s", given, cmd.CommandPath(), strings.Join(names, ", ")))
 	}
-	return wrongUse(fmt.Errorf("flag --%s is unknown to %q; the nearest it knows is %s", given, cmd.CommandPath(), nearest.Word("--"+given, names)))
+	return wrongUse(fmt.Errorf("flag --%s is unknown to %q%s", given, cmd.CommandPath(), suggestion(cmd, nearest.Close("--"+given, names))))
+}
+
+// suggestion names what was perhaps meant by an unknown word.
+func suggestion(cmd *cobra.Command, meant string) string {
+	if meant == "" {
+		return fmt.Sprintf(" and like nothing that it knows; '%s --help' lists that", cmd.CommandPath())
+	}
+	if !strings.HasPrefix(meant, "--") {
+		meant = strconv.Quote(meant)
+	}
+	return "; the nearest it knows is " + meant
 }

@@ -21,6 +21,22 @@ func Word(word string, candidates []string) string {
 	return best
 }
 
+// Close is Word, but returns "" also when the nearest candidate is so far from word that
+// nobody meant it: when more than a third of the letters of word are wrong. A candidate
+// that begins with word is near.
+func Close(word string, candidates []string) string {
+	for _, c := range candidates {
+		if word != "" && strings.HasPrefix(strings.ToLower(c), strings.ToLower(word)) {
+			return c
+		}
+	}
+	c := Word(word, candidates)
+	if distance(strings.ToLower(word), strings.ToLower(c)) > max(1, min(len(word), longestCompared)/3) {
+		return ""
+	}
+	return c
+}
+
 // distance is the optimal string alignment distance in bytes; it keeps three
 // rows because a swap looks two rows back.
 func distance(a, b string) int {

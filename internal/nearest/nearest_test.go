@@ -20,6 +20,18 @@ func TestWord(t *testing.T) {
 	}
 }
 
+func TestClose(t *testing.T) {
+	words := []string{"--class", "--key", "--sleep"}
+	for word, want := range map[string]string{"--clas": "--class", "--calss": "--class", "--slep": "--sleep", "--bogus": "", "--k": "--key", "": "", "x": ""} {
+		if got := Close(word, words); got != want {
+			t.Errorf("Close(%q) = %q, want %q", word, got, want)
+		}
+	}
+	if got := Close("--class", nil); got != "" {
+		t.Errorf("without candidates: %q", got)
+	}
+}
+
 // TestDistance checks the clever routine against its definition.
 func TestDistance(t *testing.T) {
 	letters := rapid.StringOfN(rapid.RuneFrom([]rune("abc")), 0, 6, -1)
